@@ -1,0 +1,29 @@
+# Every library Winnow builds with, all packaged by Debian 12 (scripts/install-packages.sh installs them).
+# A version is the oldest that is known to work.
+
+find_package(Threads REQUIRED)
+find_package(Protobuf 3.21 REQUIRED)  # module mode: Debian ships no config package
+find_package(absl REQUIRED CONFIG)
+find_package(gRPC 1.51 REQUIRED CONFIG)
+find_package(SQLite3 3.40 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED CONFIG)
+find_package(fmt 9.1 REQUIRED CONFIG)
+find_package(spdlog 1.10 REQUIRED CONFIG)
+find_package(CLI11 2.1 REQUIRED CONFIG)
+find_package(ZLIB 1.2.13 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+
+if(WINNOW_TESTS)
+  find_package(Catch2 2.13 REQUIRED CONFIG)
+  include(Catch)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()

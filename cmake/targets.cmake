@@ -1,0 +1,51 @@
+# How targets are made here: winnow_library, winnow_binary and winnow_test give each the same warnings,
+# include root (the repository) and sanitizers, so that a folder's CMakeLists.txt lists only sources and links.
+
+# What a target states in LINK is the include rule: tests/architecture checks the sources against it.
+
+add_library(winnow_options INTERFACE)
+target_include_directories(winnow_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(winnow_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_definitions(winnow_options INTERFACE WINNOW_VERSION="${PROJECT_VERSION}")
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(winnow_options INTERFACE -Wthread-safety)
+endif()
+
+if(WINNOW_SANITIZE)
+  add_compile_options(-fsanitize=${WINNOW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WINNOW_SANITIZE})
+endif()
+
+# winnow_library(<name> SOURCES <file>... [LINK <target>...])
+function(winnow_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE winnow_options)
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# winnow_binary(<name> SOURCES <file>... [LINK <target>...]): lands in bin/ under <name>.
+function(winnow_binary name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} winnow_options)
+endfunction()
+
+# winnow_test(<name> SOURCES <file>... [LINK <target>...] [BINARIES <target>...] [LABEL <label>] [TIMEOUT <seconds>]):
+# a Catch2 program whose cases ctest lists one by one; BINARIES are programs the test runs, built before it.
+function(winnow_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;BINARIES" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE winnow_test_main ${ARG_LINK} winnow_options)
+  target_compile_definitions(${name} PRIVATE
+    WINNOW_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" WINNOW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests-bin)
+  if(ARG_BINARIES)
+    add_dependencies(${name} ${ARG_BINARIES})
+  endif()
+  catch_discover_tests(${name} TEST_PREFIX "${name}: "
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}" SKIP_RETURN_CODE 77)
+endfunction()
