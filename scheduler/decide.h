@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scheduler/facts.h"
+#include "scheduler/job_state.h"
+
+namespace winnow {
+
+// All decisions are const functions of the recorded facts: asking twice is harmless, and replaying the facts
+// gives the same decisions whatever the parallelism was.
+
+// What follows from the newest fact, in order. REQUIRES `newest` was the last one applied to `state`. The
+// caller records each decision as a fact, applies it, and asks again about it before going on with the next.
+std::vector<Decision> Decide(const JobState& state, const Fact& newest);
+
+// What to do with room for one more trial cluster.
+struct Admission {
+  // A new trial (TrialCreated), or the end of a waiting one that the limits forbid (TrialEnded); absent: run
+  // `trial`.
+  std::optional<Decision> decision;
+  // The trial to place; 0 if `decision` ends one. For TrialCreated: the new trial's number.
+  TrialNumber trial = 0;
+  int64_t from = 0;  // checkpoint to go on from
+  int64_t to = 0;
+};
+
+// Waiting trials first, then a new one. Absent: the job has no work for a free slot now (barrier without
+// another bracket, a limit, or the end). Never more than max_parallel_trials live attempts; never a unit over
+// max_total_resource.
+std::optional<Admission> Admit(const JobState& state);
+
+}  // namespace winnow

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/types.h"
+
+namespace winnow {
+
+// A job is its list of facts. Some come from outside (kinds under "observed"), the others are decisions,
+// recorded in the transaction of the fact that caused them. Each has a sequence number within its job,
+// without gaps. Times are part of the fact: nothing here reads a clock.
+
+enum class AttemptOutcome {
+  kFinished,    // exit code 0, or stopped by the worker at its budget
+  kFailed,      // the trainer's own failure
+  kLost,        // its worker was lost, or another rank's was
+  kHandedBack,  // the worker left politely; costs no attempt
+  kStopped,     // the scheduler wanted it no more
+};
+
+enum class TrialEnd { kCompleted, kStopped, kFailed };
+enum class JobEnd { kCompleted, kStopped, kFailed };
+
+// ---- observed
+
+// The objective's value; other metrics are stored beside it but decide nothing.
+struct Reported {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  int64_t resource = 0;
+  double objective = 0;  // may be NaN: counts as worst
+};
+
+// A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
+struct AttemptStarted {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;  // 1, 2, 3… within the trial
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+struct AttemptEnded {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  AttemptOutcome outcome = AttemptOutcome::kFinished;
+  std::string reason;
+  int64_t started_us = 0;  // of the process itself, for billing; 0: it never ran
+  int64_t ended_us = 0;
+};
+
+struct StopRequested {
+  std::string reason;
+};
+struct WallTimeReached {};
+
+// ---- decisions
+
+// Start{configuration, budget}. bracket = -1: none.
+struct TrialCreated {
+  TrialNumber trial = 0;
+  Configuration configuration;
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t to = 0;  // budget: the level to train to; 0: to the trainer's own end
+};
+
+// Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
+struct TrialResumed {
+  TrialNumber trial = 0;
+  int64_t rung = 0;
+  int64_t to = 0;
+  std::string reason;
+};
+
+// Pause{trial}: it has reached its rung and waits for the cut.
+struct TrialPaused {
+  TrialNumber trial = 0;
+  int64_t resource = 0;
+};
+
+// Stop{trial, reason}, or its natural end.
+struct TrialEnded {
+  TrialNumber trial = 0;
+  TrialEnd end = TrialEnd::kCompleted;
+  std::string reason;  // one sentence; for a cut: rule, rung, rank and cut-off
+};
+
+// All trials of a rung have arrived; the best go on.
+struct RungCut {
+  int64_t bracket = 0;
+  int64_t rung = 0;
+  int64_t resource = 0;
+  std::vector<TrialNumber> ranking;  // best first; ties by lower number; failed ones last
+  int64_t promoted = 0;              // how many of `ranking` go on
+  double cutoff = 0;                 // objective of the last that goes on; NaN: none goes on
+};
+
+// Finish{outcome}.
+struct JobEnded {
+  JobEnd end = JobEnd::kCompleted;
+  std::string reason;
+};
+
+using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
+
+struct Fact {
+  int64_t sequence = 0;
+  int64_t time_us = 0;  // since the Unix epoch
+  std::variant<Reported, AttemptStarted, AttemptEnded, StopRequested, WallTimeReached, TrialCreated,
+               TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>
+      body;
+};
+
+}  // namespace winnow

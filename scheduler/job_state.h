@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/facts.h"
+#include "scheduler/pruners/hyperband_table.h"
+#include "scheduler/types.h"
+
+namespace winnow {
+
+enum class TrialPhase { kPending, kRunning, kPaused, kCompleted, kStopped, kFailed };
+
+struct TrialState {
+  TrialNumber number = 0;
+  Configuration configuration;
+  TrialPhase phase = TrialPhase::kPending;
+  std::string reason;  // why it ended
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t to = 0;           // budget of the part that runs, waits or was last finished
+  int64_t checkpoint = 0;   // level at which the last finished part ended
+  bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
+
+  // Learning curve of the objective: (resource, value), by rising resource; the first report of a level
+  // stays.
+  std::vector<std::pair<int64_t, double>> curve;
+
+  int64_t attempts = 0;         // placed so far
+  int64_t failures = 0;         // of the trainer itself
+  int64_t losses = 0;           // of workers
+  bool live = false;            // an attempt is placed and has not ended (also after the trial was stopped)
+  int64_t attempt_from = 0;     // of the newest attempt
+  int64_t attempt_reached = 0;  // highest level it reported; at least attempt_from
+  int64_t attempt_started_us = 0;  // when it was placed
+
+  int64_t created_us = 0;
+  int64_t started_us = 0;  // first placed
+  int64_t ended_us = 0;
+  int64_t training_us = 0;       // over ended attempts
+  int64_t trained_resource = 0;  // units over all attempts, by what was reported
+
+  bool ended() const { return phase >= TrialPhase::kCompleted; }
+};
+
+struct RungState {
+  int64_t resource = 0;
+  std::vector<TrialNumber> entered;  // in order of admission
+  int64_t arrived = 0;               // paused here, ended, or failed
+  bool cut = false;
+  int64_t promoted = 0;
+  double cutoff = 0;  // valid once cut
+};
+struct BracketState {
+  BracketPlan plan;
+  std::vector<RungState> rungs;
+};
+
+struct JobTotals {
+  int64_t pending = 0, running = 0, paused = 0, completed = 0, stopped = 0, failed = 0;
+  int64_t live_attempts = 0;
+  int64_t resource = 0;           // units reported, over all attempts
+  int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
+};
+
+// An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
+// the same state as living through them.
+// Owner: the coordinator thread. Not thread-safe.
+class JobState {
+ public:
+  explicit JobState(SearchSpec spec);
+
+  // The only way state moves. REQUIRES fact.sequence == last_sequence() + 1; a fact that contradicts the
+  // state (an unknown trial, a second end) is a broken invariant.
+  void Apply(const Fact& fact);
+
+  const SearchSpec& spec() const { return spec_; }
+  int64_t last_sequence() const { return last_sequence_; }
+  const std::vector<TrialState>& trials() const { return trials_; }  // trials()[n - 1] is trial n
+  const TrialState& trial(TrialNumber number) const { return trials_[number - 1]; }
+  const std::vector<BracketState>& brackets() const { return brackets_; }  // those opened so far
+  const HyperbandTable& table() const { return table_; }                   // empty without a bracket pruner
+  const JobTotals& totals() const { return totals_; }
+
+  // Trials that wait for slots, in the order in which they get them: earlier brackets first, then lower
+  // numbers.
+  const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
+
+  // The best newest objective over trials; ties by lower number. Absent until a finite value was reported.
+  std::optional<TrialNumber> best_trial() const;
+
+  bool stop_requested() const { return stop_requested_; }
+  bool wall_time_reached() const { return wall_time_reached_; }
+  const std::string& stop_reason() const { return stop_reason_; }
+  const std::optional<JobEnded>& ended() const { return ended_; }
+
+  friend bool operator==(const JobState& a, const JobState& b);
+
+  // The implementer adds private members as needed.
+ private:
+  SearchSpec spec_;
+  HyperbandTable table_;
+  int64_t last_sequence_ = 0;
+  std::vector<TrialState> trials_;
+  std::vector<BracketState> brackets_;
+  std::set<std::pair<int64_t, TrialNumber>> pending_;
+  JobTotals totals_;
+  bool stop_requested_ = false;
+  bool wall_time_reached_ = false;
+  std::string stop_reason_;
+  std::optional<JobEnded> ended_;
+};
+
+}  // namespace winnow

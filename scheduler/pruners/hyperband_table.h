@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/types.h"
+
+namespace winnow {
+
+// A rung of the plan: `trials` (n_i) trials are trained to `resource` (r_i) units.
+struct RungPlan {
+  int64_t trials = 0;
+  int64_t resource = 0;
+};
+struct BracketPlan {
+  int64_t s = 0;  // how often it is cut; rungs.size() == s + 1
+  std::vector<RungPlan> rungs;
+};
+
+// The brackets of Hyperband (Li et al., JMLR 18:1-52, Algorithm 1), with exact integer arithmetic:
+//   s_max = the largest s with min_resource * eta^s <= R,   B = (s_max + 1) R,
+//   n = ceil(B/R * eta^s / (s + 1)),   r = R eta^-s,   n_i = floor(n eta^-i),   r_i = floor(r eta^i), at
+//   least min_resource.
+// R = 81, eta = 3 gives 81/34/15/8/5 configurations.
+std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings);
+
+// What a job runs: the brackets above, cycle after cycle, within max_trials.
+class HyperbandTable {
+ public:
+  HyperbandTable() = default;  // no brackets
+  explicit HyperbandTable(const SearchSpec& spec);
+
+  bool empty() const { return cycle_.empty(); }
+  // How many brackets the job opens; -1: cycles go on until another limit ends the job.
+  int64_t bracket_count() const;
+  // REQUIRES 0 <= index, and index < bracket_count() unless that is -1.
+  BracketPlan bracket(int64_t index) const;
+  // Trials of all brackets; 0 if cycles go on.
+  int64_t trial_count() const;
+  // In a sentence what limits do to the table; "" if nothing.
+  std::string note() const;
+
+ private:
+  std::vector<BracketPlan> cycle_;     // one whole cycle
+  std::vector<BracketPlan> narrowed_;  // the last, narrower brackets when max_trials does not fill a cycle
+  int64_t whole_cycles_ = 0;           // -1: for ever
+};
+
+}  // namespace winnow

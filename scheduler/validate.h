@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scheduler/types.h"
+
+namespace winnow {
+
+struct Violation {
+  std::string field;        // path in the job file: parameters[2].continuous.min
+  std::string description;  // the value and what was expected
+};
+
+// Everything that is wrong with the search space, the strategy and the limits; empty: valid.
+std::vector<Violation> ValidateSearch(const SearchSpec& spec);
+
+}  // namespace winnow
