@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 to a finished tuning job: installs packages, builds, starts a server with two local
+# workers of two slots each, and tunes the direct-marketing model under Hyperband.
+#
+#   scripts/quickstart.sh          run it; the server stays up, so that you can look at the result
+#   scripts/quickstart.sh --stop   stop that server
+#
+# WINNOW_QUICKSTART_DIR   where the server keeps its files       (default: quickstart.d in the repository)
+# WINNOW_LISTEN           where it listens                        (default: 127.0.0.1:7070)
+# WINNOW_DATA_DIR         folder with bank-additional-full.csv.gz (default: download it)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+home=${WINNOW_QUICKSTART_DIR:-$PWD/quickstart.d}
+listen=${WINNOW_LISTEN:-127.0.0.1:7070}
+pid_file=$home/server.pid
+bin=$PWD/build/bin
+
+server_is_up() {
+  [ -s "$pid_file" ] && kill -0 "$(cat "$pid_file")" 2>/dev/null &&
+    tr '\0' ' ' <"/proc/$(cat "$pid_file")/cmdline" | grep -q winnow-server
+}
+
+stop_server() {
+  if server_is_up; then
+    kill "$(cat "$pid_file")"
+    tail --pid="$(cat "$pid_file")" -f /dev/null
+    echo "winnow-server stopped; its files stay in $home"
+  else
+    echo "no server of this quickstart is running"
+  fi
+  rm -f "$pid_file"
+}
+
+start_server() {
+  mkdir -p "$home"
+  rm -f "$home/port"
+  nohup "$bin/winnow-server" --db "$home/winnow.db" --listen "$listen" --local-workers 2 --slots 2 \
+    --port-file "$home/port" >"$home/server.log" 2>&1 </dev/null &
+  echo $! >"$pid_file"
+  until [ -s "$home/port" ]; do
+    kill -0 "$(cat "$pid_file")" 2>/dev/null || {
+      echo "winnow-server did not start:" >&2
+      tail -n 5 "$home/server.log" >&2
+      exit 1
+    }
+    sleep 0.1
+  done
+}
+
+case "${1:-}" in
+  "") ;;
+  --stop)
+    stop_server
+    exit 0
+    ;;
+  *)
+    sed -n '2,10p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+echo "== 1/4  packages"
+scripts/install-packages.sh
+echo "== 2/4  build"
+cmake --preset release -DWINNOW_TESTS=OFF -DWINNOW_BENCH=OFF >/dev/null
+cmake --build --preset release
+echo "== 3/4  data"
+scripts/get-data.sh examples/data
+echo "== 4/4  tune"
+server_is_up || start_server
+export WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
+"$bin/winnow" submit examples/direct-marketing.json --watch
+cat <<END
+
+The server is still up (log: $home/server.log). Try, after
+  export PATH="$bin:\$PATH" WINNOW_SERVER=$WINNOW_SERVER
+
+  winnow trials latest --sort "objective desc"
+  winnow analytics latest --output csv
+  winnow plan examples/direct-marketing.json
+
+and stop it with: scripts/quickstart.sh --stop
+END
