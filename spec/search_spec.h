@@ -1,0 +1,11 @@
+#pragma once
+
+#include "scheduler/types.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// What the scheduler needs to know of the spec, defaults filled in. REQUIRES CheckSpec found nothing.
+SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec);
+
+}  // namespace winnow
