@@ -1,0 +1,78 @@
+#include "store/assignments.h"
+
+#include <fmt/format.h>
+
+namespace winnow {
+namespace {
+
+std::string Select(const char* rest) {
+  return fmt::format(
+      "SELECT a.assignment, a.id, a.job, a.trial, a.attempt, a.rank, a.worker, a.port, a.resource_from,"
+      " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us FROM assignments a {}",
+      rest);
+}
+
+}  // namespace
+
+AssignmentTable::AssignmentTable(Database& database)
+    : database_(database),
+      insert_(database,
+              "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
+              " resource_to, state, outcome, reason, place_us, start_us, end_us)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"),
+      update_(database,
+              "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6"
+              " WHERE assignment = ?1"),
+      held_(database, Select("JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
+                             " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
+                             " ORDER BY a.job, a.trial, a.attempt, a.rank")),
+      of_trial_(database, Select("WHERE a.job = ?1 AND a.trial = ?2 ORDER BY a.attempt, a.rank")),
+      newest_(database, Select("WHERE a.job = ?1 AND a.rank = 0 AND a.attempt ="
+                               " (SELECT MAX(attempt) FROM assignments b WHERE b.job = a.job AND b.trial = a.trial)"
+                               " ORDER BY a.trial")),
+      find_(database, Select("WHERE a.id = ?1")) {}
+
+absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
+  absl::Status status = insert_
+                            .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port,
+                                  row.resource_from, row.resource_to, row.state, row.outcome, row.reason,
+                                  row.place_us, row.start_us, row.end_us)
+                            .Run();
+  if (!status.ok()) return status;
+  return database_.last_insert_key();
+}
+
+absl::Status AssignmentTable::Update(const AssignmentRow& row) {
+  return update_.Bind(row.key, row.state, row.outcome, row.reason, row.start_us, row.end_us).Run();
+}
+
+absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::All(Statement& s) {
+  std::vector<AssignmentRow> rows;
+  absl::Status status = s.ForEach([&] {
+    rows.push_back({s.Int(0), s.Text(1), s.Int(2), s.Int(3), s.Int(4), static_cast<int32_t>(s.Int(5)),
+                    s.Text(6), static_cast<int32_t>(s.Int(7)), s.Int(8), s.Int(9), s.Text(10), s.Text(11),
+                    s.Text(12), s.Int(13), s.Int(14), s.Int(15)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::Held() { return All(held_.Bind()); }
+
+absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::OfTrial(int64_t job, TrialNumber trial) {
+  return All(of_trial_.Bind(job, trial));
+}
+
+absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::NewestOfJob(int64_t job) {
+  return All(newest_.Bind(job));
+}
+
+absl::StatusOr<std::optional<AssignmentRow>> AssignmentTable::Find(const std::string& id) {
+  absl::StatusOr<std::vector<AssignmentRow>> rows = All(find_.Bind(id));
+  if (!rows.ok()) return rows.status();
+  if (rows->empty()) return std::nullopt;
+  return std::move(rows->front());
+}
+
+}  // namespace winnow

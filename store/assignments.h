@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/types.h"
+#include "store/database.h"
+
+namespace winnow {
+
+struct AssignmentRow {
+  int64_t key = 0;
+  std::string id;  // the fencing token; never used twice
+  int64_t job = 0;
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  int32_t rank = 0;
+  std::string worker;
+  int32_t port = 0;
+  int64_t resource_from = 0;
+  int64_t resource_to = 0;
+  std::string state = "wanted";  // wanted, revoked (the worker may still hold it), gone
+  std::string outcome;           // once gone: finished, failed, lost, handed_back, stopped
+  std::string reason;
+  int64_t place_us = 0;
+  int64_t start_us = 0;  // of the process; 0: it never ran
+  int64_t end_us = 0;
+};
+
+class AssignmentTable {
+ public:
+  explicit AssignmentTable(Database& database);
+
+  // Returns the key.
+  absl::StatusOr<int64_t> Insert(const AssignmentRow& row);
+  // Writes state, outcome, reason, start_us and end_us.
+  absl::Status Update(const AssignmentRow& row);
+  // Every rank of each attempt of which some rank is not gone yet; by job, trial, attempt and rank.
+  absl::StatusOr<std::vector<AssignmentRow>> Held();
+  absl::StatusOr<std::vector<AssignmentRow>> OfTrial(int64_t job, TrialNumber trial);
+  // Rank 0 of each trial's newest attempt.
+  absl::StatusOr<std::vector<AssignmentRow>> NewestOfJob(int64_t job);
+  absl::StatusOr<std::optional<AssignmentRow>> Find(const std::string& id);
+
+ private:
+  absl::StatusOr<std::vector<AssignmentRow>> All(Statement& statement);
+  Database& database_;
+  Statement insert_, update_, held_, of_trial_, newest_, find_;
+};
+
+}  // namespace winnow

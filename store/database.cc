@@ -1,0 +1,225 @@
+#include "store/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace winnow {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+
+absl::StatusCode CodeOf(int extended_code) {
+  switch (extended_code) {
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
+    case SQLITE_CONSTRAINT_ROWID:
+      return absl::StatusCode::kAlreadyExists;
+    default:
+      break;
+  }
+  switch (extended_code & 0xff) {
+    case SQLITE_CONSTRAINT:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return absl::StatusCode::kFailedPrecondition;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::StatusCode::kUnavailable;
+    case SQLITE_FULL:
+      return absl::StatusCode::kResourceExhausted;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::StatusCode::kDataLoss;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+// What the user can do about it; "" if nothing in particular.
+const char* Advice(int extended_code) {
+  switch (extended_code & 0xff) {
+    case SQLITE_FULL:
+      return "; the disk is full: free some space, nothing that was acknowledged is lost";
+    case SQLITE_READONLY:
+      return "; the file or its folder is read-only: check owner and permissions";
+    case SQLITE_CANTOPEN:
+      return "; the folder must exist and be writable";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "; another process holds the file";
+    case SQLITE_CORRUPT:
+      return "; the file is damaged: restore it from a copy";
+    case SQLITE_NOTADB:
+      return "; this is not a Winnow database: name another file";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
+                          std::string_view doing) {
+  return absl::Status(CodeOf(extended_code),
+                      fmt::format("{}: {}{} ({})", file, message, Advice(extended_code), doing));
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file, OpenMode mode) {
+  sqlite3* handle = nullptr;
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
+  if (mode == OpenMode::kReadWrite) flags |= SQLITE_OPEN_CREATE;
+  int code = sqlite3_open_v2(file.c_str(), &handle, flags, nullptr);
+  std::unique_ptr<Database> database(new Database(file, handle));
+  if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
+  sqlite3_extended_result_codes(handle, 1);
+  if (code != SQLITE_OK) return database->Error(sqlite3_extended_errcode(handle), "open");
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  // WAL is a property of the file and set by the writer; the rest is the connection's.
+  const char* settings =
+      mode == OpenMode::kReadWrite
+          ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+            "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY"
+          : "PRAGMA query_only = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY";
+  absl::Status status = database->Execute(settings);
+  if (!status.ok()) return status;
+  return database;
+}
+
+Database::~Database() { sqlite3_close_v2(handle_); }
+
+absl::Status Database::Error(int code, std::string_view doing) const {
+  std::string message = sqlite3_errmsg(handle_);
+  if ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(handle_) == ENOSPC) code = SQLITE_FULL;
+  if (message == "not an error") message = sqlite3_errstr(code);
+  return SqliteStatus(code, file_, message, doing);
+}
+
+absl::Status Database::Execute(const std::string& sql) {
+  int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return Error(code, sql);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> Database::QueryInt(std::string_view sql) {
+  Statement statement(*this, sql);
+  absl::StatusOr<bool> row = statement.Bind().Next();
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("{}: no row ({})", file_, sql));
+  return statement.Int(0);
+}
+
+int64_t Database::changes() const { return sqlite3_changes64(handle_); }
+int64_t Database::last_insert_key() const { return sqlite3_last_insert_rowid(handle_); }
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+void Statement::Prepare() {
+  Note(sqlite3_prepare_v3(database_.handle(), sql_.data(), static_cast<int>(sql_.size()),
+                          SQLITE_PREPARE_PERSISTENT, &statement_, nullptr));
+}
+
+void Statement::Reset() {
+  error_ = SQLITE_OK;
+  if (statement_ == nullptr) {
+    Prepare();
+  } else {
+    sqlite3_reset(statement_);
+  }
+}
+
+void Statement::Note(int code) {
+  if (error_ == SQLITE_OK) error_ = code;
+}
+
+void Statement::BindOne(int index, int64_t value) { Note(sqlite3_bind_int64(statement_, index, value)); }
+void Statement::BindOne(int index, double value) { Note(sqlite3_bind_double(statement_, index, value)); }
+void Statement::BindOne(int index, std::nullptr_t) { Note(sqlite3_bind_null(statement_, index)); }
+void Statement::BindOne(int index, std::string_view value) {
+  Note(sqlite3_bind_text64(statement_, index, value.data() == nullptr ? "" : value.data(), value.size(),
+                           SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+absl::StatusOr<bool> Statement::Next() {
+  if (error_ != SQLITE_OK) return database_.Error(error_, sql_);
+  int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) {
+    sqlite3_reset(statement_);
+    return false;
+  }
+  absl::Status status = database_.Error(sqlite3_extended_errcode(database_.handle()), sql_);
+  sqlite3_reset(statement_);
+  return status;
+}
+
+absl::Status Statement::Run() {
+  absl::StatusOr<bool> row = Next();
+  if (!row.ok()) return row.status();
+  assert(!*row);
+  return absl::OkStatus();
+}
+
+absl::Status Statement::ForEach(const std::function<absl::Status()>& row) {
+  while (true) {
+    absl::StatusOr<bool> there = Next();
+    if (!there.ok()) return there.status();
+    if (!*there) return absl::OkStatus();
+    absl::Status status = row();
+    if (!status.ok()) {
+      Reset();
+      return status;
+    }
+  }
+}
+
+int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+double Statement::Real(int column) const { return sqlite3_column_double(statement_, column); }
+bool Statement::IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+std::string Statement::Text(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  if (bytes == nullptr) return "";
+  return std::string(static_cast<const char*>(bytes), sqlite3_column_bytes(statement_, column));
+}
+
+absl::StatusOr<std::unique_ptr<Transaction>> Transaction::Begin(Database& database) {
+  if (database.in_transaction_) std::abort();
+  absl::Status status = database.Execute("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  database.in_transaction_ = true;
+  return std::unique_ptr<Transaction>(new Transaction(database));
+}
+
+absl::StatusOr<std::unique_ptr<Transaction>> Transaction::BeginRead(Database& database) {
+  if (database.in_transaction_) std::abort();
+  absl::Status status = database.Execute("BEGIN");
+  if (!status.ok()) return status;
+  database.in_transaction_ = true;
+  return std::unique_ptr<Transaction>(new Transaction(database));
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  database_.in_transaction_ = false;
+  // An error may already have rolled it back; then there is nothing to undo.
+  if (sqlite3_get_autocommit(database_.handle()) == 0) (void)database_.Execute("ROLLBACK");
+}
+
+absl::Status Transaction::Commit() {
+  if (sqlite3_get_autocommit(database_.handle()) != 0) {
+    return absl::AbortedError(database_.file() + ": an error has rolled the transaction back");
+  }
+  absl::Status status = database_.Execute("COMMIT");
+  if (!status.ok()) return status;  // the destructor rolls back
+  open_ = false;
+  database_.in_transaction_ = false;
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

@@ -1,0 +1,203 @@
+#include "store/fact_codec.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+// JSON has no NaN and no infinity: those become {"bits": "7ff8…"}.
+json ToJson(double value) {
+  if (std::isfinite(value)) return value;
+  return json{{"bits", fmt::format("{:016x}", std::bit_cast<uint64_t>(value))}};
+}
+
+double ToDouble(const json& value) {
+  if (!value.is_object()) return value.get<double>();
+  return std::bit_cast<double>(uint64_t{std::stoull(value.at("bits").get<std::string>(), nullptr, 16)});
+}
+
+json ToJson(const Configuration& configuration) {
+  json list = json::array();
+  for (const Value& value : configuration) {
+    if (const auto* real = std::get_if<double>(&value)) {
+      list.push_back(ToJson(*real));
+    } else if (const auto* integer = std::get_if<int64_t>(&value)) {
+      list.push_back(*integer);
+    } else {
+      list.push_back(std::get<std::string>(value));
+    }
+  }
+  return list;
+}
+
+Configuration ToConfiguration(const json& list) {
+  Configuration configuration;
+  for (const json& value : list) {
+    if (value.is_string()) {
+      configuration.emplace_back(value.get<std::string>());
+    } else if (value.is_number_integer()) {
+      configuration.emplace_back(value.get<int64_t>());
+    } else {
+      configuration.emplace_back(ToDouble(value));
+    }
+  }
+  return configuration;
+}
+
+// The order is that of the enumerators.
+constexpr const char* kOutcomes[] = {"finished", "failed", "lost", "handed_back", "stopped"};
+constexpr const char* kEnds[] = {"completed", "stopped", "failed"};
+
+template <typename Enum, size_t N>
+Enum FromName(const char* const (&names)[N], const json& name) {
+  for (size_t i = 0; i < N; ++i) {
+    if (name.get<std::string>() == names[i]) return static_cast<Enum>(i);
+  }
+  throw std::invalid_argument("unknown name " + name.dump());
+}
+
+struct Encoder {
+  StoredFact operator()(const Reported& f) const {
+    return Of("reported", f.trial,
+              {{"attempt", f.attempt}, {"resource", f.resource}, {"objective", ToJson(f.objective)}});
+  }
+  StoredFact operator()(const AttemptStarted& f) const {
+    return Of("attempt_started", f.trial, {{"attempt", f.attempt}, {"from", f.from}, {"to", f.to}});
+  }
+  StoredFact operator()(const AttemptEnded& f) const {
+    return Of("attempt_ended", f.trial,
+              {{"attempt", f.attempt},
+               {"outcome", kOutcomes[static_cast<int>(f.outcome)]},
+               {"reason", f.reason},
+               {"started_us", f.started_us},
+               {"ended_us", f.ended_us}});
+  }
+  StoredFact operator()(const StopRequested& f) const {
+    return Of("stop_requested", 0, {{"reason", f.reason}});
+  }
+  StoredFact operator()(const WallTimeReached&) const {
+    return Of("wall_time_reached", 0, json::object());
+  }
+  StoredFact operator()(const TrialCreated& f) const {
+    return Of("trial_created", f.trial,
+              {{"configuration", ToJson(f.configuration)},
+               {"bracket", f.bracket},
+               {"rung", f.rung},
+               {"to", f.to}});
+  }
+  StoredFact operator()(const TrialResumed& f) const {
+    return Of("trial_resumed", f.trial, {{"rung", f.rung}, {"to", f.to}, {"reason", f.reason}});
+  }
+  StoredFact operator()(const TrialPaused& f) const {
+    return Of("trial_paused", f.trial, {{"resource", f.resource}});
+  }
+  StoredFact operator()(const TrialEnded& f) const {
+    return Of("trial_ended", f.trial, {{"end", kEnds[static_cast<int>(f.end)]}, {"reason", f.reason}});
+  }
+  StoredFact operator()(const RungCut& f) const {
+    return Of("rung_cut", 0,
+              {{"bracket", f.bracket},
+               {"rung", f.rung},
+               {"resource", f.resource},
+               {"ranking", f.ranking},
+               {"promoted", f.promoted},
+               {"cutoff", ToJson(f.cutoff)}});
+  }
+  StoredFact operator()(const JobEnded& f) const {
+    return Of("job_ended", 0, {{"end", kEnds[static_cast<int>(f.end)]}, {"reason", f.reason}});
+  }
+
+ private:
+  // Reasons hold a trainer's own words: bytes that are not UTF-8 are replaced.
+  static StoredFact Of(const char* kind, TrialNumber trial, const json& detail) {
+    return {kind, trial, detail.dump(-1, ' ', false, json::error_handler_t::replace)};
+  }
+};
+
+// Throws what the JSON library throws.
+Fact Decode(const StoredFact& stored) {
+  json d = json::parse(stored.detail);
+  auto integer = [&](const char* name) { return d.at(name).get<int64_t>(); };
+  auto text = [&](const char* name) { return d.at(name).get<std::string>(); };
+  const std::string& kind = stored.kind;
+  Fact fact;
+  if (kind == "reported") {
+    fact.body = Reported{stored.trial, integer("attempt"), integer("resource"), ToDouble(d.at("objective"))};
+  } else if (kind == "attempt_started") {
+    fact.body = AttemptStarted{stored.trial, integer("attempt"), integer("from"), integer("to")};
+  } else if (kind == "attempt_ended") {
+    fact.body = AttemptEnded{stored.trial,
+                             integer("attempt"),
+                             FromName<AttemptOutcome>(kOutcomes, d.at("outcome")),
+                             text("reason"),
+                             integer("started_us"),
+                             integer("ended_us")};
+  } else if (kind == "stop_requested") {
+    fact.body = StopRequested{text("reason")};
+  } else if (kind == "wall_time_reached") {
+    fact.body = WallTimeReached{};
+  } else if (kind == "trial_created") {
+    fact.body = TrialCreated{stored.trial, ToConfiguration(d.at("configuration")), integer("bracket"),
+                             integer("rung"), integer("to")};
+  } else if (kind == "trial_resumed") {
+    fact.body = TrialResumed{stored.trial, integer("rung"), integer("to"), text("reason")};
+  } else if (kind == "trial_paused") {
+    fact.body = TrialPaused{stored.trial, integer("resource")};
+  } else if (kind == "trial_ended") {
+    fact.body = TrialEnded{stored.trial, FromName<TrialEnd>(kEnds, d.at("end")), text("reason")};
+  } else if (kind == "rung_cut") {
+    fact.body = RungCut{integer("bracket"),
+                        integer("rung"),
+                        integer("resource"),
+                        d.at("ranking").get<std::vector<TrialNumber>>(),
+                        integer("promoted"),
+                        ToDouble(d.at("cutoff"))};
+  } else if (kind == "job_ended") {
+    fact.body = JobEnded{FromName<JobEnd>(kEnds, d.at("end")), text("reason")};
+  } else {
+    throw std::invalid_argument("unknown kind " + kind);
+  }
+  return fact;
+}
+
+}  // namespace
+
+StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body); }
+
+std::string_view FactKind(const Fact& fact) {
+  static constexpr const char* kKinds[] = {
+      "reported",      "attempt_started", "attempt_ended", "stop_requested", "wall_time_reached", "trial_created",
+      "trial_resumed", "trial_paused",    "trial_ended",   "rung_cut",       "job_ended"};
+  static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
+  return kKinds[fact.body.index()];
+}
+
+absl::StatusOr<Fact> DecodeFact(const StoredFact& stored) {
+  try {
+    return Decode(stored);
+  } catch (const std::exception& error) {
+    return absl::DataLossError(
+        fmt::format("a stored fact of kind {} cannot be read: {} in {}", stored.kind, error.what(), stored.detail));
+  }
+}
+
+std::string EncodeConfiguration(const Configuration& configuration) {
+  return ToJson(configuration).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+absl::StatusOr<Configuration> DecodeConfiguration(std::string_view text) {
+  try {
+    return ToConfiguration(json::parse(text));
+  } catch (const std::exception& error) {
+    return absl::DataLossError(fmt::format("a stored configuration cannot be read: {} in {}", error.what(), text));
+  }
+}
+
+}  // namespace winnow

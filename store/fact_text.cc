@@ -1,0 +1,85 @@
+#include "store/fact_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace winnow {
+namespace {
+
+std::string Because(const std::string& reason) { return reason.empty() ? "." : ": " + reason; }
+
+// Up to what level, as a phrase.
+std::string Budget(int64_t to) {
+  return to > 0 ? fmt::format("to resource {}", to) : std::string("to the trainer's own end");
+}
+
+struct Teller {
+  const std::string& metric;
+
+  std::string operator()(const Reported& f) const {
+    return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial, metric, f.objective, f.resource);
+  }
+  std::string operator()(const AttemptStarted& f) const {
+    return f.attempt == 1
+               ? fmt::format("Trial {} starts, to train {}.", f.trial, Budget(f.to))
+               : fmt::format("Trial {} starts attempt {} from resource {}, to train {}.", f.trial, f.attempt,
+                             f.from, Budget(f.to));
+  }
+  std::string operator()(const AttemptEnded& f) const {
+    switch (f.outcome) {
+      case AttemptOutcome::kFinished:
+        return fmt::format("Trial {} finished attempt {}.", f.trial, f.attempt);
+      case AttemptOutcome::kFailed:
+        return fmt::format("Trial {} failed in attempt {}{}", f.trial, f.attempt, Because(f.reason));
+      case AttemptOutcome::kLost:
+        return fmt::format("Trial {} lost attempt {} with its worker{}", f.trial, f.attempt, Because(f.reason));
+      case AttemptOutcome::kHandedBack:
+        return fmt::format("Trial {} was handed back in attempt {} by a worker that leaves{}", f.trial, f.attempt,
+                           Because(f.reason));
+      case AttemptOutcome::kStopped:
+        return fmt::format("Trial {} has stopped training in attempt {}.", f.trial, f.attempt);
+    }
+    return "";
+  }
+  std::string operator()(const StopRequested& f) const {
+    return "The job is asked to stop" + Because(f.reason);
+  }
+  std::string operator()(const WallTimeReached&) const { return "The job has reached its wall-time limit."; }
+  std::string operator()(const TrialCreated& f) const {
+    std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
+    return fmt::format("Trial {} is created{}, to train {}.", f.trial, where, Budget(f.to));
+  }
+  std::string operator()(const TrialResumed& f) const {
+    return fmt::format("Trial {} goes on, to train {}{}", f.trial, Budget(f.to), Because(f.reason));
+  }
+  std::string operator()(const TrialPaused& f) const {
+    return fmt::format("Trial {} waits at resource {} for the rung to be cut.", f.trial, f.resource);
+  }
+  std::string operator()(const TrialEnded& f) const {
+    const char* how = f.end == TrialEnd::kCompleted ? "is complete"
+                      : f.end == TrialEnd::kStopped ? "is stopped"
+                                                    : "has failed";
+    return fmt::format("Trial {} {}{}", f.trial, how, Because(f.reason));
+  }
+  std::string operator()(const RungCut& f) const {
+    std::string cutoff =
+        std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metric, f.cutoff);
+    return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1, f.resource,
+                       f.promoted, f.ranking.size(), cutoff);
+  }
+  std::string operator()(const JobEnded& f) const {
+    const char* how = f.end == JobEnd::kCompleted ? "is complete"
+                      : f.end == JobEnd::kStopped ? "is stopped"
+                                                  : "has failed";
+    return fmt::format("The job {}{}", how, Because(f.reason));
+  }
+};
+
+}  // namespace
+
+std::string FactText(const Fact& fact, const std::string& metric) {
+  return std::visit(Teller{metric}, fact.body);
+}
+
+}  // namespace winnow

@@ -1,0 +1,112 @@
+#include "store/facts.h"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "store/fact_codec.h"
+
+namespace winnow {
+namespace {
+
+// SQLite has no NaN: it is stored as NULL.
+double ReadValue(const Statement& s, int column) {
+  return s.IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : s.Real(column);
+}
+
+}  // namespace
+
+FactTable::FactTable(Database& database)
+    : database_(database),
+      event_(database,
+             "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+      report_(database,
+              "INSERT OR IGNORE INTO reports (job, trial, attempt, resource, metric, value, time_us, sequence)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+      load_(database,
+            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
+            " WHERE job = ?1 AND sequence > ?2"
+            " UNION ALL "
+            "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
+            " WHERE job = ?1 AND sequence > ?2 AND sequence > 0"
+            " ORDER BY 1 LIMIT ?3"),
+      load_trial_(database,
+                  "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
+                  " WHERE job = ?1 AND trial = ?2"
+                  " UNION ALL "
+                  "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
+                  " WHERE job = ?1 AND trial = ?2 AND sequence > 0"
+                  " ORDER BY 1"),
+      query_(database,
+             "SELECT trial, attempt, resource, metric, value, time_us, sequence FROM reports"
+             " WHERE job = ?1 AND trial >= ?4 AND (trial, metric, resource, attempt) > (?4, ?5, ?6, ?7)"
+             " AND (?2 = '[]' OR trial IN (SELECT value FROM json_each(?2)))"
+             " AND (?3 = '[]' OR metric IN (SELECT value FROM json_each(?3)))"
+             " ORDER BY trial, metric, resource, attempt LIMIT ?8") {}
+
+absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
+  assert(!std::holds_alternative<Reported>(fact.body));
+  StoredFact stored = EncodeFact(fact);
+  return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).Run();
+}
+
+absl::StatusOr<bool> FactTable::AppendReport(int64_t job, const ReportRow& row) {
+  std::optional<double> value;
+  if (!std::isnan(row.value)) value = row.value;
+  absl::Status status =
+      report_
+          .Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us, row.sequence)
+          .Run();
+  if (!status.ok()) return status;
+  return database_.changes() == 1;
+}
+
+absl::StatusOr<std::vector<Fact>> FactTable::ReadAll(Statement& s) {
+  std::vector<Fact> facts;
+  absl::Status status = s.ForEach([&]() -> absl::Status {
+    std::string kind = s.Text(2);
+    Fact fact;
+    if (kind == "reported") {
+      fact.body = Reported{s.Int(3), s.Int(5), s.Int(6), ReadValue(s, 7)};
+    } else {
+      absl::StatusOr<Fact> decoded = DecodeFact({std::move(kind), s.Int(3), s.Text(4)});
+      if (!decoded.ok()) return decoded.status();
+      fact = *std::move(decoded);
+    }
+    fact.sequence = s.Int(0);
+    fact.time_us = s.Int(1);
+    facts.push_back(std::move(fact));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return facts;
+}
+
+absl::StatusOr<std::vector<Fact>> FactTable::Load(int64_t job, int64_t after, int64_t limit) {
+  return ReadAll(load_.Bind(job, after, limit));
+}
+
+absl::StatusOr<std::vector<Fact>> FactTable::LoadTrial(int64_t job, TrialNumber trial) {
+  return ReadAll(load_trial_.Bind(job, trial));
+}
+
+absl::StatusOr<std::vector<ReportRow>> FactTable::Query(int64_t job, const std::vector<TrialNumber>& trials,
+                                                        const std::vector<std::string>& metrics,
+                                                        const ReportCursor& cursor, int64_t limit) {
+  auto list = [](const auto& values) {
+    return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  query_.Bind(job, list(trials), list(metrics), cursor.trial, cursor.metric, cursor.resource, cursor.attempt,
+              limit);
+  std::vector<ReportRow> rows;
+  absl::Status status = query_.ForEach([&] {
+    rows.push_back({query_.Int(0), query_.Int(1), query_.Int(2), query_.Text(3), ReadValue(query_, 4),
+                    query_.Int(5), query_.Int(6)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+}  // namespace winnow

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/facts.h"
+#include "store/database.h"
+
+namespace winnow {
+
+// A metric value as a trial reported it.
+struct ReportRow {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  int64_t resource = 0;
+  std::string metric;
+  double value = 0;       // NaN comes back as the quiet NaN
+  int64_t time_us = 0;
+  int64_t sequence = 0;   // of its Reported fact; 0: not the objective
+};
+
+// Where a page of reports begins: after this point, in the order trial, metric, resource, attempt.
+struct ReportCursor {
+  TrialNumber trial = 0;
+  std::string metric;
+  int64_t resource = 0;
+  int64_t attempt = 0;
+};
+
+// The facts of all jobs: the tables `events` and `reports`, merged by sequence.
+class FactTable {
+ public:
+  explicit FactTable(Database& database);
+
+  // REQUIRES the fact is not Reported: those are reports with a sequence.
+  absl::Status AppendEvent(int64_t job, const Fact& fact);
+  // False: this trial, attempt, resource and metric were reported before; nothing is changed.
+  absl::StatusOr<bool> AppendReport(int64_t job, const ReportRow& row);
+
+  // At most `limit` facts above `after`, in order; limit = -1: all.
+  absl::StatusOr<std::vector<Fact>> Load(int64_t job, int64_t after = 0, int64_t limit = -1);
+  // Those of one trial.
+  absl::StatusOr<std::vector<Fact>> LoadTrial(int64_t job, TrialNumber trial);
+
+  // At most `limit` reports after `cursor`. Empty filters: all trials, all metrics.
+  absl::StatusOr<std::vector<ReportRow>> Query(int64_t job, const std::vector<TrialNumber>& trials,
+                                               const std::vector<std::string>& metrics,
+                                               const ReportCursor& cursor, int64_t limit);
+
+ private:
+  absl::StatusOr<std::vector<Fact>> ReadAll(Statement& statement);
+  Database& database_;
+  Statement event_, report_, load_, load_trial_, query_;
+};
+
+}  // namespace winnow

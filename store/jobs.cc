@@ -1,0 +1,88 @@
+#include "store/jobs.h"
+
+#include <fmt/format.h>
+
+namespace winnow {
+namespace {
+
+JobRow Read(const Statement& s) {
+  return {s.Int(0), s.Text(1), s.Text(2), s.Text(3), s.Text(4), s.Text(5), s.Int(6), s.Int(7), s.Int(8)};
+}
+
+std::string Select(const char* rest) {
+  return fmt::format(
+      "SELECT job, id, request_id, spec, state, reason, create_us, end_us, last_sequence FROM jobs {}", rest);
+}
+
+}  // namespace
+
+JobTable::JobTable(Database& database)
+    : database_(database),
+      take_(database, "INSERT OR IGNORE INTO taken_ids (id) VALUES (?1)"),
+      insert_(database,
+              "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+      find_(database, Select("WHERE id = ?1")),
+      find_request_(database, Select("WHERE request_id = ?1")),
+      open_(database, Select("WHERE end_us = 0 ORDER BY job")),
+      list_(database, Select("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
+      update_(database,
+              "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5 WHERE job = ?1"),
+      delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
+
+absl::StatusOr<JobRow> JobTable::Insert(const std::string& name, JobRow row) {
+  for (int64_t n = 1;; ++n) {
+    row.id = n == 1 ? name : fmt::format("{}-{}", name, n);
+    absl::Status status = take_.Bind(row.id).Run();
+    if (!status.ok()) return status;
+    if (database_.changes() == 1) break;
+  }
+  std::optional<std::string> request;
+  if (!row.request_id.empty()) request = row.request_id;
+  absl::Status status = insert_
+                            .Bind(row.id, request, row.spec, row.state, row.reason, row.create_us, row.end_us,
+                                  row.last_sequence)
+                            .Run();
+  if (!status.ok()) return status;
+  row.key = database_.last_insert_key();
+  return row;
+}
+
+absl::StatusOr<std::optional<JobRow>> JobTable::One(Statement& statement) {
+  absl::StatusOr<bool> there = statement.Next();
+  if (!there.ok()) return there.status();
+  if (!*there) return std::nullopt;
+  JobRow row = Read(statement);
+  statement.Reset();
+  return row;
+}
+
+absl::StatusOr<std::vector<JobRow>> JobTable::All(Statement& statement) {
+  std::vector<JobRow> rows;
+  absl::Status status = statement.ForEach([&] {
+    rows.push_back(Read(statement));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<std::optional<JobRow>> JobTable::Find(const std::string& id) { return One(find_.Bind(id)); }
+
+absl::StatusOr<std::optional<JobRow>> JobTable::FindRequest(const std::string& request_id) {
+  return One(find_request_.Bind(request_id));
+}
+
+absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind()); }
+
+absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit) {
+  return All(list_.Bind(before, limit));
+}
+
+absl::Status JobTable::Update(const JobRow& row) {
+  return update_.Bind(row.key, row.state, row.reason, row.end_us, row.last_sequence).Run();
+}
+
+absl::Status JobTable::Delete(int64_t key) { return delete_.Bind(key).Run(); }
+
+}  // namespace winnow

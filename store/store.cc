@@ -1,0 +1,48 @@
+#include "store/store.h"
+
+#include "store/migrations.h"
+
+namespace winnow {
+
+Store::Store(std::unique_ptr<Database> database)
+    : database_(std::move(database)),
+      jobs(*database_),
+      facts(*database_),
+      trials(*database_),
+      workers(*database_),
+      assignments(*database_),
+      logs(*database_) {}
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& file) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
+  if (!database.ok()) return database.status();
+  absl::Status status = Migrate(**database);
+  if (!status.ok()) return status;
+  return std::unique_ptr<Store>(new Store(*std::move(database)));
+}
+
+absl::StatusOr<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& file) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);
+  if (!database.ok()) return database.status();
+  absl::Status status = CheckVersion(**database);
+  if (!status.ok()) return status;
+  return std::unique_ptr<Store>(new Store(*std::move(database)));
+}
+
+absl::Status Store::Write(const std::function<absl::Status()>& body) {
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  absl::Status status = body();
+  if (!status.ok()) return status;
+  return (*transaction)->Commit();
+}
+
+absl::Status Store::Read(const std::function<absl::Status()>& body) {
+  absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::BeginRead(*database_);
+  if (!transaction.ok()) return transaction.status();
+  absl::Status status = body();
+  if (!status.ok()) return status;
+  return (*transaction)->Commit();
+}
+
+}  // namespace winnow

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "store/assignments.h"
+#include "store/database.h"
+#include "store/facts.h"
+#include "store/jobs.h"
+#include "store/logs.h"
+#include "store/trials.h"
+#include "store/workers.h"
+
+namespace winnow {
+
+// All tables over one connection. Not thread-safe: one thread at a time.
+class Store {
+ public:
+  // Brings the file to the newest version; see Migrate for what is refused.
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& file);
+  // REQUIRES a file that is at the newest version. Writes are refused.
+  static absl::StatusOr<std::unique_ptr<Store>> OpenReadOnly(const std::string& file);
+
+  // Runs `body` in one transaction: committed if it returns OK, else rolled back. Nobody else says BEGIN.
+  absl::Status Write(const std::function<absl::Status()>& body);
+  // Everything that `body` reads is of one moment.
+  absl::Status Read(const std::function<absl::Status()>& body);
+
+ private:
+  explicit Store(std::unique_ptr<Database> database);
+  std::unique_ptr<Database> database_;
+
+ public:
+  Database& database() { return *database_; }
+  JobTable jobs;
+  FactTable facts;
+  TrialTable trials;
+  WorkerTable workers;
+  AssignmentTable assignments;
+  LogTable logs;
+};
+
+}  // namespace winnow

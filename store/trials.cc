@@ -1,0 +1,163 @@
+#include "store/trials.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "store/fact_codec.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kColumns[] =
+    "trial, state, reason, configuration, objective, resource, best_objective, best_resource, bracket, rung,"
+    " attempts, create_us, start_us, end_us, training_us, trained_resource";
+
+std::optional<double> Number(double value) {
+  if (std::isnan(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> ReadReal(const Statement& s, int column) {
+  if (s.IsNull(column)) return std::nullopt;
+  return s.Real(column);
+}
+
+absl::StatusOr<TrialRow> Read(const Statement& s) {
+  absl::StatusOr<Configuration> configuration = DecodeConfiguration(s.Text(3));
+  if (!configuration.ok()) return configuration.status();
+  TrialRow row;
+  row.number = s.Int(0);
+  row.state = s.Text(1);
+  row.reason = s.Text(2);
+  row.configuration = *std::move(configuration);
+  row.objective = ReadReal(s, 4);
+  row.resource = s.Int(5);
+  row.best_objective = ReadReal(s, 6);
+  row.best_resource = s.Int(7);
+  row.bracket = s.Int(8);
+  row.rung = s.Int(9);
+  row.attempts = s.Int(10);
+  row.create_us = s.Int(11);
+  row.start_us = s.Int(12);
+  row.end_us = s.Int(13);
+  row.training_us = s.Int(14);
+  row.trained_resource = s.Int(15);
+  return row;
+}
+
+std::string OrderBy(const TrialQuery& query) {
+  std::string column;
+  switch (query.order) {
+    case TrialColumn::kNumber:
+      column = "trial";
+      break;
+    case TrialColumn::kObjective:
+      column = "objective";
+      break;
+    case TrialColumn::kResource:
+      column = "resource";
+      break;
+    case TrialColumn::kTrainingTime:
+      column = "training_us";
+      break;
+    case TrialColumn::kHyperparameter:
+      column = fmt::format("json_extract(configuration, '$[{}]')", query.parameter);
+      break;
+  }
+  return fmt::format("{} {} NULLS LAST, trial", column, query.descending ? "DESC" : "ASC");
+}
+
+}  // namespace
+
+std::string_view PhaseName(TrialPhase phase) {
+  static constexpr const char* kNames[] = {"pending", "running", "paused", "completed", "stopped", "failed"};
+  return kNames[static_cast<int>(phase)];
+}
+
+TrialRow MakeTrialRow(const SearchSpec& spec, const TrialState& trial) {
+  TrialRow row;
+  row.number = trial.number;
+  row.state = PhaseName(trial.phase);
+  row.reason = trial.reason;
+  row.configuration = trial.configuration;
+  if (!trial.curve.empty()) {
+    row.resource = trial.curve.back().first;
+    row.objective = Number(trial.curve.back().second);
+  }
+  for (const auto& [resource, value] : trial.curve) {
+    if (std::isnan(value)) continue;
+    bool better = !row.best_objective ||
+                  (spec.goal == Goal::kMaximize ? value > *row.best_objective : value < *row.best_objective);
+    if (!better) continue;
+    row.best_objective = value;
+    row.best_resource = resource;
+  }
+  row.bracket = trial.bracket;
+  row.rung = trial.rung;
+  row.attempts = trial.attempts;
+  row.create_us = trial.created_us;
+  row.start_us = trial.started_us;
+  row.end_us = trial.ended_us;
+  row.training_us = trial.training_us;
+  row.trained_resource = trial.trained_resource;
+  return row;
+}
+
+TrialTable::TrialTable(Database& database)
+    : database_(database),
+      put_(database, fmt::format("INSERT OR REPLACE INTO trials (job, {}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+                                 " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                                 kColumns)),
+      count_(database,
+             "SELECT COUNT(*) FROM trials WHERE job = ?1"
+             " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"),
+      find_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 AND trial = ?2", kColumns)) {}
+
+absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
+  return put_
+      .Bind(job, row.number, row.state, row.reason, EncodeConfiguration(row.configuration), row.objective,
+            row.resource, row.best_objective, row.best_resource, row.bracket, row.rung, row.attempts,
+            row.create_us, row.start_us, row.end_us, row.training_us, row.trained_resource)
+      .Run();
+}
+
+absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQuery& query) {
+  // The ordering is one of a few fixed texts; values are bound.
+  Statement list(database_,
+                 fmt::format("SELECT {} FROM trials WHERE job = ?1"
+                             " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"
+                             " ORDER BY {} LIMIT ?3 OFFSET ?4",
+                             kColumns, OrderBy(query)));
+  list.Bind(job, nlohmann::json(query.states).dump(), query.limit, query.offset);
+  std::vector<TrialRow> rows;
+  absl::Status status = list.ForEach([&]() -> absl::Status {
+    absl::StatusOr<TrialRow> row = Read(list);
+    if (!row.ok()) return row.status();
+    rows.push_back(*std::move(row));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<int64_t> TrialTable::Count(int64_t job, const std::vector<std::string>& states) {
+  absl::StatusOr<bool> row = count_.Bind(job, nlohmann::json(states).dump()).Next();
+  if (!row.ok()) return row.status();
+  int64_t count = count_.Int(0);
+  count_.Reset();
+  return count;
+}
+
+absl::StatusOr<std::optional<TrialRow>> TrialTable::Find(int64_t job, TrialNumber number) {
+  absl::StatusOr<bool> there = find_.Bind(job, number).Next();
+  if (!there.ok()) return there.status();
+  if (!*there) return std::nullopt;
+  absl::StatusOr<TrialRow> row = Read(find_);
+  find_.Reset();
+  if (!row.ok()) return row.status();
+  return *std::move(row);
+}
+
+}  // namespace winnow

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/job_state.h"
+#include "store/database.h"
+
+namespace winnow {
+
+// What the facts say of one trial, as a row for queries.
+struct TrialRow {
+  TrialNumber number = 0;
+  std::string state;  // pending, running, paused, completed, stopped, failed
+  std::string reason;
+  Configuration configuration;
+  std::optional<double> objective;  // the newest; absent: none, or NaN
+  int64_t resource = 0;
+  std::optional<double> best_objective;
+  int64_t best_resource = 0;
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t attempts = 0;
+  int64_t create_us = 0;
+  int64_t start_us = 0;  // 0: not yet
+  int64_t end_us = 0;
+  int64_t training_us = 0;
+  int64_t trained_resource = 0;
+
+  bool operator==(const TrialRow&) const = default;
+};
+
+TrialRow MakeTrialRow(const SearchSpec& spec, const TrialState& trial);
+std::string_view PhaseName(TrialPhase phase);
+
+enum class TrialColumn { kNumber, kObjective, kResource, kTrainingTime, kHyperparameter };
+
+struct TrialQuery {
+  std::vector<std::string> states;  // empty: all
+  TrialColumn order = TrialColumn::kNumber;
+  int parameter = 0;  // for kHyperparameter: its index in the spec
+  bool descending = false;
+  int64_t offset = 0;
+  int64_t limit = -1;  // -1: all
+};
+
+class TrialTable {
+ public:
+  explicit TrialTable(Database& database);
+
+  // Inserts or replaces.
+  absl::Status Put(int64_t job, const TrialRow& row);
+  // Rows without a value in the ordering column come last; ties by number.
+  absl::StatusOr<std::vector<TrialRow>> List(int64_t job, const TrialQuery& query);
+  absl::StatusOr<int64_t> Count(int64_t job, const std::vector<std::string>& states);
+  absl::StatusOr<std::optional<TrialRow>> Find(int64_t job, TrialNumber number);
+
+ private:
+  Database& database_;
+  Statement put_, count_, find_;
+};
+
+}  // namespace winnow
