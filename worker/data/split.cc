@@ -1,0 +1,68 @@
+#include "worker/data/split.h"
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014, figure 16).
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Uniform in [0, 1), 53 bits.
+double RowUniform(uint64_t seed, int64_t row) {
+  const uint64_t hash =
+      Mix(Mix(seed + 0x9e3779b97f4a7c15u) + static_cast<uint64_t>(row) * 0x9e3779b97f4a7c15u);
+  return static_cast<double>(hash >> 11) * 0x1p-53;
+}
+
+// Keeps in `from` the rows not chosen and returns the chosen ones.
+std::vector<float> TakeChosen(const std::vector<bool>& chosen, int64_t chosen_count,
+                              std::vector<float>& from) {
+  std::vector<float> taken, kept;
+  if (from.empty()) return taken;
+  taken.reserve(static_cast<size_t>(chosen_count));
+  kept.reserve(from.size() - static_cast<size_t>(chosen_count));
+  for (size_t row = 0; row < from.size(); ++row) (chosen[row] ? taken : kept).push_back(from[row]);
+  from = std::move(kept);
+  return taken;
+}
+
+}  // namespace
+
+absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double validation_fraction,
+                                                            uint64_t seed) {
+  if (!(validation_fraction > 0 && validation_fraction < 1)) {
+    return absl::InvalidArgumentError(
+        fmt::format("validation_fraction is {}; expected a number above 0 and below 1", validation_fraction));
+  }
+  std::vector<bool> chosen(static_cast<size_t>(all.rows));
+  int64_t count = 0;
+  for (int64_t row = 0; row < all.rows; ++row) {
+    chosen[static_cast<size_t>(row)] = RowUniform(seed, row) < validation_fraction;
+    count += chosen[static_cast<size_t>(row)];
+  }
+  if (count == 0 || count == all.rows) {
+    return absl::InvalidArgumentError(fmt::format(
+        "validation_fraction {} leaves {} of {} rows for validation; expected at least one row in each part",
+        validation_fraction, count, all.rows));
+  }
+  DataSet validation;
+  validation.rows = count;
+  validation.feature_names = all.feature_names;
+  validation.schema = all.schema;
+  for (std::vector<float>& column : all.columns)
+    validation.columns.push_back(TakeChosen(chosen, count, column));
+  validation.label = TakeChosen(chosen, count, all.label);
+  validation.weight = TakeChosen(chosen, count, all.weight);
+  all.rows -= count;
+  return std::make_pair(std::move(all), std::move(validation));
+}
+
+}  // namespace winnow

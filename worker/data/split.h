@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "worker/data/data_set.h"
+
+namespace winnow {
+
+// Parts `all` into training (first) and validation (second) rows, each in file order. Whether row i validates
+// depends on (seed, i) alone, so adding rows at the end moves none. The share is `validation_fraction` in
+// expectation. InvalidArgument unless 0 < validation_fraction < 1 and both parts get a row.
+absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double validation_fraction,
+                                                            uint64_t seed);
+
+}  // namespace winnow
