@@ -1,0 +1,342 @@
+// The agent over real gRPC, with real processes, against a server that behaves as the contract says.
+
+#include "worker/agent.h"
+
+#include <signal.h>
+
+#include <thread>
+
+#include "tests/catch.h"
+#include "tests/worker/fake_server.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/grpc_sync_client.h"
+#include "worker/trainer_environment.h"
+
+namespace winnow {
+namespace {
+
+// An agent on a thread of its own, from construction until it has left.
+class RunningAgent {
+ public:
+  RunningAgent(const std::string& server, const TempFolder& folder,
+               std::chrono::milliseconds offline_timeout = {}) {
+    AgentOptions options;
+    options.identity = {"worker-a", "127.0.0.1", 2, "storage", "test", 29500};
+    options.place = {folder / "work", folder / "shared", WINNOW_BIN_DIR, "127.0.0.1", OwnEnvironment()};
+    options.offline_timeout = offline_timeout;
+    options.farewell_timeout = std::chrono::milliseconds(500);
+    client_ = std::make_unique<GrpcSyncClient>(MakeChannel(server));
+    agent_ = std::make_unique<Agent>(&loop_, client_.get(), options);
+    thread_ = std::thread([this] { status_ = agent_->Run(); });
+  }
+  ~RunningAgent() {
+    if (thread_.joinable()) agent_->LeaveNow();
+    if (thread_.joinable()) thread_.join();
+  }
+  void Leave() { agent_->Leave(); }
+  absl::Status Join() {
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+
+ private:
+  EventLoop loop_;
+  std::unique_ptr<GrpcSyncClient> client_;
+  std::unique_ptr<Agent> agent_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+v1::Assignment Shell(const std::string& id, const std::string& script) {
+  return MakeAssignment(id, {"/bin/sh", "-c", script});
+}
+
+bool AwaitValues(FakeServer* server, const std::string& id, size_t count) {
+  return server->Await([&](const FakeServer::Told& told) {
+    return told.assignments.contains(id) && told.assignments.at(id).values.size() >= count;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Agent: runs what is assigned and tells reports, logs and outcome", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+
+  server.Assign(Shell("a", "echo loss=0.5; echo loss=0.25; echo warned >&2; echo $WINNOW_TRIAL"));
+  REQUIRE(server.AwaitEnd("a"));
+
+  const FakeServer::Known known = server.known("a");
+  CHECK(known.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(known.values ==
+        std::map<std::pair<int64_t, std::string>, double>{{{1, "loss"}, 0.5}, {{2, "loss"}, 0.25}});
+  CHECK(known.values_at_end == 2);
+  CHECK(known.logs.at(v1::GetLogsRequest::STDOUT) == "loss=0.5\nloss=0.25\n1\n");
+  CHECK(known.logs.at(v1::GetLogsRequest::STDERR) == "warned\n");
+  CHECK(ReadAll(folder / "work/jobs/job/1/attempt-1-rank-0.stdout.log") == "loss=0.5\nloss=0.25\n1\n");
+}
+
+TEST_CASE("Agent: a failed trainer gives its exit code and last words", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+
+  server.Assign(Shell("a", "echo out of luck >&2; exit 3"));
+  server.Assign(Shell("b", "kill -9 $$"));
+  server.Assign(MakeAssignment("c", {"no-such-trainer"}));
+  v1::Assignment bad_regex = Shell("d", "echo loss=1");
+  bad_regex.mutable_metrics(0)->set_regex("loss=(");
+  server.Assign(bad_regex);
+  for (const char* id : {"a", "b", "c", "d"}) REQUIRE(server.AwaitEnd(id));
+
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::FAILED);
+  CHECK(server.known("a").outcome.exit_code() == 3);
+  CHECK(server.known("a").outcome.reason() == "exit code 3: out of luck");
+  CHECK(server.known("b").outcome.exit_code() == 137);
+  CHECK(server.known("b").outcome.reason() == "killed by signal 9 (SIGKILL)");
+  CHECK_THAT(server.known("c").outcome.reason(), Catch::Contains("no-such-trainer: no such program"));
+  CHECK_THAT(server.known("d").outcome.reason(),
+             Catch::Contains("metric loss") && Catch::Contains("missing )"));
+  CHECK(server.known("d").outcome.kind() == v1::Outcome::FAILED);
+}
+
+TEST_CASE("Agent: an assignment that is no longer wanted is stopped", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  server.Assign(Shell("a", "echo loss=1; exec sleep 1000"));
+  REQUIRE(AwaitValues(&server, "a", 1));
+
+  server.Withdraw("a");
+
+  REQUIRE(server.AwaitEnd("a"));
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::STOPPED);
+}
+
+TEST_CASE("Agent: a trainer that cannot resume is stopped at its budget", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  std::filesystem::create_directories(folder / "shared/jobs/job/trials/1/checkpoint/old");
+  v1::Assignment assignment =
+      Shell("a", "ls -A $WINNOW_CHECKPOINT_DIR; for i in 1 2 3 4 5; do echo loss=$i; done; exec sleep 1000");
+  assignment.set_resumes(false);
+  assignment.set_resource_from(2);  // it starts from nothing all the same
+  assignment.set_resource_to(3);
+
+  server.Assign(assignment);
+
+  REQUIRE(server.AwaitEnd("a"));
+  const FakeServer::Known known = server.known("a");
+  CHECK(known.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(known.values == std::map<std::pair<int64_t, std::string>, double>{
+                            {{1, "loss"}, 1}, {{2, "loss"}, 2}, {{3, "loss"}, 3}});
+  CHECK(known.logs.at(v1::GetLogsRequest::STDOUT).starts_with("loss=1\n"));  // the folder was empty
+}
+
+TEST_CASE("Agent: a trainer that stays after its budget is ended and has finished", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  v1::Assignment assignment = Shell("a", "echo loss=1; echo loss=2; exec sleep 1000");
+  assignment.set_resource_to(2);
+  assignment.mutable_grace_period()->set_seconds(0);
+  assignment.mutable_grace_period()->set_nanos(50'000'000);
+
+  server.Assign(assignment);
+
+  REQUIRE(server.AwaitEnd("a"));
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::FINISHED);
+}
+
+TEST_CASE("Agent: an idle worker leaves one call with the server", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  REQUIRE(server.Await([](const FakeServer::Told& told) { return told.requests.size() >= 2; }));
+  CHECK(server.told().requests[0].hold().seconds() == 0);
+  CHECK(server.told().requests[1].hold().seconds() == 20);
+
+  server.Assign(Shell("a", "true"));
+
+  REQUIRE(server.AwaitEnd("a"));
+  // Registered, polled, said that it runs, that it ended, and perhaps a poll between.
+  CHECK(server.told().requests.size() <= 6);
+}
+
+TEST_CASE("Agent: lost answers lose nothing and count nothing twice", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  server.Assign(Shell("a", "echo loss=1; while [ ! -e " + (folder / "go").string() +
+                               " ]; do sleep 0.01; done; for i in 2 3 4 5 6 7 8 9; do echo loss=$i; done"));
+  REQUIRE(AwaitValues(&server, "a", 1));
+
+  server.Fail(3, grpc::Status(grpc::StatusCode::UNAVAILABLE, "the answer is lost"), true);
+  std::ofstream(folder / "go") << "now";
+
+  REQUIRE(server.AwaitEnd("a"));
+  const FakeServer::Known known = server.known("a");
+  CHECK(known.values_at_end == 9);
+  CHECK(known.reports_received >= 9);
+  CHECK(known.logs.at(v1::GetLogsRequest::STDOUT).size() == 9 * std::string("loss=1\n").size());
+}
+
+TEST_CASE("Agent: a trainer outlives a restart of the server", "[worker]") {
+  TempFolder folder;
+  auto server = std::make_unique<FakeServer>();
+  const int port = server->port();
+  RunningAgent agent(server->address(), folder);
+  const v1::Assignment assignment = Shell("a", "echo loss=$$; while [ ! -e " + (folder / "go").string() +
+                                                   " ]; do sleep 0.01; done; echo loss=$$");
+  server->Assign(assignment);
+  REQUIRE(AwaitValues(server.get(), "a", 1));
+  const double pid = server->known("a").values.at({1, "loss"});
+
+  server.reset();
+  std::ofstream(folder / "go") << "now";
+  server = std::make_unique<FakeServer>(port, std::vector{assignment});
+
+  REQUIRE(server->AwaitEnd("a"));
+  CHECK(server->known("a").outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(server->known("a").values.at({2, "loss"}) == pid);
+}
+
+TEST_CASE("Agent: leaving hands back what is not finished", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  const std::string saves_on_term = "trap 'exit 0' TERM; echo loss=1; while true; do sleep 0.01; done";
+  v1::Assignment open = Shell("open", saves_on_term);
+  open.set_resource_to(9);
+  v1::Assignment reached = Shell("reached", saves_on_term);
+  reached.set_resource_to(1);
+  server.Assign(open);
+  server.Assign(reached);
+  REQUIRE(AwaitValues(&server, "open", 1));
+  REQUIRE(AwaitValues(&server, "reached", 1));
+
+  agent.Leave();
+
+  CHECK(agent.Join().ok());
+  CHECK(server.known("open").outcome.kind() == v1::Outcome::HANDED_BACK);
+  CHECK(server.known("reached").outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(server.told().requests.back().leaving());
+}
+
+TEST_CASE("Agent: leaving without a server does not hang", "[worker]") {
+  TempFolder folder;
+  auto server = std::make_unique<FakeServer>();
+  RunningAgent agent(server->address(), folder);
+  server->Assign(Shell("a", "echo loss=1; exec sleep 1000"));
+  REQUIRE(AwaitValues(server.get(), "a", 1));
+
+  server.reset();
+  agent.Leave();
+
+  CHECK(agent.Join().code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("Agent: a worker that was given up starts anew under another id", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  server.Assign(Shell("a", "echo loss=$$; while [ ! -e " + (folder / "go").string() +
+                               " ]; do sleep 0.01; done; echo loss=2; exec sleep 1000"));
+  REQUIRE(AwaitValues(&server, "a", 1));
+  const auto pid = static_cast<pid_t>(server.known("a").values.at({1, "loss"}));
+  const std::string old_id = server.told().requests[0].worker_id();
+
+  server.Fail(1, grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "lost"), false);
+  std::ofstream(folder / "go") << "now";
+
+  REQUIRE(
+      server.Await([&](const FakeServer::Told& told) { return told.requests.back().worker_id() != old_id; }));
+  CHECK(kill(pid, 0) == -1);
+  CHECK(server.told().requests.back().running().empty());
+  server.Assign(Shell("b", "true"));
+  CHECK(server.AwaitEnd("b"));
+}
+
+TEST_CASE("Agent: without a server for too long it stops its trainers and fails", "[worker]") {
+  TempFolder folder;
+  auto server = std::make_unique<FakeServer>();
+  RunningAgent agent(server->address(), folder, std::chrono::milliseconds(300));
+  server->Assign(Shell("a", "echo loss=$$; exec sleep 1000"));
+  REQUIRE(AwaitValues(server.get(), "a", 1));
+  const auto pid = static_cast<pid_t>(server->known("a").values.at({1, "loss"}));
+
+  server.reset();
+
+  CHECK(agent.Join().code() == absl::StatusCode::kUnavailable);
+  CHECK(kill(pid, 0) == -1);
+}
+
+TEST_CASE("Agent: of a flood of output the server gets the first part, the file all", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+
+  server.Assign(Shell("a", "head -c 3000000 /dev/zero"));
+
+  REQUIRE(server.AwaitEnd("a"));
+  CHECK(server.known("a").logs.at(v1::GetLogsRequest::STDOUT).size() == 1 << 20);
+  CHECK(server.known("a").truncated.at(v1::GetLogsRequest::STDOUT));
+  CHECK(std::filesystem::file_size(folder / "work/jobs/job/1/attempt-1-rank-0.stdout.log") == 3000000);
+}
+
+TEST_CASE("Agent: the Python example goes on from its checkpoint", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  v1::Assignment part =
+      MakeAssignment("a", {"python3", "python/train.py", "--learning_rate", "0.5", "--momentum", "0.5"});
+  part.set_working_directory(WINNOW_SOURCE_DIR "/examples");
+  part.mutable_metrics(0)->set_regex(" loss=([-+0-9.e]+|nan|inf)");
+  part.set_resource_regex("epoch ([0-9]+)");
+  part.set_resource_to(2);
+  v1::Assignment next = part;
+  next.set_id("b");
+  next.set_attempt(2);
+  next.set_resource_from(2);
+  next.set_resource_to(4);
+  v1::Assignment whole = next;
+  whole.set_id("c");
+  whole.set_trial(2);
+  whole.set_resource_from(0);
+
+  server.Assign(part);
+  REQUIRE(server.AwaitEnd("a"));
+  server.Assign(next);
+  server.Assign(whole);
+  REQUIRE(server.AwaitEnd("b"));
+  REQUIRE(server.AwaitEnd("c"));
+
+  CHECK(server.known("b").outcome.kind() == v1::Outcome::FINISHED);
+  auto parts = server.known("a").values;
+  CHECK(parts.size() == 2);
+  parts.merge(server.known("b").values);
+  CHECK(parts.size() == 4);
+  CHECK(parts == server.known("c").values);
+}
+
+TEST_CASE("Agent: the shell example is stopped at its budget", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  v1::Assignment assignment = MakeAssignment("a", {"sh", "shell/train.sh", "0.05", "0.5", "1000000"});
+  assignment.set_working_directory(WINNOW_SOURCE_DIR "/examples");
+  assignment.set_resource_regex("step ([0-9]+)");
+  assignment.set_resumes(false);
+  assignment.set_resource_to(9);
+
+  server.Assign(assignment);
+
+  REQUIRE(server.AwaitEnd("a"));
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(server.known("a").values.size() == 9);
+  CHECK(server.known("a").values.at({9, "loss"}) < server.known("a").values.at({1, "loss"}));
+}
+
+}  // namespace winnow

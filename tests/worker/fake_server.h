@@ -1,0 +1,82 @@
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "winnow/v1/worker.grpc.pb.h"
+
+namespace winnow {
+
+// A WorkerService in this process that behaves as the contract says, and remembers what it was told.
+class FakeServer : public v1::WorkerService::Service {
+ public:
+  // What is known of one assignment. Reports: the first for a level and metric counts.
+  struct Known {
+    std::map<std::pair<int64_t, std::string>, double> values;
+    int64_t reports_received = 0;
+    std::map<int, std::string> logs;  // by stream
+    std::map<int, bool> truncated;
+    bool ended = false;
+    int64_t values_at_end = -1;  // how many values were known when the outcome came
+    v1::Outcome outcome;
+  };
+  struct Told {
+    std::map<std::string, Known> assignments;
+    std::vector<v1::SyncRequest> requests;
+    bool left = false;
+  };
+
+  // Port 0: chosen by the system. `wanted` is what the worker should run from the start.
+  explicit FakeServer(int port = 0, const std::vector<v1::Assignment>& wanted = {});
+  ~FakeServer() override;
+  int port() const { return port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  // Changes what the worker should run.
+  void Assign(const v1::Assignment& assignment);
+  void Withdraw(const std::string& id);
+  // The next `count` Syncs are answered with `status`, and what they say is kept if `commits`;
+  // FAILED_PRECONDITION also makes the server want nothing.
+  void Fail(int count, grpc::Status status, bool commits);
+
+  // Waits until `condition` holds for what was told; false if it does not within 20 s.
+  bool Await(const std::function<bool(const Told&)>& condition);
+  bool AwaitEnd(const std::string& id);
+  Told told();
+  Known known(const std::string& id);
+
+  grpc::Status Sync(grpc::ServerContext* context, const v1::SyncRequest* request,
+                    v1::SyncResponse* response) override;
+
+ private:
+  void Record(const v1::SyncRequest& request);
+  bool Differs(const v1::SyncRequest& request) const;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, v1::Assignment> wanted_;
+  Told told_;
+  int fail_count_ = 0;
+  grpc::Status fail_status_;
+  bool fail_commits_ = false;
+  uint64_t newest_ = 0;
+  bool closing_ = false;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Assignment `id` of job "job", trial 1, attempt 1, that runs `command` in /tmp; grace period 5 s, metric
+// "loss" from "loss=…".
+v1::Assignment MakeAssignment(const std::string& id, const std::vector<std::string>& command);
+
+}  // namespace winnow

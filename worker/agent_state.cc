@@ -1,0 +1,344 @@
+#include "worker/agent_state.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+using v1::RunningAssignment;
+
+void SetDuration(milliseconds duration, google::protobuf::Duration* proto) {
+  proto->set_seconds(duration.count() / 1000);
+  proto->set_nanos(static_cast<int32_t>(duration.count() % 1000) * 1'000'000);
+}
+
+milliseconds ToMilliseconds(const google::protobuf::Duration& proto) {
+  return milliseconds(proto.seconds() * 1000 + proto.nanos() / 1'000'000);
+}
+
+// Length of the valid UTF-8 character at the front of `text`; 0 if there is none.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool outside = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return overlong || outside ? 0 : length;
+}
+
+}  // namespace
+
+std::string ValidUtf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    if (length == 0) {
+      valid += '?';
+    } else {
+      valid += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return valid;
+}
+
+AgentState::AgentState(WorkerIdentity identity, std::string worker_id, SyncLimits limits)
+    : identity_(std::move(identity)), limits_(limits), worker_id_(std::move(worker_id)), hold_(limits.hold) {}
+
+bool AgentState::Runs(const std::string& assignment) const {
+  const auto held = held_.find(assignment);
+  return held != held_.end() && held->second.state != RunningAssignment::ENDED;
+}
+
+bool AgentState::RunsNothing() const {
+  return std::all_of(held_.begin(), held_.end(),
+                     [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
+}
+
+bool AgentState::HasEndedHeld() const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
+}
+
+bool AgentState::Settled() const {
+  return RunsNothing() && reports_.empty() && chunks_.empty() && answered_version_ == version_;
+}
+
+const AgentState::InFlight* AgentState::Say() const {
+  for (const auto& [number, call] : in_flight_) {
+    if (call.says) return &call;
+  }
+  return nullptr;
+}
+
+bool AgentState::HasWord(TimePoint now) const {
+  if (version_ != answered_version_ || !reports_.empty()) return true;
+  return !chunks_.empty() && (!oldest_log_.has_value() || now >= *oldest_log_ + limits_.log_delay);
+}
+
+std::optional<AgentState::Call> AgentState::Next(TimePoint now) {
+  if (now < not_before_ || Say() != nullptr) return std::nullopt;
+  if (HasWord(now)) return MakeCall(true);
+  if (!in_flight_.empty() || now < poll_not_before_) return std::nullopt;
+  Call call = MakeCall(false);
+  poll_times_[call.number] = now;
+  return call;
+}
+
+std::optional<AgentState::TimePoint> AgentState::NextTime() const {
+  if (Say() != nullptr) return std::nullopt;
+  std::optional<TimePoint> when;
+  if (version_ != answered_version_ || !reports_.empty()) {
+    when = not_before_;
+  } else {
+    if (in_flight_.empty()) when = poll_not_before_;
+    if (!chunks_.empty()) {
+      const TimePoint log_time = oldest_log_.has_value() ? *oldest_log_ + limits_.log_delay : not_before_;
+      when = when.has_value() ? std::min(*when, log_time) : log_time;
+    }
+    if (when.has_value()) when = std::max(*when, not_before_);
+  }
+  return when;
+}
+
+AgentState::Call AgentState::MakeCall(bool says) {
+  Call call;
+  call.number = ++last_number_;
+  InFlight& flight = in_flight_[call.number];
+  flight.says = says;
+  flight.version = version_;
+  v1::SyncRequest& request = call.request;
+  request.set_worker_id(worker_id_);
+  request.set_name(identity_.name);
+  request.set_host(identity_.host);
+  request.set_slots(identity_.slots);
+  request.set_storage_id(identity_.storage_id);
+  request.set_version(identity_.version);
+  request.set_rendezvous_port(identity_.rendezvous_port);
+  request.set_leaving(leaving_);
+
+  std::map<std::string, int> contained;
+  if (says) {
+    while (flight.reports < static_cast<int>(reports_.size()) && flight.reports < limits_.max_reports) {
+      const v1::Report& report = reports_[flight.reports++];
+      ++contained[report.assignment_id()];
+      *request.add_reports() = report;
+    }
+    size_t log_bytes = 0;
+    while (flight.chunks < static_cast<int>(chunks_.size()) && log_bytes < limits_.max_log_bytes) {
+      const v1::LogChunk& chunk = chunks_[flight.chunks++];
+      log_bytes += chunk.data().size();
+      ++contained[chunk.assignment_id()];
+      *request.add_logs() = chunk;
+    }
+    oldest_log_.reset();
+    sent_chunks_ = std::max(sent_chunks_, flight.chunks);
+  }
+  for (const auto& [id, held] : held_) {
+    RunningAssignment* running = request.add_running();
+    running->set_assignment_id(id);
+    flight.named.insert(id);
+    if (held.state == RunningAssignment::ENDED && held.unsent > contained[id]) {
+      // Its last reports are yet to come, and the outcome never overtakes them.
+      running->set_state(RunningAssignment::STOPPING);
+      flight.version = answered_version_;
+      continue;
+    }
+    running->set_state(held.state);
+    if (held.state == RunningAssignment::ENDED) {
+      *running->mutable_outcome() = held.outcome;
+      flight.ended.insert(id);
+    }
+  }
+  SetDuration(says ? milliseconds(0) : hold_, request.mutable_hold());
+  call.timeout = limits_.say_timeout + (says ? milliseconds(0) : hold_);
+  return call;
+}
+
+void AgentState::Forget(uint64_t number) {
+  in_flight_.erase(number);
+  poll_times_.erase(number);
+}
+
+void AgentState::Acknowledge(const InFlight& call) {
+  const auto sent = [this](const std::string& id) {
+    if (const auto held = held_.find(id); held != held_.end()) --held->second.unsent;
+  };
+  for (int i = 0; i < call.reports; ++i) {
+    sent(reports_.front().assignment_id());
+    reports_.pop_front();
+  }
+  for (int i = 0; i < call.chunks; ++i) {
+    sent(chunks_.front().assignment_id());
+    chunks_.pop_front();
+  }
+  sent_chunks_ -= call.chunks;
+  answered_version_ = std::max(answered_version_, call.version);
+}
+
+AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse& response, TimePoint now) {
+  Orders orders;
+  const auto found = in_flight_.find(number);
+  if (found == in_flight_.end()) return orders;
+  const InFlight call = std::move(found->second);
+  const auto poll_time = poll_times_.find(number);
+  const bool early = poll_time != poll_times_.end() && now < poll_time->second + hold_ / 2;
+  Forget(number);
+  failures_ = 0;
+  Acknowledge(call);
+  if (number < newest_answered_) return orders;
+  newest_answered_ = number;
+  for (const auto& [older, flight] : in_flight_) {
+    if (older < number) obsolete_.push_back(older);
+  }
+  for (const uint64_t older : obsolete_) Forget(older);
+  if (const milliseconds interval = ToMilliseconds(response.next_interval()); interval.count() > 0) {
+    hold_ = std::min(limits_.hold, interval);
+  }
+
+  std::set<std::string> wanted;
+  bool changed = false;
+  for (const v1::Assignment& assignment : response.assignments()) {
+    wanted.insert(assignment.id());
+    // One that has ended here is not started again, however often it is named.
+    if (leaving_ || held_.contains(assignment.id())) continue;
+    held_[assignment.id()];
+    orders.start.push_back(assignment);
+    ++version_;
+    changed = true;
+  }
+  for (auto held = held_.begin(); held != held_.end();) {
+    const std::string& id = held->first;
+    // The server can only have decided against what the call had told it.
+    if (wanted.contains(id) || !call.named.contains(id)) {
+      ++held;
+    } else if (held->second.state == RunningAssignment::ENDED) {
+      changed = true;
+      held = call.ended.contains(id) ? held_.erase(held) : std::next(held);
+    } else {
+      if (held->second.state == RunningAssignment::RUNNING) {
+        held->second.state = RunningAssignment::STOPPING;
+        orders.stop.push_back(id);
+        ++version_;
+        changed = true;
+      }
+      ++held;
+    }
+  }
+  // A server that answers again and again with nothing new must not make both of us spin.
+  idle_answers_ = changed || !(early || HasEndedHeld()) ? 0 : idle_answers_ + 1;
+  poll_not_before_ = idle_answers_ > 1 ? now + Pause(idle_answers_ - 1) : now;
+  return orders;
+}
+
+AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& status, TimePoint now) {
+  if (!in_flight_.contains(number)) return Setback::kIgnore;
+  const bool overtaken = in_flight_.rbegin()->first > number;
+  Forget(number);
+  switch (status.code()) {
+    case absl::StatusCode::kFailedPrecondition:
+      return Setback::kRegisterAgain;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnimplemented:
+      // Once taken, always taken: then it is one request that is wrong, or a server that is being replaced.
+      if (newest_answered_ == 0) return Setback::kRefused;
+      break;
+    default:
+      break;
+  }
+  if (overtaken) return Setback::kIgnore;
+  ++failures_;
+  not_before_ = now + Pause(failures_);
+  return Setback::kRetry;
+}
+
+// Doubles, and differs between workers by up to a quarter, so that they do not all come back at once.
+milliseconds AgentState::Pause(int in_a_row) const {
+  const int doublings = std::min(in_a_row - 1, 20);
+  const milliseconds pause = std::min(limits_.last_retry, limits_.first_retry * (int64_t{1} << doublings));
+  const size_t random = std::hash<std::string>{}(worker_id_ + std::to_string(last_number_));
+  return pause - pause * static_cast<int64_t>(random % 256) / 1024;
+}
+
+void AgentState::AddReport(v1::Report report) {
+  const auto held = held_.find(report.assignment_id());
+  if (held == held_.end()) return;
+  ++held->second.unsent;
+  for (v1::MetricValue& metric : *report.mutable_metrics()) metric.set_name(ValidUtf8(metric.name()));
+  reports_.push_back(std::move(report));
+}
+
+void AgentState::AddLog(const std::string& assignment, v1::GetLogsRequest::Stream stream, int64_t offset,
+                        std::string_view data, bool truncated, TimePoint now) {
+  const auto held = held_.find(assignment);
+  if (held == held_.end()) return;
+  if (!oldest_log_.has_value()) oldest_log_ = now;
+  // Chunks that wait grow, so that a line at a time does not become a message each; one that was ever sent
+  // stays as it was.
+  if (static_cast<int>(chunks_.size()) > sent_chunks_) {
+    v1::LogChunk& last = chunks_.back();
+    const bool continues = last.assignment_id() == assignment && last.stream() == stream &&
+                           last.offset() + static_cast<int64_t>(last.data().size()) == offset;
+    if (continues && last.data().size() + data.size() <= limits_.max_chunk_bytes) {
+      last.mutable_data()->append(data);
+      last.set_truncated(truncated);
+      return;
+    }
+  }
+  v1::LogChunk chunk;
+  chunk.set_assignment_id(assignment);
+  chunk.set_stream(stream);
+  chunk.set_offset(offset);
+  chunk.set_data(std::string(data));
+  chunk.set_truncated(truncated);
+  chunks_.push_back(std::move(chunk));
+  ++held->second.unsent;
+}
+
+void AgentState::Ended(const std::string& assignment, v1::Outcome outcome) {
+  const auto held = held_.find(assignment);
+  if (held == held_.end() || held->second.state == RunningAssignment::ENDED) return;
+  outcome.set_reason(ValidUtf8(outcome.reason()));
+  held->second.state = RunningAssignment::ENDED;
+  held->second.outcome = std::move(outcome);
+  ++version_;
+}
+
+void AgentState::Leave() {
+  if (leaving_) return;
+  leaving_ = true;
+  for (auto& [id, held] : held_) {
+    if (held.state == RunningAssignment::RUNNING) held.state = RunningAssignment::STOPPING;
+  }
+  ++version_;
+}
+
+void AgentState::Register(std::string worker_id) {
+  worker_id_ = std::move(worker_id);
+  for (const auto& [number, call] : in_flight_) obsolete_.push_back(number);
+  in_flight_.clear();
+  poll_times_.clear();
+  held_.clear();
+  reports_.clear();
+  chunks_.clear();
+  sent_chunks_ = 0;
+  oldest_log_.reset();
+  ++version_;
+  answered_version_ = 0;
+  newest_answered_ = last_number_;
+}
+
+std::vector<uint64_t> AgentState::TakeObsolete() { return std::exchange(obsolete_, {}); }
+
+}  // namespace winnow

@@ -1,0 +1,69 @@
+#include "worker/grpc_sync_client.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <utility>
+
+namespace winnow {
+
+struct GrpcSyncClient::Call {
+  grpc::ClientContext context;
+  v1::SyncRequest request;
+  v1::SyncResponse response;
+};
+
+GrpcSyncClient::GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel)
+    : stub_(v1::WorkerService::NewStub(channel)) {}
+
+GrpcSyncClient::~GrpcSyncClient() {
+  std::map<uint64_t, std::shared_ptr<Call>> calls;
+  std::unique_lock lock(mutex_);
+  calls = calls_;
+  lock.unlock();  // a callback may run inside TryCancel
+  for (const auto& [number, call] : calls) call->context.TryCancel();
+  lock.lock();
+  ended_.wait(lock, [this] { return calls_.empty(); });
+}
+
+void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::chrono::milliseconds timeout,
+                          Done done) {
+  const auto call = std::make_shared<Call>();
+  call->request = request;
+  call->context.set_deadline(std::chrono::system_clock::now() + timeout);
+  {
+    std::lock_guard lock(mutex_);
+    calls_[number] = call;
+  }
+  stub_->async()->Sync(
+      &call->context, &call->request, &call->response,
+      [this, number, call, done = std::move(done)](const grpc::Status& status) {
+        // The codes of both are the same numbers.
+        done(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
+             std::move(call->response));
+        std::lock_guard lock(mutex_);
+        calls_.erase(number);
+        ended_.notify_all();
+      });
+}
+
+void GrpcSyncClient::Cancel(uint64_t number) {
+  std::shared_ptr<Call> call;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = calls_.find(number); found != calls_.end()) call = found->second;
+  }
+  if (call != nullptr) call->context.TryCancel();
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace winnow

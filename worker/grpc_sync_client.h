@@ -1,0 +1,41 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "winnow/v1/worker.grpc.pb.h"
+#include "worker/sync_client.h"
+
+namespace winnow {
+
+// Sync over gRPC. Any thread.
+class GrpcSyncClient : public SyncClient {
+ public:
+  explicit GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel);
+  // Cancels what is under way and waits until every `done` has returned.
+  ~GrpcSyncClient() override;
+
+  void Sync(uint64_t number, const v1::SyncRequest& request, std::chrono::milliseconds timeout,
+            Done done) override;
+  void Cancel(uint64_t number) override;
+
+ private:
+  struct Call;
+
+  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<uint64_t, std::shared_ptr<Call>> calls_;  // guarded by mutex_
+};
+
+// A plain-text channel that comes back within 2 s of the server's return. REQUIRES: `server` is host:port on
+// loopback.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server);
+
+}  // namespace winnow

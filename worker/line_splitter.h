@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace winnow {
+
+// Cuts a stream of bytes into lines, keeping at most `limit` bytes whatever is sent: of a longer line the
+// first `limit` bytes are given as the line and the rest is skipped.
+class LineSplitter {
+ public:
+  explicit LineSplitter(size_t limit) : limit_(limit) {}
+
+  // Calls `line(std::string_view)` for every line that `bytes` completes, without its "\n" or "\r\n".
+  template <typename Line>
+  void Add(std::string_view bytes, const Line& line) {
+    while (!bytes.empty()) {
+      const size_t end = bytes.find('\n');
+      Keep(bytes.substr(0, end));
+      if (end == std::string_view::npos) return;
+      bytes.remove_prefix(end + 1);
+      Finish(line);
+    }
+  }
+
+  // The stream has ended: a last line without line end counts too.
+  template <typename Line>
+  void End(const Line& line) {
+    if (!kept_.empty()) Finish(line);
+  }
+
+ private:
+  void Keep(std::string_view part) { kept_ += part.substr(0, limit_ - kept_.size()); }
+
+  template <typename Line>
+  void Finish(const Line& line) {
+    if (kept_.ends_with('\r')) kept_.pop_back();
+    line(std::string_view(kept_));
+    kept_.clear();
+  }
+
+  const size_t limit_;
+  std::string kept_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,135 @@
+#include "worker/metric_parser.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+// Largest level that a double holds exactly.
+constexpr double kMaxLevel = 9007199254740992.0;
+
+absl::StatusOr<std::unique_ptr<RE2>> Compile(const std::string& what, const std::string& expression) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto regex = std::make_unique<RE2>(expression, options);
+  if (!regex->ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: expression \"{}\": {}", what, expression, regex->error()));
+  }
+  if (regex->NumberOfCapturingGroups() != 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: expression \"{}\" has {} groups, expected exactly 1 (write "
+                    "(?:...) for a group that holds no value)",
+                    what, expression, regex->NumberOfCapturingGroups()));
+  }
+  return regex;
+}
+
+// "loss=0.25." and "loss=0.25," are common ends of a sentence.
+std::optional<double> ParseNumber(absl::string_view text) {
+  while (!text.empty() && (text.back() == '.' || text.back() == ',' || text.back() == ';'))
+    text.remove_suffix(1);
+  double value;
+  if (!absl::SimpleAtod(text, &value)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Find(std::string_view line, const RE2& regex) {
+  re2::StringPiece group;
+  if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), regex, &group)) return std::nullopt;
+  return ParseNumber(absl::string_view(group.data(), group.size()));
+}
+
+}  // namespace
+
+absl::StatusOr<MetricParser> MetricParser::Create(const MetricRules& rules) {
+  MetricParser parser;
+  for (const MetricRules::Metric& metric : rules.metrics) {
+    auto regex = Compile(fmt::format("metric {}", metric.name), metric.regex);
+    if (!regex.ok()) return regex.status();
+    parser.metrics_.push_back({metric.name, *std::move(regex), metric.name == rules.objective});
+  }
+  if (!rules.resource_regex.empty()) {
+    auto regex = Compile("resource_regex", rules.resource_regex);
+    if (!regex.ok()) return regex.status();
+    parser.resource_regex_ = *std::move(regex);
+  } else {
+    const bool known = std::any_of(parser.metrics_.begin(), parser.metrics_.end(),
+                                   [](const Metric& metric) { return metric.is_objective; });
+    if (!known) {
+      return absl::InvalidArgumentError(fmt::format(
+          "objective \"{}\" is not among the metric definitions, so there is nothing to count levels by; "
+          "expected a definition of it or a resource_regex",
+          rules.objective));
+    }
+    parser.level_ = rules.counted_from;
+  }
+  parser.resource_offset_ = rules.resource_offset;
+  parser.comes_before_.assign(parser.metrics_.size(), false);
+  return parser;
+}
+
+std::optional<MetricReading> MetricParser::Parse(std::string_view line) {
+  return resource_regex_ != nullptr ? ReadByExpression(line) : ReadByCounting(line);
+}
+
+std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line) const {
+  std::vector<Value> values;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    const std::optional<double> value = Find(line, *metrics_[i].regex);
+    if (value.has_value()) values.push_back({static_cast<int>(i), *value});
+  }
+  return values;
+}
+
+std::optional<MetricReading> MetricParser::ReadByExpression(std::string_view line) {
+  if (const std::optional<double> found = Find(line, *resource_regex_); found.has_value()) {
+    if (std::abs(*found) <= kMaxLevel && *found == std::floor(*found)) {
+      level_ = static_cast<int64_t>(*found) + resource_offset_;
+      has_level_ = true;
+    }
+  }
+  return has_level_ ? TakeNew(FindValues(line)) : std::nullopt;
+}
+
+std::optional<MetricReading> MetricParser::ReadByCounting(std::string_view line) {
+  std::vector<Value> values = FindValues(line);
+  const bool counts = std::any_of(values.begin(), values.end(),
+                                  [this](const Value& value) { return metrics_[value.metric].is_objective; });
+  if (counts) {
+    for (const Value& value : early_) comes_before_[value.metric] = true;
+    values.insert(values.begin(), early_.begin(), early_.end());
+    early_.clear();
+    ++level_;
+    has_level_ = true;
+    return TakeNew(values);
+  }
+  const auto waits = [this](const Value& value) { return !has_level_ || comes_before_[value.metric]; };
+  for (const Value& value : values) {
+    const bool known = std::any_of(early_.begin(), early_.end(),
+                                   [&value](const Value& early) { return early.metric == value.metric; });
+    if (waits(value) && !known) early_.push_back(value);
+  }
+  values.erase(std::remove_if(values.begin(), values.end(), waits), values.end());
+  return TakeNew(values);
+}
+
+std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& values) {
+  if (level_ < 1) return std::nullopt;
+  MetricReading reading{level_, {}};
+  for (const Value& value : values) {
+    if (seen_.emplace(value.metric, level_).second) {
+      reading.metrics.emplace_back(metrics_[value.metric].name, value.value);
+    }
+  }
+  if (reading.metrics.empty()) return std::nullopt;
+  return reading;
+}
+
+}  // namespace winnow

@@ -1,0 +1,325 @@
+#include "worker/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kReadBytes = 64 << 10;
+
+// What failed in the child before the program ran.
+struct ExecFailure {
+  enum Step : int { kDirectory, kExec } step;
+  int error;
+};
+
+// Everything that the child needs, made before the fork: between fork and exec only async-signal-safe calls
+// are allowed, since other threads (gRPC's) may hold any lock.
+struct ChildPlan {
+  pid_t parent;
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+  std::vector<const char*> programs;  // tried in this order
+  const char* directory;              // null: stay
+  int input, output, error, failure;
+};
+
+[[noreturn]] void FailChild(int failure, ExecFailure::Step step) {
+  const ExecFailure what{step, errno};
+  if (write(failure, &what, sizeof what) != sizeof what) _exit(126);
+  _exit(127);
+}
+
+[[noreturn]] void RunChild(const ChildPlan& plan) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);  // it died before the line above
+  // Ignored signals and the mask are inherited over exec, but a trainer expects the usual.
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(plan.input, STDIN_FILENO);
+  dup2(plan.output, STDOUT_FILENO);
+  dup2(plan.error, STDERR_FILENO);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (plan.directory != nullptr && chdir(plan.directory) != 0)
+    FailChild(plan.failure, ExecFailure::kDirectory);
+  int error = ENOENT;
+  for (const char* program : plan.programs) {
+    execve(program, plan.arguments.data(), plan.environment.data());
+    if (errno != ENOENT && errno != ENOTDIR && error == ENOENT) error = errno;
+  }
+  errno = error;
+  FailChild(plan.failure, ExecFailure::kExec);
+}
+
+// A descriptor of 3 or more, so that the child's dup2 calls never overwrite one that it still needs.
+int Above2(int fd) {
+  if (fd < 0 || fd > 2) return fd;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  close(fd);
+  return moved;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(Above2(fd)) {}
+  ~Descriptor() { Close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+  void Reset(int fd) {
+    Close();
+    fd_ = Above2(fd);
+  }
+
+ private:
+  int fd_;
+};
+
+bool MakePipe(Descriptor* reader, Descriptor* writer) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return false;
+  reader->Reset(fds[0]);
+  writer->Reset(fds[1]);
+  return reader->get() >= 0 && writer->get() >= 0;
+}
+
+std::string Path(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with("PATH=")) return entry.substr(5);
+  }
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+std::vector<std::string> Candidates(const ProcessSpec& spec) {
+  const std::string& program = spec.command[0];
+  if (program.find('/') != std::string::npos) return {program};
+  std::vector<std::string> candidates;
+  if (!spec.program_directory.empty()) candidates.push_back(spec.program_directory + "/" + program);
+  const std::string path = Path(spec.environment);
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    if (end > begin) candidates.push_back(path.substr(begin, end - begin) + "/" + program);
+    begin = end + 1;
+  }
+  return candidates;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string Words(int error) { return strerrordesc_np(error); }
+
+absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
+  if (failure.step == ExecFailure::kDirectory) {
+    return absl::NotFoundError(
+        fmt::format("cannot enter working directory {}: {}", spec.working_directory, Words(failure.error)));
+  }
+  const std::string& program = spec.command[0];
+  if (failure.error == ENOENT && program.find('/') == std::string::npos) {
+    return absl::NotFoundError(
+        fmt::format("cannot execute {}: no such program in {}{}PATH ({})", program, spec.program_directory,
+                    spec.program_directory.empty() ? "" : " or ", Path(spec.environment)));
+  }
+  const std::string hint = failure.error == ENOEXEC ? " (does its first line, #!, name an interpreter?)" : "";
+  const std::string message = fmt::format("cannot execute {}: {}{}", program, Words(failure.error), hint);
+  return failure.error == ENOENT ? absl::NotFoundError(message) : absl::FailedPreconditionError(message);
+}
+
+// Waits for the child's word: nothing is written if the program runs, since exec closes the pipe.
+bool ReadFailure(int fd, ExecFailure* failure) {
+  ssize_t got;
+  do {
+    got = read(fd, failure, sizeof *failure);
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof *failure;
+}
+
+}  // namespace
+
+Process::Process(EventLoop* loop, Events events) : loop_(loop), events_(std::move(events)) {}
+
+absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const ProcessSpec& spec,
+                                                        Events events) {
+  if (spec.command.empty() || spec.command[0].empty())
+    return absl::InvalidArgumentError("the command is empty");
+  // Orphans of a group become ours, so that they can be waited for wherever the first process of the system
+  // does not.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  Descriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Descriptor out_reader, out_writer, error_reader, error_writer, failure_reader, failure_writer;
+  if (input.get() < 0 || !MakePipe(&out_reader, &out_writer) || !MakePipe(&error_reader, &error_writer) ||
+      !MakePipe(&failure_reader, &failure_writer)) {
+    return absl::ResourceExhaustedError(fmt::format("cannot start {}: {}", spec.command[0], Words(errno)));
+  }
+  const std::vector<std::string> candidates = Candidates(spec);
+  ChildPlan plan{
+      getpid(),         Pointers(spec.command), Pointers(spec.environment), {}, nullptr, input.get(),
+      out_writer.get(), error_writer.get(),     failure_writer.get()};
+  for (const std::string& candidate : candidates) plan.programs.push_back(candidate.c_str());
+  if (!spec.working_directory.empty()) plan.directory = spec.working_directory.c_str();
+
+  // No signal handler of ours may run in the child before it has reset them.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  if (pid == 0) RunChild(plan);
+  const int fork_error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    return absl::ResourceExhaustedError(
+        fmt::format("cannot start {}: {}", spec.command[0], Words(fork_error)));
+  }
+  out_writer.Close();
+  error_writer.Close();
+  failure_writer.Close();
+  ExecFailure failure;
+  if (ReadFailure(failure_reader.get(), &failure)) {
+    waitpid(pid, nullptr, 0);
+    return Explain(spec, failure);
+  }
+
+  std::unique_ptr<Process> process(new Process(loop, std::move(events)));
+  Process* const self = process.get();
+  process->pid_ = pid;
+  process->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (process->pidfd_ < 0) {
+    return absl::ResourceExhaustedError(fmt::format("cannot watch {}: {}", spec.command[0], Words(errno)));
+  }
+  process->pipes_[kStdout].fd = out_reader.Release();
+  process->pipes_[kStderr].fd = error_reader.Release();
+  for (const Stream stream : {kStdout, kStderr}) {
+    Pipe& pipe = process->pipes_[stream];
+    fcntl(pipe.fd, F_SETFL, O_NONBLOCK);
+    pipe.watch = loop->Watch(pipe.fd, [self, stream] { self->ReadSome(stream, 4); });
+  }
+  process->ended_watch_ = loop->Watch(process->pidfd_, [self] { self->LeaderEnded(); });
+  return process;
+}
+
+Process::~Process() {
+  loop_->Cancel(kill_timer_);
+  loop_->Cancel(group_timer_);
+  loop_->Unwatch(ended_watch_);
+  if (pid_ > 0 && !reaped_) {
+    KillGroup();
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  ClosePipe(kStdout);
+  ClosePipe(kStderr);
+  if (pidfd_ >= 0) close(pidfd_);
+}
+
+bool Process::HasEnded() const {
+  if (reaped_) return true;
+  siginfo_t info{};
+  return waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+}
+
+void Process::Stop(EventLoop::Clock::duration grace) {
+  if (!stopping_ && HasEnded()) return;
+  const auto kill_time = EventLoop::Clock::now() + grace;
+  if (stopping_ && kill_time >= kill_time_) return;
+  if (!stopping_ && grace > grace.zero()) kill(-pid_, SIGTERM);
+  stopping_ = true;
+  kill_time_ = kill_time;
+  loop_->Cancel(kill_timer_);
+  kill_timer_ = loop_->At(kill_time, [this] {
+    kill_timer_ = 0;
+    KillGroup();
+  });
+}
+
+void Process::KillGroup() { kill(-pid_, SIGKILL); }
+
+// REQUIRES: the leader has ended, and whatever is left in its group still holds the group's id.
+void Process::LeaderEnded() {
+  // What it started goes with it, except that a stopped group has until the end of its grace: a shell dies of
+  // SIGTERM at once while the program in it is still saving.
+  if (!stopping_) KillGroup();
+  int status = 0;
+  if (waitpid(pid_, &status, 0) != pid_) std::abort();
+  reaped_ = true;
+  end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  end_.exit_code = end_.signal != 0 ? 128 + end_.signal : WEXITSTATUS(status);
+  loop_->Unwatch(ended_watch_);
+  ended_watch_ = 0;
+  group_delay_ = milliseconds(1);
+  AwaitGroup();
+}
+
+// Nothing tells when a process that is not our child leaves the group, so this looks again, less and less
+// often.
+void Process::AwaitGroup() {
+  group_timer_ = 0;
+  while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
+  }
+  if (kill(-pid_, 0) == 0 || errno != ESRCH) {
+    group_timer_ = loop_->After(group_delay_, [this] { AwaitGroup(); });
+    group_delay_ = std::min<EventLoop::Clock::duration>(group_delay_ * 2, milliseconds(50));
+    return;
+  }
+  loop_->Cancel(std::exchange(kill_timer_, 0));
+  // All that was written is in the pipes; one that left the group may hold them open, and is not waited for.
+  for (const Stream stream : {kStdout, kStderr}) {
+    ReadSome(stream, 1024);
+    ClosePipe(stream);
+  }
+  // Copies, since the callback may delete this.
+  const auto gone = events_.gone;
+  const ProcessEnd end = end_;
+  gone(end);
+}
+
+void Process::ReadSome(Stream stream, int most_reads) {
+  std::array<char, kReadBytes> buffer;
+  for (int i = 0; i < most_reads && pipes_[stream].fd >= 0; ++i) {
+    const ssize_t got = read(pipes_[stream].fd, buffer.data(), buffer.size());
+    if (got > 0) {
+      events_.output(stream, std::string_view(buffer.data(), got));
+    } else if (got == 0) {
+      ClosePipe(stream);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void Process::ClosePipe(Stream stream) {
+  Pipe& pipe = pipes_[stream];
+  if (pipe.fd < 0) return;
+  loop_->Unwatch(pipe.watch);
+  close(std::exchange(pipe.fd, -1));
+}
+
+}  // namespace winnow

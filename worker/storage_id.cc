@@ -1,0 +1,58 @@
+#include "worker/storage_id.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+#include "worker/folders.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsId(std::string_view text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string RandomId() {
+  std::array<unsigned char, 16> bytes;
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  std::string id;
+  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
+  return id;
+}
+
+absl::StatusOr<std::string> ReadOrMakeStorageId(const fs::path& shared) {
+  if (absl::Status status = MakeFolder(shared); !status.ok()) return status;
+  const fs::path path = shared / "storage-id";
+  // Written whole under another name; the link fails if somebody was first, and then theirs is read.
+  const std::string mine = RandomId();
+  const fs::path draft = shared / fmt::format("storage-id.{}", mine);
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    std::ofstream(draft) << mine << '\n';
+    fs::create_hard_link(draft, path, error);
+    std::error_code ignored;
+    fs::remove(draft, ignored);
+  }
+  std::string id;
+  std::ifstream(path) >> id;
+  if (!IsId(id)) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: \"{}\" is not an id of 32 hexadecimal digits; if the folder is writable, remove the "
+                    "file and start again",
+                    path.string(), id));
+  }
+  return id;
+}
+
+}  // namespace winnow

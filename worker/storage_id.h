@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace winnow {
+
+// The random name that a shared folder keeps in a file of its own: 32 hexadecimal digits. Whoever comes first
+// makes it, and workers that come at once agree on one.
+absl::StatusOr<std::string> ReadOrMakeStorageId(const std::filesystem::path& shared);
+
+// 32 hexadecimal digits from the system's random source.
+std::string RandomId();
+
+}  // namespace winnow

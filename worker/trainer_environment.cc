@@ -1,0 +1,80 @@
+#include "worker/trainer_environment.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <string_view>
+
+#include "nlohmann/json.hpp"
+
+namespace winnow {
+namespace {
+
+// What an outer trial may have left in the worker's environment must not reach a trainer.
+bool IsContractName(std::string_view name) {
+  return name.starts_with("WINNOW_") || name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" ||
+         name == "LOCAL_RANK" || name == "MASTER_ADDR" || name == "MASTER_PORT";
+}
+
+// Text that is not UTF-8 is replaced rather than thrown about.
+std::string Dump(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+int LocalRank(const v1::Assignment& assignment) {
+  int before = 0;
+  for (int rank = 0; rank < assignment.rank() && rank < assignment.peers_size(); ++rank) {
+    if (assignment.rank() >= assignment.peers_size()) break;
+    if (assignment.peers(rank).worker() == assignment.peers(assignment.rank()).worker()) ++before;
+  }
+  return before;
+}
+
+std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
+                                            const TrialDirectories& directories, const TrainerHost& host,
+                                            const std::vector<std::string>& inherited) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : inherited) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    if (!IsContractName(entry.substr(0, equals)))
+      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  for (const auto& [name, value] : assignment.environment()) variables[name] = value;
+
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const v1::Peer& peer : assignment.peers()) hosts.push_back(peer.host());
+  if (hosts.empty()) hosts.push_back(host.host);
+  const bool has_master = !assignment.master_address().empty();
+  const int port = assignment.master_port() > 0 ? assignment.master_port() : host.free_port;
+  variables["RANK"] = std::to_string(assignment.rank());
+  variables["WORLD_SIZE"] = std::to_string(std::max(assignment.world_size(), 1));
+  variables["LOCAL_RANK"] = std::to_string(host.local_rank);
+  variables["MASTER_ADDR"] = has_master ? assignment.master_address() : host.host;
+  variables["MASTER_PORT"] = std::to_string(port);
+  variables["SM_HOSTS"] = Dump(hosts);
+  variables["SM_CURRENT_HOST"] =
+      assignment.rank() < assignment.peers_size() ? assignment.peers(assignment.rank()).host() : host.host;
+  variables["SM_MODEL_DIR"] = directories.model.string();
+  variables["SM_OUTPUT_DATA_DIR"] = directories.output.string();
+  variables["WINNOW_CHECKPOINT_DIR"] = directories.checkpoint.string();
+  variables["WINNOW_RESOURCE_FROM"] = std::to_string(assignment.resource_from());
+  variables["WINNOW_RESOURCE_TO"] = std::to_string(assignment.resource_to());
+  variables["WINNOW_JOB"] = assignment.job_id();
+  variables["WINNOW_TRIAL"] = std::to_string(assignment.trial());
+  variables["WINNOW_ATTEMPT"] = std::to_string(assignment.attempt());
+
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+}  // namespace winnow
