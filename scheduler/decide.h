@@ -15,6 +15,10 @@ namespace winnow {
 // caller records each decision as a fact, applies it, and asks again about it before going on with the next.
 std::vector<Decision> Decide(const JobState& state, const Fact& newest);
 
+// Records an observed fact or an admission's decision and everything that follows from it, in order, numbered
+// after state.last_sequence() and stamped with `time_us`. All of them are applied when it returns.
+std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body);
+
 // What to do with room for one more trial cluster.
 struct Admission {
   // A new trial (TrialCreated), or the end of a waiting one that the limits forbid (TrialEnded); absent: run

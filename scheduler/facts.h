@@ -106,12 +106,23 @@ struct JobEnded {
 
 using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
 
+using FactBody = std::variant<Reported, AttemptStarted, AttemptEnded, StopRequested, WallTimeReached,
+                              TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
+
 struct Fact {
   int64_t sequence = 0;
   int64_t time_us = 0;  // since the Unix epoch
-  std::variant<Reported, AttemptStarted, AttemptEnded, StopRequested, WallTimeReached, TrialCreated,
-               TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>
-      body;
+  FactBody body;
 };
+
+FactBody ToBody(const Decision& decision);
+
+// Equal in every member; reals by their bits, so that NaN equals itself.
+bool Identical(const FactBody& a, const FactBody& b);
+bool Identical(double a, double b);
+bool Identical(const Configuration& a, const Configuration& b);
+
+// The kind and the main numbers, for messages: "RungCut of bracket 0, rung 1: 9 of 27 go on".
+std::string Describe(const FactBody& body);
 
 }  // namespace winnow

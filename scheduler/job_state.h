@@ -35,7 +35,7 @@ struct TrialState {
   int64_t losses = 0;           // of workers
   bool live = false;            // an attempt is placed and has not ended (also after the trial was stopped)
   int64_t attempt_from = 0;     // of the newest attempt
-  int64_t attempt_reached = 0;  // highest level it reported; at least attempt_from
+  int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
 
   int64_t created_us = 0;
@@ -45,6 +45,9 @@ struct TrialState {
   int64_t trained_resource = 0;  // units over all attempts, by what was reported
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
+
+  // The newest value at or below a resource level; absent: none was reported there.
+  std::optional<double> value_at(int64_t resource) const;
 };
 
 struct RungState {
@@ -58,6 +61,9 @@ struct RungState {
 struct BracketState {
   BracketPlan plan;
   std::vector<RungState> rungs;
+
+  // How many trials rung `rung` takes: as planned for the first, then those that were promoted to it.
+  int64_t width(int64_t rung) const { return rung == 0 ? plan.rungs[0].trials : rungs[rung - 1].promoted; }
 };
 
 struct JobTotals {
@@ -65,6 +71,8 @@ struct JobTotals {
   int64_t live_attempts = 0;
   int64_t resource = 0;           // units reported, over all attempts
   int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
+
+  bool operator==(const JobTotals&) const = default;
 };
 
 // An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
@@ -75,8 +83,11 @@ class JobState {
   explicit JobState(SearchSpec spec);
 
   // The only way state moves. REQUIRES fact.sequence == last_sequence() + 1; a fact that contradicts the
-  // state (an unknown trial, a second end) is a broken invariant.
+  // state (an unknown trial, a second end) is a broken invariant: it aborts. O(log n), a cut O(width).
   void Apply(const Fact& fact);
+
+  // Why `fact` cannot be the next; "" if it can.
+  std::string Contradiction(const Fact& fact) const;
 
   const SearchSpec& spec() const { return spec_; }
   int64_t last_sequence() const { return last_sequence_; }
@@ -92,6 +103,10 @@ class JobState {
 
   // The best newest objective over trials; ties by lower number. Absent until a finite value was reported.
   std::optional<TrialNumber> best_trial() const;
+  bool any_finite_objective() const { return any_finite_; }  // whether a finite one was ever reported
+
+  // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
+  int64_t undecided() const { return undecided_; }
 
   bool stop_requested() const { return stop_requested_; }
   bool wall_time_reached() const { return wall_time_reached_; }
@@ -100,8 +115,25 @@ class JobState {
 
   friend bool operator==(const JobState& a, const JobState& b);
 
-  // The implementer adds private members as needed.
  private:
+  void On(const Reported& fact, int64_t time_us);
+  void On(const AttemptStarted& fact, int64_t time_us);
+  void On(const AttemptEnded& fact, int64_t time_us);
+  void On(const StopRequested& fact, int64_t time_us);
+  void On(const WallTimeReached& fact, int64_t time_us);
+  void On(const TrialCreated& fact, int64_t time_us);
+  void On(const TrialResumed& fact, int64_t time_us);
+  void On(const TrialPaused& fact, int64_t time_us);
+  void On(const TrialEnded& fact, int64_t time_us);
+  void On(const RungCut& fact, int64_t time_us);
+  void On(const JobEnded& fact, int64_t time_us);
+
+  TrialState& At(TrialNumber number) { return trials_[number - 1]; }
+  RungState* RungOf(const TrialState& trial);  // null without a bracket
+  int64_t& CountOf(TrialPhase phase);
+  void SetPhase(TrialState& trial, TrialPhase phase);
+  void RankBest(const TrialState& trial, bool in);
+
   SearchSpec spec_;
   HyperbandTable table_;
   int64_t last_sequence_ = 0;
@@ -113,6 +145,10 @@ class JobState {
   bool wall_time_reached_ = false;
   std::string stop_reason_;
   std::optional<JobEnded> ended_;
+  std::set<std::pair<double, TrialNumber>>
+      by_objective_;  // newest finite ones, negated to maximise: best first
+  bool any_finite_ = false;
+  int64_t undecided_ = 0;
 };
 
 }  // namespace winnow

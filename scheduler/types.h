@@ -25,26 +25,36 @@ struct IntegerRange {
   int64_t min = 0;
   int64_t max = 0;
   Scaling scaling = Scaling::kLinear;
+
+  bool operator==(const IntegerRange&) const = default;
 };
 struct ContinuousRange {
   double min = 0;
   double max = 0;
   Scaling scaling = Scaling::kLinear;
+
+  bool operator==(const ContinuousRange&) const = default;
 };
 struct CategoricalRange {
   std::vector<std::string> values;
+
+  bool operator==(const CategoricalRange&) const = default;
 };
 using Range = std::variant<IntegerRange, ContinuousRange, CategoricalRange>;
 
 struct Parameter {
   std::string name;
   Range range;
+
+  bool operator==(const Parameter&) const = default;
 };
 
 struct HyperbandSettings {
   int64_t min_resource = 1;
   int64_t max_resource = 0;      // R
   int64_t reduction_factor = 3;  // eta
+
+  bool operator==(const HyperbandSettings&) const = default;
 };
 
 // 0 means: no such limit.
@@ -55,6 +65,8 @@ struct Limits {
   int64_t max_parallel_trials = 0;
   int64_t max_trial_resource = 0;  // RANDOM only: each trial is trained to at most this level
   int64_t max_attempts = 1;        // of the trainer's own failures
+
+  bool operator==(const Limits&) const = default;
 };
 
 // What the search needs to know of a job; everything about trainers, data and machines is left out.
@@ -73,6 +85,8 @@ struct SearchSpec {
   // `own_end`.
   int own_end_parameter = -1;
   int64_t own_end = 0;  // 0: not known beforehand
+
+  bool operator==(const SearchSpec&) const = default;
 };
 
 }  // namespace winnow

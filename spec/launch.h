@@ -12,7 +12,8 @@ namespace winnow {
 
 // What a trial's process needs that does not depend on rank, attempt or worker (docs/trainer-contract.md).
 struct Launch {
-  std::vector<std::string> command;  // of a built-in: its program's bare name, to be found beside the worker's
+  std::vector<std::string>
+      command;  // of a built-in: its program's bare name, to be found beside the worker's
   std::map<std::string, std::string> environment;
   std::vector<v1::MetricDefinition> metrics;
   std::string resource_regex;

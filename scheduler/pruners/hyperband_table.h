@@ -12,10 +12,14 @@ namespace winnow {
 struct RungPlan {
   int64_t trials = 0;
   int64_t resource = 0;
+
+  bool operator==(const RungPlan&) const = default;
 };
 struct BracketPlan {
   int64_t s = 0;  // how often it is cut; rungs.size() == s + 1
   std::vector<RungPlan> rungs;
+
+  bool operator==(const BracketPlan&) const = default;
 };
 
 // The brackets of Hyperband (Li et al., JMLR 18:1-52, Algorithm 1), with exact integer arithmetic:
@@ -24,6 +28,17 @@ struct BracketPlan {
 //   least min_resource.
 // R = 81, eta = 3 gives 81/34/15/8/5 configurations.
 std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings);
+
+// What is left of a cycle when only `trials` trials remain; REQUIRES 0 <= trials <= those of the cycle. The
+// trials are shared over the brackets in proportion to their widths (largest remainder; at least one each as
+// far as they go, first brackets first), and a rung that would be empty keeps one trial, so that every
+// bracket left still trains one to max_resource. A bracket without trials is left out.
+std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
+                                        int64_t trials);
+
+// The other policy, kept for comparison: brackets are taken whole in their order, and the last is cut.
+std::vector<BracketPlan> TakeBracketsInOrder(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
+                                             int64_t trials);
 
 // What a job runs: the brackets above, cycle after cycle, within max_trials.
 class HyperbandTable {
@@ -41,10 +56,13 @@ class HyperbandTable {
   // In a sentence what limits do to the table; "" if nothing.
   std::string note() const;
 
+  bool operator==(const HyperbandTable&) const = default;
+
  private:
   std::vector<BracketPlan> cycle_;     // one whole cycle
   std::vector<BracketPlan> narrowed_;  // the last, narrower brackets when max_trials does not fill a cycle
   int64_t whole_cycles_ = 0;           // -1: for ever
+  int64_t max_trials_ = 0;
 };
 
 }  // namespace winnow

@@ -1,0 +1,191 @@
+#include "scheduler/decide.h"
+
+#include <string>
+
+#include "scheduler/pruners/pruner.h"
+#include "scheduler/samplers/sampler.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kMostLosses = 5;  // of workers, per trial
+
+struct NextTrial {
+  Configuration configuration;
+  Opening opening;
+};
+
+// The trial that would be created next, whether or not the resource left suffices for it.
+std::optional<NextTrial> Next(const JobState& state) {
+  const auto created = static_cast<int64_t>(state.trials().size());
+  const int64_t most = state.spec().limits.max_trials;
+  if (state.ended() || state.stop_requested() || state.wall_time_reached()) return std::nullopt;
+  if (most > 0 && created >= most) return std::nullopt;
+  NextTrial next{SamplerOf(state.spec()).Suggest(state, created + 1), {}};
+  const auto opening = PrunerOf(state.spec()).Open(state, next.configuration);
+  if (!opening) return std::nullopt;
+  next.opening = *opening;
+  return next;
+}
+
+// Whether `units` more can be spent beside what is reported, and beside what live attempts may still report.
+bool FitsNow(const JobState& state, int64_t units) {
+  const int64_t most = state.spec().limits.max_total_resource;
+  return most == 0 || units <= most - state.totals().resource - state.totals().reserved_resource;
+}
+bool FitsEver(const JobState& state, int64_t units) {
+  const int64_t most = state.spec().limits.max_total_resource;
+  return most == 0 || units <= most - state.totals().resource;
+}
+
+std::string SpentReason(const JobState& state) {
+  return "max_total_resource = " + std::to_string(state.spec().limits.max_total_resource) +
+         " leaves too little for another part: " + std::to_string(state.totals().resource) +
+         " units are trained.";
+}
+
+std::string StopReason(const JobState& state) {
+  if (!state.stop_requested()) return "max_wall_time was reached.";
+  return state.stop_reason().empty() ? "The job was stopped." : "The job was stopped: " + state.stop_reason();
+}
+
+std::vector<Decision> EndAll(const JobState& state, bool only_paused, const std::string& reason) {
+  std::vector<Decision> decisions;
+  for (const TrialState& trial : state.trials()) {
+    if (trial.ended() || (only_paused && trial.phase != TrialPhase::kPaused)) continue;
+    decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+  }
+  return decisions;
+}
+
+Decision Retry(const TrialState& trial, const std::string& reason) {
+  return TrialResumed{trial.number, trial.rung, trial.to, reason};
+}
+
+Decision AfterFailure(const JobState& state, const TrialState& trial, const std::string& reason) {
+  const int64_t most = state.spec().limits.max_attempts;
+  if (trial.failures < most) {
+    return Retry(trial, "Failure " + std::to_string(trial.failures) + ", of " + std::to_string(most) +
+                            " that end the trial; it is tried again: " + reason);
+  }
+  std::string text = reason.empty() ? "The trainer failed." : reason;
+  if (most > 1) text = "Failed " + std::to_string(trial.failures) + " times, at last: " + text;
+  return TrialEnded{trial.number, TrialEnd::kFailed, text};
+}
+
+Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
+  const TrialState& trial = state.trial(ended.trial);
+  const std::string from =
+      trial.checkpoint > 0 ? "resource " + std::to_string(trial.checkpoint) : std::string("the start");
+  switch (ended.outcome) {
+    case AttemptOutcome::kFinished:
+      if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
+      return TrialEnded{trial.number, TrialEnd::kFailed,
+                        "exit code 0 but printed no value of " + state.spec().objective_metric};
+    case AttemptOutcome::kFailed:
+      return AfterFailure(state, trial, ended.reason);
+    case AttemptOutcome::kLost:
+      if (trial.losses > kMostLosses) {
+        return TrialEnded{
+            trial.number, TrialEnd::kFailed,
+            "Lost with its worker " + std::to_string(trial.losses) + " times, at last: " + ended.reason};
+      }
+      return Retry(trial, "Lost with its worker; goes on from " + from + ": " + ended.reason);
+    case AttemptOutcome::kHandedBack:
+      return Retry(trial, "Handed back by its worker; goes on from " + from + ".");
+    case AttemptOutcome::kStopped:
+      break;
+  }
+  return Retry(trial, "Its attempt was stopped; goes on from " + from + ".");
+}
+
+JobEnded EndOfJob(const JobState& state, const std::string& why) {
+  if (state.stop_requested()) return {JobEnd::kStopped, why};
+  if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
+  std::string reason = why + " No trial gave a finite value of " + state.spec().objective_metric + ".";
+  for (const TrialState& trial : state.trials()) {
+    if (trial.phase != TrialPhase::kFailed) continue;
+    reason += " Trial " + std::to_string(trial.number) + " failed: " + trial.reason;
+    break;
+  }
+  return {JobEnd::kFailed, reason};
+}
+
+// What ends the job or its last waiting trials, when nothing can run any more.
+std::vector<Decision> Close(const JobState& state, const Fact& newest) {
+  const JobTotals& totals = state.totals();
+  if (totals.live_attempts > 0 || totals.pending > 0 || totals.running > 0 || state.undecided() > 0)
+    return {};
+  if (state.stop_requested() || state.wall_time_reached()) {
+    if (totals.paused > 0) return {};
+    return {EndOfJob(state, StopReason(state))};
+  }
+  const auto next = Next(state);
+  if (next && FitsEver(state, next->opening.to)) return {};
+  const std::string spent = SpentReason(state);
+  if (totals.paused > 0) {
+    // Their bracket will never be full. All of them are told off at once, not again after each.
+    const auto* ended = std::get_if<TrialEnded>(&newest.body);
+    if (ended != nullptr && ended->reason == spent) return {};
+    return EndAll(state, true, spent);
+  }
+  const std::string all = "All " + std::to_string(state.trials().size()) + " trials have ended.";
+  return {EndOfJob(state, next ? spent : all)};
+}
+
+}  // namespace
+
+std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
+  if (state.ended()) return {};
+  std::vector<Decision> decisions;
+  if (const auto* ended = std::get_if<AttemptEnded>(&newest.body)) {
+    if (!state.trial(ended->trial).ended()) return {AfterAttempt(state, *ended)};
+  } else if (std::holds_alternative<StopRequested>(newest.body) ||
+             std::holds_alternative<WallTimeReached>(newest.body)) {
+    decisions = EndAll(state, false, StopReason(state));
+  } else {
+    decisions = PrunerOf(state.spec()).Follow(state, newest.body);
+  }
+  return decisions.empty() ? Close(state, newest) : decisions;
+}
+
+std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
+  std::vector<Fact> recorded;
+  std::vector<FactBody> waiting = {std::move(body)};  // the next one last
+  while (!waiting.empty()) {
+    Fact fact{state.last_sequence() + 1, time_us, std::move(waiting.back())};
+    waiting.pop_back();
+    state.Apply(fact);
+    const std::vector<Decision> decisions = Decide(state, fact);
+    for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) waiting.push_back(ToBody(*d));
+    recorded.push_back(std::move(fact));
+  }
+  return recorded;
+}
+
+std::optional<Admission> Admit(const JobState& state) {
+  const Limits& limits = state.spec().limits;
+  if (state.ended() || state.stop_requested() || state.wall_time_reached()) return std::nullopt;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials) {
+    return std::nullopt;
+  }
+  for (const auto& [bracket, number] : state.pending()) {
+    const TrialState& trial = state.trial(number);
+    const int64_t from = trial.checkpoint;
+    const int64_t units = trial.to > 0 ? trial.to - from : 0;
+    if (FitsNow(state, units)) return Admission{std::nullopt, number, from, trial.to};
+    if (!FitsEver(state, units)) {
+      return Admission{TrialEnded{number, TrialEnd::kStopped, SpentReason(state)}, 0, 0, 0};
+    }
+  }
+  // A trial that waits for others to give back what they do not need goes before a new one.
+  if (!state.pending().empty()) return std::nullopt;
+  auto next = Next(state);
+  if (!next || !FitsNow(state, next->opening.to)) return std::nullopt;
+  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+  const Opening& at = next->opening;
+  return Admission{TrialCreated{number, std::move(next->configuration), at.bracket, at.rung, at.to}, number,
+                   0, at.to};
+}
+
+}  // namespace winnow

@@ -1,0 +1,107 @@
+#include "scheduler/facts.h"
+
+#include <bit>
+
+namespace winnow {
+namespace {
+
+bool Same(const Value& a, const Value& b) {
+  if (a.index() != b.index()) return false;
+  const double* real = std::get_if<double>(&a);
+  return real != nullptr ? Identical(*real, std::get<double>(b)) : a == b;
+}
+
+bool Same(const Reported& a, const Reported& b) {
+  return a.trial == b.trial && a.attempt == b.attempt && a.resource == b.resource &&
+         Identical(a.objective, b.objective);
+}
+bool Same(const AttemptStarted& a, const AttemptStarted& b) {
+  return a.trial == b.trial && a.attempt == b.attempt && a.from == b.from && a.to == b.to;
+}
+bool Same(const AttemptEnded& a, const AttemptEnded& b) {
+  return a.trial == b.trial && a.attempt == b.attempt && a.outcome == b.outcome && a.reason == b.reason &&
+         a.started_us == b.started_us && a.ended_us == b.ended_us;
+}
+bool Same(const StopRequested& a, const StopRequested& b) { return a.reason == b.reason; }
+bool Same(const WallTimeReached&, const WallTimeReached&) { return true; }
+bool Same(const TrialCreated& a, const TrialCreated& b) {
+  return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.bracket == b.bracket &&
+         a.rung == b.rung && a.to == b.to;
+}
+bool Same(const TrialResumed& a, const TrialResumed& b) {
+  return a.trial == b.trial && a.rung == b.rung && a.to == b.to && a.reason == b.reason;
+}
+bool Same(const TrialPaused& a, const TrialPaused& b) {
+  return a.trial == b.trial && a.resource == b.resource;
+}
+bool Same(const TrialEnded& a, const TrialEnded& b) {
+  return a.trial == b.trial && a.end == b.end && a.reason == b.reason;
+}
+bool Same(const RungCut& a, const RungCut& b) {
+  return a.bracket == b.bracket && a.rung == b.rung && a.resource == b.resource && a.ranking == b.ranking &&
+         a.promoted == b.promoted && Identical(a.cutoff, b.cutoff);
+}
+bool Same(const JobEnded& a, const JobEnded& b) { return a.end == b.end && a.reason == b.reason; }
+
+struct Describer {
+  static std::string OfTrial(const char* kind, TrialNumber trial) {
+    return std::string(kind) + " of trial " + std::to_string(trial);
+  }
+  static std::string To(int64_t to) { return to == 0 ? "its own end" : std::to_string(to); }
+
+  std::string operator()(const Reported& f) const {
+    return OfTrial("Reported", f.trial) + ", attempt " + std::to_string(f.attempt) + ", at resource " +
+           std::to_string(f.resource);
+  }
+  std::string operator()(const AttemptStarted& f) const {
+    return OfTrial("AttemptStarted", f.trial) + ", attempt " + std::to_string(f.attempt) + ", from " +
+           std::to_string(f.from) + " to " + To(f.to);
+  }
+  std::string operator()(const AttemptEnded& f) const {
+    return OfTrial("AttemptEnded", f.trial) + ", attempt " + std::to_string(f.attempt) + ": " + f.reason;
+  }
+  std::string operator()(const StopRequested& f) const { return "StopRequested: " + f.reason; }
+  std::string operator()(const WallTimeReached&) const { return "WallTimeReached"; }
+  std::string operator()(const TrialCreated& f) const {
+    return OfTrial("TrialCreated", f.trial) + ", bracket " + std::to_string(f.bracket) + ", to " + To(f.to);
+  }
+  std::string operator()(const TrialResumed& f) const {
+    return OfTrial("TrialResumed", f.trial) + ", rung " + std::to_string(f.rung) + ", to " + To(f.to);
+  }
+  std::string operator()(const TrialPaused& f) const {
+    return OfTrial("TrialPaused", f.trial) + " at resource " + std::to_string(f.resource);
+  }
+  std::string operator()(const TrialEnded& f) const {
+    return OfTrial("TrialEnded", f.trial) + ": " + f.reason;
+  }
+  std::string operator()(const RungCut& f) const {
+    return "RungCut of bracket " + std::to_string(f.bracket) + ", rung " + std::to_string(f.rung) + ": " +
+           std::to_string(f.promoted) + " of " + std::to_string(f.ranking.size()) + " go on";
+  }
+  std::string operator()(const JobEnded& f) const { return "JobEnded: " + f.reason; }
+};
+
+}  // namespace
+
+FactBody ToBody(const Decision& decision) {
+  return std::visit([](const auto& d) -> FactBody { return d; }, decision);
+}
+
+bool Identical(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+
+bool Identical(const Configuration& a, const Configuration& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!Same(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool Identical(const FactBody& a, const FactBody& b) {
+  if (a.index() != b.index()) return false;
+  return std::visit([&b](const auto& x) { return Same(x, std::get<std::decay_t<decltype(x)>>(b)); }, a);
+}
+
+std::string Describe(const FactBody& body) { return std::visit(Describer(), body); }
+
+}  // namespace winnow

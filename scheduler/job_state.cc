@@ -1,0 +1,300 @@
+#include "scheduler/job_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace winnow {
+namespace {
+
+[[noreturn]] void Broken(const Fact& fact, const std::string& why) {
+  std::fprintf(stderr, "winnow: fact %lld (%s) contradicts the job's state: %s\n",
+               static_cast<long long>(fact.sequence), Describe(fact.body).c_str(), why.c_str());
+  std::abort();
+}
+
+struct Checker {
+  const JobState& state;
+
+  std::string Unknown(TrialNumber number) const {
+    if (number >= 1 && number <= static_cast<int64_t>(state.trials().size())) return "";
+    return "there is no trial " + std::to_string(number);
+  }
+  std::string NotIn(TrialNumber number, std::initializer_list<TrialPhase> phases,
+                    const char* expected) const {
+    if (std::string why = Unknown(number); !why.empty()) return why;
+    const TrialPhase phase = state.trial(number).phase;
+    if (std::find(phases.begin(), phases.end(), phase) != phases.end()) return "";
+    return "the trial is not " + std::string(expected);
+  }
+
+  std::string operator()(const Reported& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    if (f.attempt < 1 || f.attempt > state.trial(f.trial).attempts) return "there is no such attempt";
+    return f.resource >= 1 ? "" : "resource levels begin at 1";
+  }
+  std::string operator()(const AttemptStarted& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kPending}, "pending"); !why.empty()) return why;
+    if (f.attempt != state.trial(f.trial).attempts + 1) return "the attempt is not the trial's next";
+    return f.from >= 0 && (f.to == 0 || f.to >= f.from) ? "" : "the resource levels are upside down";
+  }
+  std::string operator()(const AttemptEnded& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    const TrialState& trial = state.trial(f.trial);
+    return trial.live && f.attempt == trial.attempts ? "" : "the attempt is not running";
+  }
+  std::string operator()(const StopRequested&) const { return ""; }
+  std::string operator()(const WallTimeReached&) const { return ""; }
+  std::string operator()(const TrialCreated& f) const {
+    if (f.trial != static_cast<int64_t>(state.trials().size()) + 1) return "the number is not the next";
+    if (f.configuration.size() != state.spec().parameters.size())
+      return "the configuration has another length";
+    if (f.bracket < 0) return "";
+    const auto opened = static_cast<int64_t>(state.brackets().size());
+    const int64_t planned = state.table().empty() ? 0 : state.table().bracket_count();
+    if (f.bracket > opened || (planned >= 0 && f.bracket >= planned)) return "there is no such bracket";
+    return f.rung == 0 ? "" : "a new trial enters rung 0";
+  }
+  std::string operator()(const TrialResumed& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPaused}, "running or paused");
+        !why.empty()) {
+      return why;
+    }
+    const TrialState& trial = state.trial(f.trial);
+    if (trial.live) return "its attempt is still running";
+    const int64_t rungs =
+        trial.bracket < 0 ? 1 : static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
+    return f.rung >= trial.rung && f.rung < rungs ? "" : "there is no such rung above it";
+  }
+  std::string operator()(const TrialPaused& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPending}, "running or pending");
+        !why.empty()) {
+      return why;
+    }
+    return state.trial(f.trial).bracket >= 0 ? "" : "it is in no bracket";
+  }
+  std::string operator()(const TrialEnded& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    return state.trial(f.trial).ended() ? "the trial has already ended" : "";
+  }
+  std::string operator()(const RungCut& f) const {
+    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
+    const auto& rungs = state.brackets()[f.bracket].rungs;
+    if (f.rung < 0 || f.rung >= static_cast<int64_t>(rungs.size())) return "no such rung";
+    if (rungs[f.rung].cut) return "the rung is already cut";
+    for (TrialNumber number : f.ranking) {
+      if (std::string why = Unknown(number); !why.empty()) return why;
+    }
+    return f.promoted >= 0 && f.promoted <= static_cast<int64_t>(f.ranking.size()) ? ""
+                                                                                   : "it promotes too many";
+  }
+  std::string operator()(const JobEnded&) const { return ""; }
+};
+
+bool Finite(const TrialState& trial) {
+  return !trial.curve.empty() && std::isfinite(trial.curve.back().second);
+}
+
+}  // namespace
+
+std::optional<double> TrialState::value_at(int64_t resource) const {
+  const auto after = std::upper_bound(curve.begin(), curve.end(), resource,
+                                      [](int64_t level, const auto& point) { return level < point.first; });
+  if (after == curve.begin()) return std::nullopt;
+  return std::prev(after)->second;
+}
+
+JobState::JobState(SearchSpec spec) : spec_(std::move(spec)) {
+  if (spec_.strategy == Strategy::kHyperband) table_ = HyperbandTable(spec_);
+}
+
+std::string JobState::Contradiction(const Fact& fact) const {
+  if (fact.sequence != last_sequence_ + 1) {
+    return "its number should be " + std::to_string(last_sequence_ + 1);
+  }
+  if (ended_ && !std::holds_alternative<StopRequested>(fact.body)) return "the job has already ended";
+  return std::visit(Checker{*this}, fact.body);
+}
+
+void JobState::Apply(const Fact& fact) {
+  if (const std::string why = Contradiction(fact); !why.empty()) Broken(fact, why);
+  last_sequence_ = fact.sequence;
+  std::visit([this, &fact](const auto& body) { On(body, fact.time_us); }, fact.body);
+}
+
+std::optional<TrialNumber> JobState::best_trial() const {
+  if (by_objective_.empty()) return std::nullopt;
+  return by_objective_.begin()->second;
+}
+
+RungState* JobState::RungOf(const TrialState& trial) {
+  return trial.bracket < 0 ? nullptr : &brackets_[trial.bracket].rungs[trial.rung];
+}
+
+int64_t& JobState::CountOf(TrialPhase phase) {
+  switch (phase) {
+    case TrialPhase::kPending:
+      return totals_.pending;
+    case TrialPhase::kRunning:
+      return totals_.running;
+    case TrialPhase::kPaused:
+      return totals_.paused;
+    case TrialPhase::kCompleted:
+      return totals_.completed;
+    case TrialPhase::kStopped:
+      return totals_.stopped;
+    default:
+      return totals_.failed;
+  }
+}
+
+void JobState::SetPhase(TrialState& trial, TrialPhase phase) {
+  --CountOf(trial.phase);
+  ++CountOf(phase);
+  const std::pair<int64_t, TrialNumber> place = {trial.bracket, trial.number};
+  if (trial.phase == TrialPhase::kPending) pending_.erase(place);
+  if (phase == TrialPhase::kPending) pending_.insert(place);
+  if (trial.phase == TrialPhase::kPaused && RungOf(trial)->cut) --undecided_;
+  trial.phase = phase;
+}
+
+void JobState::RankBest(const TrialState& trial, bool in) {
+  if (!Finite(trial)) return;
+  const double value = trial.curve.back().second;
+  const std::pair<double, TrialNumber> place = {spec_.goal == Goal::kMaximize ? -value : value, trial.number};
+  if (in) {
+    by_objective_.insert(place);
+    any_finite_ = true;
+  } else {
+    by_objective_.erase(place);
+  }
+}
+
+void JobState::On(const Reported& fact, int64_t) {
+  TrialState& trial = At(fact.trial);
+  const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
+                                      [](const auto& point, int64_t level) { return point.first < level; });
+  if (place == trial.curve.end() || place->first != fact.resource) {
+    RankBest(trial, false);
+    trial.curve.emplace(place, fact.resource, fact.objective);
+    RankBest(trial, true);
+    any_finite_ = any_finite_ || std::isfinite(fact.objective);
+  }
+  if (!trial.live || fact.attempt != trial.attempts) return;
+  const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
+  if (level <= trial.attempt_reached) return;
+  const int64_t units = level - trial.attempt_reached;
+  trial.attempt_reached = level;
+  trial.trained_resource += units;
+  totals_.resource += units;
+  if (trial.to > 0) totals_.reserved_resource -= units;
+}
+
+void JobState::On(const AttemptStarted& fact, int64_t time_us) {
+  TrialState& trial = At(fact.trial);
+  SetPhase(trial, TrialPhase::kRunning);
+  trial.to = fact.to;
+  trial.attempts = fact.attempt;
+  trial.live = true;
+  trial.attempt_from = trial.attempt_reached = fact.from;
+  trial.attempt_started_us = time_us;
+  if (trial.attempts == 1) trial.started_us = time_us;
+  ++totals_.live_attempts;
+  if (fact.to > 0) totals_.reserved_resource += fact.to - fact.from;
+}
+
+void JobState::On(const AttemptEnded& fact, int64_t) {
+  TrialState& trial = At(fact.trial);
+  trial.live = false;
+  --totals_.live_attempts;
+  if (trial.to > 0) totals_.reserved_resource -= trial.to - trial.attempt_reached;
+  if (fact.started_us > 0) trial.training_us += std::max<int64_t>(0, fact.ended_us - fact.started_us);
+  if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
+  if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
+  // An earlier attempt may have reported levels that this one found in its checkpoint.
+  int64_t level = trial.attempt_reached;
+  if (!trial.curve.empty()) level = std::max(level, trial.curve.back().first);
+  if (trial.to > 0) level = std::min(level, trial.to);
+  if (fact.outcome == AttemptOutcome::kFinished) {
+    int64_t own_end = spec_.own_end;
+    if (spec_.own_end_parameter >= 0)
+      own_end = std::get<int64_t>(trial.configuration[spec_.own_end_parameter]);
+    trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
+    if (spec_.resumes) trial.checkpoint = level;
+  } else if (fact.outcome == AttemptOutcome::kHandedBack && spec_.resumes) {
+    trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
+  }
+}
+
+void JobState::On(const StopRequested& fact, int64_t) {
+  if (ended_ || stop_requested_) return;
+  stop_requested_ = true;
+  stop_reason_ = fact.reason;
+}
+
+void JobState::On(const WallTimeReached&, int64_t) { wall_time_reached_ = true; }
+
+void JobState::On(const TrialCreated& fact, int64_t time_us) {
+  TrialState trial;
+  trial.number = fact.trial;
+  trial.configuration = fact.configuration;
+  trial.bracket = fact.bracket;
+  trial.rung = fact.rung;
+  trial.to = fact.to;
+  trial.created_us = time_us;
+  trials_.push_back(std::move(trial));
+  ++totals_.pending;
+  pending_.emplace(fact.bracket, fact.trial);
+  if (fact.bracket < 0) return;
+  if (fact.bracket == static_cast<int64_t>(brackets_.size())) {
+    BracketState bracket{table_.bracket(fact.bracket), {}};
+    for (const RungPlan& rung : bracket.plan.rungs) {
+      bracket.rungs.emplace_back();
+      bracket.rungs.back().resource = rung.resource;
+    }
+    brackets_.push_back(std::move(bracket));
+  }
+  brackets_[fact.bracket].rungs[0].entered.push_back(fact.trial);
+}
+
+void JobState::On(const TrialResumed& fact, int64_t) {
+  TrialState& trial = At(fact.trial);
+  SetPhase(trial, TrialPhase::kPending);
+  trial.to = fact.to;
+  if (fact.rung > trial.rung) {
+    trial.rung = fact.rung;
+    RungOf(trial)->entered.push_back(trial.number);
+  }
+}
+
+void JobState::On(const TrialPaused& fact, int64_t) {
+  TrialState& trial = At(fact.trial);
+  SetPhase(trial, TrialPhase::kPaused);
+  ++RungOf(trial)->arrived;
+}
+
+void JobState::On(const TrialEnded& fact, int64_t time_us) {
+  TrialState& trial = At(fact.trial);
+  if (trial.bracket >= 0 && trial.phase != TrialPhase::kPaused) ++RungOf(trial)->arrived;
+  SetPhase(trial, fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
+                  : fact.end == TrialEnd::kStopped ? TrialPhase::kStopped
+                                                   : TrialPhase::kFailed);
+  trial.reason = fact.reason;
+  trial.ended_us = time_us;
+}
+
+void JobState::On(const RungCut& fact, int64_t) {
+  RungState& rung = brackets_[fact.bracket].rungs[fact.rung];
+  rung.cut = true;
+  rung.promoted = fact.promoted;
+  rung.cutoff = fact.cutoff;
+  for (TrialNumber number : rung.entered) {
+    const TrialState& trial = At(number);
+    if (trial.rung == fact.rung && trial.phase == TrialPhase::kPaused) ++undecided_;
+  }
+}
+
+void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
+
+}  // namespace winnow

@@ -1,0 +1,54 @@
+#include <algorithm>
+
+#include "scheduler/job_state.h"
+
+namespace winnow {
+namespace {
+
+bool Same(const TrialState& a, const TrialState& b) {
+  const auto same_point = [](const auto& p, const auto& q) {
+    return p.first == q.first && Identical(p.second, q.second);
+  };
+  return a.number == b.number && Identical(a.configuration, b.configuration) && a.phase == b.phase &&
+         a.reason == b.reason && a.bracket == b.bracket && a.rung == b.rung && a.to == b.to &&
+         a.checkpoint == b.checkpoint && a.at_own_end == b.at_own_end &&
+         std::equal(a.curve.begin(), a.curve.end(), b.curve.begin(), b.curve.end(), same_point) &&
+         a.attempts == b.attempts && a.failures == b.failures && a.losses == b.losses && a.live == b.live &&
+         a.attempt_from == b.attempt_from && a.attempt_reached == b.attempt_reached &&
+         a.attempt_started_us == b.attempt_started_us && a.created_us == b.created_us &&
+         a.started_us == b.started_us && a.ended_us == b.ended_us && a.training_us == b.training_us &&
+         a.trained_resource == b.trained_resource;
+}
+
+bool Same(const RungState& a, const RungState& b) {
+  return a.resource == b.resource && a.entered == b.entered && a.arrived == b.arrived && a.cut == b.cut &&
+         a.promoted == b.promoted && Identical(a.cutoff, b.cutoff);
+}
+
+bool Same(const BracketState& a, const BracketState& b);
+
+template <typename T>
+bool AllSame(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return Same(x, y); });
+}
+
+bool Same(const BracketState& a, const BracketState& b) {
+  return a.plan == b.plan && AllSame(a.rungs, b.rungs);
+}
+
+}  // namespace
+
+bool operator==(const JobState& a, const JobState& b) {
+  const auto same_end = [](const JobEnded& x, const JobEnded& y) {
+    return x.end == y.end && x.reason == y.reason;
+  };
+  return a.spec_ == b.spec_ && a.table_ == b.table_ && a.last_sequence_ == b.last_sequence_ &&
+         AllSame(a.trials_, b.trials_) && AllSame(a.brackets_, b.brackets_) && a.pending_ == b.pending_ &&
+         a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ &&
+         a.wall_time_reached_ == b.wall_time_reached_ && a.stop_reason_ == b.stop_reason_ &&
+         a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
+         a.by_objective_ == b.by_objective_ && a.any_finite_ == b.any_finite_ && a.undecided_ == b.undecided_;
+}
+
+}  // namespace winnow

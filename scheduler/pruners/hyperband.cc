@@ -1,0 +1,131 @@
+#include "scheduler/pruners/hyperband.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+std::string Place(const JobState& state, int64_t bracket, int64_t rung) {
+  const BracketState& b = state.brackets()[bracket];
+  return "bracket " + std::to_string(bracket) + " (s = " + std::to_string(b.plan.s) + "), rung " +
+         std::to_string(rung) + " at resource " + std::to_string(b.rungs[rung].resource);
+}
+
+bool IsTop(const JobState& state, const TrialState& trial) {
+  return trial.rung + 1 == static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
+}
+
+// The cut of the trial's rung, if all have arrived now.
+std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
+  const BracketState& bracket = state.brackets()[trial.bracket];
+  const RungState& rung = bracket.rungs[trial.rung];
+  const auto entered = static_cast<int64_t>(rung.entered.size());
+  if (rung.cut || IsTop(state, trial)) return std::nullopt;
+  if (entered < bracket.width(trial.rung) || rung.arrived < entered) return std::nullopt;
+
+  struct Rank {
+    int group;   // 0: may go on, 1: its objective is no finite number, 2: ended
+    double key;  // less is better
+    TrialNumber number;
+    double value;
+  };
+  std::vector<Rank> ranks;
+  const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
+  for (TrialNumber number : rung.entered) {
+    const TrialState& t = state.trial(number);
+    const double value = t.value_at(rung.resource).value_or(std::numeric_limits<double>::quiet_NaN());
+    const int group = t.ended() ? 2 : std::isfinite(value) ? 0 : 1;
+    ranks.push_back({group, group == 0 ? sign * value : 0, number, value});
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
+    return std::tie(a.group, a.key, a.number) < std::tie(b.group, b.key, b.number);
+  });
+
+  RungCut cut{trial.bracket, trial.rung, rung.resource, {}, 0, std::numeric_limits<double>::quiet_NaN()};
+  const int64_t places = bracket.plan.rungs[trial.rung + 1].trials;
+  for (const Rank& rank : ranks) {
+    cut.ranking.push_back(rank.number);
+    if (rank.group == 0 && cut.promoted < places) {
+      ++cut.promoted;
+      cut.cutoff = rank.value;
+    }
+  }
+  return cut;
+}
+
+std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
+  const RungState& rung = state.brackets()[cut.bracket].rungs[cut.rung];
+  const auto width = static_cast<int64_t>(cut.ranking.size());
+  const std::string rule = "Hyperband: " + Place(state, cut.bracket, cut.rung);
+  const std::string of = " of " + std::to_string(width) + " with " + state.spec().objective_metric + " = ";
+  std::vector<Decision> decisions;
+  for (int64_t i = cut.promoted; i < width; ++i) {
+    const TrialState& trial = state.trial(cut.ranking[i]);
+    if (trial.ended()) continue;
+    const auto value = trial.value_at(rung.resource);
+    std::string reason = rule + ": rank " + std::to_string(i + 1) + of;
+    reason += value ? DoubleToString(*value) : "no value";
+    if (cut.promoted > 0) {
+      reason += "; the best " + std::to_string(cut.promoted) + " go on, the cut-off is " +
+                DoubleToString(cut.cutoff) + ".";
+    } else {
+      reason += "; none goes on, since no trial of the rung has a finite value.";
+    }
+    decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+  }
+  for (int64_t i = 0; i < cut.promoted; ++i) {
+    const TrialState& trial = state.trial(cut.ranking[i]);
+    const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
+    const std::string reason = rule + ": rank " + std::to_string(i + 1) + of +
+                               DoubleToString(*trial.value_at(rung.resource)) + "; goes on to resource " +
+                               std::to_string(to) + ".";
+    decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
+  }
+  return decisions;
+}
+
+}  // namespace
+
+std::optional<Opening> HyperbandPruner::Open(const JobState& state, const Configuration&) const {
+  const auto opened = static_cast<int64_t>(state.brackets().size());
+  if (opened > 0) {
+    const RungState& first = state.brackets().back().rungs[0];
+    if (static_cast<int64_t>(first.entered.size()) < state.brackets().back().width(0)) {
+      return Opening{opened - 1, 0, first.resource};
+    }
+  }
+  const int64_t count = state.table().bracket_count();
+  if (count >= 0 && opened >= count) return std::nullopt;
+  return Opening{opened, 0, state.table().bracket(opened).rungs[0].resource};
+}
+
+Decision HyperbandPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  if (!IsTop(state, trial)) return TrialPaused{trial.number, resource};
+  std::string reason = "Trained to resource " + std::to_string(resource);
+  reason += resource >= trial.to ? ", the top of " : ", the trainer's own end, in ";
+  return TrialEnded{trial.number, TrialEnd::kCompleted,
+                    reason + Place(state, trial.bracket, trial.rung) + "."};
+}
+
+std::vector<Decision> HyperbandPruner::Follow(const JobState& state, const FactBody& newest) const {
+  if (state.stop_requested() || state.wall_time_reached()) return {};
+  TrialNumber arrived = 0;
+  if (const auto* cut = std::get_if<RungCut>(&newest)) return AfterCut(state, *cut);
+  if (const auto* resumed = std::get_if<TrialResumed>(&newest)) {
+    const TrialState& trial = state.trial(resumed->trial);
+    if (trial.at_own_end) return {PartFinished(state, trial)};
+  }
+  if (const auto* paused = std::get_if<TrialPaused>(&newest)) arrived = paused->trial;
+  if (const auto* ended = std::get_if<TrialEnded>(&newest)) arrived = ended->trial;
+  if (arrived == 0) return {};
+  const auto cut = CutOf(state, state.trial(arrived));
+  return cut ? std::vector<Decision>{*cut} : std::vector<Decision>{};
+}
+
+}  // namespace winnow

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "scheduler/pruners/pruner.h"
+
+namespace winnow {
+
+// Hyperband (Li et al., JMLR 18:1-52, Algorithm 1) with synchronous rungs. A rung is cut when every trial
+// admitted to it has arrived: trained to its level, or at its own end below it, or ended for whatever reason.
+// The best go on, as many as the next rung is planned to hold; only finite objectives are ever promoted.
+class HyperbandPruner : public Pruner {
+ public:
+  std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const override;
+  Decision PartFinished(const JobState& state, const TrialState& trial) const override;
+  std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
+};
+
+}  // namespace winnow

@@ -1,0 +1,148 @@
+#include "scheduler/pruners/hyperband_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace winnow {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+int64_t Width(const BracketPlan& bracket) { return bracket.rungs[0].trials; }
+
+int64_t TotalWidth(const std::vector<BracketPlan>& brackets) {
+  int64_t total = 0;
+  for (const BracketPlan& bracket : brackets) total += Width(bracket);
+  return total;
+}
+
+// The same rungs with `trials` at the first and a reduction_factor-th part at each next, at least one.
+BracketPlan WithWidth(BracketPlan bracket, int64_t reduction_factor, int64_t trials) {
+  for (RungPlan& rung : bracket.rungs) {
+    rung.trials = std::max<int64_t>(1, trials);
+    trials /= reduction_factor;
+  }
+  return bracket;
+}
+
+}  // namespace
+
+std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings) {
+  const int64_t R = settings.max_resource;
+  const int64_t eta = settings.reduction_factor;
+  std::vector<int64_t> powers = {1};  // eta^0 .. eta^s_max
+  const int64_t ratio = R / settings.min_resource;
+  while (powers.back() <= ratio / eta) powers.push_back(powers.back() * eta);
+  const auto s_max = static_cast<int64_t>(powers.size()) - 1;
+
+  std::vector<BracketPlan> brackets;
+  for (int64_t s = s_max; s >= 0; --s) {
+    const Wide numerator = static_cast<Wide>(s_max + 1) * static_cast<Wide>(powers[s]);
+    const auto n = static_cast<int64_t>((numerator + static_cast<Wide>(s)) / static_cast<Wide>(s + 1));
+    BracketPlan bracket{s, {}};
+    for (int64_t i = 0; i <= s; ++i) {
+      bracket.rungs.push_back({n / powers[i], std::max(settings.min_resource, R / powers[s - i])});
+    }
+    brackets.push_back(std::move(bracket));
+  }
+  return brackets;
+}
+
+std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
+                                        int64_t trials) {
+  const size_t kept = std::min(cycle.size(), static_cast<size_t>(trials));
+  const auto total = static_cast<Wide>(TotalWidth(cycle));
+  std::vector<int64_t> width(kept);
+  std::vector<Wide> remainder(kept);
+  for (size_t b = 0; b < kept; ++b) {
+    const Wide share = static_cast<Wide>(Width(cycle[b])) * static_cast<Wide>(trials);
+    width[b] = std::max<int64_t>(1, static_cast<int64_t>(share / total));
+    remainder[b] = share % total;
+  }
+  int64_t left = trials - std::accumulate(width.begin(), width.end(), int64_t{0});
+  // The lift to one trial can overspend: the widest bracket pays.
+  for (; left < 0; ++left) --*std::max_element(width.begin(), width.end());
+  std::vector<size_t> order(kept);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&remainder](size_t a, size_t b) { return remainder[a] > remainder[b]; });
+  for (size_t k = 0; left > 0; k = (k + 1) % kept) {
+    if (width[order[k]] == Width(cycle[order[k]])) continue;
+    ++width[order[k]];
+    --left;
+  }
+  std::vector<BracketPlan> brackets;
+  for (size_t b = 0; b < kept; ++b) {
+    brackets.push_back(WithWidth(cycle[b], reduction_factor, width[b]));
+  }
+  return brackets;
+}
+
+std::vector<BracketPlan> TakeBracketsInOrder(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
+                                             int64_t trials) {
+  std::vector<BracketPlan> brackets;
+  for (size_t b = 0; b < cycle.size() && trials > 0; ++b) {
+    const int64_t width = std::min(trials, Width(cycle[b]));
+    brackets.push_back(WithWidth(cycle[b], reduction_factor, width));
+    trials -= width;
+  }
+  return brackets;
+}
+
+HyperbandTable::HyperbandTable(const SearchSpec& spec)
+    : cycle_(HyperbandBrackets(spec.hyperband)), max_trials_(spec.limits.max_trials) {
+  const Limits& limits = spec.limits;
+  if (limits.max_trials == 0) {
+    whole_cycles_ = limits.max_total_resource > 0 || limits.max_wall_time_us > 0 ? -1 : 1;
+    return;
+  }
+  const int64_t per_cycle = TotalWidth(cycle_);
+  whole_cycles_ = limits.max_trials / per_cycle;
+  const int64_t rest = limits.max_trials % per_cycle;
+  if (rest > 0) narrowed_ = NarrowBrackets(cycle_, spec.hyperband.reduction_factor, rest);
+}
+
+int64_t HyperbandTable::bracket_count() const {
+  if (whole_cycles_ < 0) return -1;
+  return whole_cycles_ * static_cast<int64_t>(cycle_.size()) + static_cast<int64_t>(narrowed_.size());
+}
+
+BracketPlan HyperbandTable::bracket(int64_t index) const {
+  const auto size = static_cast<int64_t>(cycle_.size());
+  if (whole_cycles_ < 0 || index < whole_cycles_ * size) return cycle_[index % size];
+  return narrowed_[index - whole_cycles_ * size];
+}
+
+int64_t HyperbandTable::trial_count() const {
+  if (whole_cycles_ < 0) return 0;
+  return whole_cycles_ * TotalWidth(cycle_) + TotalWidth(narrowed_);
+}
+
+std::string HyperbandTable::note() const {
+  if (empty()) return "";
+  const std::string per_cycle = std::to_string(TotalWidth(cycle_));
+  if (whole_cycles_ < 0) {
+    return "The cycle of " + std::to_string(cycle_.size()) + " brackets with " + per_cycle +
+           " trials is repeated until another limit ends the job.";
+  }
+  if (max_trials_ == 0 || (whole_cycles_ == 1 && narrowed_.empty())) return "";
+  std::string note = "max_trials = " + std::to_string(max_trials_);
+  if (whole_cycles_ == 0) {
+    note += " is less than the " + per_cycle + " trials of a cycle: its brackets are narrowed from ";
+  } else {
+    note += " makes " + std::to_string(whole_cycles_) + (whole_cycles_ == 1 ? " cycle" : " cycles") + " of " +
+            per_cycle + " trials";
+    if (narrowed_.empty()) return note + ".";
+    note += ", and a narrower one: from ";
+  }
+  const auto widths = [](const std::vector<BracketPlan>& brackets) {
+    std::string text;
+    for (const BracketPlan& b : brackets) text += (text.empty() ? "" : "/") + std::to_string(Width(b));
+    return text;
+  };
+  note += widths(cycle_) + " to " + widths(narrowed_);
+  if (narrowed_.size() < cycle_.size()) note += " (the others are left out)";
+  return note + ".";
+}
+
+}  // namespace winnow

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scheduler/facts.h"
+#include "scheduler/job_state.h"
+
+namespace winnow {
+
+// Where a new trial starts, and how far it may go first.
+struct Opening {
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t to = 0;
+};
+
+// Decides how far each trial may go: const functions of the recorded facts.
+class Pruner {
+ public:
+  virtual ~Pruner() = default;
+
+  // For the next trial, which will have this configuration. Absent: the pruner's plan has no further trial.
+  virtual std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const = 0;
+
+  // After a part was trained as far as it goes: a pause or the trial's end.
+  virtual Decision PartFinished(const JobState& state, const TrialState& trial) const = 0;
+
+  // After any fact but an attempt's end: what the pruner has to add.
+  virtual std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const = 0;
+};
+
+const Pruner& PrunerOf(const SearchSpec& spec);
+
+}  // namespace winnow

@@ -1,0 +1,54 @@
+#include "scheduler/replay.h"
+
+#include "scheduler/decide.h"
+#include "scheduler/job_state.h"
+
+namespace winnow {
+namespace {
+
+bool IsObserved(const FactBody& body) {
+  return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
+         std::holds_alternative<StopRequested>(body) || std::holds_alternative<WallTimeReached>(body);
+}
+
+// What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.
+std::string Expected(const JobState& state, const FactBody& body) {
+  if (IsObserved(body)) return "";
+  const auto due = Admit(state);
+  if (!due) return "no admission: there is no work for a free slot";
+  if (due->decision) {
+    const FactBody expected = ToBody(*due->decision);
+    return Identical(expected, body) ? "" : Describe(expected);
+  }
+  const AttemptStarted expected{due->trial, state.trial(due->trial).attempts + 1, due->from, due->to};
+  return Identical(expected, body) ? "" : Describe(expected);
+}
+
+}  // namespace
+
+Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
+  JobState state(spec);
+  std::vector<FactBody> due;  // decisions still to come, the next one last
+  for (const Fact& fact : facts) {
+    const auto mismatch = [&fact](std::string expected) {
+      return Mismatch{fact.sequence, Describe(fact.body), std::move(expected)};
+    };
+    if (due.empty()) {
+      std::string expected = Expected(state, fact.body);
+      if (!expected.empty()) return mismatch(std::move(expected));
+    } else {
+      if (!Identical(fact.body, due.back())) return mismatch(Describe(due.back()));
+      due.pop_back();
+    }
+    if (std::string why = state.Contradiction(fact); !why.empty()) {
+      return mismatch("a fact that fits the state: " + why);
+    }
+    state.Apply(fact);
+    const std::vector<Decision> decisions = Decide(state, fact);
+    for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) due.push_back(ToBody(*d));
+  }
+  if (due.empty()) return {};
+  return {state.last_sequence() + 1, "the end of the record", Describe(due.back())};
+}
+
+}  // namespace winnow

@@ -1,0 +1,183 @@
+#include "scheduler/simulate.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <string>
+#include <utility>
+
+#include "scheduler/decide.h"
+#include "scheduler/placement.h"
+#include "scheduler/random.h"
+
+namespace winnow {
+namespace {
+
+struct Event {
+  double at = 0;
+  int64_t order = 0;  // among events of the same time
+  FactBody body;
+
+  friend bool operator>(const Event& a, const Event& b) {
+    return std::tie(a.at, a.order) > std::tie(b.at, b.order);
+  }
+};
+
+struct Running {
+  std::vector<std::string> ranks;
+  double started = 0;
+};
+
+class Simulator {
+ public:
+  Simulator(const SearchSpec& spec, const Simulation& simulation)
+      : simulation_(simulation), result_{{}, JobState(spec)}, state_(result_.state) {
+    for (int w = 0; w < simulation.workers; ++w) {
+      rooms_.push_back({"worker-" + std::to_string(w), simulation.slots, "storage-" + std::to_string(w)});
+    }
+  }
+
+  SimulationResult Run() {
+    if (simulation_.stop_after_seconds > 0) Push(simulation_.stop_after_seconds, StopRequested{"enough"});
+    if (simulation_.wall_time_seconds > 0) Push(simulation_.wall_time_seconds, WallTimeReached{});
+    FillSlots();
+    while (!state_.ended() && !events_.empty()) {
+      Event event = events_.top();
+      events_.pop();
+      if (Cancelled(event.body)) continue;
+      now_ = event.at;
+      if (const auto* ended = std::get_if<AttemptEnded>(&event.body)) Free(ended->trial);
+      Record(std::move(event.body));
+      StopEnded();
+      FillSlots();
+    }
+    result_.stalled = !state_.ended();
+    result_.elapsed_seconds = now_;
+    result_.idle_slot_seconds = now_ * simulation_.workers * simulation_.slots - result_.busy_slot_seconds;
+    return std::move(result_);
+  }
+
+ private:
+  void Push(double at, FactBody body) { events_.push({at, ++events_pushed_, std::move(body)}); }
+
+  int64_t Micros(double seconds) const { return static_cast<int64_t>(seconds * 1e6) + 1; }
+
+  void Record(FactBody body) {
+    std::vector<Fact> facts = Advance(state_, Micros(now_), std::move(body));
+    std::move(facts.begin(), facts.end(), std::back_inserter(result_.facts));
+    if (simulation_.on_settled) simulation_.on_settled(state_);
+  }
+
+  // Events of an attempt that was stopped come no more.
+  bool Cancelled(const FactBody& body) const {
+    const auto stopped = [this](TrialNumber trial, int64_t attempt, bool is_stop) {
+      const auto found = stopped_.find(trial);
+      return found != stopped_.end() && found->second == attempt && !is_stop;
+    };
+    if (const auto* reported = std::get_if<Reported>(&body)) {
+      return stopped(reported->trial, reported->attempt, false);
+    }
+    if (const auto* ended = std::get_if<AttemptEnded>(&body)) {
+      return stopped(ended->trial, ended->attempt, ended->outcome == AttemptOutcome::kStopped);
+    }
+    return false;
+  }
+
+  // Live attempts of ended trials go a little later, as a worker would stop them.
+  void StopEnded() {
+    for (const auto& [number, running] : running_) {
+      const TrialState& trial = state_.trial(number);
+      if (!trial.ended() || stopped_.count(number) > 0) continue;
+      stopped_[number] = trial.attempts;
+      Push(now_ + 0.05, AttemptEnded{number, trial.attempts, AttemptOutcome::kStopped, "stopped",
+                                     Micros(running.started), Micros(now_ + 0.05)});
+    }
+  }
+
+  void Free(TrialNumber number) {
+    const Running& running = running_.at(number);
+    for (const std::string& rank : running.ranks) {
+      for (WorkerRoom& room : rooms_) room.free_slots += room.worker_id == rank ? 1 : 0;
+    }
+    result_.busy_slot_seconds += (now_ - running.started) * static_cast<double>(running.ranks.size());
+    running_.erase(number);
+  }
+
+  void FillSlots() {
+    while (!state_.ended()) {
+      const auto ranks = Place(rooms_, {state_.spec().nodes, "", ""});
+      if (!ranks) return;
+      auto admission = Admit(state_);
+      if (!admission) {
+        if (simulation_.on_idle) simulation_.on_idle(state_);
+        return;
+      }
+      if (admission->decision) Record(ToBody(*admission->decision));
+      if (admission->trial == 0) continue;
+      const int64_t attempt = state_.trial(admission->trial).attempts + 1;
+      Record(AttemptStarted{admission->trial, attempt, admission->from, admission->to});
+      for (const std::string& rank : *ranks) {
+        for (WorkerRoom& room : rooms_) room.free_slots -= room.worker_id == rank ? 1 : 0;
+      }
+      running_[admission->trial] = {*ranks, now_};
+      Train(state_.trial(admission->trial));
+    }
+  }
+
+  double Draw(const TrialState& trial, uint64_t what) const {
+    return RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation,
+                      static_cast<uint64_t>(trial.attempts) * 8 + what);
+  }
+
+  // Plans every report of the attempt, and how it ends.
+  void Train(const TrialState& trial) {
+    const SearchSpec& spec = state_.spec();
+    int64_t end = spec.own_end > 0 ? spec.own_end : simulation_.own_end;
+    if (spec.own_end_parameter >= 0) end = std::get<int64_t>(trial.configuration[spec.own_end_parameter]);
+    const int64_t from = trial.attempt_from;
+    int64_t last = trial.to > 0 ? std::min(end, trial.to) : end;
+
+    AttemptOutcome outcome = AttemptOutcome::kFinished;
+    const double fate = Draw(trial, 0);
+    const double failed = simulation_.failure_rate, lost = failed + simulation_.loss_rate;
+    if (fate < failed) {
+      outcome = AttemptOutcome::kFailed;
+    } else if (fate < lost) {
+      outcome = AttemptOutcome::kLost;
+    } else if (fate < lost + simulation_.hand_back_rate) {
+      outcome = AttemptOutcome::kHandedBack;
+    }
+    if (outcome != AttemptOutcome::kFinished && last > from) {
+      last = from + static_cast<int64_t>(Draw(trial, 1) * static_cast<double>(last - from + 1));
+    }
+    const double speed = RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation, 0);
+    const double unit = simulation_.unit_seconds * (1 + simulation_.jitter * speed);
+    double at = now_ + simulation_.start_seconds;
+    for (int64_t level = from + 1; level <= last; ++level) {
+      at += unit;
+      Push(at,
+           Reported{trial.number, trial.attempts, level, simulation_.objective(trial.configuration, level)});
+    }
+    at += 0.01;
+    const std::string reason = outcome == AttemptOutcome::kFinished ? "" : "drawn by the simulation";
+    Push(at, AttemptEnded{trial.number, trial.attempts, outcome, reason, Micros(now_), Micros(at)});
+  }
+
+  const Simulation& simulation_;
+  SimulationResult result_;
+  JobState& state_;
+  double now_ = 0;
+  int64_t events_pushed_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<WorkerRoom> rooms_;
+  std::map<TrialNumber, Running> running_;
+  std::map<TrialNumber, int64_t> stopped_;  // the attempt that was told to stop
+};
+
+}  // namespace
+
+SimulationResult Simulate(const SearchSpec& spec, const Simulation& simulation) {
+  return Simulator(spec, simulation).Run();
+}
+
+}  // namespace winnow

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "scheduler/facts.h"
+#include "scheduler/job_state.h"
+
+namespace winnow {
+
+// A whole job in virtual time: virtual workers run trials whose learning curves are a function.
+struct Simulation {
+  int workers = 1;
+  int32_t slots = 1;  // of each worker
+
+  // The objective at a level; may be NaN.
+  std::function<double(const Configuration&, int64_t resource)> objective;
+  double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
+  double jitter = 0.5;
+  double start_seconds = 0.1;  // of every attempt, before its first unit
+
+  // Chances of an attempt not to finish; where it breaks off is drawn too.
+  double failure_rate = 0, loss_rate = 0, hand_back_rate = 0;
+  uint64_t seed = 0;  // of these draws
+
+  int64_t own_end = 100;          // of trainers whose end the spec does not know
+  double stop_after_seconds = 0;  // when StopRequested comes; 0: never
+  double wall_time_seconds = 0;   // when WallTimeReached comes; 0: never
+
+  // Called after every entry of the record, once its decisions are applied too.
+  std::function<void(const JobState&)> on_settled;
+  // Called whenever slots are free and Admit has nothing for them.
+  std::function<void(const JobState&)> on_idle;
+};
+
+struct SimulationResult {
+  std::vector<Fact> facts;
+  JobState state;
+  bool stalled = false;  // nothing ran, nothing was admitted, and the job had not ended
+  double elapsed_seconds = 0;
+  double busy_slot_seconds = 0;
+  double idle_slot_seconds = 0;  // until the job's end
+};
+
+// REQUIRES a valid spec whose gangs fit the virtual workers.
+SimulationResult Simulate(const SearchSpec& spec, const Simulation& simulation);
+
+}  // namespace winnow
