@@ -124,10 +124,11 @@ std::vector<Decision> Close(const JobState& state, const Fact& newest) {
   if (next && FitsEver(state, next->opening.to)) return {};
   const std::string spent = SpentReason(state);
   if (totals.paused > 0) {
-    // Their bracket will never be full. All of them are told off at once, not again after each.
+    // All of them are ended by one decision, not again after each.
+    const std::string reason = "Its rung will never be full, since " + spent;
     const auto* ended = std::get_if<TrialEnded>(&newest.body);
-    if (ended != nullptr && ended->reason == spent) return {};
-    return EndAll(state, true, spent);
+    if (ended != nullptr && ended->reason == reason) return {};
+    return EndAll(state, true, reason);
   }
   const std::string all = "All " + std::to_string(state.trials().size()) + " trials have ended.";
   return {EndOfJob(state, next ? spent : all)};

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "scheduler/pruners/hyperband_table.h"
+#include "scheduler/pruners/none.h"
+#include "scheduler/samplers/random.h"
 #include "scheduler/space.h"
 
 namespace winnow {
@@ -30,6 +33,7 @@ class Validator {
     if (spec_.seed >> 63 != 0) {
       Add("seed", "is " + std::to_string(spec_.seed) + "; expected at most 9223372036854775807");
     }
+    if (violations_.empty() && spec_.limits.max_total_resource > 0) FirstPart();
     return std::move(violations_);
   }
 
@@ -151,6 +155,21 @@ class Validator {
       Add("limits.max_total_resource", "is " + std::to_string(limits.max_total_resource) +
                                            ", but nothing says how far a trial goes; expected "
                                            "limits.max_trial_resource beside it");
+    }
+  }
+
+  // A job whose first trial does not fit would never begin. REQUIRES the rest is valid.
+  void FirstPart() {
+    int64_t first = 0;
+    if (spec_.strategy == Strategy::kHyperband) {
+      first = HyperbandTable(spec_).bracket(0).rungs[0].resource;
+    } else {
+      first = FullResource(spec_, RandomConfiguration(spec_, 1));
+    }
+    if (first > spec_.limits.max_total_resource) {
+      Add("limits.max_total_resource", "is " + std::to_string(spec_.limits.max_total_resource) +
+                                           "; expected at least the " + std::to_string(first) +
+                                           " units of the first trial");
     }
   }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/simulate.h"
+#include "scheduler/types.h"
+
+namespace winnow {
+
+// A Hyperband job over one real parameter "x" in [0, 1], to be maximised.
+SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t max_trials = 0);
+
+// The same under RANDOM: every trial to `level`.
+SearchSpec RandomJob(int64_t max_trials, int64_t level);
+
+// Workers of one slot each; the objective is x, plus 0.01 of the level.
+Simulation Slots(int workers);
+
+// "27@1 9@3 3@9 1@27"
+std::string Rungs(const BracketPlan& bracket);
+
+// A job of any shape and its cluster, drawn from `number`: strategies, limits, failures, own ends, stops.
+struct AnyJob {
+  SearchSpec spec;
+  Simulation simulation;
+};
+AnyJob DrawJob(uint64_t number, int slots);
+
+}  // namespace winnow

@@ -1,0 +1,125 @@
+#include "scheduler/pruners/hyperband_table.h"
+
+#include "scheduler/plan.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+
+namespace winnow {
+namespace {
+
+std::vector<std::string> Table(const std::vector<BracketPlan>& brackets) {
+  std::vector<std::string> table;
+  for (const BracketPlan& bracket : brackets) table.push_back(Rungs(bracket));
+  return table;
+}
+
+using Rows = std::vector<std::string>;
+
+TEST_CASE("Hyperband table: R = 81, eta = 3 is the paper's table", "[scheduler]") {
+  CHECK(Table(HyperbandBrackets({1, 81, 3})) == Rows{"81@1 27@3 9@9 3@27 1@81",  //
+                                                     "34@3 11@9 3@27 1@81",      //
+                                                     "15@9 5@27 1@81",           //
+                                                     "8@27 2@81",                //
+                                                     "5@81"});
+}
+
+TEST_CASE("Hyperband plan: R = 81 costs 1581 units with resume and 1902 without", "[scheduler]") {
+  const Plan plan = MakePlan(HyperbandJob(81, 3));
+  CHECK(plan.trials == 143);
+  CHECK(plan.evaluations == 206);
+  CHECK(plan.resource_with_resume == 1581);
+  CHECK(plan.resource_without_resume == 1902);
+  CHECK(plan.resource == 1581);
+  CHECK(plan.full_resource == 143 * 81);
+  CHECK(plan.note.empty());
+
+  SearchSpec restarts = HyperbandJob(81, 3);
+  restarts.resumes = false;
+  CHECK(MakePlan(restarts).resource == 1902);
+}
+
+TEST_CASE("Hyperband table: exact powers lose no bracket", "[scheduler]") {
+  CHECK(HyperbandBrackets({1, 243, 3}).size() == 6);
+  CHECK(Rungs(HyperbandBrackets({1, 243, 3})[0]) == "243@1 81@3 27@9 9@27 3@81 1@243");
+  CHECK(HyperbandBrackets({1, 1000, 10}).size() == 4);
+  CHECK(Rungs(HyperbandBrackets({1, 1000, 10})[0]) == "1000@1 100@10 10@100 1@1000");
+  for (int64_t eta = 2; eta <= 10; ++eta) {
+    int64_t power = 1;
+    for (size_t s = 0; power <= 1'000'000'000; ++s, power *= eta) {
+      CAPTURE(eta, s);
+      CHECK(HyperbandBrackets({1, power, eta}).size() == s + 1);
+      if (power > 2) CHECK(HyperbandBrackets({1, power - 1, eta}).size() == (s == 0 ? 1 : s));
+    }
+  }
+}
+
+TEST_CASE("Hyperband table: R that is no power of eta is rounded down, never below min_resource",
+          "[scheduler]") {
+  CHECK(Table(HyperbandBrackets({1, 30, 3})) ==
+        Rows{"27@1 9@3 3@10 1@30", "12@3 4@10 1@30", "6@10 2@30", "4@30"});
+  CHECK(Table(HyperbandBrackets({4, 30, 3})) == Rows{"3@10 1@30", "2@30"});
+  CHECK(Table(HyperbandBrackets({5, 5, 3})) == Rows{"1@5"});
+}
+
+TEST_CASE("Hyperband table: 30 trials share R = 30 in proportion to the widths", "[scheduler]") {
+  const HyperbandTable table(HyperbandJob(30, 3, 30));
+  REQUIRE(table.bracket_count() == 4);
+  CHECK(Rungs(table.bracket(0)) == "17@1 5@3 1@10 1@30");
+  CHECK(Rungs(table.bracket(1)) == "7@3 2@10 1@30");
+  CHECK(Rungs(table.bracket(2)) == "4@10 1@30");
+  CHECK(Rungs(table.bracket(3)) == "2@30");
+  CHECK(table.trial_count() == 30);
+  CHECK(table.note() ==
+        "max_trials = 30 is less than the 49 trials of a cycle: its brackets are narrowed from 27/12/6/4 to "
+        "17/7/4/2.");
+}
+
+TEST_CASE("Hyperband table: more trials than a cycle open another one", "[scheduler]") {
+  const HyperbandTable table(HyperbandJob(9, 3, 50));  // a cycle: 9/5/3
+  CHECK(table.trial_count() == 50);
+  CHECK(table.bracket_count() == 3 + 3 + 3);
+  CHECK(Rungs(table.bracket(3)) == Rungs(table.bracket(0)));
+  CHECK(table.note().find("makes 2 cycles of 17 trials, and a narrower one") != std::string::npos);
+}
+
+TEST_CASE("Hyperband table: without max_trials another limit makes cycles go on", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(9, 3);
+  spec.limits.max_total_resource = 1000;
+  const HyperbandTable table(spec);
+  CHECK(table.bracket_count() == -1);
+  CHECK(table.trial_count() == 0);
+  CHECK(table.bracket(302) == table.bracket(2));
+  CHECK(table.note().find("repeated until another limit") != std::string::npos);
+}
+
+TEST_CASE("Hyperband table: a narrowed cycle keeps every property", "[scheduler]") {
+  for (const HyperbandSettings& settings :
+       {HyperbandSettings{1, 81, 3}, {1, 30, 3}, {2, 64, 2}, {1, 1000, 10}}) {
+    const auto cycle = HyperbandBrackets(settings);
+    int64_t total = 0;
+    for (const auto& bracket : cycle) total += bracket.rungs[0].trials;
+    for (int64_t trials = 0; trials <= total; ++trials) {
+      for (const auto& narrow : {NarrowBrackets(cycle, settings.reduction_factor, trials),
+                                 TakeBracketsInOrder(cycle, settings.reduction_factor, trials)}) {
+        int64_t sum = 0;
+        for (const auto& bracket : narrow) {
+          sum += bracket.rungs[0].trials;
+          REQUIRE(bracket.rungs[0].trials <= cycle[0].rungs[0].trials);
+          REQUIRE(bracket.rungs.back().trials >= 1);
+          REQUIRE(bracket.rungs.back().resource == settings.max_resource);
+          for (size_t i = 1; i < bracket.rungs.size(); ++i) {
+            const int64_t before = bracket.rungs[i - 1].trials;
+            REQUIRE(bracket.rungs[i].trials == std::max<int64_t>(1, before / settings.reduction_factor));
+          }
+        }
+        REQUIRE(sum == trials);
+      }
+      const auto shared = NarrowBrackets(cycle, settings.reduction_factor, trials);
+      REQUIRE(shared.size() == std::min(cycle.size(), static_cast<size_t>(trials)));
+    }
+    CHECK(NarrowBrackets(cycle, settings.reduction_factor, total) == cycle);
+  }
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,220 @@
+#include "scheduler/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/decide.h"
+#include "scheduler/plan.h"
+#include "scheduler/replay.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/validate.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+
+namespace winnow {
+namespace {
+
+// What must hold after every entry of the record.
+void CheckBudgets(const JobState& state) {
+  const Limits& limits = state.spec().limits;
+  const JobTotals& totals = state.totals();
+  if (limits.max_total_resource > 0) {
+    REQUIRE(totals.resource + totals.reserved_resource <= limits.max_total_resource);
+  }
+  if (limits.max_parallel_trials > 0) REQUIRE(totals.live_attempts <= limits.max_parallel_trials);
+  if (limits.max_trials > 0) REQUIRE(static_cast<int64_t>(state.trials().size()) <= limits.max_trials);
+  REQUIRE(totals.reserved_resource >= 0);
+  REQUIRE(totals.pending + totals.running + totals.paused + totals.completed + totals.stopped +
+              totals.failed ==
+          static_cast<int64_t>(state.trials().size()));
+  REQUIRE(totals.pending == static_cast<int64_t>(state.pending().size()));
+}
+
+// A free slot has nothing to do only if nothing waits and no further trial may be created.
+void CheckIdle(const JobState& state) {
+  const Limits& limits = state.spec().limits;
+  if (state.stop_requested() || state.wall_time_reached() || limits.max_total_resource > 0) return;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
+  REQUIRE(state.pending().empty());
+  const auto created = static_cast<int64_t>(state.trials().size());
+  const int64_t most =
+      state.spec().strategy == Strategy::kHyperband ? state.table().trial_count() : limits.max_trials;
+  REQUIRE((most > 0 && created == most));
+}
+
+// What must hold of the record of an ended job.
+void CheckEnded(const SimulationResult& result) {
+  const JobState& state = result.state;
+  REQUIRE_FALSE(result.stalled);
+  REQUIRE(state.ended());
+  REQUIRE(state.totals().live_attempts == 0);
+  REQUIRE(state.totals().reserved_resource == 0);
+  int64_t trained = 0;
+  for (const TrialState& trial : state.trials()) {
+    REQUIRE(trial.ended());
+    REQUIRE_FALSE((trial.phase != TrialPhase::kCompleted && trial.reason.empty()));
+    trained += trial.trained_resource;
+  }
+  REQUIRE(trained == state.totals().resource);
+  for (const BracketState& bracket : state.brackets()) {
+    for (size_t i = 0; i < bracket.rungs.size(); ++i) {
+      const RungState& rung = bracket.rungs[i];
+      REQUIRE(static_cast<int64_t>(rung.entered.size()) <= bracket.plan.rungs[i].trials);
+      REQUIRE(rung.arrived == static_cast<int64_t>(rung.entered.size()));
+      if (!rung.cut) continue;
+      REQUIRE(static_cast<int64_t>(rung.entered.size()) == bracket.width(static_cast<int64_t>(i)));
+      REQUIRE(static_cast<int64_t>(bracket.rungs[i + 1].entered.size()) == rung.promoted);
+    }
+  }
+}
+
+// Every cut of the record against the rule, computed anew.
+void CheckCuts(const SimulationResult& result) {
+  JobState state(result.state.spec());
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  for (const Fact& fact : result.facts) {
+    if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
+      const BracketState& bracket = state.brackets()[cut->bracket];
+      int64_t eligible = 0;
+      for (TrialNumber number : cut->ranking) {
+        const auto value = state.trial(number).value_at(cut->resource);
+        eligible += !state.trial(number).ended() && value && std::isfinite(*value) ? 1 : 0;
+      }
+      REQUIRE(cut->promoted == std::min(bracket.plan.rungs[cut->rung + 1].trials, eligible));
+      for (int64_t i = 0; i < cut->promoted; ++i) {
+        const TrialState& trial = state.trial(cut->ranking[i]);
+        REQUIRE_FALSE(trial.ended());
+        REQUIRE(sign * *trial.value_at(cut->resource) >= sign * cut->cutoff);
+      }
+      for (size_t i = cut->promoted; i < cut->ranking.size(); ++i) {
+        const TrialState& trial = state.trial(cut->ranking[i]);
+        const double value = trial.value_at(cut->resource).value_or(NAN);
+        if (trial.ended() || !std::isfinite(value)) continue;
+        REQUIRE_FALSE(sign * value > sign * cut->cutoff);
+      }
+    }
+    state.Apply(fact);
+  }
+}
+
+TEST_CASE("Simulation: 2400 jobs of every shape end, within budgets, and never idle", "[scheduler]") {
+  int64_t outcomes[3] = {};
+  int64_t cuts = 0, drained = 0;
+  for (uint64_t number = 0; number < 2400; ++number) {
+    CAPTURE(number);
+    const int slots[] = {1, 4, 64};
+    AnyJob job = DrawJob(number, slots[number % 3]);
+    REQUIRE(ValidateSearch(job.spec).empty());
+    job.simulation.on_settled = CheckBudgets;
+    job.simulation.on_idle = CheckIdle;
+    const SimulationResult result = Simulate(job.spec, job.simulation);
+    CheckEnded(result);
+    CheckCuts(result);
+    const Mismatch mismatch = Verify(job.spec, result.facts);
+    INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
+    REQUIRE(mismatch.ok());
+    ++outcomes[static_cast<int>(result.state.ended()->end)];
+    for (const BracketState& bracket : result.state.brackets()) cuts += bracket.rungs[0].cut ? 1 : 0;
+    drained += result.state.ended()->reason.find("max_total_resource") != std::string::npos ? 1 : 0;
+  }
+  // The draw reaches every kind of end.
+  CHECK(outcomes[0] > 1000);
+  CHECK(outcomes[1] > 50);
+  CHECK(outcomes[2] > 10);
+  CHECK(cuts > 1000);
+  CHECK(drained > 100);
+}
+
+TEST_CASE("Simulation: a loaded job equals the live one after every prefix of its record", "[scheduler]") {
+  for (uint64_t number = 0; number < 24; ++number) {
+    CAPTURE(number);
+    const AnyJob job = DrawJob(number, 4);
+    const std::vector<Fact> facts = Simulate(job.spec, job.simulation).facts;
+    JobState live(job.spec);
+    for (size_t length = 0; length < std::min<size_t>(facts.size(), 250); ++length) {
+      live.Apply(facts[length]);
+      JobState loaded(job.spec);
+      for (size_t i = 0; i <= length; ++i) loaded.Apply(facts[i]);
+      REQUIRE(loaded == live);
+    }
+  }
+}
+
+TEST_CASE("Simulation: state that differs in one fact is not equal", "[scheduler]") {
+  const AnyJob job = DrawJob(3, 4);
+  const std::vector<Fact> facts = Simulate(job.spec, job.simulation).facts;
+  JobState shorter(job.spec), whole(job.spec);
+  for (size_t i = 0; i < facts.size(); ++i) {
+    whole.Apply(facts[i]);
+    if (i + 1 < facts.size()) shorter.Apply(facts[i]);
+    if (i + 1 < facts.size()) REQUIRE(shorter == whole);
+  }
+  CHECK_FALSE(shorter == whole);
+}
+
+TEST_CASE("Simulation: Hyperband trains exactly what its plan says", "[scheduler]") {
+  for (int slots : {1, 4, 64}) {
+    for (bool resumes : {true, false}) {
+      SearchSpec spec = HyperbandJob(81, 3);
+      spec.resumes = resumes;
+      const SimulationResult result = Simulate(spec, Slots(slots));
+      CHECK(result.state.ended()->end == JobEnd::kCompleted);
+      CHECK(result.state.trials().size() == 143);
+      CHECK(result.state.totals().resource == (resumes ? 1581 : 1902));
+    }
+  }
+}
+
+TEST_CASE("Simulation: RANDOM tries the same configurations at any parallelism", "[scheduler]") {
+  const SearchSpec spec = RandomJob(40, 5);
+  const SimulationResult one = Simulate(spec, Slots(1));
+  for (int slots : {4, 64}) {
+    Simulation simulation = Slots(slots);
+    simulation.loss_rate = 0.3;
+    const SimulationResult many = Simulate(spec, simulation);
+    REQUIRE(many.state.trials().size() == 40);
+    for (TrialNumber n = 1; n <= 40; ++n) {
+      CHECK(Identical(one.state.trial(n).configuration, many.state.trial(n).configuration));
+      CHECK(Identical(one.state.trial(n).configuration, RandomConfiguration(spec, n)));
+    }
+  }
+}
+
+TEST_CASE("Simulation: Hyperband samples the same configurations at any parallelism", "[scheduler]") {
+  const SearchSpec spec = HyperbandJob(27, 3);
+  const SimulationResult one = Simulate(spec, Slots(1)), many = Simulate(spec, Slots(16));
+  REQUIRE(one.state.trials().size() == many.state.trials().size());
+  for (const TrialState& trial : one.state.trials()) {
+    CHECK(Identical(trial.configuration, many.state.trial(trial.number).configuration));
+    CHECK(trial.bracket == many.state.trial(trial.number).bracket);
+    CHECK(trial.rung == many.state.trial(trial.number).rung);
+  }
+}
+
+TEST_CASE("Replay: finds the first decision that was tampered with", "[scheduler]") {
+  const SearchSpec spec = HyperbandJob(9, 3);
+  const std::vector<Fact> facts = Simulate(spec, Slots(3)).facts;
+  REQUIRE(Verify(spec, facts).ok());
+  int tampered = 0;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    std::vector<Fact> wrong = facts;
+    if (auto* cut = std::get_if<RungCut>(&wrong[i].body)) {
+      std::swap(cut->ranking.front(), cut->ranking.back());
+    } else if (auto* created = std::get_if<TrialCreated>(&wrong[i].body)) {
+      created->configuration[0] = 0.123;
+    } else if (auto* ended = std::get_if<TrialEnded>(&wrong[i].body)) {
+      ended->reason += "!";
+    } else {
+      continue;
+    }
+    CHECK(Verify(spec, wrong).sequence == facts[i].sequence);
+    ++tampered;
+  }
+  CHECK(tampered > 30);
+  std::vector<Fact> shorter = facts;
+  shorter.pop_back();
+  CHECK(Verify(spec, shorter).recorded == "the end of the record");
+}
+
+}  // namespace
+}  // namespace winnow
