@@ -1,0 +1,158 @@
+// winnow-gbdt: trains under the trainer contract or by flags, and predicts.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "worker/gbdt/contract.h"
+#include "worker/gbdt/model_file.h"
+#include "worker/gbdt/predictor.h"
+#include "worker/gbdt/status_text.h"
+#include "worker/gbdt/trainer.h"
+
+namespace winnow {
+namespace {
+
+std::atomic<bool> told_to_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+int Fail(const absl::Status& status) {
+  std::string text = MessageOf(status);
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  fmt::print(stderr, "winnow-gbdt: {}\n", text);
+  return kFailure;
+}
+
+// What the command line asks for beyond a TrainRequest.
+struct Flags {
+  TrainRequest train;
+  std::string hyperparameters_path;
+  int threads = -1;
+  PredictRequest predict;
+};
+
+void AddReadingFlags(CLI::App* app, DataOptions* reading) {
+  app->add_option("--label", reading->label, "Label column: its name, or its number from 0 without a header")
+      ->default_str("the first column");
+  app->add_option("--drop", reading->drop, "Columns to leave out, with commas between")->delimiter(',');
+  app->add_option("--weight", reading->weight, "Column of row weights");
+  app->add_option("--format", reading->format, "auto, csv or libsvm")->capture_default_str();
+  app->add_option("--header", reading->header, "auto, yes or no")->capture_default_str();
+  app->add_option("--separator", reading->separator, "auto, or one of , ; | tab blank")
+      ->transform(CLI::Transformer({{"tab", "\t"}, {"blank", " "}}));
+  app->add_option("--max-levels", reading->max_levels, "Most levels of a text column")->capture_default_str();
+}
+
+void AddTrainFlags(CLI::App* app, Flags* flags) {
+  TrainRequest& train = flags->train;
+  app->add_option("--train", train.train_path, "File or folder to train on");
+  app->add_option("--validation", train.validation_path, "File or folder to validate on");
+  app->add_option("--validation-fraction", train.validation_fraction,
+                  "Share of --train to validate on instead")
+      ->check(CLI::Range(0.0, 1.0));
+  app->add_option("--split-seed", train.split_seed, "Seed of that split")->capture_default_str();
+  app->add_option("--hyperparameters", flags->hyperparameters_path,
+                  "JSON object of XGBoost's hyperparameters");
+  app->add_option("--model-dir", train.model_folder, "Folder that gets model.json");
+  app->add_option("--checkpoint-dir", train.checkpoint_folder,
+                  "Folder to keep checkpoints in and go on from");
+  app->add_option("--threads", flags->threads, "Threads; 0: as many as processors (default: nthread, else 1)")
+      ->check(CLI::Range(0, 1024));
+  AddReadingFlags(app, &train.train_reading);
+}
+
+int TrainAlone(Flags* flags) {
+  TrainRequest& request = flags->train;
+  std::string text = "{}";
+  if (!flags->hyperparameters_path.empty()) {
+    absl::StatusOr<std::string> read = ReadWholeFile(flags->hyperparameters_path);
+    if (!read.ok()) return Fail(read.status());
+    text = *std::move(read);
+  }
+  std::vector<std::string> warnings;
+  absl::StatusOr<GbdtParameters> parameters = ParseHyperparameters(text, &warnings);
+  if (!parameters.ok())
+    return Fail(absl::InvalidArgumentError(
+        fmt::format("{}: {}", flags->hyperparameters_path, MessageOf(parameters.status()))));
+  for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
+  request.parameters = *std::move(parameters);
+  if (flags->threads >= 0) request.parameters.nthread = flags->threads;
+  request.validation_reading = request.train_reading;
+  const absl::Status status = RunTraining(request, told_to_stop, stdout, stderr);
+  return status.ok() ? 0 : Fail(status);
+}
+
+int TrainUnderContract() {
+  std::vector<std::string> warnings;
+  const absl::StatusOr<TrainRequest> request =
+      RequestFromContract([](const char* name) { return std::getenv(name); }, &warnings);
+  if (!request.ok()) return Fail(request.status());
+  for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
+  const absl::Status status = RunTraining(*request, told_to_stop, stdout, stderr);
+  return status.ok() ? 0 : Fail(status);
+}
+
+int Usage(const std::string& problem) {
+  fmt::print(stderr, "winnow-gbdt: {}; see winnow-gbdt --help\n", problem);
+  return kUsage;
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGTERM, [](int) { told_to_stop = true; });
+  CLI::App app(
+      "Gradient-boosted trees with XGBoost's hyperparameters. Without --train, and with SM_HPS in the "
+      "environment, it "
+      "runs under the trainer contract.",
+      "winnow-gbdt");
+  app.set_version_flag("--version", "winnow-gbdt " WINNOW_VERSION);
+  Flags flags;
+  AddTrainFlags(&app, &flags);
+  CLI::App* predict = app.add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
+  predict->add_option("--model", flags.predict.model_path, "model.json of a training")->required();
+  predict->add_option("--data", flags.predict.data_path, "File or folder with the model's feature columns")
+      ->required();
+  predict->add_option("--output", flags.predict.output_path, "File to write (default: standard output)");
+  predict->add_flag("--margin", flags.predict.margin, "Write margins, not probabilities");
+
+  // A worker passes each hyperparameter as an argument too; under the contract SM_HPS is what counts.
+  bool has_train = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    has_train = has_train || argument == "--train" || argument.rfind("--train=", 0) == 0 ||
+                argument == "predict" || argument == "--help" || argument == "-h" || argument == "--version";
+  }
+  if (!has_train && std::getenv("SM_HPS") != nullptr) return TrainUnderContract();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return Usage(error.what());
+  }
+  if (predict->parsed()) {
+    const absl::Status status = Predict(flags.predict);
+    return status.ok() ? 0 : Fail(status);
+  }
+  if (flags.train.train_path.empty()) return Usage("--train is required");
+  if (flags.train.model_folder.empty()) return Usage("--model-dir is required");
+  if (flags.train.validation_fraction > 0 && !flags.train.validation_path.empty())
+    return Usage("--validation and --validation-fraction exclude each other");
+  return TrainAlone(&flags);
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main(int argc, char** argv) { return winnow::Main(argc, argv); }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/data/data_set.h"
+#include "worker/gbdt/hyperparameters.h"
+#include "worker/gbdt/tree.h"
+
+namespace winnow {
+
+// Everything that prediction needs, raw file to answer.
+struct GbdtModel {
+  GbdtParameters parameters;
+  DataOptions reading;  // how the training file was read
+  DataSchema schema;
+  std::vector<std::string> feature_names;
+  std::vector<Tree> trees;  // round after round; within a round, class after class
+  int64_t best_round = -1;  // from 0, where early stopping ended the training; -1: every round counts
+
+  int64_t rounds() const { return static_cast<int64_t>(trees.size()) / parameters.classes(); }
+  // Rounds that predictions are made from.
+  int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
+};
+
+// Margins [class][row] of data that has the model's features, from its first `rounds` rounds.
+std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds);
+
+}  // namespace winnow

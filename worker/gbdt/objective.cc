@@ -1,0 +1,159 @@
+#include "worker/gbdt/objective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace winnow {
+namespace {
+
+constexpr float kMinHessian = 1e-16f;  // XGBoost's kRtEps of the objectives
+
+void LogisticGradients(const GbdtParameters& p, const DataSet& data, const float* margin, int64_t begin,
+                       int64_t end, float* gradient, float* hessian) {
+  const float* label = data.label.data();
+  const float positive = static_cast<float>(p.scale_pos_weight);
+  for (int64_t i = begin; i < end; ++i) {
+    const float prediction = Sigmoid(margin[i]);
+    const float weight = label[i] == 1.0f ? positive : 1.0f;
+    gradient[i] = (prediction - label[i]) * weight;
+    hessian[i] = std::max(prediction * (1.0f - prediction), kMinHessian) * weight;
+  }
+}
+
+void SoftmaxRow(const float* margin, int64_t rows, int classes, float* out, int64_t out_step) {
+  float highest = margin[0];
+  for (int k = 1; k < classes; ++k) highest = std::max(highest, margin[k * rows]);
+  float sum = 0;
+  for (int k = 0; k < classes; ++k) sum += out[k * out_step] = PortableExp(margin[k * rows] - highest);
+  for (int k = 0; k < classes; ++k) out[k * out_step] /= sum;
+}
+
+void SoftmaxGradients(const DataSet& data, int classes, const float* margin, int64_t begin, int64_t end,
+                      float* gradient, float* hessian) {
+  const int64_t rows = data.rows;
+  for (int64_t i = begin; i < end; ++i) {
+    SoftmaxRow(margin + i, rows, classes, gradient + i, rows);
+    const int truth = static_cast<int>(data.label[i]);
+    for (int k = 0; k < classes; ++k) {
+      const float probability = gradient[k * rows + i];
+      hessian[k * rows + i] = std::max(2.0f * probability * (1.0f - probability), kMinHessian);
+      gradient[k * rows + i] = k == truth ? probability - 1.0f : probability;
+    }
+  }
+}
+
+}  // namespace
+
+float PortableExp(float x) {
+  x = std::min(std::max(x, -87.0f), 88.0f);
+  const float scaled = x * 1.44269504f;
+  const int n = static_cast<int>(scaled + (scaled >= 0 ? 0.5f : -0.5f));
+  const float r = (x - static_cast<float>(n) * 0.693359375f) - static_cast<float>(n) * -2.12194440e-4f;
+  // Polynomial of Cephes' expf on [-ln(2)/2, ln(2)/2].
+  float y = 1.9875691500e-4f;
+  y = y * r + 1.3981999507e-3f;
+  y = y * r + 8.3334519073e-3f;
+  y = y * r + 4.1665795894e-2f;
+  y = y * r + 1.6666665459e-1f;
+  y = y * r + 5.0000001201e-1f;
+  y = y * (r * r) + r + 1.0f;
+  return y * std::bit_cast<float>((n + 127) << 23);
+}
+
+float Sigmoid(float x) { return 1.0f / (1.0f + PortableExp(-x)); }
+
+float BaseMargin(const GbdtParameters& parameters) {
+  switch (parameters.objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kBinaryLogitRaw:
+      return static_cast<float>(-std::log(1.0 / parameters.base_score - 1.0));
+    case ObjectiveKind::kSquaredError:
+    case ObjectiveKind::kSoftProb:
+      return static_cast<float>(parameters.base_score);
+  }
+  std::abort();
+}
+
+absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
+  if (static_cast<int64_t>(data.label.size()) != data.rows)
+    return absl::InvalidArgumentError("the data has no label column");
+  const std::string objective = ObjectiveName(parameters.objective);
+  for (int64_t i = 0; i < data.rows; ++i) {
+    const float label = data.label[i];
+    if (!std::isfinite(label))
+      return absl::InvalidArgumentError(
+          fmt::format("row {}: label = {}: expected a finite number", i + 1, label));
+    switch (parameters.objective) {
+      case ObjectiveKind::kBinaryLogistic:
+      case ObjectiveKind::kBinaryLogitRaw:
+        if (!(label >= 0 && label <= 1))
+          return absl::InvalidArgumentError(
+              fmt::format("row {}: label = {}: expected 0 to 1 with objective {}", i + 1, label, objective));
+        break;
+      case ObjectiveKind::kSoftProb:
+        if (!(label >= 0 && label < static_cast<float>(parameters.num_class)) || std::floor(label) != label)
+          return absl::InvalidArgumentError(fmt::format(
+              "row {}: label = {}: expected a class from 0 to {} with objective {} and num_class {}", i + 1,
+              label, parameters.num_class - 1, objective, parameters.num_class));
+        break;
+      case ObjectiveKind::kSquaredError:
+        break;
+    }
+  }
+  for (std::size_t i = 0; i < data.weight.size(); ++i) {
+    if (!(data.weight[i] >= 0) || !std::isfinite(data.weight[i]))
+      return absl::InvalidArgumentError(
+          fmt::format("row {}: weight = {}: expected a finite number of at least 0", i + 1, data.weight[i]));
+  }
+  return absl::OkStatus();
+}
+
+void ComputeGradients(const GbdtParameters& parameters, const DataSet& data, const std::vector<float>& margin,
+                      int64_t begin, int64_t end, std::vector<float>* gradient, std::vector<float>* hessian) {
+  const int classes = parameters.classes();
+  float* g = gradient->data();
+  float* h = hessian->data();
+  switch (parameters.objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kBinaryLogitRaw:
+      LogisticGradients(parameters, data, margin.data(), begin, end, g, h);
+      break;
+    case ObjectiveKind::kSquaredError: {
+      // As in XGBoost, scale_pos_weight weighs rows whose label is exactly 1 here too.
+      const float positive = static_cast<float>(parameters.scale_pos_weight);
+      for (int64_t i = begin; i < end; ++i) {
+        const float weight = data.label[i] == 1.0f ? positive : 1.0f;
+        g[i] = (margin[i] - data.label[i]) * weight;
+        h[i] = weight;
+      }
+      break;
+    }
+    case ObjectiveKind::kSoftProb:
+      SoftmaxGradients(data, classes, margin.data(), begin, end, g, h);
+      break;
+  }
+  if (data.weight.empty()) return;
+  for (int k = 0; k < classes; ++k) {
+    for (int64_t i = begin; i < end; ++i) {
+      g[k * data.rows + i] *= data.weight[i];
+      h[k * data.rows + i] *= data.weight[i];
+    }
+  }
+}
+
+std::vector<float> PredictionsFrom(const GbdtParameters& parameters, const std::vector<float>& margin,
+                                   int64_t rows) {
+  std::vector<float> out = margin;
+  if (parameters.objective == ObjectiveKind::kBinaryLogistic) {
+    for (float& value : out) value = Sigmoid(value);
+  } else if (parameters.objective == ObjectiveKind::kSoftProb) {
+    for (int64_t i = 0; i < rows; ++i)
+      SoftmaxRow(margin.data() + i, rows, parameters.classes(), out.data() + i, rows);
+  }
+  return out;
+}
+
+}  // namespace winnow

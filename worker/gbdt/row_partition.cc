@@ -1,0 +1,87 @@
+#include "worker/gbdt/row_partition.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kBlock = 1 << 15;  // rows that one thread divides at a time
+
+template <typename Bin>
+int64_t DivideRows(const Bin* bins, int64_t stride, const uint8_t* goes_left, uint32_t* rows, uint32_t* spare,
+                   int64_t count) {
+  uint32_t* left = rows;
+  uint32_t* right = spare;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t row = rows[i];
+    const uint8_t is_left = goes_left[bins[row * stride]];
+    *left = row;
+    *right = row;
+    left += is_left;
+    right += 1 - is_left;
+  }
+  std::copy(spare, right, left);
+  return left - rows;
+}
+
+}  // namespace
+
+void RowPartition::Reset(std::vector<uint32_t> rows) {
+  rows_ = std::move(rows);
+  spare_.resize(rows_.size());
+  ranges_.assign(1, {0, static_cast<int64_t>(rows_.size())});
+}
+
+int64_t RowPartition::Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range) {
+  const int slot = matrix_.features()[cut.feature].slot;
+  uint32_t* rows = rows_.data() + range.begin;
+  uint32_t* spare = spare_.data() + range.begin;
+  return matrix_.narrow()
+             ? DivideRows(matrix_.bytes() + slot, matrix_.slots(), left.data(), rows, spare, range.size())
+             : DivideRows(matrix_.words() + slot, matrix_.slots(), left.data(), rows, spare, range.size());
+}
+
+void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
+  struct Piece {
+    std::size_t cut;
+    Range range;
+    int64_t left = 0;
+  };
+  std::vector<Piece> pieces;
+  std::vector<std::vector<uint8_t>> tables;
+  for (std::size_t c = 0; c < cuts.size(); ++c) {
+    const Range range = ranges_[cuts[c].node];
+    tables.push_back(matrix_.LeftTable(cuts[c].feature, cuts[c].last_left, cuts[c].missing_left));
+    const int64_t block = pool->threads() == 1 ? std::max<int64_t>(range.size(), 1) : kBlock;
+    for (int64_t at = range.begin; at < range.end; at += block)
+      pieces.push_back({c, {at, std::min(range.end, at + block)}});
+  }
+  pool->Run(static_cast<int>(pieces.size()), [&](int p, int) {
+    pieces[p].left = Divide(cuts[pieces[p].cut], tables[pieces[p].cut], pieces[p].range);
+  });
+  std::size_t p = 0;
+  for (std::size_t c = 0; c < cuts.size(); ++c) {
+    const Range range = ranges_[cuts[c].node];
+    // Join the pieces: the right rows of all wait aside while the left rows close up.
+    uint32_t* to = rows_.data() + range.begin;
+    uint32_t* aside = spare_.data() + range.begin;
+    const bool whole = p < pieces.size() && pieces[p].cut == c && pieces[p].range.size() == range.size();
+    for (; p < pieces.size() && pieces[p].cut == c; ++p) {
+      if (whole) {
+        to += pieces[p].left;
+        continue;
+      }
+      const uint32_t* from = rows_.data() + pieces[p].range.begin;
+      aside = std::copy(from + pieces[p].left, from + pieces[p].range.size(), aside);
+      to = std::copy(from, from + pieces[p].left, to);
+    }
+    if (!whole) std::copy(spare_.data() + range.begin, aside, to);
+    const int64_t middle = to - rows_.data();
+    ranges_.resize(std::max<std::size_t>(ranges_.size(), cuts[c].left_node + 2));
+    ranges_[cuts[c].left_node] = {range.begin, middle};
+    ranges_[cuts[c].left_node + 1] = {middle, range.end};
+  }
+}
+
+}  // namespace winnow

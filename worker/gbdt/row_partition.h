@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "worker/gbdt/bin_matrix.h"
+#include "worker/gbdt/thread_pool.h"
+
+namespace winnow {
+
+// Rows of a matrix, ordered so that those of a tree's node stand together, ascending within each node.
+class RowPartition {
+ public:
+  struct Range {
+    int64_t begin = 0, end = 0;
+    int64_t size() const { return end - begin; }
+  };
+  // One node's cut: `feature`, `last_left` and `missing_left` as in Split.
+  struct Cut {
+    int node, left_node;  // the right one is left_node + 1
+    int feature, last_left;
+    bool missing_left;
+  };
+
+  // Keeps a reference to the matrix. Node 0 holds no rows until Reset.
+  explicit RowPartition(const BinMatrix& matrix) : matrix_(matrix) {}
+
+  const BinMatrix& matrix() const { return matrix_; }
+
+  // Starts a new tree with these rows in node 0.
+  void Reset(std::vector<uint32_t> rows);
+
+  const uint32_t* rows(int node) const { return rows_.data() + ranges_[node].begin; }
+  int64_t count(int node) const { return ranges_[node].size(); }
+
+  // Divides the rows of each cut's node between its children.
+  void Apply(const std::vector<Cut>& cuts, ThreadPool* pool);
+
+ private:
+  // Orders [begin, end): the rows that go left first. Returns their number.
+  int64_t Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range);
+
+  const BinMatrix& matrix_;
+  std::vector<uint32_t> rows_, spare_;
+  std::vector<Range> ranges_;  // by node
+};
+
+}  // namespace winnow

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace winnow {
+
+// Runs batches of independent tasks. Idle threads sleep; with one thread everything runs in the caller.
+class ThreadPool {
+ public:
+  // REQUIRES: threads >= 1, the caller of Run included.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls work(task, thread) once for each task in [0, tasks), thread in [0, threads()), and returns when all
+  // are done. Which thread takes which task is not fixed. REQUIRES: one Run at a time; work does not throw.
+  void Run(int tasks, const std::function<void(int task, int thread)>& work);
+
+ private:
+  void Loop(int thread);
+  void Drain(int thread);
+
+  std::vector<std::thread> workers_;
+  std::mutex mutex_;
+  std::condition_variable start_, done_;
+  const std::function<void(int, int)>* work_ = nullptr;  // guarded by mutex_, like all below
+  int next_ = 0;
+  int tasks_ = 0;
+  int busy_ = 0;
+  uint64_t batch_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace winnow
