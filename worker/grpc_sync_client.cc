@@ -35,12 +35,14 @@ void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::
     std::lock_guard lock(mutex_);
     calls_[number] = call;
   }
+  // The callback owns nothing: a context holds the channel, and gRPC's thread must never be the last to let
+  // go of that.
   stub_->async()->Sync(
       &call->context, &call->request, &call->response,
-      [this, number, call, done = std::move(done)](const grpc::Status& status) {
+      [this, number, raw = call.get(), done = std::move(done)](const grpc::Status& status) {
         // The codes of both are the same numbers.
         done(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
-             std::move(call->response));
+             std::move(raw->response));
         std::lock_guard lock(mutex_);
         calls_.erase(number);
         ended_.notify_all();

@@ -248,7 +248,7 @@ TEST_CASE("Agent: a worker that was given up starts anew under another id", "[wo
   const auto pid = static_cast<pid_t>(server.known("a").values.at({1, "loss"}));
   const std::string old_id = server.told().requests[0].worker_id();
 
-  server.Fail(1, grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "lost"), false);
+  server.GiveUp();
   std::ofstream(folder / "go") << "now";
 
   REQUIRE(

@@ -46,6 +46,12 @@ void FakeServer::Fail(int count, grpc::Status status, bool commits) {
   fail_commits_ = commits;
 }
 
+void FakeServer::GiveUp() {
+  std::lock_guard lock(mutex_);
+  refused_ids_ = seen_ids_;
+  wanted_.clear();
+}
+
 bool FakeServer::Await(const std::function<bool(const Told&)>& condition) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return condition(told_); });
@@ -102,12 +108,16 @@ grpc::Status FakeServer::Sync(grpc::ServerContext*, const v1::SyncRequest* reque
   std::unique_lock lock(mutex_);
   const uint64_t number = ++newest_;
   told_.requests.push_back(*request);
+  seen_ids_.insert(request->worker_id());
+  if (refused_ids_.contains(request->worker_id())) {
+    changed_.notify_all();
+    return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "this worker was presumed lost");
+  }
   const bool fails = fail_count_ > 0;
   if (!fails || fail_commits_) Record(*request);
   changed_.notify_all();
   if (fails) {
     --fail_count_;
-    if (fail_status_.error_code() == grpc::StatusCode::FAILED_PRECONDITION) wanted_.clear();
     return fail_status_;
   }
   const auto hold =

@@ -45,9 +45,10 @@ class FakeServer : public v1::WorkerService::Service {
   // Changes what the worker should run.
   void Assign(const v1::Assignment& assignment);
   void Withdraw(const std::string& id);
-  // The next `count` Syncs are answered with `status`, and what they say is kept if `commits`;
-  // FAILED_PRECONDITION also makes the server want nothing.
+  // The next `count` Syncs are answered with `status`, and what they say is kept if `commits`.
   void Fail(int count, grpc::Status status, bool commits);
+  // Refuses the worker ids that it has seen, as if they were lost, and wants nothing any more.
+  void GiveUp();
 
   // Waits until `condition` holds for what was told; false if it does not within 20 s.
   bool Await(const std::function<bool(const Told&)>& condition);
@@ -66,6 +67,8 @@ class FakeServer : public v1::WorkerService::Service {
   std::condition_variable changed_;
   std::map<std::string, v1::Assignment> wanted_;
   Told told_;
+  std::set<std::string> seen_ids_;
+  std::set<std::string> refused_ids_;
   int fail_count_ = 0;
   grpc::Status fail_status_;
   bool fail_commits_ = false;
