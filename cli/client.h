@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow::cli {
+
+// A server's address as users write it: HOST:PORT, of this host. INVALID_ARGUMENT says what is wrong with it.
+absl::Status CheckServerAddress(const std::string& address);
+
+// TuningService as commands use it. Every call has a deadline, and every error says what to do next; its code
+// is the server's. Wherever a job is named, "latest" is the newest one. Thread-safe.
+class Client {
+ public:
+  // REQUIRES CheckServerAddress(server) is ok. Connects when it is first used.
+  Client(std::string server, absl::Duration timeout);
+  ~Client();
+
+  // The id that `job` stands for: itself, or that of the newest job for "latest".
+  absl::StatusOr<std::string> JobId(const std::string& job);
+
+  absl::StatusOr<v1::TuningJob> Create(const v1::CreateTuningJobRequest& request);
+  absl::StatusOr<v1::TuningJob> Describe(const std::string& job);
+  absl::StatusOr<v1::TuningJob> Stop(const std::string& job);
+  absl::Status Delete(const std::string& job);
+  // Newest first, at most `limit` (0: all).
+  absl::StatusOr<v1::ListTuningJobsResponse> List(int64_t limit);
+  // At most `limit` (0: all) from the front; the rest of `request` is the server's. total_size counts all.
+  absl::StatusOr<v1::ListTrialsResponse> Trials(v1::ListTrialsRequest request, int64_t limit);
+  absl::StatusOr<v1::DescribeTrialResponse> DescribeTrial(const std::string& job, int64_t trial);
+  // Every point; the request's paging is filled in.
+  absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
+  absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
+  absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
+  absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);
+
+  // Calls `on_event` for each event after `after_sequence` until the server ends the stream (OK: the job has
+  // ended), the connection breaks (UNAVAILABLE), five minutes have passed (DEADLINE_EXCEEDED: watch on from
+  // the last sequence) or CancelWatch was called (CANCELLED). One watch at a time.
+  absl::Status Watch(const std::string& job, int64_t after_sequence,
+                     const std::function<void(const v1::TuningJobEvent&)>& on_event);
+  void CancelWatch();
+  // Waits until the server can be reached; false after `longest`.
+  bool WaitForServer(absl::Duration longest);
+
+ private:
+  struct Connection;
+
+  // A unary call that waits at most `wait` longer than others; `job`: the id it names, if any.
+  template <class Response, class Request, class Method>
+  absl::StatusOr<Response> Call(Method method, const Request& request, const std::string& job = "",
+                                absl::Duration wait = absl::ZeroDuration());
+  // A NOT_FOUND for `job` with the ids that may have been meant; any other status as it is.
+  absl::Status ExplainUnknown(absl::Status status, const std::string& job);
+
+  const absl::Duration timeout_;
+  const std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace winnow::cli

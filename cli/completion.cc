@@ -1,0 +1,134 @@
+#include "cli/completion.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace winnow::cli {
+namespace {
+
+std::string Join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
+  return text;
+}
+
+std::string Names(const std::vector<CommandWords>& commands, bool CommandWords::*which,
+                  std::string_view separator) {
+  std::vector<std::string> names;
+  for (const CommandWords& command : commands) {
+    if (which == nullptr || command.*which) names.push_back(command.name);
+  }
+  return Join(names, separator);
+}
+
+// `script` with each "@KEY@" replaced.
+std::string Fill(std::string script, const std::vector<std::pair<std::string_view, std::string>>& values) {
+  for (const auto& [key, value] : values) {
+    for (size_t at = script.find(key); at != std::string::npos; at = script.find(key, at + value.size())) {
+      script.replace(at, key.size(), value);
+    }
+  }
+  return script;
+}
+
+constexpr char kBash[] =
+    R"script(# Completion of winnow for bash. Use it with: source <(winnow completion bash)
+_winnow() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command="" flags="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+    @ALL@) command=${COMP_WORDS[i]}; break ;;
+    esac
+  done
+  COMPREPLY=()
+  if [[ -z $command ]]; then
+    COMPREPLY=($(compgen -W "@NAMES@ --help --version" -- "$word"))
+    return
+  fi
+  case $before in
+  --output) COMPREPLY=($(compgen -W "text json csv" -- "$word")); return ;;
+  --state) COMPREPLY=($(compgen -W "pending running paused completed stopped failed" -- "$word")); return ;;
+  esac
+  case $command in
+@FLAGS@  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$word"))
+    return
+  fi
+  case $command in
+  @JOB@)
+    if ((COMP_CWORD == i + 1)); then
+      COMPREPLY=($(compgen -W "latest $(winnow __complete jobs 2>/dev/null)" -- "$word"))
+    fi
+    ;;
+  @FILE@) COMPREPLY=($(compgen -f -- "$word")) ;;
+  completion) COMPREPLY=($(compgen -W "bash zsh" -- "$word")) ;;
+  esac
+}
+complete -o filenames -F _winnow winnow
+)script";
+
+constexpr char kZsh[] = R"script(#compdef winnow
+# Completion of winnow for zsh. Use it with: source <(winnow completion zsh)
+_winnow() {
+  local -a commands flags jobs
+  commands=(
+@DESCRIBED@  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    return
+  fi
+  case $words[CURRENT-1] in
+  --output) compadd text json csv; return ;;
+  --state) compadd pending running paused completed stopped failed; return ;;
+  esac
+  case $words[2] in
+@FLAGS@  esac
+  if [[ $PREFIX == -* ]]; then
+    compadd -- $flags
+    return
+  fi
+  case $words[2] in
+  @JOB@)
+    if ((CURRENT == 3)); then
+      jobs=(latest ${(f)"$(winnow __complete jobs 2>/dev/null)"})
+      compadd -- $jobs
+    fi
+    ;;
+  @FILE@) _files ;;
+  completion) compadd bash zsh ;;
+  esac
+}
+compdef _winnow winnow
+)script";
+
+}  // namespace
+
+std::string CompletionScript(std::string_view shell, const std::vector<CommandWords>& commands) {
+  const bool bash = shell == "bash";
+  std::string flags;
+  std::string described;
+  for (const CommandWords& command : commands) {
+    flags += bash ? fmt::format("  {}) flags=\"{}\" ;;\n", command.name, Join(command.flags, " "))
+                  : fmt::format("  {}) flags=({}) ;;\n", command.name, Join(command.flags, " "));
+    std::string help;
+    for (const char c : command.help) help += c == '\'' ? "'\\''" : c == ':' ? "\\:" : std::string(1, c);
+    described += fmt::format("    '{}:{}'\n", command.name, help);
+  }
+  return Fill(bash ? kBash : kZsh, {{"@ALL@", Names(commands, nullptr, "|")},
+                                    {"@NAMES@", Names(commands, nullptr, " ")},
+                                    {"@FLAGS@", flags},
+                                    {"@DESCRIBED@", described},
+                                    {"@JOB@", Names(commands, &CommandWords::takes_job, "|")},
+                                    {"@FILE@", Names(commands, &CommandWords::takes_file, "|")}});
+}
+
+Exit CompleteJobs(Session& session) {
+  const auto list = session.client().List(100);
+  if (!list.ok()) return list.status();
+  for (const auto& job : list->jobs()) session.out.Print(job.id() + "\n");
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

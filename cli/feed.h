@@ -1,0 +1,53 @@
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "cli/client.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow::cli {
+
+// A job's events from a thread of its own, over as many connections as it takes.
+class Feed {
+ public:
+  struct Item {
+    enum Kind { kEvent, kLost, kBack, kEnd };
+    Kind kind = kEvent;
+    v1::TuningJobEvent event;  // of kEvent
+    absl::Status status;       // of kEnd: OK when the job has ended; of kLost: why
+  };
+
+  // Begins after `after_sequence`. Once the server is away for longer than `patience`, the feed ends with its
+  // error. `client` must outlive it.
+  Feed(Client* client, std::string job, int64_t after_sequence, absl::Duration patience);
+  ~Feed();  // cancels the watch
+
+  // Readable (poll) when Take has something to give.
+  int fd() const { return wake_; }
+  std::vector<Item> Take();
+
+ private:
+  void Run();
+  bool Reconnect(absl::Status why);  // false: stopped, or out of patience (then kEnd was put)
+  void Put(Item item);
+  bool stopped();
+
+  Client* const client_;
+  const std::string job_;
+  const absl::Duration patience_;
+  const int wake_;     // eventfd
+  int64_t sequence_;   // of the newest event; the thread's own
+  bool away_ = false;  // kLost was put and no kBack since; the thread's own
+  std::mutex mutex_;
+  std::deque<Item> items_;  // guarded by mutex_
+  bool stop_ = false;       // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace winnow::cli

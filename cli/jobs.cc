@@ -1,0 +1,141 @@
+#include "cli/jobs.h"
+
+#include <fmt/core.h>
+
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace winnow::cli {
+
+Exit ListJobs(Session& session, int64_t limit) {
+  const auto list = session.client().List(limit);
+  if (!list.ok()) return list.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*list));
+    return kSuccess;
+  }
+  if (list->jobs().empty()) {
+    session.out.Print("There are no jobs yet. Start one with: " + session.Hint("submit FILE") + "\n");
+    return kSuccess;
+  }
+  using Align = Table::Align;
+  Table table({{"JOB"},
+               {"STATE"},
+               {"TRIALS", Align::kRight},
+               {"BEST", Align::kRight},
+               {"UNITS", Align::kRight},
+               {"ELAPSED", Align::kRight},
+               {"CREATED"},
+               {"OBJECTIVE"}});
+  for (const auto& job : list->jobs()) {
+    const std::string ended = Thousands(EndedTrials(job.trial_counts()));
+    table.Add({{job.id(), Style::kBold},
+               {StateText(job.state()), StateStyle(job.state())},
+               {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
+               {job.has_best() ? NumberText(job.best().objective()) : "–"},
+               {Thousands(job.spend().resource())},
+               {DurationText(job.spend().elapsed_seconds())},
+               {TimeText(job.create_time())},
+               {job.spec().objective().metric()}});
+  }
+  session.out.Print(table.Text(session.out));
+  if (!list->next_page_token().empty()) {
+    session.out.Print(
+        fmt::format("The newest {}; for more: {}\n", list->jobs_size(), session.Hint("list --limit N")));
+  }
+  return kSuccess;
+}
+
+std::string BracketsText(const Session& session, const v1::TuningJob& job) {
+  if (job.brackets().empty()) return "";
+  using Align = Table::Align;
+  Table table({{"BRACKET"},
+               {"UNITS", Align::kRight},
+               {"ARRIVED", Align::kRight},
+               {""},
+               {"RUNNING", Align::kRight},
+               {"BEST", Align::kRight},
+               {"CUT-OFF", Align::kRight}});
+  for (const auto& bracket : job.brackets()) {
+    for (int i = 0; i < bracket.rungs_size(); ++i) {
+      const v1::RungState& rung = bracket.rungs(i);
+      const double part =
+          rung.width() > 0 ? static_cast<double>(rung.arrived()) / static_cast<double>(rung.width()) : 0;
+      const bool whole = rung.arrived() >= rung.width();
+      table.Add({{i == 0 ? fmt::format("{}: s = {}", bracket.index() + 1, bracket.s()) : ""},
+                 {Thousands(rung.resource())},
+                 {fmt::format("{}/{}", Thousands(rung.arrived()), Thousands(rung.width()))},
+                 {BarText(part, 10), whole ? Style::kGood : Style::kBusy},
+                 {rung.running() > 0 ? Thousands(rung.running()) : ""},
+                 {rung.has_best() ? NumberText(rung.best()) : ""},
+                 {rung.has_cutoff() ? NumberText(rung.cutoff()) : ""}});
+    }
+  }
+  return table.Text(session.out, 2);
+}
+
+Exit DescribeJob(Session& session, const std::string& name) {
+  const auto job = session.client().Describe(name);
+  if (!job.ok()) return job.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*job));
+    return kSuccess;
+  }
+  const Terminal& out = session.out;
+  const v1::JobSpend& spend = job->spend();
+  std::string text = fmt::format("{}  {}{}\n", out.Paint(Style::kBold, job->id()),
+                                 out.Paint(StateStyle(job->state()), StateText(job->state())),
+                                 job->state_reason().empty() ? "" : "  " + Clean(job->state_reason()));
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
+  };
+  line("strategy", StrategyText(job->spec()));
+  line("best", job->has_best() ? BestText(*job) : "none yet");
+  line("created", TimeText(job->create_time()));
+  if (job->has_end_time()) line("ended", TimeText(job->end_time()));
+  line("trials",
+       CountsText(job->trial_counts()) +
+           (job->planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job->planned_trials())) : ""));
+  line("trained", ResourceText(spend));
+  line("time",
+       fmt::format("{} elapsed, {} training, {} billable", DurationText(spend.elapsed_seconds()),
+                   DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds())));
+  const std::string brackets = BracketsText(session, *job);
+  session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));
+  return kSuccess;
+}
+
+Exit StopJob(Session& session, const std::string& name) {
+  const auto job = session.client().Stop(name);
+  if (!job.ok()) return job.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*job));
+  } else if (HasEnded(*job)) {
+    session.out.Print(fmt::format("{} has ended: {}\n", job->id(), StateText(job->state())));
+  } else {
+    session.out.Print(fmt::format("{} is stopping: no further trial starts. See it end with: {}\n", job->id(),
+                                  session.Hint("watch " + job->id())));
+  }
+  return kSuccess;
+}
+
+Exit DeleteJob(Session& session, const std::string& job) {
+  if (job == "latest") {
+    return UsageError("delete takes a job's id, not \"latest\", so that none is deleted by mistake. See: " +
+                      session.Hint("list"));
+  }
+  const absl::Status status = session.client().Delete(job);
+  if (absl::IsFailedPrecondition(status)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}\nStop it first with: {}", std::string(status.message()), session.Hint("stop " + job)));
+  }
+  if (!status.ok()) return status;
+  session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())
+                                                    : fmt::format("{} is deleted\n", job));
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,120 @@
+#include "cli/plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cli/format.h"
+#include "cli/job_source.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "scheduler/plan.h"
+#include "spec/search_spec.h"
+
+namespace winnow::cli {
+namespace {
+
+v1::TuningPlan ToProto(const Plan& plan) {
+  v1::TuningPlan message;
+  for (size_t i = 0; i < plan.brackets.size(); ++i) {
+    auto* bracket = message.add_brackets();
+    bracket->set_index(static_cast<int64_t>(i));
+    bracket->set_s(plan.brackets[i].s);
+    for (const RungPlan& rung : plan.brackets[i].rungs) {
+      auto* planned = bracket->add_rungs();
+      planned->set_trials(rung.trials);
+      planned->set_resource(rung.resource);
+    }
+  }
+  message.set_trials(plan.trials);
+  message.set_resource(plan.resource);
+  message.set_resource_without_resume(plan.resource_without_resume);
+  message.set_full_resource(plan.full_resource);
+  message.set_evaluations(plan.evaluations);
+  message.set_note(plan.note);
+  return message;
+}
+
+// Units that the bracket trains: each rung goes on from the one below if the trainer resumes.
+int64_t BracketResource(const BracketPlan& bracket, bool resumes) {
+  int64_t units = 0;
+  int64_t below = 0;
+  for (const RungPlan& rung : bracket.rungs) {
+    units += rung.trials * (rung.resource - below);
+    if (resumes) below = rung.resource;
+  }
+  return units;
+}
+
+std::string BracketTable(const Session& session, const Plan& plan, bool resumes) {
+  size_t rungs = 0;
+  for (const BracketPlan& bracket : plan.brackets) rungs = std::max(rungs, bracket.rungs.size());
+  std::vector<Table::Column> columns = {{"BRACKET"}};
+  for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i), Table::Align::kRight});
+  columns.push_back({"UNITS", Table::Align::kRight});
+  Table table(std::move(columns));
+  for (const BracketPlan& bracket : plan.brackets) {
+    std::vector<Table::Cell> row = {fmt::format("s = {}", bracket.s)};
+    for (size_t i = 0; i < rungs; ++i) {
+      row.emplace_back(i < bracket.rungs.size() ? fmt::format("{} × {}", Thousands(bracket.rungs[i].trials),
+                                                              Thousands(bracket.rungs[i].resource))
+                                                : "");
+    }
+    row.emplace_back(Thousands(BracketResource(bracket, resumes)));
+    table.Add(std::move(row));
+  }
+  return table.Text(session.out, 2) + "  trials × the units each of them has been trained for\n\n";
+}
+
+std::string Totals(const Session& session, const Plan& plan, bool resumes) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("  {}{}\n", session.out.Paint(Style::kDim, fmt::format("{:<16}", label)), value);
+  };
+  std::string widths;
+  for (const BracketPlan& bracket : plan.brackets) {
+    if (bracket.rungs.empty()) continue;
+    widths += (widths.empty() ? "" : "/") + Thousands(bracket.rungs.front().trials);
+  }
+  if (!widths.empty()) line("brackets", fmt::format("{} ({} trials)", plan.brackets.size(), widths));
+  line("configurations", plan.trials > 0 ? Thousands(plan.trials) : "until another limit ends the job");
+  if (plan.evaluations > 0)
+    line("evaluations", Thousands(plan.evaluations) + " (a trial counts once per rung)");
+  if (plan.brackets.empty()) {
+    if (plan.resource > 0) line("resource", Thousands(plan.resource) + " units");
+  } else {
+    line("resource", fmt::format("{} units{}", Thousands(plan.resource_with_resume),
+                                 resumes ? "" : " if the trainer could resume; it cannot"));
+    line("without resume", Thousands(plan.resource_without_resume) + " units");
+    if (plan.full_resource > 0) {
+      line("all to the end", fmt::format("{} units; the plan saves {}", Thousands(plan.full_resource),
+                                         PercentText(1 - static_cast<double>(plan.resource) /
+                                                             static_cast<double>(plan.full_resource))));
+    }
+  }
+  if (!plan.note.empty()) line("note", Clean(plan.note));
+  return text;
+}
+
+}  // namespace
+
+Exit ShowPlan(Session& session, const std::string& file, const std::string& name) {
+  const auto spec = LoadJob(file, name);
+  if (!spec.ok()) return spec.status();
+  const SearchSpec search = ToSearchSpec(*spec);
+  const Plan plan = MakePlan(search);
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(ToProto(plan)));
+    return kSuccess;
+  }
+  std::string text =
+      fmt::format("{}  {}\n\n", session.out.Paint(Style::kBold, spec->name()), StrategyText(*spec));
+  if (!plan.brackets.empty()) text += BracketTable(session, plan, search.resumes);
+  session.out.Print(text + Totals(session, plan, search.resumes));
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,29 @@
+#include "cli/session.h"
+
+#include "absl/strings/cord.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "winnow/usage";
+
+}  // namespace
+
+Client& Session::client() {
+  if (connected == nullptr) connected = std::make_unique<Client>(server, timeout);
+  return *connected;
+}
+
+std::string Session::Hint(const std::string& arguments) const {
+  return "winnow " + arguments + (server_by_flag ? " --server " + server : "");
+}
+
+absl::Status UsageError(const std::string& message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kUsagePayload, absl::Cord());
+  return status;
+}
+
+bool IsUsageError(const absl::Status& status) { return status.GetPayload(kUsagePayload).has_value(); }
+
+}  // namespace winnow::cli

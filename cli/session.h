@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/client.h"
+#include "cli/terminal.h"
+
+namespace winnow::cli {
+
+enum class Output { kText, kJson, kCsv };
+
+// The exit code of a command that did what it was asked to, or why it could not.
+using Exit = absl::StatusOr<int>;
+constexpr int kSuccess = 0;
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kInterrupted = 130;
+
+inline constexpr const char* kDefaultServer = "127.0.0.1:7070";
+
+// What every command is given.
+struct Session {
+  std::string server = kDefaultServer;
+  bool server_by_flag = false;  // so hints must name it again
+  absl::Duration timeout = absl::Seconds(10);
+  Output output = Output::kText;
+  Terminal out;  // standard output
+  Terminal err;  // standard error
+
+  // Made when it is first asked for, since most of `plan` and `completion` need none.
+  Client& client();
+  // A command that the user may run next: "winnow trials j --sort objective", with --server if it is needed.
+  std::string Hint(const std::string& arguments) const;
+
+  std::unique_ptr<Client> connected;
+};
+
+// An error of the command line rather than of the work: exit code 2.
+absl::Status UsageError(const std::string& message);
+bool IsUsageError(const absl::Status& status);
+
+}  // namespace winnow::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+
+namespace winnow::cli {
+
+// Text in aligned columns under one line of titles.
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+  struct Cell {
+    Cell(std::string cell_text, Style cell_style = Style::kPlain)  // NOLINT: a text is a cell
+        : text(std::move(cell_text)), style(cell_style) {}
+    std::string text;  // cleaned when it is added
+    Style style;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // REQUIRES a cell per column.
+  void Add(std::vector<Cell> cells);
+  bool empty() const { return rows_.empty(); }
+
+  // One line each, "\n" at the end, `indent` blanks before. On a terminal the last column is cut to its
+  // width.
+  std::string Text(const Terminal& terminal, int indent = 0) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace winnow::cli
