@@ -30,7 +30,7 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 std::string Suggestion(const std::string& wanted, const std::vector<std::string>& names) {
   std::string nearest;
-  size_t best = std::max<size_t>(1, wanted.size() / 3) + 1;
+  size_t best = std::min(std::max<size_t>(2, wanted.size() / 3) + 1, wanted.size());  // nearer than this
   for (const std::string& name : names) {
     if (const size_t distance = Distance(wanted, name); distance < best) {
       best = distance;

@@ -1,5 +1,7 @@
 #include "worker/data/csv_cursor.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/data/cell.h"
@@ -96,9 +98,10 @@ absl::Status CsvCursor::TakeQuoted(std::string_view* field) {
   ++at_;
   while (!AtLineEnd() && !IsSeparator(text()[at_])) {
     if (text()[at_] != ' ' && text()[at_] != '\t') {
+      const size_t line_end = std::min(text().find_first_of("\r\n", at_), text().size());
       return absl::InvalidArgumentError(fmt::format(
           "{}:{}: \"{}\" after a closing quotation mark; expected a separator or the end of the line",
-          file_->path, line_, Excerpt(text().substr(at_, 10))));
+          file_->path, line_, Excerpt(text().substr(at_, std::min<size_t>(line_end - at_, 10)))));
     }
     ++at_;
   }
