@@ -4,7 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 
@@ -16,7 +19,9 @@ struct BuiltinHyperparameter {
   HyperparameterKind kind = HyperparameterKind::kReal;
   std::optional<double> min;         // closed
   std::optional<double> max;         // closed
+  bool above_min = false;            // min itself is outside
   std::vector<std::string> choices;  // of kText; empty: any text
+  bool tunable = true;
 };
 
 struct BuiltinTrainer {
@@ -27,9 +32,10 @@ struct BuiltinTrainer {
   std::string resource_regex;
   int64_t resource_offset = 0;
   std::vector<BuiltinHyperparameter> hyperparameters;
+  std::vector<std::pair<std::string, std::string>> aliases;  // second names, and what they mean
   std::vector<std::string> metrics;  // values of eval_metric; printed as train:<m> and validation:<m>
 
-  const BuiltinHyperparameter* find(std::string_view hyperparameter) const;
+  const BuiltinHyperparameter* Find(std::string_view hyperparameter) const;  // by either name; null: unknown
 };
 
 // Those that exist, by name.
@@ -38,6 +44,10 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name);  // null: unkno
 
 // The metrics that gbdt evaluates, as listed in `eval_metric` ("auc,logloss"); by `objective` if that is "".
 std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective);
+
+// What the spec's built-in trainer prints: "train:auc", and "validation:auc" if there is data for it; empty
+// for a command.
+std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec);
 
 // Reads `metric` from a line like "[12]\ttrain-auc:0.81\tvalidation-auc:0.78"; `part` is "train" or
 // "validation". RE2 with one group.

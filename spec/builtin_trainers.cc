@@ -1,0 +1,155 @@
+#include "spec/builtin_trainers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace winnow {
+namespace {
+
+using Kind = HyperparameterKind;
+
+BuiltinHyperparameter Real(std::string name, std::optional<double> min, std::optional<double> max = {},
+                           bool above_min = false) {
+  return {std::move(name), Kind::kReal, min, max, above_min, {}, true};
+}
+BuiltinHyperparameter Integer(std::string name, double min, double max, bool tunable = true) {
+  return {std::move(name), Kind::kInteger, min, max, false, {}, tunable};
+}
+BuiltinHyperparameter Text(std::string name, std::vector<std::string> choices, bool tunable = true) {
+  return {std::move(name), Kind::kText, {}, {}, false, std::move(choices), tunable};
+}
+
+// As worker/gbdt/hyperparameters.cc takes them, but at least one round: none would report nothing.
+BuiltinTrainer Gbdt() {
+  BuiltinTrainer trainer;
+  trainer.name = "gbdt";
+  trainer.program = "winnow-gbdt";
+  trainer.resource_parameter = "num_round";
+  trainer.default_resource = 10;
+  trainer.resource_regex = R"(^\[([0-9]+)\])";
+  trainer.resource_offset = 1;
+  trainer.metrics = {"auc", "aucpr", "logloss", "error", "rmse", "mae", "mlogloss", "merror"};
+  trainer.hyperparameters = {
+      Integer("num_round", 1, 1e7),
+      Real("eta", 0, 1),
+      Real("lambda", 0),
+      Real("alpha", 0),
+      Real("gamma", 0),
+      Real("min_child_weight", 0),
+      Integer("max_depth", 0, 1e6),
+      Integer("max_leaves", 0, 1e9),
+      Real("max_delta_step", 0),
+      Real("subsample", 0, 1, true),
+      Real("colsample_bytree", 0, 1),
+      Real("colsample_bylevel", 0, 1),
+      Real("colsample_bynode", 0, 1),
+      Integer("max_bin", 2, 65535),
+      Real("scale_pos_weight", 0),
+      Real("base_score", {}),
+      Integer("seed", 0, 9e15),
+      Integer("nthread", 0, 1024, false),
+      Integer("num_class", 0, 10000, false),
+      Integer("early_stopping_rounds", 0, 1e7),
+      Text("objective", {"binary:logistic", "binary:logitraw", "reg:squarederror", "multi:softprob"}, false),
+      Text("eval_metric", {}, false),
+      Text("tree_method", {"hist", "exact", "approx", "auto"}),
+      Text("booster", {"gbtree"}),
+      Text("grow_policy", {"depthwise"}),
+  };
+  for (const char* accepted : {"rate_drop",
+                               "one_drop",
+                               "skip_drop",
+                               "sample_type",
+                               "normalize_type",
+                               "tweedie_variance_power",
+                               "lambda_bias",
+                               "huber_slope",
+                               "aft_loss_distribution",
+                               "feature_selector",
+                               "top_k",
+                               "sketch_eps",
+                               "refresh_leaf",
+                               "predictor",
+                               "single_precision_histogram",
+                               "deterministic_histogram",
+                               "verbosity",
+                               "silent",
+                               "validate_parameters",
+                               "disable_default_eval_metric",
+                               "csv_weights"}) {
+    trainer.hyperparameters.push_back(Text(accepted, {}, false));
+  }
+  trainer.aliases = {{"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
+                     {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"}};
+  return trainer;
+}
+
+}  // namespace
+
+const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparameter) const {
+  for (const auto& [alias, meant] : aliases) {
+    if (alias == hyperparameter) hyperparameter = meant;
+  }
+  const auto found = std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                                  [&](const auto& known) { return known.name == hyperparameter; });
+  return found == hyperparameters.end() ? nullptr : &*found;
+}
+
+const std::vector<BuiltinTrainer>& BuiltinTrainers() {
+  static const std::vector<BuiltinTrainer> trainers = {Gbdt()};
+  return trainers;
+}
+
+const BuiltinTrainer* FindBuiltinTrainer(std::string_view name) {
+  for (const BuiltinTrainer& trainer : BuiltinTrainers()) {
+    if (trainer.name == name) return &trainer;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective) {
+  std::vector<std::string> metrics;
+  const auto add = [&metrics](std::string_view name) {
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.emplace_back(name);
+  };
+  if (eval_metric.empty()) {
+    if (objective == "multi:softprob") return {"mlogloss"};
+    if (objective == "binary:logistic" || objective == "binary:logitraw") return {"logloss"};
+    return {"rmse"};
+  }
+  const auto list = nlohmann::json::parse(eval_metric.begin(), eval_metric.end(), nullptr, false);
+  if (list.is_array()) {
+    for (const auto& name : list) add(name.is_string() ? name.get<std::string>() : name.dump());
+    return metrics;
+  }
+  for (size_t from = 0; from <= eval_metric.size();) {
+    const size_t comma = std::min(eval_metric.find(',', from), eval_metric.size());
+    add(eval_metric.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return metrics;
+}
+
+std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
+  if (FindBuiltinTrainer(spec.trainer().builtin()) == nullptr) return {};
+  const auto given = [&spec](const char* name) -> std::string {
+    const auto found = spec.static_hyperparameters().find(name);
+    return found == spec.static_hyperparameters().end() ? "" : found->second;
+  };
+  const auto train = spec.channels().find("train");
+  const bool split = train != spec.channels().end() && train->second.validation_fraction() > 0;
+  std::vector<std::string> printed;
+  for (const std::string& metric : EvaluatedMetrics(given("eval_metric"), given("objective"))) {
+    printed.push_back("train:" + metric);
+    if (split || spec.channels().count("validation") > 0) printed.push_back("validation:" + metric);
+  }
+  return printed;
+}
+
+std::string PrintedMetricRegex(std::string_view part, std::string_view metric) {
+  return R"((?:^|\s))" + std::string(part) + "-" + std::string(metric) + R"(:(\S+))";
+}
+
+}  // namespace winnow

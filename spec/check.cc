@@ -1,0 +1,293 @@
+#include "spec/check.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "spec/builtin_trainers.h"
+#include "spec/check_hyperparameters.h"
+#include "spec/names.h"
+#include "spec/placeholders.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
+constexpr int64_t kMostOffset = 1'000'000'000;
+
+std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
+
+bool IsName(const std::string& name, size_t most, const std::string& punctuation) {
+  if (name.empty() || name.size() > most || !std::isalnum(static_cast<unsigned char>(name[0]))) return false;
+  return std::all_of(name.begin(), name.end(), [&punctuation](unsigned char c) {
+    return std::isalnum(c) || punctuation.find(static_cast<char>(c)) != std::string::npos;
+  });
+}
+
+class Checker {
+ public:
+  explicit Checker(const v1::TuningJobSpec& spec)
+      : spec_(spec), trainer_(spec.trainer()), builtin_(FindBuiltinTrainer(trainer_.builtin())) {}
+
+  std::vector<Violation> Run() {
+    if (!IsName(spec_.name(), 63, "-_.")) {
+      Add("name", spec_.name().empty()
+                      ? "is missing; expected a name of at most 63 letters, digits, '-', '_', '.'"
+                      : "is " + Quoted(spec_.name()) +
+                            "; expected at most 63 letters, digits, '-', '_', '.', a letter or "
+                            "digit first");
+    }
+    if (!spec_.working_directory().empty() && spec_.working_directory()[0] != '/') {
+      Add("working_directory", "is " + Quoted(spec_.working_directory()) + "; expected an absolute path");
+    }
+    Trainer();
+    Channels();
+    AddAll(CheckHyperparameters(spec_));
+    Enums();
+    Objective();
+    StrategyAndLimits();
+    AddAll(ValidateSearch(ToSearchSpec(spec_)));
+    return std::move(violations_);
+  }
+
+ private:
+  void Add(const std::string& field, const std::string& description) {
+    violations_.push_back({field, description});
+  }
+  void AddAll(const std::vector<Violation>& more) {
+    violations_.insert(violations_.end(), more.begin(), more.end());
+  }
+
+  void Trainer() {
+    const bool has_builtin = !trainer_.builtin().empty(), has_command = trainer_.command_size() > 0;
+    if (has_builtin == has_command) {
+      Add("trainer", has_builtin ? "has both builtin and command; expected exactly one of them"
+                                 : "names no program; expected builtin or command");
+    }
+    if (has_builtin && builtin_ == nullptr) {
+      std::vector<std::string> names;
+      for (const BuiltinTrainer& known : BuiltinTrainers()) names.push_back(known.name);
+      Add("trainer.builtin", "is " + Quoted(trainer_.builtin()) + "; expected one of " + Joined(names));
+    }
+    if (has_builtin) {
+      const std::string why = "is given; expected none, since a built-in trainer's output is known";
+      if (trainer_.metrics_size() > 0) Add("trainer.metrics", why);
+      if (!trainer_.resource_regex().empty()) Add("trainer.resource_regex", why);
+      if (trainer_.resource_offset() != 0) Add("trainer.resource_offset", why);
+    }
+    if (has_command) Command();
+    for (int i = 0; i < trainer_.metrics_size(); ++i) {
+      const v1::MetricDefinition& metric = trainer_.metrics(i);
+      const std::string at = fmt::format("trainer.metrics[{}]", i);
+      if (metric.name().empty()) Add(at + ".name", "is missing; expected the metric's name");
+      for (int j = 0; j < i; ++j) {
+        if (metric.name().empty() || trainer_.metrics(j).name() != metric.name()) continue;
+        Add(at + ".name", Quoted(metric.name()) + " is defined twice; expected every metric once");
+        break;
+      }
+      Expression(at + ".regex", metric.regex(), "the metric's value");
+    }
+    if (!trainer_.resource_regex().empty()) {
+      Expression("trainer.resource_regex", trainer_.resource_regex(), "the resource level");
+    }
+    if (trainer_.resource_offset() < -kMostOffset || trainer_.resource_offset() > kMostOffset) {
+      Add("trainer.resource_offset",
+          fmt::format("is {}; expected -{} to {}", trainer_.resource_offset(), kMostOffset, kMostOffset));
+    }
+    if (trainer_.has_grace_period()) DurationOf("trainer.grace_period", trainer_.grace_period(), 3600);
+    Environment();
+  }
+
+  void Command() {
+    if (trainer_.command(0).empty()) Add("trainer.command[0]", "is empty; expected a program");
+    if (trainer_.metrics_size() == 0) {
+      Add("trainer.metrics", "is missing; expected at least one metric with a command, to read its output");
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, value] : spec_.static_hyperparameters()) names.push_back(name);
+    for (const v1::ParameterSpec& parameter : spec_.parameters()) names.push_back(parameter.name());
+    std::sort(names.begin(), names.end());
+    for (int i = 0; i < trainer_.command_size(); ++i) {
+      const std::string at = fmt::format("trainer.command[{}]", i);
+      if (trainer_.command(i).find('\0') != std::string::npos)
+        Add(at, "holds a NUL character; expected none");
+      for (const std::string& name : Placeholders(trainer_.command(i))) {
+        if (std::binary_search(names.begin(), names.end(), name)) continue;
+        Add(at, "{{" + name + "}} is no hyperparameter of this job" + Suggestion(name, names));
+      }
+    }
+  }
+
+  void Expression(const std::string& at, const std::string& text, const char* of) {
+    if (text.empty())
+      return Add(at, std::string("is missing; expected an RE2 expression with one group for ") + of);
+    RE2::Options options;
+    options.set_log_errors(false);
+    const RE2 expression(text, options);
+    if (!expression.ok()) {
+      return Add(at, Quoted(text) + " is no RE2 expression: " + expression.error());
+    }
+    if (expression.NumberOfCapturingGroups() == 1) return;
+    Add(at, fmt::format(
+                "\"{}\" has {} groups; expected exactly one, for {} (a group that does not count is (?:…))",
+                text, expression.NumberOfCapturingGroups(), of));
+  }
+
+  void Environment() {
+    static const std::set<std::string> reserved = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR",
+                                                   "MASTER_PORT"};
+    const std::map<std::string, std::string> sorted(trainer_.environment().begin(),
+                                                    trainer_.environment().end());
+    for (const auto& [name, value] : sorted) {
+      const std::string at = "trainer.environment." + name;
+      const bool legal = RE2::FullMatch(name, "[A-Za-z_][A-Za-z0-9_]*");
+      if (!legal) Add(at, "is no name of a variable; expected letters, digits and '_', no digit first");
+      if (reserved.count(name) > 0 || name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0) {
+        Add(at,
+            "is set by Winnow itself; expected a name that does not begin with SM_ or WINNOW_, nor one of " +
+                Joined({reserved.begin(), reserved.end()}));
+      }
+      if (value.find('\0') != std::string::npos) Add(at, "holds a NUL character; expected none");
+    }
+  }
+
+  void Channels() {
+    const std::map<std::string, v1::Channel> sorted(spec_.channels().begin(), spec_.channels().end());
+    std::map<std::string, std::string> variables;
+    for (const auto& [name, channel] : sorted) {
+      const std::string at = "channels." + name;
+      if (!IsName(name, 64, "-_")) {
+        Add(at, Quoted(name) +
+                    " is no channel name; expected at most 64 letters, digits, '-', '_', no sign first");
+      }
+      std::string variable;
+      for (unsigned char c : name) variable += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
+      if (const auto [other, first] = variables.emplace(variable, name); !first) {
+        Add(at, "has the variable SM_CHANNEL_" + variable + ", as channel " + other->second +
+                    " has; expected names that differ in more");
+      }
+      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a folder");
+      if (channel.path().find('\0') != std::string::npos)
+        Add(at + ".path", "holds a NUL character; expected none");
+      Reading(at, name, channel);
+    }
+    if (builtin_ == nullptr) return;
+    if (sorted.count("train") == 0) Add("channels.train", "is missing; expected the data to train on");
+    for (const auto& [name, channel] : sorted) {
+      if (name == "train" || name == "validation") continue;
+      Add("channels." + name, "is no channel of " + builtin_->name + "; expected train, validation");
+    }
+  }
+
+  void OneOf(const std::string& at, const std::string& value, const std::vector<std::string>& choices) {
+    if (value.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+    Add(at, "is " + Quoted(value) + "; expected one of " + Joined(choices));
+  }
+
+  void Reading(const std::string& at, const std::string& name, const v1::Channel& channel) {
+    OneOf(at + ".format", channel.format(), {"auto", "csv", "libsvm"});
+    OneOf(at + ".header", channel.header(), {"auto", "yes", "no"});
+    OneOf(at + ".separator", channel.separator(), {"auto", ",", ";", "|", "tab", "blank"});
+    if (channel.max_levels() < 0) {
+      Add(at + ".max_levels",
+          fmt::format("is {}; expected at least 1, or 0 for the default", channel.max_levels()));
+    }
+    const double fraction = channel.validation_fraction();
+    if (!(fraction >= 0 && fraction < 1)) {
+      Add(at + ".validation_fraction", fmt::format("is {}; expected at least 0 and less than 1", fraction));
+    } else if (fraction > 0 && name != "train") {
+      Add(at + ".validation_fraction", fmt::format("is {}; expected it in channel train only", fraction));
+    } else if (fraction > 0 && spec_.channels().count("validation") > 0) {
+      Add(at + ".validation_fraction",
+          fmt::format("is {}, but there is a channel validation; expected one of the two", fraction));
+    }
+  }
+
+  // Numbers that no name stands for; a job file cannot hold them, a request can.
+  void Enums() {
+    if (!v1::Strategy_IsValid(spec_.strategy())) {
+      Add("strategy", fmt::format("is {}; expected RANDOM, HYPERBAND", static_cast<int>(spec_.strategy())));
+    }
+    for (int i = 0; i < spec_.parameters_size(); ++i) {
+      const v1::ParameterSpec& parameter = spec_.parameters(i);
+      const auto scaling =
+          parameter.has_continuous() ? parameter.continuous().scaling() : parameter.integer().scaling();
+      if (v1::Scaling_IsValid(scaling)) continue;
+      Add(fmt::format("parameters[{}].{}.scaling", i, parameter.has_continuous() ? "continuous" : "integer"),
+          fmt::format("is {}; expected LINEAR, LOG, REVERSE_LOG", static_cast<int>(scaling)));
+    }
+  }
+
+  void Objective() {
+    const v1::ObjectiveSpec& objective = spec_.objective();
+    if (objective.goal() != v1::MAXIMIZE && objective.goal() != v1::MINIMIZE) {
+      Add("objective.goal", (objective.goal() == v1::GOAL_UNSPECIFIED
+                                 ? std::string("is missing")
+                                 : fmt::format("is {}", static_cast<int>(objective.goal()))) +
+                                "; expected MAXIMIZE or MINIMIZE");
+    }
+    std::vector<std::string> printed = PrintedMetrics(spec_);
+    for (const v1::MetricDefinition& metric : trainer_.metrics()) printed.push_back(metric.name());
+    const std::string& metric = objective.metric();
+    if (metric.empty() || printed.empty())
+      return;  // an empty name is ValidateSearch's, no metrics the trainer's
+    if (std::find(printed.begin(), printed.end(), metric) != printed.end()) return;
+    std::string description = Quoted(metric) + " is not printed by the trainer; it prints " + Joined(printed);
+    const std::string part = "validation:";
+    const std::string of_training = "train:" + metric.substr(std::min(metric.size(), part.size()));
+    const bool lacks_data =
+        metric.rfind(part, 0) == 0 && std::find(printed.begin(), printed.end(), of_training) != printed.end();
+    if (builtin_ != nullptr && lacks_data) {
+      description += " (expected a channel validation, or validation_fraction in channel train)";
+    } else if (builtin_ != nullptr) {
+      description += " (eval_metric in static_hyperparameters says which)";
+    }
+    Add("objective.metric", description);
+  }
+
+  void StrategyAndLimits() {
+    if (spec_.strategy() == v1::RANDOM && spec_.has_hyperband()) {
+      Add("hyperband", "is given under strategy RANDOM; expected strategy HYPERBAND, or no hyperband");
+    }
+    if (spec_.limits().has_max_wall_time()) {
+      DurationOf("limits.max_wall_time", spec_.limits().max_wall_time(), kMostSeconds);
+    }
+    if (spec_.cluster().nodes() > 1 && builtin_ != nullptr) {
+      Add("cluster.nodes", fmt::format("is {}; expected 1 with {}, which trains on one node",
+                                       spec_.cluster().nodes(), builtin_->name));
+    }
+  }
+
+  void DurationOf(const std::string& at, const google::protobuf::Duration& duration, int64_t most_seconds) {
+    const int64_t seconds = duration.seconds(), nanos = duration.nanos();
+    if (seconds >= 0 && nanos >= 0 && nanos < 1'000'000'000 && seconds + (nanos > 0 ? 1 : 0) <= most_seconds)
+      return;
+    Add(at, fmt::format("is {}s; expected 0s to {}s",
+                        static_cast<double>(seconds) + static_cast<double>(nanos) * 1e-9, most_seconds));
+  }
+
+  const v1::TuningJobSpec& spec_;
+  const v1::TrainerSpec& trainer_;
+  const BuiltinTrainer* builtin_;
+  std::vector<Violation> violations_;
+};
+
+}  // namespace
+
+std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec) {
+  std::vector<Violation> violations = Checker(spec).Run();
+  // A thing that two checks see is said once, by the first.
+  std::set<std::pair<std::string, std::string>> said;
+  std::vector<Violation> once;
+  for (Violation& violation : violations) {
+    if (said.emplace(violation.field, violation.description).second) once.push_back(std::move(violation));
+  }
+  return once;
+}
+
+}  // namespace winnow

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace winnow {
+
+// A JSON document as written: repeated members and the text of numbers are kept.
+struct JsonNode {
+  enum class Kind { kNull, kBoolean, kNumber, kString, kArray, kObject };
+
+  Kind kind = Kind::kNull;
+  bool boolean = false;
+  std::string text;  // of a string: its value; of a number: as written, integers in plain decimal
+  std::vector<JsonNode> items;
+  std::vector<std::pair<std::string, JsonNode>> members;  // in order
+
+  // As JSON, cut to about 60 bytes: for messages.
+  std::string Shown() const;
+};
+
+struct JsonTree {
+  JsonNode root;
+  std::string error;  // "line 3, column 7: …"; "": none
+};
+
+// Never throws. Nesting deeper than 64 levels is an error.
+JsonTree ParseJson(std::string_view text);
+
+}  // namespace winnow

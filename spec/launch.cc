@@ -1,0 +1,151 @@
+#include "spec/launch.h"
+
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "scheduler/space.h"
+#include "spec/builtin_trainers.h"
+#include "spec/placeholders.h"
+
+namespace winnow {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kDefaultGraceMs = 10'000;
+
+struct Hyperparameter {
+  std::string name;
+  std::string text;
+  bool number = false;
+};
+
+bool IsJsonNumber(const std::string& text) {
+  const Json value = Json::parse(text, nullptr, false);
+  return !value.is_discarded() && value.is_number() && text.find_first_of(" \t\r\n") == std::string::npos;
+}
+
+// Static ones by name, then those that are tuned in the order of the spec.
+std::vector<Hyperparameter> All(const v1::TuningJobSpec& spec, const Configuration& configuration) {
+  std::vector<Hyperparameter> all;
+  const std::map<std::string, std::string> fixed(spec.static_hyperparameters().begin(),
+                                                 spec.static_hyperparameters().end());
+  for (const auto& [name, text] : fixed) all.push_back({name, text, IsJsonNumber(text)});
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    const Value& value = configuration[static_cast<size_t>(i)];
+    all.push_back(
+        {spec.parameters(i).name(), ValueToString(value), !std::holds_alternative<std::string>(value)});
+  }
+  return all;
+}
+
+// The name of an environment variable: upper case, anything but letters and digits becomes '_'.
+std::string VariableName(const std::string& prefix, const std::string& name) {
+  std::string variable = prefix;
+  for (unsigned char c : name) variable += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
+  return variable;
+}
+
+std::string Escaped(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string HyperparametersJson(const std::vector<Hyperparameter>& hyperparameters) {
+  std::string json;
+  for (const Hyperparameter& h : hyperparameters) {
+    json += (json.empty() ? "{" : ", ") + Escaped(h.name) + ": " + (h.number ? h.text : Escaped(h.text));
+  }
+  return json.empty() ? "{}" : json + "}";
+}
+
+std::string AbsolutePath(const v1::TuningJobSpec& spec, const std::string& path) {
+  return (std::filesystem::path(spec.working_directory()) / path).lexically_normal().string();
+}
+
+Json ChannelJson(const v1::Channel& channel, const std::string& path) {
+  Json json = {{"path", path}};
+  const auto text = [&json](const char* name, const std::string& value) {
+    if (!value.empty()) json[name] = value;
+  };
+  text("label", channel.label());
+  if (channel.drop_size() > 0)
+    json["drop"] = std::vector<std::string>(channel.drop().begin(), channel.drop().end());
+  text("weight", channel.weight());
+  text("format", channel.format());
+  text("header", channel.header());
+  text("separator", channel.separator());
+  if (channel.max_levels() > 0) json["max_levels"] = channel.max_levels();
+  if (channel.validation_fraction() > 0) json["validation_fraction"] = channel.validation_fraction();
+  if (channel.split_seed() > 0) json["split_seed"] = channel.split_seed();
+  return json;
+}
+
+void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, Launch& launch) {
+  launch.command = {trainer.program};
+  launch.resource_regex = trainer.resource_regex;
+  launch.resource_offset = trainer.resource_offset;
+  for (const std::string& metric : PrintedMetrics(spec)) {
+    const size_t colon = metric.find(':');
+    v1::MetricDefinition definition;
+    definition.set_name(metric);
+    definition.set_regex(PrintedMetricRegex(metric.substr(0, colon), metric.substr(colon + 1)));
+    launch.metrics.push_back(std::move(definition));
+  }
+}
+
+void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter>& hyperparameters,
+                Launch& launch) {
+  std::map<std::string, std::string> values;
+  for (const Hyperparameter& h : hyperparameters) values[h.name] = h.text;
+  bool any_placeholder = false;
+  for (const std::string& argument : trainer.command()) {
+    any_placeholder = any_placeholder || !Placeholders(argument).empty();
+    launch.command.push_back(ReplacePlaceholders(argument, values));
+  }
+  if (!any_placeholder) {
+    for (const Hyperparameter& h : hyperparameters) {
+      launch.command.push_back("--" + h.name);
+      launch.command.push_back(h.text);
+    }
+  }
+  launch.metrics.assign(trainer.metrics().begin(), trainer.metrics().end());
+  launch.resource_regex = trainer.resource_regex();
+  launch.resource_offset = trainer.resource_offset();
+}
+
+}  // namespace
+
+Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed) {
+  const std::vector<Hyperparameter> hyperparameters = All(spec, configuration);
+  Launch launch;
+  auto& environment = launch.environment;
+  environment.insert(spec.trainer().environment().begin(), spec.trainer().environment().end());
+  environment["SM_HPS"] = HyperparametersJson(hyperparameters);
+  for (const Hyperparameter& h : hyperparameters) environment[VariableName("SM_HP_", h.name)] = h.text;
+  Json channels = Json::object();
+  for (const auto& [name, channel] : spec.channels()) {
+    const std::string path = AbsolutePath(spec, channel.path());
+    environment[VariableName("SM_CHANNEL_", name)] = path;
+    channels[name] = ChannelJson(channel, path);
+  }
+  environment["SM_INPUT_DATA_CONFIG"] = channels.dump(-1, ' ', false, Json::error_handler_t::replace);
+  environment["WINNOW_SEED"] = std::to_string(trial_seed);
+
+  const BuiltinTrainer* builtin = FindBuiltinTrainer(spec.trainer().builtin());
+  if (builtin != nullptr) {
+    AddBuiltin(spec, *builtin, launch);
+  } else {
+    AddCommand(spec.trainer(), hyperparameters, launch);
+  }
+  launch.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
+  launch.grace_period_ms = kDefaultGraceMs;
+  if (spec.trainer().has_grace_period()) {
+    const auto& grace = spec.trainer().grace_period();
+    launch.grace_period_ms = grace.seconds() * 1000 + grace.nanos() / 1'000'000;
+  }
+  launch.working_directory = spec.working_directory();
+  return launch;
+}
+
+}  // namespace winnow
