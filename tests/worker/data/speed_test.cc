@@ -1,4 +1,4 @@
-#include <chrono>
+#include <ctime>
 
 #include "tests/catch.h"
 #include "tests/worker/data/data_folder.h"
@@ -18,15 +18,16 @@ TEST_CASE("Csv: 30,000 rows of 60 columns are read at once", "[data]") {
     }
   }
   const std::string path = folder.Write("big.csv", text);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const absl::StatusOr<DataSet> data = ReadDataSet(path, {}, nullptr);
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  const double milliseconds =
+      1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of processor time
   REQUIRE(data.ok());
   CHECK(data->rows == 30000);
   CHECK(data->columns.size() == 59);
-  INFO("read in " << elapsed.count() << " ms");
-  // Ten times what is usual, since the machine may be busy and the build a debug one.
-  CHECK(elapsed.count() < 1000);
+  INFO("read in " << milliseconds << " ms");
+  // 50 in a release build; this bound is for debug builds with sanitizers.
+  CHECK(milliseconds < 1000);
 }
 
 }  // namespace
