@@ -42,6 +42,9 @@ function(winnow_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)  # an empty one would vanish from the list of properties below and shift the rest
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE winnow_test_main ${ARG_LINK} winnow_options)
   target_compile_definitions(${name} PRIVATE
