@@ -224,8 +224,7 @@ MetricKind DefaultMetric(ObjectiveKind objective) {
 
 absl::Status CheckTogether(GbdtParameters* p) {
   const bool multi = p->objective == ObjectiveKind::kSoftProb;
-  const bool logistic =
-      p->objective == ObjectiveKind::kBinaryLogistic || p->objective == ObjectiveKind::kBinaryLogitRaw;
+  const bool logistic = p->objective == ObjectiveKind::kBinaryLogistic;
   if (multi && p->num_class < 2)
     return Bad("num_class", p->num_class, "a whole number of at least 2 with objective multi:softprob");
   if (!multi && p->num_class > 1)

@@ -30,9 +30,17 @@ struct TieGroup {
 // and a merge, several times faster than sorting rows.
 std::vector<TieGroup> PlainGroups(const DataSet& data, const std::vector<float>& margin) {
   std::vector<uint32_t> keys[2], scratch;
-  keys[0].reserve(data.rows);
-  keys[1].reserve(data.rows);
-  for (int64_t i = 0; i < data.rows; ++i) keys[data.label[i] == 1.0f].push_back(OrderedKey(margin[i]));
+  std::size_t count[2] = {0, 0};
+  keys[0].resize(data.rows);
+  keys[1].resize(data.rows);
+  for (int64_t i = 0; i < data.rows; ++i) {
+    const bool positive = data.label[i] == 1.0f;
+    keys[0][count[0]] = keys[1][count[1]] = OrderedKey(margin[i]);
+    count[0] += !positive;
+    count[1] += positive;
+  }
+  keys[0].resize(count[0]);
+  keys[1].resize(count[1]);
   RadixSort(&keys[0], &scratch);
   RadixSort(&keys[1], &scratch);
   std::vector<TieGroup> groups;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace winnow {
@@ -47,29 +46,11 @@ void SoftmaxGradients(const DataSet& data, int classes, const float* margin, int
 
 }  // namespace
 
-float PortableExp(float x) {
-  x = std::min(std::max(x, -87.0f), 88.0f);
-  const float scaled = x * 1.44269504f;
-  const int n = static_cast<int>(scaled + (scaled >= 0 ? 0.5f : -0.5f));
-  const float r = (x - static_cast<float>(n) * 0.693359375f) - static_cast<float>(n) * -2.12194440e-4f;
-  // Polynomial of Cephes' expf on [-ln(2)/2, ln(2)/2].
-  float y = 1.9875691500e-4f;
-  y = y * r + 1.3981999507e-3f;
-  y = y * r + 8.3334519073e-3f;
-  y = y * r + 4.1665795894e-2f;
-  y = y * r + 1.6666665459e-1f;
-  y = y * r + 5.0000001201e-1f;
-  y = y * (r * r) + r + 1.0f;
-  return y * std::bit_cast<float>((n + 127) << 23);
-}
-
-float Sigmoid(float x) { return 1.0f / (1.0f + PortableExp(-x)); }
-
 float BaseMargin(const GbdtParameters& parameters) {
   switch (parameters.objective) {
     case ObjectiveKind::kBinaryLogistic:
-    case ObjectiveKind::kBinaryLogitRaw:
       return static_cast<float>(-std::log(1.0 / parameters.base_score - 1.0));
+    case ObjectiveKind::kBinaryLogitRaw:  // as XGBoost: its scale is the margin's
     case ObjectiveKind::kSquaredError:
     case ObjectiveKind::kSoftProb:
       return static_cast<float>(parameters.base_score);
