@@ -79,7 +79,7 @@ void Declare(CLI::App* app, Flags* flags) {
       ->capture_default_str();
   app->add_option("--offline-timeout", flags->offline_timeout,
                   "Seconds without an answer of the server after which trainers are stopped; 0: never")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels));
@@ -89,6 +89,7 @@ void Declare(CLI::App* app, Flags* flags) {
 std::string Complete(Flags* flags) {
   if (const std::string problem = CheckLoopback(flags->server); !problem.empty())
     return "--server: " + problem;
+  if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
   if (flags->host.empty()) return "--host: expected a name or an address";
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());

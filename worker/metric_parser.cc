@@ -36,6 +36,8 @@ std::optional<double> ParseNumber(absl::string_view text) {
   while (!text.empty() && (text.back() == '.' || text.back() == ',' || text.back() == ';'))
     text.remove_suffix(1);
   double value;
+  if (text.find_first_of("xX") != absl::string_view::npos)
+    return std::nullopt;  // Abseil would read hexadecimal
   if (!absl::SimpleAtod(text, &value)) return std::nullopt;
   return value;
 }

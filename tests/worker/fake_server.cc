@@ -11,6 +11,7 @@ using v1::RunningAssignment;
 
 FakeServer::FakeServer(int port, const std::vector<v1::Assignment>& wanted) {
   for (const v1::Assignment& assignment : wanted) wanted_[assignment.id()] = assignment;
+  if (port == kNoNetwork) return;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(this);
@@ -19,12 +20,14 @@ FakeServer::FakeServer(int port, const std::vector<v1::Assignment>& wanted) {
 }
 
 FakeServer::~FakeServer() {
-  {
-    std::lock_guard lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
-  }
-  server_->Shutdown(std::chrono::system_clock::now());
+  Close();
+  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+}
+
+void FakeServer::Close() {
+  std::lock_guard lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
 }
 
 void FakeServer::Assign(const v1::Assignment& assignment) {

@@ -36,11 +36,16 @@ class FakeServer : public v1::WorkerService::Service {
     bool left = false;
   };
 
+  static constexpr int kNoNetwork = -1;  // only Sync is called, from this process
+
   // Port 0: chosen by the system. `wanted` is what the worker should run from the start.
   explicit FakeServer(int port = 0, const std::vector<v1::Assignment>& wanted = {});
   ~FakeServer() override;
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  // Answers what it holds back, and holds nothing back any more.
+  void Close();
 
   // Changes what the worker should run.
   void Assign(const v1::Assignment& assignment);

@@ -1,0 +1,383 @@
+#include "worker/agent_state.h"
+
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+using v1::RunningAssignment;
+using TimePoint = AgentState::TimePoint;
+
+const TimePoint kStart{std::chrono::hours(1)};
+const absl::Status kUnavailable = absl::UnavailableError("gone");
+
+SyncLimits Small() {
+  SyncLimits limits;
+  limits.max_reports = 2;
+  limits.max_log_bytes = 8;
+  limits.max_chunk_bytes = 8;
+  return limits;
+}
+
+// A state with its clock, and short words for what a test does.
+struct Fixture {
+  explicit Fixture(const SyncLimits& limits = {})
+      : state({"worker-a", "host", 2, "storage", "1", 29500}, "id-1", limits) {}
+
+  // The next call; fails the test if there is none.
+  AgentState::Call Next() {
+    auto call = state.Next(now);
+    REQUIRE(call.has_value());
+    return *call;
+  }
+  bool Quiet() { return !state.Next(now).has_value(); }
+  AgentState::Orders Answer(const AgentState::Call& call, const std::vector<std::string>& wanted) {
+    v1::SyncResponse response;
+    for (const std::string& id : wanted) response.add_assignments()->set_id(id);
+    return state.Answered(call.number, response, now);
+  }
+  void Report(const std::string& id, int64_t resource) {
+    v1::Report report;
+    report.set_assignment_id(id);
+    report.set_resource(resource);
+    state.AddReport(report);
+  }
+  void Log(const std::string& id, int64_t offset, const std::string& text) {
+    state.AddLog(id, v1::GetLogsRequest::STDOUT, offset, text, false, now);
+  }
+  void End(const std::string& id) {
+    v1::Outcome outcome;
+    outcome.set_kind(v1::Outcome::FINISHED);
+    state.Ended(id, outcome);
+  }
+  // Registered, with these assignments known to the server as running, and a poll under way.
+  AgentState::Call Run(const std::vector<std::string>& ids) {
+    Answer(Next(), ids);
+    if (!ids.empty()) Answer(Next(), ids);
+    return Next();
+  }
+
+  AgentState state;
+  TimePoint now = kStart;
+};
+
+// "a:RUNNING b:ENDED"
+std::string Said(const AgentState::Call& call) {
+  std::string said;
+  for (const RunningAssignment& running : call.request.running()) {
+    said += (said.empty() ? "" : " ") + running.assignment_id() + ":" +
+            RunningAssignment::State_Name(running.state());
+  }
+  return said;
+}
+
+std::vector<int64_t> Resources(const AgentState::Call& call) {
+  std::vector<int64_t> resources;
+  for (const v1::Report& report : call.request.reports()) resources.push_back(report.resource());
+  return resources;
+}
+
+int64_t HoldSeconds(const AgentState::Call& call) { return call.request.hold().seconds(); }
+
+}  // namespace
+
+TEST_CASE("AgentState: registers first, then leaves a poll with the server", "[worker]") {
+  Fixture f;
+  const auto hello = f.Next();
+  CHECK(hello.request.worker_id() == "id-1");
+  CHECK(hello.request.name() == "worker-a");
+  CHECK(hello.request.slots() == 2);
+  CHECK(HoldSeconds(hello) == 0);
+  CHECK(f.Quiet());
+  f.Answer(hello, {});
+  CHECK(HoldSeconds(f.Next()) == 20);
+  CHECK(f.Quiet());
+}
+
+TEST_CASE("AgentState: starts what is wanted, once, and says so", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({});
+  const auto orders = f.Answer(poll, {"a", "b"});
+  REQUIRE(orders.start.size() == 2);
+  CHECK(orders.start[0].id() == "a");
+  const auto say = f.Next();
+  CHECK(Said(say) == "a:RUNNING b:RUNNING");
+  CHECK(HoldSeconds(say) == 0);
+  CHECK(f.Answer(say, {"a", "b"}).start.empty());
+  CHECK(f.state.Runs("a"));
+}
+
+TEST_CASE("AgentState: stops what is no longer wanted, once", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a", "b"});
+  CHECK(f.Answer(poll, {"b"}).stop == std::vector<std::string>{"a"});
+  const auto say = f.Next();
+  CHECK(Said(say) == "a:STOPPING b:RUNNING");
+  CHECK(f.Answer(say, {"b"}).stop.empty());
+  CHECK(f.state.Runs("a"));  // until its processes are gone
+}
+
+TEST_CASE("AgentState: an answer to a call that did not name an assignment cannot stop it", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.Report("a", 1);
+  const auto say = f.Next();
+  CHECK(f.Answer(poll, {"a", "b"}).start.size() == 1);
+  CHECK(f.Answer(say, {"a"}).stop.empty());  // decided before "b" was
+  CHECK(f.state.Runs("b"));
+}
+
+TEST_CASE("AgentState: something new is said at once beside the poll, which is then given up", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.Report("a", 1);
+  const auto say = f.Next();
+  CHECK(Resources(say) == std::vector<int64_t>{1});
+  f.Answer(say, {"a"});
+  CHECK(f.state.TakeObsolete() == std::vector<uint64_t>{poll.number});
+  CHECK(HoldSeconds(f.Next()) == 20);
+}
+
+TEST_CASE("AgentState: one say at a time, and what comes meanwhile goes together", "[worker]") {
+  Fixture f;
+  f.Run({"a"});
+  f.Report("a", 1);
+  const auto say = f.Next();
+  f.Report("a", 2);
+  f.Report("a", 3);
+  CHECK(f.Quiet());
+  f.Answer(say, {"a"});
+  CHECK(Resources(f.Next()) == std::vector<int64_t>{2, 3});
+}
+
+TEST_CASE("AgentState: answers out of order: the older one changes nothing", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.Report("a", 1);
+  const auto say = f.Next();
+  f.Answer(say, {"a"});
+  const auto late = f.Answer(poll, {"b"});
+  CHECK(late.start.empty());
+  CHECK(late.stop.empty());
+  CHECK(f.Answer(say, {"c"}).start.empty());  // nor does a second answer to the same call
+}
+
+TEST_CASE("AgentState: what was said in a call that failed is said again, in order", "[worker]") {
+  Fixture f;
+  f.Run({"a"});
+  f.Report("a", 1);
+  f.Log("a", 0, "one");
+  const auto lost = f.Next();
+  f.Report("a", 2);
+  CHECK(f.state.Failed(lost.number, kUnavailable, f.now) == AgentState::Setback::kRetry);
+  CHECK(f.Quiet());
+  REQUIRE(f.state.NextTime().has_value());
+  f.now = *f.state.NextTime();
+  const auto again = f.Next();
+  CHECK(Resources(again) == std::vector<int64_t>{1, 2});
+  CHECK(again.request.logs(0).data() == "one");
+  f.Answer(again, {"a"});
+  const auto poll = f.Next();
+  CHECK(poll.request.reports().empty());
+  CHECK(poll.request.logs().empty());
+}
+
+TEST_CASE("AgentState: failures in a row are answered with longer and longer pauses", "[worker]") {
+  Fixture f;
+  for (const int expected : {50, 100, 200, 400, 800, 1600, 2000, 2000}) {
+    const auto call = f.Next();
+    f.state.Failed(call.number, kUnavailable, f.now);
+    const auto pause = *f.state.NextTime() - f.now;
+    CHECK(pause <= milliseconds(expected));
+    CHECK(pause >= milliseconds(expected) * 3 / 4);
+    f.now += pause;
+  }
+  f.Answer(f.Next(), {});
+  f.state.Failed(f.Next().number, kUnavailable, f.now);
+  CHECK(*f.state.NextTime() - f.now <= milliseconds(50));
+}
+
+TEST_CASE("AgentState: a poll that fails beside a say is no setback", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.Report("a", 1);
+  const auto say = f.Next();
+  CHECK(f.state.Failed(poll.number, absl::CancelledError(), f.now) == AgentState::Setback::kIgnore);
+  f.Answer(say, {"a"});
+  f.Next();
+}
+
+TEST_CASE("AgentState: what has ended is told until it is acknowledged", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.End("a");
+  const auto lost = f.Next();
+  CHECK(Said(lost) == "a:ENDED");
+  CHECK(lost.request.running(0).outcome().kind() == v1::Outcome::FINISHED);
+  f.Answer(poll, {});  // did not contain the end
+  f.state.Failed(lost.number, kUnavailable, f.now);
+  f.now = *f.state.NextTime();
+  const auto again = f.Next();
+  CHECK(Said(again) == "a:ENDED");
+  f.Answer(again, {});
+  CHECK(Said(f.Next()) == "");
+}
+
+TEST_CASE("AgentState: what has ended is not started again, however often it is named", "[worker]") {
+  Fixture f;
+  f.Run({"a"});
+  f.End("a");
+  CHECK(f.Answer(f.Next(), {"a"}).start.empty());
+  f.now += milliseconds(2000);
+  const auto call = f.Next();
+  CHECK(Said(call) == "a:ENDED");
+  CHECK(f.Answer(call, {"a"}).start.empty());
+  CHECK_FALSE(f.state.Runs("a"));
+}
+
+TEST_CASE("AgentState: an outcome never comes before the last report or log line", "[worker]") {
+  Fixture f(Small());
+  f.Run({"a", "b"});
+  for (int64_t resource = 1; resource <= 3; ++resource) f.Report("a", resource);
+  f.Log("a", 0, "12345678");
+  f.Log("a", 8, "9");
+  f.End("a");
+  f.End("b");
+  const auto first = f.Next();
+  CHECK(Resources(first) == std::vector<int64_t>{1, 2});
+  CHECK(Said(first) == "a:STOPPING b:ENDED");
+  f.Answer(first, {"a"});
+  const auto second = f.Next();
+  CHECK(Resources(second) == std::vector<int64_t>{3});
+  CHECK(second.request.logs(0).data() == "9");
+  CHECK(Said(second) == "a:ENDED");
+}
+
+TEST_CASE("AgentState: a large backlog goes in bounded pieces, nothing lost or doubled", "[worker]") {
+  Fixture f(Small());
+  f.Run({"a"});
+  for (int64_t resource = 1; resource <= 7; ++resource) f.Report("a", resource);
+  std::vector<int64_t> all;
+  for (auto call = f.Next(); !call.request.reports().empty(); call = f.Next()) {
+    CHECK(call.request.reports_size() <= 2);
+    for (const int64_t resource : Resources(call)) all.push_back(resource);
+    f.Answer(call, {"a"});
+  }
+  CHECK(all == std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("AgentState: log lines alone wait a moment and grow together until they are sent", "[worker]") {
+  Fixture f;
+  f.Run({"a"});
+  f.Log("a", 0, "one ");
+  f.Log("a", 4, "two ");
+  CHECK(f.Quiet());
+  CHECK(*f.state.NextTime() == f.now + milliseconds(100));
+  f.now += milliseconds(100);
+  const auto call = f.Next();
+  REQUIRE(call.request.logs_size() == 1);
+  CHECK(call.request.logs(0).data() == "one two ");
+  f.Log("a", 8, "three");
+  f.state.Failed(call.number, kUnavailable, f.now);
+  f.now += milliseconds(200);
+  const auto again = f.Next();
+  REQUIRE(again.request.logs_size() == 2);  // what may be known already stays as it was
+  CHECK(again.request.logs(0).data() == "one two ");
+  CHECK(again.request.logs(1).data() == "three");
+  CHECK(again.request.logs(1).offset() == 8);
+}
+
+TEST_CASE("AgentState: polls that come back early with nothing new become rare", "[worker]") {
+  Fixture f;
+  auto poll = f.Run({"a"});
+  f.Answer(poll, {"a"});  // once is no pattern
+  poll = f.Next();
+  for (const int expected : {50, 100, 200, 400, 800, 1600, 2000, 2000}) {
+    f.Answer(poll, {"a"});
+    const auto pause = *f.state.NextTime() - f.now;
+    CHECK(pause <= milliseconds(expected));
+    CHECK(pause >= milliseconds(expected) * 3 / 4);
+    f.now += pause;
+    poll = f.Next();
+  }
+  f.now += milliseconds(20'000);  // held to the end
+  f.Answer(poll, {"a"});
+  f.Next();
+}
+
+TEST_CASE("AgentState: the server may ask for shorter polls", "[worker]") {
+  Fixture f;
+  v1::SyncResponse response;
+  response.mutable_next_interval()->set_seconds(3);
+  f.state.Answered(f.Next().number, response, f.now);
+  CHECK(HoldSeconds(f.Next()) == 3);
+}
+
+TEST_CASE("AgentState: a worker that was given up forgets everything and begins anew", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.Report("a", 1);
+  f.End("a");
+  const auto say = f.Next();
+  CHECK(f.state.Failed(say.number, absl::FailedPreconditionError("lost"), f.now) ==
+        AgentState::Setback::kRegisterAgain);
+  f.state.Register("id-2");
+  const auto hello = f.Next();
+  CHECK(hello.request.worker_id() == "id-2");
+  CHECK(hello.request.running().empty());
+  CHECK(hello.request.reports().empty());
+  CHECK(f.Answer(poll, {"a"}).start.empty());
+  CHECK(f.Answer(hello, {"b"}).start.size() == 1);
+}
+
+TEST_CASE("AgentState: a server that does not want the worker ends it, one that did before is tried again",
+          "[worker]") {
+  Fixture f;
+  CHECK(f.state.Failed(f.Next().number, absl::InvalidArgumentError("slots"), f.now) ==
+        AgentState::Setback::kRefused);
+  f.Answer(f.Next(), {});
+  CHECK(f.state.Failed(f.Next().number, absl::InvalidArgumentError("slots"), f.now) ==
+        AgentState::Setback::kRetry);
+}
+
+TEST_CASE("AgentState: leaving takes nothing new and is settled when all is known", "[worker]") {
+  Fixture f;
+  const auto poll = f.Run({"a"});
+  f.state.Leave();
+  const auto say = f.Next();
+  CHECK(say.request.leaving());
+  CHECK(Said(say) == "a:STOPPING");
+  CHECK(f.Answer(poll, {"a", "b"}).start.empty());
+  f.Answer(say, {});
+  CHECK_FALSE(f.state.Settled());
+  f.End("a");
+  CHECK_FALSE(f.state.Settled());
+  const auto last = f.Next();
+  CHECK(Said(last) == "a:ENDED");
+  f.Answer(last, {});
+  CHECK(f.state.Settled());
+}
+
+TEST_CASE("AgentState: what is not held is not spoken of", "[worker]") {
+  Fixture f;
+  f.Run({});
+  f.Report("x", 1);
+  f.Log("x", 0, "text");
+  f.End("x");
+  CHECK(f.Quiet());
+}
+
+TEST_CASE("AgentState: text is sent as valid UTF-8", "[worker]") {
+  CHECK(ValidUtf8("plain") == "plain");
+  CHECK(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+  CHECK(ValidUtf8("a\xff\xfe") == "a??");
+  CHECK(ValidUtf8("\xc3") == "?");
+  CHECK(ValidUtf8("\xe2\x82") == "??");
+  CHECK(ValidUtf8("\xc0\xaf") == "??");
+  CHECK(ValidUtf8("\xed\xa0\x80") == "???");
+  CHECK(ValidUtf8("\xf4\x90\x80\x80") == "????");
+}
+
+}  // namespace winnow

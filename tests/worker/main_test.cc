@@ -1,0 +1,174 @@
+// The program winnow-worker as a whole.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+#include "tests/worker/fake_server.h"
+#include "tests/worker/program.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/work_folder_lock.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kWorker[] = WINNOW_BIN_DIR "/winnow-worker";
+
+ProcessSpec WorkerSpec(const std::vector<std::string>& flags) {
+  ProcessSpec spec{{kWorker}, {"PATH=/usr/bin:/bin", "HOME=/proc/nobody"}, "/tmp", ""};
+  spec.command.insert(spec.command.end(), flags.begin(), flags.end());
+  return spec;
+}
+
+std::vector<std::string> Flags(const FakeServer& server, const TempFolder& folder) {
+  return {"--server",     server.address(),
+          "--name",       "w",
+          "--slots",      "2",
+          "--work-dir",   (folder / "work").string(),
+          "--shared-dir", (folder / "shared").string()};
+}
+
+// A winnow-worker that runs until the test signals it.
+class WorkerProcess {
+ public:
+  explicit WorkerProcess(const std::vector<std::string>& flags) {
+    auto process = Process::Start(&loop_, WorkerSpec(flags),
+                                  {[this](Process::Stream, std::string_view bytes) { log_ += bytes; },
+                                   [this](const ProcessEnd& end) {
+                                     end_ = end;
+                                     loop_.Quit();
+                                   }});
+    REQUIRE(process.ok());
+    process_ = *std::move(process);
+  }
+  void Signal(int signal) { kill(process_->pid(), signal); }
+  ProcessEnd Wait() {
+    loop_.After(std::chrono::seconds(20), [this] { loop_.Quit(); });
+    loop_.Run();
+    INFO(log_);
+    REQUIRE(process_->HasEnded());
+    return end_;
+  }
+
+ private:
+  EventLoop loop_;
+  std::string log_;
+  ProcessEnd end_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace
+
+TEST_CASE("winnow-worker: says its version and its flags", "[worker]") {
+  CHECK(RunSpec(WorkerSpec({"--version"}))->out == "winnow-worker " WINNOW_VERSION "\n");
+  CHECK_THAT(RunSpec(WorkerSpec({"--help"}))->out, Catch::Contains("--shared-dir"));
+}
+
+TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
+  struct Case {
+    std::vector<std::string> flags;
+    const char* expected;
+  };
+  const auto [flags, expected] = GENERATE(values<Case>({
+      {{"--slots", "0"}, "--slots: Value 0 not in range"},
+      {{"--slots", "-1"}, "--slots"},
+      {{"--slots", "many"}, "--slots"},
+      {{"--slots", "1025"}, "--slots"},
+      {{"--server", "127.0.0.1"}, "--server: \"127.0.0.1\": expected HOST:PORT"},
+      {{"--server", "example.org:7070"},
+       "--server: \"example.org:7070\" is not on this machine; that needs TLS"},
+      {{"--name", ""}, "--name"},
+      {{"--name", "a/b"}, "--name: \"a/b\": expected at most 63"},
+      {{"--host", ""}, "--host"},
+      {{"--rendezvous-port", "0"}, "--rendezvous-port"},
+      {{"--rendezvous-port", "65535", "--slots", "2"}, "--rendezvous-port: 65535 leaves no 2 ports"},
+      {{"--offline-timeout", "-1"}, "--offline-timeout"},
+      {{"--offline-timeout", "nan"}, "--offline-timeout"},
+      {{"--log-level", "loud"}, "--log-level"},
+      {{"--no-such-flag"}, "--no-such-flag"},
+      {{"stray"}, "stray"},
+  }));
+  const auto result = RunSpec(WorkerSpec(flags));
+  INFO(expected);
+  REQUIRE(result.has_value());
+  CHECK(result->end.exit_code == 2);
+  CHECK_THAT(result->err, Catch::Contains(expected));
+}
+
+TEST_CASE("winnow-worker: a work folder that cannot be used is refused", "[worker]") {
+  TempFolder folder;
+  const auto lock = WorkFolderLock::Take(folder / "work");
+  REQUIRE(lock.ok());
+  const auto second = RunSpec(WorkerSpec({"--work-dir", (folder / "work").string()}));
+  CHECK(second->end.exit_code == 1);
+  CHECK_THAT(second->err,
+             Catch::Contains("is used by another winnow-worker (process " + std::to_string(getpid())));
+
+  const auto impossible = RunSpec(WorkerSpec({"--work-dir", "/proc/winnow"}));
+  CHECK(impossible->end.exit_code == 1);
+  CHECK_THAT(impossible->err, Catch::Contains("cannot create folder /proc/winnow"));
+}
+
+TEST_CASE("winnow-worker: SIGTERM hands back what runs and exits 0", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  WorkerProcess worker(Flags(server, folder));
+  server.Assign(MakeAssignment("a", {"sh", "-c", "echo loss=1; exec sleep 1000"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    return told.assignments.contains("a") && !told.assignments.at("a").values.empty();
+  }));
+
+  worker.Signal(SIGTERM);
+
+  CHECK(worker.Wait().exit_code == 0);
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::HANDED_BACK);
+  const v1::SyncRequest last = server.told().requests.back();
+  CHECK(last.leaving());
+  CHECK(last.storage_id() + "\n" == ReadAll(folder / "shared/storage-id"));
+}
+
+TEST_CASE("winnow-worker: a second SIGTERM does not wait for the grace", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  WorkerProcess worker(Flags(server, folder));
+  v1::Assignment stubborn = MakeAssignment(
+      "a", {"sh", "-c", "trap 'echo loss=2' TERM; echo loss=1; while true; do sleep 0.01; done"});
+  stubborn.mutable_grace_period()->set_seconds(1000);
+  server.Assign(stubborn);
+  const auto values = [&server](size_t count) {
+    return server.Await([count](const FakeServer::Told& told) {
+      return told.assignments.contains("a") && told.assignments.at("a").values.size() >= count;
+    });
+  };
+  REQUIRE(values(1));
+  worker.Signal(SIGTERM);
+  REQUIRE(values(2));
+  worker.Signal(SIGINT);
+  CHECK(worker.Wait().exit_code == 0);
+}
+
+TEST_CASE("winnow-worker: SIGKILL takes all trainers with it, and frees the work folder", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  WorkerProcess worker(Flags(server, folder));
+  server.Assign(MakeAssignment("a", {"sh", "-c", "echo loss=$$; exec sleep 1000"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    return told.assignments.contains("a") && !told.assignments.at("a").values.empty();
+  }));
+  const auto pid = static_cast<pid_t>(server.known("a").values.at({1, "loss"}));
+  const int trainer = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  REQUIRE(trainer >= 0);
+
+  worker.Signal(SIGKILL);
+
+  CHECK(worker.Wait().signal == SIGKILL);
+  pollfd wait{trainer, POLLIN, 0};
+  CHECK(poll(&wait, 1, 20'000) == 1);
+  close(trainer);
+  CHECK(WorkFolderLock::Take(folder / "work").ok());
+}
+
+}  // namespace winnow

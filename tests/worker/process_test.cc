@@ -1,0 +1,255 @@
+#include "worker/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "tests/catch.h"
+#include "tests/worker/program.h"
+#include "tests/worker/temp_folder.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kForever[] = "while true; do sleep 0.01; done";
+
+// Stops the process once it has said "ready".
+auto StopWhenReady(EventLoop::Clock::duration grace) {
+  return [grace](Process* process, const std::string& out) {
+    if (out.find("ready") != std::string::npos) process->Stop(grace);
+  };
+}
+
+absl::Status StartError(const ProcessSpec& spec) {
+  EventLoop loop;
+  return Process::Start(&loop, spec, {[](Process::Stream, std::string_view) {}, [](const ProcessEnd&) {}})
+      .status();
+}
+
+void WriteScript(const std::filesystem::path& path, const std::string& text, mode_t mode) {
+  std::ofstream(path) << text;
+  REQUIRE(chmod(path.c_str(), mode) == 0);
+}
+
+// Whether the process ends within 20 s; it need not be a child of ours.
+bool EndsSoon(pid_t pid) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return errno == ESRCH;
+  pollfd wait{fd, POLLIN, 0};
+  const bool ended = poll(&wait, 1, 20'000) == 1;
+  close(fd);
+  return ended;
+}
+
+}  // namespace
+
+TEST_CASE("Process: output, exit code and signal arrive", "[worker]") {
+  const auto exited = RunSpec(ShellSpec("echo out; echo err >&2; exit 7"));
+  REQUIRE(exited.has_value());
+  CHECK(exited->out == "out\n");
+  CHECK(exited->err == "err\n");
+  CHECK(exited->end.exit_code == 7);
+  CHECK(exited->end.signal == 0);
+
+  const auto killed = RunSpec(ShellSpec("kill -SEGV $$"));
+  REQUIRE(killed.has_value());
+  CHECK(killed->end.exit_code == 128 + SIGSEGV);
+  CHECK(killed->end.signal == SIGSEGV);
+}
+
+TEST_CASE("Process: every byte of a large output arrives", "[worker]") {
+  const auto result = RunSpec(ShellSpec("head -c 10000000 /dev/zero; head -c 3000000 /dev/zero >&2"));
+  REQUIRE(result.has_value());
+  CHECK(result->out.size() == 10'000'000);
+  CHECK(result->err.size() == 3'000'000);
+}
+
+TEST_CASE("Process: starts clean, with nothing of ours but what was given", "[worker]") {
+  signal(SIGPIPE, SIG_IGN);
+  const int open_here = open("/dev/null", O_RDONLY);  // without close-on-exec
+  ProcessSpec spec = ShellSpec("cat; env | sort; pwd; ls /proc/self/fd | wc -l; kill -PIPE $$; echo alive");
+  spec.environment = {"PATH=/usr/bin:/bin", "A=1"};
+  spec.working_directory = "/usr";
+
+  const auto result = RunSpec(spec);
+
+  close(open_here);
+  signal(SIGPIPE, SIG_DFL);
+  REQUIRE(result.has_value());
+  // 0, 1, 2 and the folder that ls reads.
+  CHECK(result->out == "A=1\nPATH=/usr/bin:/bin\nPWD=/usr\n/usr\n4\n");
+  CHECK(result->end.signal == SIGPIPE);
+}
+
+TEST_CASE("Process: a program without a slash is looked for beside the worker, then along PATH", "[worker]") {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "beside");
+  std::filesystem::create_directories(folder / "path");
+  WriteScript(folder / "beside/both", "#!/bin/sh\necho beside\n", 0755);
+  WriteScript(folder / "path/both", "#!/bin/sh\necho path\n", 0755);
+  WriteScript(folder / "path/one", "#!/bin/sh\necho path\n", 0755);
+  WriteScript(folder / "path/here", "#!/bin/sh\necho here $1\n", 0755);
+  ProcessSpec spec{
+      {"both"}, {"PATH=/nowhere:" + (folder / "path").string()}, "/tmp", (folder / "beside").string()};
+  CHECK(RunSpec(spec)->out == "beside\n");
+  spec.command = {"one"};
+  CHECK(RunSpec(spec)->out == "path\n");
+  spec = {{"./here", "two words"}, {}, (folder / "path").string(), ""};
+  CHECK(RunSpec(spec)->out == "here two words\n");
+}
+
+TEST_CASE("Process: what cannot be executed is refused with its name and the reason", "[worker]") {
+  TempFolder folder;
+  WriteScript(folder / "plain", "#!/bin/sh\n", 0644);
+  WriteScript(folder / "no-interpreter", "echo\n", 0755);
+  WriteScript(folder / "lost-interpreter", "#!/nowhere/sh\n", 0755);
+  const auto error = [](const std::string& program, const std::string& directory = "/tmp") {
+    return std::string(StartError({{program}, {"PATH=/usr/bin"}, directory, "/opt/beside"}).message());
+  };
+  CHECK(error("no-such") == "cannot execute no-such: no such program in /opt/beside or PATH (/usr/bin)");
+  CHECK(error("./no-such") == "cannot execute ./no-such: No such file or directory");
+  CHECK(error("true", "/no/such") == "cannot enter working directory /no/such: No such file or directory");
+  CHECK(error(folder / "plain") == "cannot execute " + (folder / "plain").string() + ": Permission denied");
+  CHECK_THAT(error(folder / "no-interpreter"), Catch::Contains("Exec format error") && Catch::Contains("#!"));
+  CHECK_THAT(error(folder / "lost-interpreter"), Catch::Contains("No such file or directory"));
+  CHECK(StartError({{}, {}, "/tmp", ""}).message() == "the command is empty");
+}
+
+TEST_CASE("Process: what a program leaves behind is killed with it", "[worker]") {
+  const auto result = RunSpec(ShellSpec("(trap '' TERM HUP; exec sleep 1000) & echo $!; exit 0"));
+  REQUIRE(result.has_value());
+  CHECK(result->end.exit_code == 0);
+  CHECK(kill(std::stoi(result->out), 0) == -1);
+  CHECK(errno == ESRCH);
+}
+
+TEST_CASE("Process: SIGTERM leaves time to save", "[worker]") {
+  const auto result =
+      RunSpec(ShellSpec(std::string("trap 'echo saved; exit 0' TERM; echo ready; ") + kForever),
+              StopWhenReady(seconds(20)));
+  REQUIRE(result.has_value());
+  CHECK(result->out == "ready\nsaved\n");
+  CHECK(result->end.exit_code == 0);
+}
+
+TEST_CASE("Process: the whole group has the grace, though its leader goes at once", "[worker]") {
+  // A second process of the group takes the signal and goes on for a moment after the shell that started it
+  // is dead.
+  const auto result =
+      RunSpec(ShellSpec(std::string("(trap 'sleep 0.1; echo saved; exit 0' TERM; echo ready; ") + kForever +
+                        "); true"),
+              StopWhenReady(seconds(20)));
+  REQUIRE(result.has_value());
+  CHECK(result->out == "ready\nsaved\n");
+  CHECK(result->end.signal == SIGTERM);
+}
+
+TEST_CASE("Process: what ignores SIGTERM is killed after the grace", "[worker]") {
+  const auto began = std::chrono::steady_clock::now();
+  const auto result = RunSpec(ShellSpec(std::string("trap '' TERM; echo ready; ") + kForever),
+                              StopWhenReady(milliseconds(100)));
+  REQUIRE(result.has_value());
+  CHECK(result->end.signal == SIGKILL);
+  CHECK(std::chrono::steady_clock::now() - began >= milliseconds(100));
+}
+
+TEST_CASE("Process: a second stop can only shorten the grace", "[worker]") {
+  const auto result = RunSpec(ShellSpec(std::string("trap '' TERM; echo ready; ") + kForever),
+                              [](Process* process, const std::string& out) {
+                                if (out.find("ready") == std::string::npos) return;
+                                process->Stop(seconds(1000));
+                                process->Stop(milliseconds(0));
+                                process->Stop(seconds(1000));
+                              });
+  REQUIRE(result.has_value());
+  CHECK(result->end.signal == SIGKILL);
+}
+
+TEST_CASE("Process: stopping what has ended by itself changes nothing", "[worker]") {
+  EventLoop loop;
+  ProcessEnd end;
+  auto process = Process::Start(&loop, ShellSpec("exit 3"),
+                                {[](Process::Stream, std::string_view) {},
+                                 [&](const ProcessEnd& ended) {
+                                   end = ended;
+                                   loop.Quit();
+                                 }});
+  REQUIRE(process.ok());
+  REQUIRE(EndsSoon((*process)->pid()));  // the loop does not know yet
+  CHECK((*process)->HasEnded());
+
+  (*process)->Stop(milliseconds(0));
+  loop.Run();
+
+  CHECK(end.exit_code == 3);
+}
+
+TEST_CASE("Process: destroying it kills the group", "[worker]") {
+  EventLoop loop;
+  auto process = Process::Start(&loop, ShellSpec("exec sleep 1000"),
+                                {[](Process::Stream, std::string_view) {}, [](const ProcessEnd&) {}});
+  REQUIRE(process.ok());
+  const pid_t pid = (*process)->pid();
+  process->reset();
+  CHECK(kill(pid, 0) == -1);
+}
+
+TEST_CASE("Process: many at once are told apart", "[worker]") {
+  EventLoop loop;
+  std::vector<std::string> outs(20);
+  std::vector<std::unique_ptr<Process>> processes;
+  int left = 20;
+  for (int i = 0; i < 20; ++i) {
+    auto process =
+        Process::Start(&loop, ShellSpec("echo " + std::to_string(i) + "; exit " + std::to_string(i)),
+                       {[&outs, i](Process::Stream, std::string_view bytes) { outs[i] += bytes; },
+                        [&, i](const ProcessEnd& end) {
+                          CHECK(end.exit_code == i);
+                          if (--left == 0) loop.Quit();
+                        }});
+    REQUIRE(process.ok());
+    processes.push_back(*std::move(process));
+  }
+  loop.After(seconds(20), [&loop] { loop.Quit(); });
+  loop.Run();
+  CHECK(left == 0);
+  for (int i = 0; i < 20; ++i) CHECK(outs[i] == std::to_string(i) + "\n");
+}
+
+TEST_CASE("Process: a worker killed by SIGKILL takes its trainers with it", "[worker]") {
+  int pipe_fds[2];
+  REQUIRE(pipe(pipe_fds) == 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    EventLoop loop;
+    auto trainer = Process::Start(&loop, ShellSpec("exec sleep 1000"),
+                                  {[](Process::Stream, std::string_view) {}, [](const ProcessEnd&) {}});
+    const pid_t pid = trainer.ok() ? (*trainer)->pid() : -1;
+    if (write(pipe_fds[1], &pid, sizeof pid) != sizeof pid) _exit(1);
+    loop.Run();
+    _exit(0);
+  }
+  pid_t trainer = -1;
+  REQUIRE(read(pipe_fds[0], &trainer, sizeof trainer) == sizeof trainer);
+  close(pipe_fds[0]);
+  close(pipe_fds[1]);
+  REQUIRE(trainer > 0);
+  REQUIRE(kill(trainer, 0) == 0);
+
+  kill(worker, SIGKILL);
+  waitpid(worker, nullptr, 0);
+
+  CHECK(EndsSoon(trainer));
+}
+
+}  // namespace winnow

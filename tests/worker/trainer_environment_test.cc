@@ -1,0 +1,84 @@
+#include "worker/trainer_environment.h"
+
+#include <map>
+
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+std::map<std::string, std::string> ToMap(const std::vector<std::string>& entries) {
+  std::map<std::string, std::string> map;
+  for (const std::string& entry : entries) {
+    const size_t equals = entry.find('=');
+    CHECK(map.emplace(entry.substr(0, equals), entry.substr(equals + 1)).second);
+  }
+  return map;
+}
+
+v1::Assignment ThirdOfFour() {
+  v1::Assignment assignment;
+  assignment.set_job_id("job");
+  assignment.set_trial(7);
+  assignment.set_attempt(2);
+  assignment.set_rank(2);
+  assignment.set_world_size(4);
+  for (const char* worker : {"a", "b", "b", "b"}) {
+    v1::Peer* peer = assignment.add_peers();
+    peer->set_worker(worker);
+    peer->set_host(std::string("host-") + worker);
+  }
+  assignment.set_master_address("10.0.0.1");
+  assignment.set_master_port(29501);
+  assignment.set_resource_from(3);
+  assignment.set_resource_to(9);
+  (*assignment.mutable_environment())["SM_HPS"] = "{\"eta\": 0.5}";
+  (*assignment.mutable_environment())["HOME"] = "/job";
+  return assignment;
+}
+
+const TrialDirectories kDirectories{"/s/checkpoint", "/s/model", "/s/output"};
+
+}  // namespace
+
+TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
+  const v1::Assignment assignment = ThirdOfFour();
+  auto got =
+      ToMap(TrainerEnvironment(assignment, kDirectories, {"here", LocalRank(assignment), 1},
+                               {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3"}));
+  const std::map<std::string, std::string> expected = {
+      {"PATH", "/bin"},
+      {"HOME", "/job"},
+      {"SM_HPS", "{\"eta\": 0.5}"},
+      {"RANK", "2"},
+      {"WORLD_SIZE", "4"},
+      {"LOCAL_RANK", "1"},
+      {"MASTER_ADDR", "10.0.0.1"},
+      {"MASTER_PORT", "29501"},
+      {"SM_HOSTS", R"(["host-a","host-b","host-b","host-b"])"},
+      {"SM_CURRENT_HOST", "host-b"},
+      {"SM_MODEL_DIR", "/s/model"},
+      {"SM_OUTPUT_DATA_DIR", "/s/output"},
+      {"WINNOW_CHECKPOINT_DIR", "/s/checkpoint"},
+      {"WINNOW_RESOURCE_FROM", "3"},
+      {"WINNOW_RESOURCE_TO", "9"},
+      {"WINNOW_JOB", "job"},
+      {"WINNOW_TRIAL", "7"},
+      {"WINNOW_ATTEMPT", "2"}};
+  CHECK(got == expected);
+}
+
+TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own master", "[worker]") {
+  v1::Assignment assignment;
+  auto got =
+      ToMap(TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), 29503}, {}));
+  CHECK(got["RANK"] == "0");
+  CHECK(got["WORLD_SIZE"] == "1");
+  CHECK(got["LOCAL_RANK"] == "0");
+  CHECK(got["MASTER_ADDR"] == "127.0.0.1");
+  CHECK(got["MASTER_PORT"] == "29503");
+  CHECK(got["SM_HOSTS"] == R"(["127.0.0.1"])");
+  CHECK(got["SM_CURRENT_HOST"] == "127.0.0.1");
+}
+
+}  // namespace winnow
