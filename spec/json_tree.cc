@@ -38,17 +38,20 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     key_ = value;
     return true;
   }
-  bool parse_error(size_t position, const std::string& token,
-                   const nlohmann::detail::exception& error) override {
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     const size_t at = std::min(position > 0 ? position - 1 : 0, text_.size());
     const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
     const size_t line_start = at == 0 ? std::string_view::npos : text_.rfind('\n', at - 1);
     const size_t column = line_start == std::string_view::npos ? at + 1 : at - line_start;
     std::string what = error.what();
-    if (const size_t cut = what.find("syntax error"); cut != std::string::npos) what = what.substr(cut);
+    const size_t syntax = what.find("syntax error"), bracket = what.find("] ");
+    if (syntax != std::string::npos) {
+      what = what.substr(syntax);
+    } else if (bracket != std::string::npos) {
+      what = what.substr(bracket + 2);
+    }
     if (text_.find_first_not_of(" \t\r\n") == std::string_view::npos)
       what = "the file is empty; expected a JSON object";
-    (void)token;
     tree_.error = fmt::format("line {}, column {}: {}", line, column, what);
     return false;
   }

@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "spec/check.h"
+#include "spec/job_file.h"
+#include "tests/catch.h"
+#include "tests/spec/job_files.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "winnow-check-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string path() const { return path_.string(); }
+  void Write(const std::string& name) const { std::ofstream(path_ / name) << "a,b\n"; }
+
+ private:
+  fs::path path_;
+};
+
+std::string Found(const std::string& folder, const std::string& job_file) {
+  v1::TuningJobSpec spec = ParseJobFile(job_file).spec;
+  spec.set_working_directory(folder);
+  return Listed(CheckFiles(spec));
+}
+
+TEST_CASE("Files of a job: all there", "[spec]") {
+  const Folder folder;
+  folder.Write("train.csv");
+  folder.Write("validation.csv");
+  CHECK(Found(folder.path(), BuiltinJob()) == "");
+  CHECK(Found(folder.path(), CommandJob()) == "");
+}
+
+TEST_CASE("Files of a job: every one that is missing is named", "[spec]") {
+  const Folder folder;
+  CHECK(Found(folder.path(), BuiltinJob()) ==
+        "channels.train.path: " + folder.path() +
+            "/train.csv is not there; expected a file or folder that can be "
+            "read\nchannels.validation.path: " +
+            folder.path() + "/validation.csv is not there; expected a file or folder that can be read\n");
+}
+
+TEST_CASE("Files of a job: the working directory", "[spec]") {
+  CHECK(Found("", BuiltinJob()) == "working_directory: is \"\"; expected an absolute path\n");
+  CHECK(Found("/no/such/folder", BuiltinJob()) ==
+        "working_directory: /no/such/folder is no folder on this host; expected one\n");
+}
+
+TEST_CASE("Files of a job: a program with a path must be executable", "[spec]") {
+  const Folder folder;
+  const std::string job = CommandJob("\"python3\"", "\"./train.sh\"");
+  CHECK(Found(folder.path(), job) ==
+        "trainer.command[0]: " + folder.path() + "/train.sh is no file; expected a program\n");
+  folder.Write("train.sh");
+  CHECK(Found(folder.path(), job).find("is not executable; expected a program (chmod +x)") !=
+        std::string::npos);
+  fs::permissions(folder.path() + "/train.sh", fs::perms::owner_exec, fs::perm_options::add);
+  CHECK(Found(folder.path(), job) == "");
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,121 @@
+#include "spec/job_file.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "spec/check.h"
+#include "tests/catch.h"
+#include "tests/spec/job_files.h"
+
+namespace winnow {
+namespace {
+
+v1::TuningJobSpec Parsed(const std::string& text) {
+  ParsedJobFile parsed = ParseJobFile(text);
+  CAPTURE(Listed(parsed.violations));
+  REQUIRE(parsed.violations.empty());
+  return parsed.spec;
+}
+
+TEST_CASE("Job file: a valid job has no violations", "[spec]") {
+  CHECK(Listed(Violations(BuiltinJob())) == "");
+  CHECK(Listed(Violations(CommandJob())) == "");
+}
+
+TEST_CASE("Job file: every field is read", "[spec]") {
+  const v1::TuningJobSpec spec = Parsed(CommandJob());
+  CHECK(spec.name() == "script");
+  CHECK(spec.trainer().command(1) == "train.py");
+  CHECK(spec.trainer().metrics(0).regex() == "loss=([0-9.e+-]+)");
+  CHECK(spec.trainer().environment().at("OMP_NUM_THREADS") == "1");
+  CHECK(spec.trainer().grace_period().seconds() == 5);
+  CHECK_FALSE(spec.trainer().has_resumes());
+  CHECK(spec.static_hyperparameters().at("batch") == "32");
+  CHECK(spec.parameters(0).continuous().min() == 0.001);
+  CHECK(spec.parameters(0).continuous().scaling() == v1::LOG);
+  CHECK(spec.objective().goal() == v1::MINIMIZE);
+  CHECK(spec.strategy() == v1::RANDOM);
+}
+
+TEST_CASE("Job file: what protobuf writes is read back as the same spec", "[spec]") {
+  for (const bool snake_case : {true, false}) {
+    for (const std::string& text : {BuiltinJob(), CommandJob()}) {
+      const v1::TuningJobSpec spec = Parsed(text);
+      google::protobuf::util::JsonPrintOptions options;
+      options.preserve_proto_field_names = snake_case;
+      std::string json;
+      REQUIRE(google::protobuf::util::MessageToJsonString(spec, &json, options).ok());
+      CHECK(google::protobuf::util::MessageDifferencer::Equals(Parsed(json), spec));
+    }
+  }
+}
+
+TEST_CASE("Job file: numbers may be text, whole reals and numbers of enums; null leaves out", "[spec]") {
+  const v1::TuningJobSpec spec = Parsed(R"({"seed": "18446744073709551615", "strategy": 2, "cluster": null,
+    "limits": {"max_trials": 1e3, "maxTotalResource": "-9223372036854775808", "max_wall_time": "1.5s"},
+    "parameters": [{"name": "x", "continuous": {"min": "-Infinity", "max": "2.5"}}]})");
+  CHECK(spec.seed() == 18446744073709551615U);
+  CHECK(spec.strategy() == v1::HYPERBAND);
+  CHECK_FALSE(spec.has_cluster());
+  CHECK(spec.limits().max_trials() == 1000);
+  CHECK(spec.limits().max_total_resource() == std::numeric_limits<int64_t>::min());
+  CHECK(spec.limits().max_wall_time().seconds() == 1);
+  CHECK(spec.limits().max_wall_time().nanos() == 500'000'000);
+  CHECK(spec.parameters(0).continuous().min() == -std::numeric_limits<double>::infinity());
+  CHECK(spec.parameters(0).continuous().max() == 2.5);
+}
+
+TEST_CASE("Job file: static hyperparameters may be numbers and booleans, as written", "[spec]") {
+  const auto fixed = Parsed(R"({"static_hyperparameters": {"a": 0.10, "b": true, "c": "x", "d": 5}})")
+                         .static_hyperparameters();
+  CHECK(fixed.at("a") == "0.10");
+  CHECK(fixed.at("b") == "true");
+  CHECK(fixed.at("c") == "x");
+  CHECK(fixed.at("d") == "5");
+}
+
+TEST_CASE("Job file: no cut of a file crashes the reader or passes for a job", "[spec]") {
+  const std::string whole = BuiltinJob();
+  for (size_t length = 0; length < whole.size(); ++length) {
+    CAPTURE(length);
+    REQUIRE_FALSE(ParseJobFile(whole.substr(0, length)).violations.empty());
+  }
+}
+
+TEST_CASE("Job file: a file with any one byte changed is read or refused, never worse", "[spec]") {
+  const std::string whole = CommandJob();
+  size_t refused = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const char byte : {'\0', '"', '}', '9', '\xff'}) {
+      std::string changed = whole;
+      changed[i] = byte;
+      for (const Violation& violation : Violations(changed)) {
+        REQUIRE_FALSE(violation.field.empty());
+        REQUIRE_FALSE(violation.description.empty());
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > whole.size());
+}
+
+TEST_CASE("Job file: the examples are valid", "[spec]") {
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(WINNOW_SOURCE_DIR "/examples")) {
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    CAPTURE(entry.path().string());
+    CHECK(Listed(Violations(text.str())) == "");
+    ++examples;
+  }
+  CHECK(examples > 0);
+}
+
+}  // namespace
+}  // namespace winnow

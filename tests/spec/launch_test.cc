@@ -1,0 +1,87 @@
+#include "spec/launch.h"
+
+#include <re2/re2.h>
+
+#include <nlohmann/json.hpp>
+
+#include "spec/job_file.h"
+#include "tests/catch.h"
+#include "tests/spec/job_files.h"
+
+namespace winnow {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+v1::TuningJobSpec In(const std::string& folder, const std::string& job_file) {
+  v1::TuningJobSpec spec = ParseJobFile(job_file).spec;
+  spec.set_working_directory(folder);
+  return spec;
+}
+
+TEST_CASE("Launch: a command without placeholders gets every hyperparameter as arguments", "[spec]") {
+  const Launch launch = MakeLaunch(In("/job", CommandJob()), {0.25}, 42);
+  CHECK(launch.command == Words{"python3", "train.py", "--batch", "32", "--rate", "0.25"});
+  CHECK(launch.environment.at("SM_HPS") == R"({"batch": 32, "rate": 0.25})");
+  CHECK(launch.environment.at("SM_HP_RATE") == "0.25");
+  CHECK(launch.environment.at("WINNOW_SEED") == "42");
+  CHECK(launch.environment.at("OMP_NUM_THREADS") == "1");
+  CHECK(launch.environment.at("SM_INPUT_DATA_CONFIG") == "{}");
+  CHECK(launch.metrics.size() == 1);
+  CHECK(launch.resource_regex == "epoch ([0-9]+)");
+  CHECK(launch.resumes);
+  CHECK(launch.grace_period_ms == 5000);
+  CHECK(launch.working_directory == "/job");
+}
+
+TEST_CASE("Launch: a command with placeholders gets only those", "[spec]") {
+  const auto spec = In("/job", CommandJob("\"train.py\"", "\"train.py\", \"-r{{rate}}\""));
+  CHECK(MakeLaunch(spec, {1e-5}, 1).command == Words{"python3", "train.py", "-r1e-05"});
+}
+
+TEST_CASE("Launch: texts are strings in SM_HPS, also those that hold quotes", "[spec]") {
+  auto spec = In(
+      "/job", CommandJob("{\"batch\": 32}", R"({"a": "say \"hi\"", "b": "1 2", "c": "-1.50", "d": true})"));
+  spec.mutable_parameters(0)->mutable_categorical()->add_values("7");
+  const Json hps = Json::parse(MakeLaunch(spec, {std::string("7")}, 1).environment.at("SM_HPS"));
+  CHECK(hps == Json({{"a", "say \"hi\""}, {"b", "1 2"}, {"c", -1.5}, {"d", "true"}, {"rate", "7"}}));
+}
+
+TEST_CASE("Launch: a built-in gets no arguments; its channels are absolute and declared whole", "[spec]") {
+  const auto spec =
+      In("/jobs/bank", BuiltinJob("\"path\": \"train.csv\"",
+                                  "\"path\": \"../data/train.csv\", \"drop\": [\"id\"], \"max_levels\": 9"));
+  const Launch launch = MakeLaunch(spec, {int64_t{150}, 0.5, std::string("hist")}, 7);
+  CHECK(launch.command == Words{"winnow-gbdt"});
+  CHECK(launch.environment.at("SM_CHANNEL_TRAIN") == "/jobs/data/train.csv");
+  CHECK(launch.environment.at("SM_CHANNEL_VALIDATION") == "/jobs/bank/validation.csv");
+  CHECK(Json::parse(launch.environment.at("SM_INPUT_DATA_CONFIG")) ==
+        Json::parse(
+            R"({"train": {"path": "/jobs/data/train.csv", "label": "y", "drop": ["id"], "max_levels": 9},
+                        "validation": {"path": "/jobs/bank/validation.csv", "label": "y"}})"));
+  CHECK(Json::parse(launch.environment.at("SM_HPS")) ==
+        Json::parse(R"({"objective": "binary:logistic", "eval_metric": "auc", "num_round": 150, "eta": 0.5,
+                        "tree_method": "hist"})"));
+  CHECK(launch.grace_period_ms == 10'000);
+}
+
+TEST_CASE("Launch: a built-in's lines are read by its own expressions", "[spec]") {
+  const auto spec = In("/", BuiltinJob("\"auc\"", "\"auc,logloss\""));
+  const Launch launch = MakeLaunch(spec, {int64_t{150}, 0.5, std::string("hist")}, 7);
+  const std::string line =
+      "[12]\ttrain-auc:0.81\ttrain-logloss:0.3\tvalidation-auc:0.78\tvalidation-logloss:nan";
+  std::string seen;
+  for (const v1::MetricDefinition& metric : launch.metrics) {
+    std::string value;
+    REQUIRE(RE2::PartialMatch(line, RE2(metric.regex()), &value));
+    seen += metric.name() + "=" + value + " ";
+  }
+  CHECK(seen == "train:auc=0.81 validation:auc=0.78 train:logloss=0.3 validation:logloss=nan ");
+  int64_t level = 0;
+  REQUIRE(RE2::PartialMatch(line, RE2(launch.resource_regex), &level));
+  CHECK(level + launch.resource_offset == 13);
+}
+
+}  // namespace
+}  // namespace winnow

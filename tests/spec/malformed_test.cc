@@ -1,0 +1,372 @@
+#include <algorithm>
+
+#include "tests/catch.h"
+#include "tests/spec/job_files.h"
+
+namespace winnow {
+namespace {
+
+struct Case {
+  std::string job_file;
+  std::string field;
+  std::vector<std::string> fragments;  // of the description: the value, and what was expected
+};
+
+// Each case must give exactly one violation, of this field and with all of these fragments.
+void CheckCases(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    const std::vector<Violation> violations = Violations(c.job_file);
+    CAPTURE(c.field, Listed(violations));
+    REQUIRE(violations.size() == 1);
+    CHECK(violations[0].field == c.field);
+    for (const std::string& fragment : c.fragments) {
+      CAPTURE(fragment);
+      CHECK(violations[0].description.find(fragment) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("Malformed job files: syntax", "[spec]") {
+  CheckCases({
+      {"", "job file", {"line 1, column 1", "empty", "expected a JSON object"}},
+      {"[1, 2]", "job file", {"[1, 2]", "expected an object"}},
+      {"\"job\"", "job file", {"\"job\"", "expected an object"}},
+      {"{\n  \"name\": \"a\"\n  \"seed\": 1\n}", "job file", {"line 3, column ", "syntax error", "expected"}},
+      {"{\"name\": \"a\",}", "job file", {"line 1, column 14", "syntax error"}},
+      {"{\"name\": 'a'}", "job file", {"line 1, column 10", "syntax error"}},
+      {"{\"name\": \"a\"", "job file", {"line 1", "end of input"}},
+      {"{\"name\": \"\xff\"}", "job file", {"line 1", "UTF-8"}},
+      {std::string(100000, '['), "job file", {"nested deeper than 64 levels"}},
+      {"{\"name\": \"a\"} {}", "job file", {"line 1", "expected end of input"}},
+  });
+}
+
+TEST_CASE("Malformed job files: fields and their types", "[spec]") {
+  CheckCases({
+      {BuiltinJob("\"limits\"", "\"limit\""), "limit", {"no field of a job", "did you mean limits?"}},
+      {BuiltinJob("\"max_trials\"", "\"max_trails\""), "limits.max_trails", {"did you mean max_trials?"}},
+      {BuiltinJob("\"nodes\": 1", "\"gpus\": 1"),
+       "cluster.gpus",
+       {"no field of cluster", "expected one of nodes"}},
+      {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": 0, \"maximum\": 1}"),
+       "parameters[1].continuous.maximum",
+       {"no field", "expected one of min, max, scaling"}},
+      {BuiltinJob("\"seed\": 1729", "\"seed\": 1729, \"seed\": 5"), "seed", {"twice", "5", "expected once"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 30, \"maxTrials\": 31"),
+       "limits.maxTrials",
+       {"twice", "31"}},
+      {BuiltinJob("\"objective\": \"binary:logistic\"", "\"eta\": 1, \"eta\": 2"),
+       "static_hyperparameters.eta",
+       {"twice", "2", "expected once"}},
+      {BuiltinJob("\"name\": \"bank\"", "\"name\": 7"), "name", {"7", "expected a string"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": \"many\""),
+       "limits.max_trials",
+       {"\"many\"", "expected a whole number"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 30.5"),
+       "limits.max_trials",
+       {"30.5", "whole number"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": true"),
+       "limits.max_trials",
+       {"true", "whole number"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 9223372036854775808"),
+       "limits.max_trials",
+       {"9223372036854775808", "to 9223372036854775807"}},
+      {BuiltinJob("\"nodes\": 1", "\"nodes\": 3000000000"), "cluster.nodes", {"3000000000", "to 2147483647"}},
+      {BuiltinJob("\"seed\": 1729", "\"seed\": -1"), "seed", {"-1", "whole number from 0"}},
+      {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": \"low\", \"max\": 1}"),
+       "parameters[1].continuous.min",
+       {"\"low\"", "expected a number"}},
+      {BuiltinJob("{\"min\": 0, \"max\": 1}", "[0, 1]"), "parameters[1].continuous", {"[0, 1]", "an object"}},
+      {BuiltinJob("\"max\": 1}", "\"max\": 1e999}"), "job file", {"line 8", "number overflow", "1e999"}},
+      {BuiltinJob("\"cluster\": {\"nodes\": 1}", "\"cluster\": 1"), "cluster", {"1", "expected an object"}},
+      {BuiltinJob("[\"hist\", \"exact\"]", "\"hist\""),
+       "parameters[2].categorical.values",
+       {"\"hist\"", "expected a list"}},
+      {BuiltinJob("[\"hist\", \"exact\"]", "[\"hist\", 3]"),
+       "parameters[2].categorical.values[1]",
+       {"3", "expected a string"}},
+      {BuiltinJob("\"strategy\": \"HYPERBAND\"", "\"strategy\": \"GRID\""),
+       "strategy",
+       {"\"GRID\"", "expected one of RANDOM, HYPERBAND"}},
+      {BuiltinJob("\"goal\": \"MAXIMIZE\"", "\"goal\": \"maximise\""),
+       "objective.goal",
+       {"\"maximise\"", "expected one of MAXIMIZE, MINIMIZE"}},
+      {CommandJob("\"LOG\"", "\"EXP\""),
+       "parameters[0].continuous.scaling",
+       {"\"EXP\"", "expected one of LINEAR, LOG, REVERSE_LOG"}},
+      {CommandJob("\"LOG\"", "9"), "parameters[0].continuous.scaling", {"9", "LINEAR"}},
+      {CommandJob("\"continuous\": {", "\"integer\": {\"min\": 1, \"max\": 2}, \"continuous\": {"),
+       "parameters[0]",
+       {"both integer and continuous", "only one of integer, continuous, categorical"}},
+      {CommandJob("\"5s\"", "5"), "trainer.grace_period", {"5", "duration in seconds such as"}},
+      {CommandJob("\"5s\"", "\"5m\""), "trainer.grace_period", {"\"5m\"", "duration"}},
+      {CommandJob("\"max_trials\": 10", "\"max_wall_time\": \"1.0000000001s\""),
+       "limits.max_wall_time",
+       {"1.0000000001s", "duration"}},
+      {CommandJob("[\"python3\", \"train.py\"]", "\"python3 train.py\""),
+       "trainer.command",
+       {"python3 train.py", "expected a list"}},
+      {CommandJob("\"batch\": 32", "\"batch\": [32]"), "static_hyperparameters.batch", {"[32]", "a string"}},
+      {CommandJob("\"resource_regex\"", "\"resumes\": \"no\", \"resource_regex\""),
+       "trainer.resumes",
+       {"\"no\"", "true or false"}},
+  });
+}
+
+TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
+  const std::string metrics = R"json("metrics": [{"name": "loss", "regex": "loss=([0-9.e+-]+)"}])json";
+  CheckCases({
+      {BuiltinJob("\"bank\"", "\"\""), "name", {"missing", "expected a name"}},
+      {BuiltinJob("\"bank\"", "\"bank data\""), "name", {"\"bank data\"", "expected at most 63 letters"}},
+      {BuiltinJob("\"bank\"", "\"" + std::string(64, 'a') + "\""), "name", {"at most 63"}},
+      {BuiltinJob("\"seed\"", "\"working_directory\": \"here\", \"seed\""),
+       "working_directory",
+       {"\"here\"", "absolute"}},
+      {CommandJob("\"command\": [\"python3\", \"train.py\"],", ""),
+       "trainer",
+       {"no program", "builtin or command"}},
+      {CommandJob("[\"python3\", \"train.py\"]", "[\"\"]"),
+       "trainer.command[0]",
+       {"empty", "expected a program"}},
+      {CommandJob("\"train.py\"", "\"{{rat}}\""), "trainer.command[1]", {"{{rat}}", "did you mean rate?"}},
+      {CommandJob(metrics, "\"metrics\": []"),
+       "trainer.metrics",
+       {"missing", "expected at least one metric"}},
+      {CommandJob("loss=([0-9.e+-]+)", "loss=([0-9"), "trainer.metrics[0].regex", {"loss=([0-9", "RE2"}},
+      {CommandJob("loss=([0-9.e+-]+)", "loss="), "trainer.metrics[0].regex", {"0 groups", "exactly one"}},
+      {CommandJob("loss=([0-9.e+-]+)", "(l)oss=(.)"),
+       "trainer.metrics[0].regex",
+       {"2 groups", "exactly one"}},
+      {CommandJob(", \"regex\": \"loss=([0-9.e+-]+)\"", ""),
+       "trainer.metrics[0].regex",
+       {"missing", "one group"}},
+      {CommandJob("epoch ([0-9]+)", "epoch [0-9]+"),
+       "trainer.resource_regex",
+       {"0 groups", "resource level"}},
+      {CommandJob("[{\"name\": \"loss\"", "[{\"name\": \"loss\", \"regex\": \"(.)\"}, {\"name\": \"loss\""),
+       "trainer.metrics[1].name",
+       {"\"loss\"", "defined twice"}},
+      {CommandJob("OMP_NUM_THREADS", "WINNOW_SEED"), "trainer.environment.WINNOW_SEED", {"Winnow itself"}},
+      {CommandJob("OMP_NUM_THREADS", "RANK"), "trainer.environment.RANK", {"set by Winnow itself"}},
+      {CommandJob("OMP_NUM_THREADS", "1X"), "trainer.environment.1X", {"no name of a variable"}},
+      {CommandJob("\"5s\"", "\"-5s\""), "trainer.grace_period", {"-5s", "expected 0s to 3600s"}},
+      {BuiltinJob("\"builtin\": \"gbdt\"", "\"builtin\": \"gbdt\", \"resource_offset\": 1"),
+       "trainer.resource_offset",
+       {"expected none"}},
+      {BuiltinJob("{\"path\": \"train.csv\", \"label\": \"y\"}", "{}"), "channels.train.path", {"missing"}},
+      {BuiltinJob("\"train\": {", "\"test\": {\"path\": \"a\"}, \"train\": {"),
+       "channels.test",
+       {"no channel of gbdt", "expected train, validation"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"format\": \"xls\", "),
+       "channels.train.format",
+       {"\"xls\"", "expected one of auto, csv, libsvm"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"header\": \"maybe\", "),
+       "channels.train.header",
+       {"\"maybe\"", "yes"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"separator\": \"x\", "),
+       "channels.train.separator",
+       {"\"x\"", "tab"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"max_levels\": -1, "),
+       "channels.train.max_levels",
+       {"-1", "at least 1"}},
+      {BuiltinJob("\"train\": {", "\"train\": {\"validation_fraction\": 0.2, "),
+       "channels.train.validation_fraction",
+       {"0.2", "channel validation", "one of the two"}},
+      {BuiltinJob("\"validation\": {", "\"validation\": {\"validation_fraction\": 1.5, "),
+       "channels.validation.validation_fraction",
+       {"1.5", "less than 1"}},
+      {CommandJob("\"static", "\"channels\": {\"a b\": {\"path\": \"x\"}}, \"static"),
+       "channels.a b",
+       {"\"a b\"", "no channel name"}},
+  });
+}
+
+TEST_CASE("Malformed job files: hyperparameters and ranges", "[spec]") {
+  const std::string eta = "\"name\": \"eta\", \"continuous\": {\"min\": 0, \"max\": 1}";
+  CheckCases({
+      {CommandJob(
+           "[{\"name\": \"rate\", \"continuous\": {\"min\": 0.001, \"max\": 1, \"scaling\": \"LOG\"}}]",
+           "[]"),
+       "parameters",
+       {"empty", "at least one"}},
+      {CommandJob("\"name\": \"rate\", ", ""), "parameters[0].name", {"empty"}},
+      {CommandJob("\"rate\"", "\"my rate\""), "parameters[0].name", {"\"my rate\"", "letters, digits"}},
+      {CommandJob("\"rate\"", "\"batch\""),
+       "parameters[0].name",
+       {"\"batch\"", "static_hyperparameters too"}},
+      {CommandJob("[{\"name\": \"rate\"", "[{\"name\": \"rate\", \"integer\": {}}, {\"name\": \"rate\""),
+       "parameters[1].name",
+       {"\"rate\"", "declared twice"}},
+      {BuiltinJob(", \"continuous\": {\"min\": 0, \"max\": 1}", ""),
+       "parameters[1]",
+       {"no range", "one of integer, continuous, categorical"}},
+      {BuiltinJob("\"min\": 100, \"max\": 200", "\"min\": 200, \"max\": 100"),
+       "parameters[0].integer.min",
+       {"200", "max = 100", "min <= max"}},
+      {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": 0.9, \"max\": 0.1}"),
+       "parameters[1].continuous.min",
+       {"0.9", "max = 0.1", "min <= max"}},
+      {CommandJob("\"min\": 0.001", "\"min\": 0"), "parameters[0].continuous.min", {"0", "LOG", "min > 0"}},
+      {CommandJob("\"min\": 0.001", "\"min\": \"NaN\""), "parameters[0].continuous.min", {"nan", "finite"}},
+      {CommandJob("\"max\": 1,", "\"max\": \"Infinity\","),
+       "parameters[0].continuous.max",
+       {"inf", "finite"}},
+      {CommandJob("\"LOG\"", "\"REVERSE_LOG\""),
+       "parameters[0].continuous.max",
+       {"1", "REVERSE_LOG", "max < 1"}},
+      {BuiltinJob("\"max\": 200", "\"max\": 200, \"scaling\": \"REVERSE_LOG\""),
+       "parameters[0].integer.scaling",
+       {"REVERSE_LOG", "LINEAR or LOG"}},
+      {BuiltinJob("[\"hist\", \"exact\"]", "[]"),
+       "parameters[2].categorical.values",
+       {"empty", "at least one"}},
+      {BuiltinJob("[\"hist\", \"exact\"]", "[\"hist\", \"hist\"]"),
+       "parameters[2].categorical.values[1]",
+       {"\"hist\"", "listed twice"}},
+      {BuiltinJob("[\"hist\", \"exact\"]", "[\"hist\", \"gpu\"]"),
+       "parameters[2].categorical.values[1]",
+       {"\"gpu\"", "one of hist, exact"}},
+      {BuiltinJob("\"eta\"", "\"etta\""), "parameters[1].name", {"\"etta\"", "did you mean eta?"}},
+      {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": 0, \"max\": 1.5}"),
+       "parameters[1].continuous.max",
+       {"1.5", "eta is a number of at least 0 and at most 1"}},
+      {BuiltinJob("\"eta\"", "\"subsample\""), "parameters[1].continuous.min", {"0", "more than 0"}},
+      {BuiltinJob("\"eta\"", "\"max_depth\""),
+       "parameters[1].continuous",
+       {"\"max_depth\"", "whole number", "an integer range"}},
+      {BuiltinJob("\"min\": 100", "\"min\": 0"),
+       "parameters[0].integer.min",
+       {"0", "num_round", "at least 1"}},
+      {BuiltinJob(eta, "\"name\": \"num_class\", \"integer\": {}"),
+       "parameters[1].name",
+       {"\"num_class\"", "cannot be tuned"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc\", \"gama\": 1"),
+       "static_hyperparameters.gama",
+       {"\"gama\"", "did you mean gamma?"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc\", \"max_depth\": 6.5"),
+       "static_hyperparameters.max_depth",
+       {"\"6.5\"", "whole number"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc\", \"lambda\": -1"),
+       "static_hyperparameters.lambda",
+       {"\"-1\"", "at least 0"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc\", \"learning_rate\": 0.1"),
+       "parameters[1].name",
+       {"\"eta\"", "\"learning_rate\"", "one of the two"}},
+      {BuiltinJob("\"binary:logistic\"", "\"binary:hinge\""),
+       "static_hyperparameters.objective",
+       {"\"binary:hinge\"", "binary:logistic"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc\", \"base_score\": 2"),
+       "static_hyperparameters.base_score",
+       {"\"2\"", "between 0 and 1"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc,ndcg\""),
+       "static_hyperparameters.eval_metric",
+       {"\"ndcg\"", "no metric of gbdt"}},
+      {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc,merror\""),
+       "static_hyperparameters.eval_metric",
+       {"\"merror\"", "does not go with objective binary:logistic"}},
+  });
+}
+
+TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
+  const std::string hyperband =
+      "\"hyperband\": {\"min_resource\": 1, \"max_resource\": 30, \"reduction_factor\": 3},";
+  CheckCases({
+      {BuiltinJob("\"validation:auc\"", "\"\""), "objective.metric", {"empty", "name of a metric"}},
+      {BuiltinJob("\"validation:auc\"", "\"validation:rmse\""),
+       "objective.metric",
+       {"\"validation:rmse\"", "it prints train:auc, validation:auc", "eval_metric"}},
+      {BuiltinJob(", \"validation\": {\"path\": \"validation.csv\", \"label\": \"y\"}", ""),
+       "objective.metric",
+       {"\"validation:auc\"", "expected a channel validation"}},
+      {CommandJob("\"metric\": \"loss\"", "\"metric\": \"accuracy\""),
+       "objective.metric",
+       {"\"accuracy\"", "it prints loss"}},
+      {BuiltinJob(", \"goal\": \"MAXIMIZE\"", ""), "objective.goal", {"missing", "MAXIMIZE or MINIMIZE"}},
+      {BuiltinJob("\"HYPERBAND\"", "\"RANDOM\""), "hyperband", {"RANDOM", "expected strategy HYPERBAND"}},
+      {BuiltinJob(hyperband, ""), "hyperband.max_resource", {"missing", "expected 1 to 1000000000"}},
+      {BuiltinJob("\"max_resource\": 30", "\"max_resource\": -3"),
+       "hyperband.max_resource",
+       {"-3", "expected 1"}},
+      {BuiltinJob("\"min_resource\": 1", "\"min_resource\": 31"),
+       "hyperband.min_resource",
+       {"31", "max_resource = 30"}},
+      {BuiltinJob("\"min_resource\": 1", "\"min_resource\": -1"),
+       "hyperband.min_resource",
+       {"-1", "at least 1"}},
+      {BuiltinJob("\"reduction_factor\": 3", "\"reduction_factor\": 1"),
+       "hyperband.reduction_factor",
+       {"1", "at least 2"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": -30"), "limits.max_trials", {"-30", "expected 0"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 2000000"),
+       "limits.max_trials",
+       {"2000000", "1000000"}},
+      {BuiltinJob("\"max_parallel_trials\": 4", "\"max_parallel_trials\": -4"),
+       "limits.max_parallel_trials",
+       {"-4", "expected 0"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_trial_resource\": 30"),
+       "limits.max_trial_resource",
+       {"30", "hyperband.max_resource instead"}},
+      {BuiltinJob("\"max_trials\": 30", "\"max_attempts\": 101"), "limits.max_attempts", {"101", "1 to 100"}},
+      {CommandJob("\"max_trials\": 10", "\"max_parallel_trials\": 1"),
+       "limits",
+       {"RANDOM would never end", "max_trials, max_total_resource or max_wall_time"}},
+      {CommandJob("\"max_trials\": 10", "\"max_total_resource\": 10"),
+       "limits.max_total_resource",
+       {"10", "limits.max_trial_resource"}},
+      {CommandJob("\"max_trials\": 10", "\"max_total_resource\": 10, \"max_trial_resource\": 20"),
+       "limits.max_total_resource",
+       {"10", "at least the 20 units"}},
+      {CommandJob("\"max_trials\": 10", "\"max_trials\": 10, \"max_wall_time\": \"400000000s\""),
+       "limits.max_wall_time",
+       {"4", "expected 0s to 315360000s"}},
+      {BuiltinJob("\"nodes\": 1", "\"nodes\": 3"), "cluster.nodes", {"3", "expected 1 with gbdt"}},
+      {CommandJob("\"strategy\"", "\"cluster\": {\"nodes\": 65}, \"strategy\""),
+       "cluster.nodes",
+       {"65", "1 to 64"}},
+      {BuiltinJob("\"seed\": 1729", "\"seed\": 9223372036854775808"),
+       "seed",
+       {"9223372036854775808", "at most 9223372036854775807"}},
+  });
+}
+
+TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]") {
+  const auto violations = Violations(R"({
+    "name": "two words",
+    "trainer": {"builtin": "xgb", "command": ["x"]},
+    "parameters": [
+      {"name": "a", "integer": {"min": 2, "max": 1}},
+      {"name": "a", "continuous": {"min": -1, "max": 1, "scaling": "LOG"}},
+      {"name": "b"}
+    ],
+    "objective": {},
+    "limits": {"max_trials": -1},
+    "cluster": {"nodes": 100}
+  })");
+  const std::string listed = Listed(violations);
+  CAPTURE(listed);
+  for (const char* field :
+       {"name", "trainer", "trainer.builtin", "trainer.metrics", "parameters[0].integer.min",
+        "parameters[1].name", "parameters[1].continuous.min", "parameters[2]", "objective.metric",
+        "objective.goal", "limits.max_trials", "cluster.nodes"}) {
+    CAPTURE(field);
+    CHECK(std::count_if(violations.begin(), violations.end(),
+                        [field](const Violation& v) { return v.field == field; }) == 1);
+  }
+  CHECK(violations.size() == 12);
+}
+
+TEST_CASE("Malformed job files: every wrong type and field is said in one answer", "[spec]") {
+  const auto violations = Violations(R"({"nam": 1, "seed": "x", "trainer": {"command": 5, "resumes": 1},
+    "limits": {"max_trials": [], "max_wall_time": "soon"}, "strategy": "BEST"})");
+  CHECK(Listed(violations) ==
+        "nam: is no field of a job; did you mean name?\n"
+        "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
+        "trainer.command: is 5; expected a list […]\n"
+        "trainer.resumes: is 1; expected true or false\n"
+        "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
+        "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
+        "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND\n");
+}
+
+}  // namespace
+}  // namespace winnow
