@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)  # module mode: Debian ships no config package
 find_package(absl REQUIRED CONFIG)
 find_package(gRPC 1.51 REQUIRED CONFIG)
+find_package(Boost 1.74 REQUIRED)  # headers only
 find_package(SQLite3 3.40 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)
 find_package(fmt 9.1 REQUIRED CONFIG)

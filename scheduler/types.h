@@ -18,7 +18,10 @@ using Configuration = std::vector<Value>;
 
 enum class Scaling { kLinear, kLog, kReverseLog };
 enum class Goal { kMaximize, kMinimize };
-enum class Strategy { kRandom, kHyperband };
+enum class Strategy {
+  kRandom,     // random sampler, every trial trained to its end
+  kHyperband,  // Sobol sampler, Hyperband brackets
+};
 
 // Both ends belong to a range; min = max is a range of one value.
 struct IntegerRange {

@@ -5,7 +5,7 @@ set -euo pipefail
 
 build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
-  libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev
+  libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libre2-dev zlib1g-dev
 )
 test_packages=(catch2 sqlite3 python3-numpy python3-xgboost python3-sklearn)

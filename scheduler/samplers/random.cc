@@ -17,9 +17,4 @@ Configuration RandomSampler::Suggest(const JobState& state, TrialNumber number) 
   return RandomConfiguration(state.spec(), number);
 }
 
-const Sampler& SamplerOf(const SearchSpec&) {
-  static const RandomSampler random;  // both strategies sample at random
-  return random;
-}
-
 }  // namespace winnow

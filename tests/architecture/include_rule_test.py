@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Folder -> (our folders it may include, outside headers by first path component or name).
 # The standard library is allowed everywhere; "posix" stands for the system's own headers.
 RULE = {
-    "scheduler": ({"scheduler"}, {"absl", "Eigen"}),
+    "scheduler": ({"scheduler"}, {"absl", "Eigen", "boost"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
     "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "nlohmann", "fmt", "posix"}),
     "server": ({"server", "store", "spec", "scheduler", "proto"},
@@ -48,7 +48,7 @@ LINK = {
     "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h",
     "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
-    "Threads::Threads": None, "Eigen3::Eigen": "Eigen",
+    "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",
 }
 
 
