@@ -1,0 +1,240 @@
+#include "scheduler/decide.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "scheduler/replay.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
+
+namespace winnow {
+namespace {
+
+TEST_CASE("Decide: RANDOM trains every trial to its level and completes", "[scheduler]") {
+  PlayedJob job(RandomJob(2, 5));
+  REQUIRE(job.StartAll() == 2);
+  job.Finish(1, 0.5);
+  job.Finish(2, 0.7);
+  CHECK(job.trial(1).reason == "Trained to resource 5, its budget.");
+  REQUIRE(job.state().ended());
+  CHECK(job.state().ended()->end == JobEnd::kCompleted);
+  CHECK(job.state().ended()->reason == "All 2 trials have ended.");
+  CHECK(job.state().best_trial() == 2);
+  CHECK(Verify(job.state().spec(), job.facts()).ok());
+}
+
+TEST_CASE("Decide: RANDOM goes to the trainer's own end where that is lower", "[scheduler]") {
+  SearchSpec spec = RandomJob(20, 15);
+  spec.parameters = {{"rounds", IntegerRange{10, 20, Scaling::kLinear}}};
+  spec.own_end_parameter = 0;
+  PlayedJob job(spec);
+  REQUIRE(job.StartAll() == 20);
+  for (const TrialState& trial : job.state().trials()) {
+    CHECK(trial.to == std::min<int64_t>(15, std::get<int64_t>(trial.configuration[0])));
+  }
+}
+
+TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the job if none does",
+          "[scheduler]") {
+  PlayedJob job(RandomJob(1, 5));
+  job.Start();
+  job.End(1, AttemptOutcome::kFinished);
+  CHECK(job.trial(1).phase == TrialPhase::kFailed);
+  CHECK(job.trial(1).reason == "exit code 0 but printed no value of score");
+  REQUIRE(job.state().ended());
+  CHECK(job.state().ended()->end == JobEnd::kFailed);
+  CHECK(job.state().ended()->reason.find(
+            "No trial gave a finite value of score. Trial 1 failed: exit code 0") != std::string::npos);
+}
+
+TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
+  PlayedJob job(RandomJob(1, 5));
+  job.Start();
+  job.Finish(1, std::numeric_limits<double>::quiet_NaN());
+  CHECK(job.trial(1).phase == TrialPhase::kCompleted);
+  CHECK(job.state().ended()->end == JobEnd::kFailed);
+  CHECK_FALSE(job.state().best_trial());
+}
+
+TEST_CASE("Decide: a failed attempt is tried again while attempts are left", "[scheduler]") {
+  SearchSpec spec = RandomJob(1, 5);
+  spec.limits.max_attempts = 3;
+  PlayedJob job(spec);
+  for (int failure = 1; failure <= 3; ++failure) {
+    REQUIRE(job.Start() == 1);
+    CHECK(job.Newest<AttemptStarted>().attempt == failure);
+    job.End(1, AttemptOutcome::kFailed, "segmentation fault");
+  }
+  CHECK(job.trial(1).phase == TrialPhase::kFailed);
+  CHECK(job.trial(1).reason == "Failed 3 times, at last: segmentation fault");
+}
+
+TEST_CASE("Decide: lost workers cost no attempt, but not without end", "[scheduler]") {
+  PlayedJob job(RandomJob(1, 5));
+  for (int loss = 1; loss <= 6; ++loss) {
+    REQUIRE(job.Start() == 1);
+    job.Report(1, 2, 0.5);
+    job.End(1, AttemptOutcome::kLost, "no word for 30 s");
+  }
+  CHECK(job.trial(1).phase == TrialPhase::kFailed);
+  CHECK(job.trial(1).reason == "Lost with its worker 6 times, at last: no word for 30 s");
+  CHECK(job.trial(1).trained_resource == 12);
+  CHECK(job.trial(1).curve.size() == 1);
+}
+
+TEST_CASE("Decide: a trial that was handed back goes on from where it was", "[scheduler]") {
+  PlayedJob job(RandomJob(1, 5));
+  job.Start();
+  job.Report(1, 3, 0.5);
+  job.End(1, AttemptOutcome::kHandedBack);
+  REQUIRE(job.Start() == 1);
+  CHECK(job.Newest<AttemptStarted>().from == 3);
+  job.Finish(1, 0.6);
+  CHECK(job.trial(1).trained_resource == 5);
+  CHECK(job.trial(1).failures == 0);
+}
+
+TEST_CASE("Decide: a checkpoint ahead of the record is no early end", "[scheduler]") {
+  PlayedJob job(HyperbandJob(9, 3));
+  for (int i = 0; i < 9; ++i) job.Start();
+  job.Report(1, 1, 0.5);
+  job.End(1, AttemptOutcome::kLost, "gone");
+  REQUIRE(job.Start() == 1);
+  job.End(1, AttemptOutcome::kFinished);  // it finds its checkpoint at 1 and reports nothing
+  CHECK(job.trial(1).phase == TrialPhase::kPaused);
+  CHECK_FALSE(job.trial(1).at_own_end);
+}
+
+TEST_CASE("Decide: a stop ends every trial at once and the job when the last process is gone",
+          "[scheduler]") {
+  PlayedJob job(RandomJob(5, 5));
+  job.Start();
+  job.Start();
+  job.Report(1, 1, 0.5);
+  job.Record(StopRequested{"asked by ada"});
+  CHECK(job.state().totals().stopped == 2);
+  CHECK(job.trial(1).reason == "The job was stopped: asked by ada");
+  CHECK_FALSE(job.state().ended());
+  CHECK(job.Start() == 0);
+  job.End(1, AttemptOutcome::kStopped);
+  CHECK_FALSE(job.state().ended());
+  job.End(2, AttemptOutcome::kFinished);
+  REQUIRE(job.state().ended());
+  CHECK(job.state().ended()->end == JobEnd::kStopped);
+}
+
+TEST_CASE("Decide: stopping a job that runs nothing ends it, a second stop changes nothing", "[scheduler]") {
+  PlayedJob job(RandomJob(5, 5));
+  job.Record(StopRequested{""});
+  CHECK(job.state().ended()->end == JobEnd::kStopped);
+  job.Record(StopRequested{"again"});
+  CHECK(job.state().stop_reason().empty());
+}
+
+TEST_CASE("Decide: the wall time ends a job as completed", "[scheduler]") {
+  PlayedJob job(HyperbandJob(9, 3));
+  job.Start();
+  job.Finish(1, 0.5);
+  job.Start();
+  job.Record(WallTimeReached{});
+  CHECK(job.trial(1).reason == "max_wall_time was reached.");
+  CHECK(job.Start() == 0);
+  job.End(2, AttemptOutcome::kStopped);
+  CHECK(job.state().ended()->end == JobEnd::kCompleted);
+}
+
+TEST_CASE("Decide: max_total_resource is never exceeded, not by one unit", "[scheduler]") {
+  SearchSpec spec = RandomJob(0, 5);
+  spec.limits.max_total_resource = 14;
+  PlayedJob job(spec);
+  CHECK(job.StartAll() == 2);
+  CHECK(job.state().totals().reserved_resource == 10);
+  job.Finish(1, 0.5);
+  CHECK(job.StartAll() == 0);
+  job.Finish(2, 0.5);
+  REQUIRE(job.state().ended());
+  CHECK(job.state().ended()->end == JobEnd::kCompleted);
+  CHECK(job.state().ended()->reason ==
+        "max_total_resource = 14 leaves too little for another part: 10 units are trained.");
+}
+
+TEST_CASE("Decide: units that a trial gives back are used for another", "[scheduler]") {
+  SearchSpec spec = RandomJob(0, 5);
+  spec.limits.max_total_resource = 10;
+  PlayedJob job(spec);
+  CHECK(job.StartAll() == 2);
+  job.Finish(1, 0.5, 1);
+  CHECK(job.StartAll() == 0);
+  job.Finish(2, 0.5, 4);
+  CHECK(job.StartAll() == 1);
+  job.Finish(3, 0.5);
+  CHECK(job.state().totals().resource == 10);
+  CHECK(job.state().ended());
+}
+
+TEST_CASE("Decide: trials that wait at a rung which can never fill are ended with the reason",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(9, 3);
+  spec.limits.max_total_resource = 4;
+  PlayedJob job(spec);
+  CHECK(job.StartAll() == 4);
+  for (TrialNumber n = 1; n <= 4; ++n) job.Finish(n, 0.5);
+  REQUIRE(job.state().ended());
+  CHECK(job.state().totals().stopped == 4);
+  CHECK(job.trial(1).reason.find("Its rung will never be full, since max_total_resource = 4") == 0);
+}
+
+TEST_CASE("Decide: a trial's next part that no longer fits ends it with the reason", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(9, 3);
+  spec.limits.max_total_resource = 10;
+  PlayedJob job(spec);
+  for (int i = 0; i < 9; ++i) job.Start();
+  for (TrialNumber n = 1; n <= 9; ++n) job.Finish(n, static_cast<double>(n));
+  CHECK(job.Start() == 0);
+  REQUIRE(job.state().ended());
+  CHECK(job.trial(9).phase == TrialPhase::kStopped);
+  CHECK(job.trial(9).reason.find("max_total_resource = 10") == 0);
+}
+
+TEST_CASE("Decide: never more live attempts than max_parallel_trials", "[scheduler]") {
+  SearchSpec spec = RandomJob(10, 5);
+  spec.limits.max_parallel_trials = 3;
+  PlayedJob job(spec);
+  CHECK(job.StartAll() == 3);
+  job.Finish(2, 1);
+  CHECK(job.StartAll() == 1);
+}
+
+TEST_CASE("Decide: the first report of a level stays, and units are counted once per attempt",
+          "[scheduler]") {
+  PlayedJob job(RandomJob(1, 5));
+  job.Start();
+  job.Report(1, 2, 0.5);
+  job.Report(1, 2, 0.9);
+  job.Report(1, 1, 0.1);
+  CHECK(job.trial(1).curve == std::vector<std::pair<int64_t, double>>{{1, 0.1}, {2, 0.5}});
+  CHECK(job.state().totals().resource == 2);
+  CHECK(job.state().totals().reserved_resource == 3);
+}
+
+TEST_CASE("Job state: says what contradicts it", "[scheduler]") {
+  PlayedJob job(RandomJob(3, 5));
+  job.Start();
+  const auto why = [&job](FactBody body) {
+    return job.state().Contradiction({job.state().last_sequence() + 1, 0, std::move(body)});
+  };
+  CHECK(why(Reported{2, 1, 1, 0.5}) == "there is no trial 2");
+  CHECK(why(Reported{1, 2, 1, 0.5}) == "there is no such attempt");
+  CHECK(why(AttemptStarted{1, 2, 0, 5}) == "the trial is not pending");
+  CHECK(why(TrialPaused{1, 5}) == "it is in no bracket");
+  CHECK(why(RungCut{}) == "no such bracket");
+  CHECK(why(Reported{1, 1, 1, 0.5}).empty());
+  CHECK(job.state().Contradiction({99, 0, Reported{1, 1, 1, 0.5}}) == "its number should be 3");
+  job.Finish(1, 1);
+  CHECK(why(AttemptEnded{1, 1, AttemptOutcome::kFinished, "", 0, 0}) == "the attempt is not running");
+  CHECK(why(TrialEnded{1, TrialEnd::kStopped, "x"}) == "the trial has already ended");
+}
+
+}  // namespace
+}  // namespace winnow
