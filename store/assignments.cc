@@ -23,21 +23,23 @@ AssignmentTable::AssignmentTable(Database& database)
       update_(database,
               "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6"
               " WHERE assignment = ?1"),
-      held_(database, Select("JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
-                             " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
-                             " ORDER BY a.job, a.trial, a.attempt, a.rank")),
+      held_(database,
+            Select("JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
+                   " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
+                   " ORDER BY a.job, a.trial, a.attempt, a.rank")),
       of_trial_(database, Select("WHERE a.job = ?1 AND a.trial = ?2 ORDER BY a.attempt, a.rank")),
-      newest_(database, Select("WHERE a.job = ?1 AND a.rank = 0 AND a.attempt ="
-                               " (SELECT MAX(attempt) FROM assignments b WHERE b.job = a.job AND b.trial = a.trial)"
-                               " ORDER BY a.trial")),
+      newest_(database,
+              Select("WHERE a.job = ?1 AND a.rank = 0 AND a.attempt ="
+                     " (SELECT MAX(attempt) FROM assignments b WHERE b.job = a.job AND b.trial = a.trial)"
+                     " ORDER BY a.trial")),
       find_(database, Select("WHERE a.id = ?1")) {}
 
 absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
-  absl::Status status = insert_
-                            .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port,
-                                  row.resource_from, row.resource_to, row.state, row.outcome, row.reason,
-                                  row.place_us, row.start_us, row.end_us)
-                            .Run();
+  absl::Status status =
+      insert_
+          .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port, row.resource_from,
+                row.resource_to, row.state, row.outcome, row.reason, row.place_us, row.start_us, row.end_us)
+          .Run();
   if (!status.ok()) return status;
   return database_.last_insert_key();
 }

@@ -82,15 +82,11 @@ struct Encoder {
   StoredFact operator()(const StopRequested& f) const {
     return Of("stop_requested", 0, {{"reason", f.reason}});
   }
-  StoredFact operator()(const WallTimeReached&) const {
-    return Of("wall_time_reached", 0, json::object());
-  }
+  StoredFact operator()(const WallTimeReached&) const { return Of("wall_time_reached", 0, json::object()); }
   StoredFact operator()(const TrialCreated& f) const {
-    return Of("trial_created", f.trial,
-              {{"configuration", ToJson(f.configuration)},
-               {"bracket", f.bracket},
-               {"rung", f.rung},
-               {"to", f.to}});
+    return Of(
+        "trial_created", f.trial,
+        {{"configuration", ToJson(f.configuration)}, {"bracket", f.bracket}, {"rung", f.rung}, {"to", f.to}});
   }
   StoredFact operator()(const TrialResumed& f) const {
     return Of("trial_resumed", f.trial, {{"rung", f.rung}, {"to", f.to}, {"reason", f.reason}});
@@ -133,12 +129,9 @@ Fact Decode(const StoredFact& stored) {
   } else if (kind == "attempt_started") {
     fact.body = AttemptStarted{stored.trial, integer("attempt"), integer("from"), integer("to")};
   } else if (kind == "attempt_ended") {
-    fact.body = AttemptEnded{stored.trial,
-                             integer("attempt"),
-                             FromName<AttemptOutcome>(kOutcomes, d.at("outcome")),
-                             text("reason"),
-                             integer("started_us"),
-                             integer("ended_us")};
+    fact.body = AttemptEnded{
+        stored.trial,   integer("attempt"),    FromName<AttemptOutcome>(kOutcomes, d.at("outcome")),
+        text("reason"), integer("started_us"), integer("ended_us")};
   } else if (kind == "stop_requested") {
     fact.body = StopRequested{text("reason")};
   } else if (kind == "wall_time_reached") {
@@ -153,12 +146,9 @@ Fact Decode(const StoredFact& stored) {
   } else if (kind == "trial_ended") {
     fact.body = TrialEnded{stored.trial, FromName<TrialEnd>(kEnds, d.at("end")), text("reason")};
   } else if (kind == "rung_cut") {
-    fact.body = RungCut{integer("bracket"),
-                        integer("rung"),
-                        integer("resource"),
-                        d.at("ranking").get<std::vector<TrialNumber>>(),
-                        integer("promoted"),
-                        ToDouble(d.at("cutoff"))};
+    fact.body = RungCut{integer("bracket"),  integer("rung"),
+                        integer("resource"), d.at("ranking").get<std::vector<TrialNumber>>(),
+                        integer("promoted"), ToDouble(d.at("cutoff"))};
   } else if (kind == "job_ended") {
     fact.body = JobEnded{FromName<JobEnd>(kEnds, d.at("end")), text("reason")};
   } else {
@@ -172,9 +162,10 @@ Fact Decode(const StoredFact& stored) {
 StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body); }
 
 std::string_view FactKind(const Fact& fact) {
-  static constexpr const char* kKinds[] = {
-      "reported",      "attempt_started", "attempt_ended", "stop_requested", "wall_time_reached", "trial_created",
-      "trial_resumed", "trial_paused",    "trial_ended",   "rung_cut",       "job_ended"};
+  static constexpr const char* kKinds[] = {"reported",       "attempt_started",   "attempt_ended",
+                                           "stop_requested", "wall_time_reached", "trial_created",
+                                           "trial_resumed",  "trial_paused",      "trial_ended",
+                                           "rung_cut",       "job_ended"};
   static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
   return kKinds[fact.body.index()];
 }
@@ -183,8 +174,8 @@ absl::StatusOr<Fact> DecodeFact(const StoredFact& stored) {
   try {
     return Decode(stored);
   } catch (const std::exception& error) {
-    return absl::DataLossError(
-        fmt::format("a stored fact of kind {} cannot be read: {} in {}", stored.kind, error.what(), stored.detail));
+    return absl::DataLossError(fmt::format("a stored fact of kind {} cannot be read: {} in {}", stored.kind,
+                                           error.what(), stored.detail));
   }
 }
 
@@ -196,7 +187,8 @@ absl::StatusOr<Configuration> DecodeConfiguration(std::string_view text) {
   try {
     return ToConfiguration(json::parse(text));
   } catch (const std::exception& error) {
-    return absl::DataLossError(fmt::format("a stored configuration cannot be read: {} in {}", error.what(), text));
+    return absl::DataLossError(
+        fmt::format("a stored configuration cannot be read: {} in {}", error.what(), text));
   }
 }
 

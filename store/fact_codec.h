@@ -10,9 +10,9 @@ namespace winnow {
 
 // A fact as it lies in the table `events`. Doubles keep every bit, NaN and infinities too.
 struct StoredFact {
-  std::string kind;    // reported, attempt_started, trial_created …
+  std::string kind;       // reported, attempt_started, trial_created …
   TrialNumber trial = 0;  // 0: of the job
-  std::string detail;  // JSON object; without the trial
+  std::string detail;     // JSON object; without the trial
 };
 
 std::string_view FactKind(const Fact& fact);

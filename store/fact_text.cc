@@ -18,13 +18,13 @@ struct Teller {
   const std::string& metric;
 
   std::string operator()(const Reported& f) const {
-    return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial, metric, f.objective, f.resource);
+    return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial, metric, f.objective,
+                       f.resource);
   }
   std::string operator()(const AttemptStarted& f) const {
-    return f.attempt == 1
-               ? fmt::format("Trial {} starts, to train {}.", f.trial, Budget(f.to))
-               : fmt::format("Trial {} starts attempt {} from resource {}, to train {}.", f.trial, f.attempt,
-                             f.from, Budget(f.to));
+    return f.attempt == 1 ? fmt::format("Trial {} starts, to train {}.", f.trial, Budget(f.to))
+                          : fmt::format("Trial {} starts attempt {} from resource {}, to train {}.", f.trial,
+                                        f.attempt, f.from, Budget(f.to));
   }
   std::string operator()(const AttemptEnded& f) const {
     switch (f.outcome) {
@@ -33,10 +33,11 @@ struct Teller {
       case AttemptOutcome::kFailed:
         return fmt::format("Trial {} failed in attempt {}{}", f.trial, f.attempt, Because(f.reason));
       case AttemptOutcome::kLost:
-        return fmt::format("Trial {} lost attempt {} with its worker{}", f.trial, f.attempt, Because(f.reason));
-      case AttemptOutcome::kHandedBack:
-        return fmt::format("Trial {} was handed back in attempt {} by a worker that leaves{}", f.trial, f.attempt,
+        return fmt::format("Trial {} lost attempt {} with its worker{}", f.trial, f.attempt,
                            Because(f.reason));
+      case AttemptOutcome::kHandedBack:
+        return fmt::format("Trial {} was handed back in attempt {} by a worker that leaves{}", f.trial,
+                           f.attempt, Because(f.reason));
       case AttemptOutcome::kStopped:
         return fmt::format("Trial {} has stopped training in attempt {}.", f.trial, f.attempt);
     }
@@ -47,7 +48,7 @@ struct Teller {
   }
   std::string operator()(const WallTimeReached&) const { return "The job has reached its wall-time limit."; }
   std::string operator()(const TrialCreated& f) const {
-    std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
+    std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket);
     return fmt::format("Trial {} is created{}, to train {}.", f.trial, where, Budget(f.to));
   }
   std::string operator()(const TrialResumed& f) const {
@@ -63,9 +64,8 @@ struct Teller {
     return fmt::format("Trial {} {}{}", f.trial, how, Because(f.reason));
   }
   std::string operator()(const RungCut& f) const {
-    std::string cutoff =
-        std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metric, f.cutoff);
-    return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1, f.resource,
+    std::string cutoff = std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metric, f.cutoff);
+    return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket, f.resource,
                        f.promoted, f.ranking.size(), cutoff);
   }
   std::string operator()(const JobEnded& f) const {

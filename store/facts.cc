@@ -19,11 +19,13 @@ double ReadValue(const Statement& s, int column) {
 
 FactTable::FactTable(Database& database)
     : database_(database),
-      event_(database,
-             "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
-      report_(database,
-              "INSERT OR IGNORE INTO reports (job, trial, attempt, resource, metric, value, time_us, sequence)"
-              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+      event_(
+          database,
+          "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+      report_(
+          database,
+          "INSERT OR IGNORE INTO reports (job, trial, attempt, resource, metric, value, time_us, sequence)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
       load_(database,
             "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2"
@@ -39,11 +41,12 @@ FactTable::FactTable(Database& database)
                   " WHERE job = ?1 AND trial = ?2 AND sequence > 0"
                   " ORDER BY 1"),
       query_(database,
-             "SELECT trial, attempt, resource, metric, value, time_us, sequence FROM reports"
-             " WHERE job = ?1 AND trial >= ?4 AND (trial, metric, resource, attempt) > (?4, ?5, ?6, ?7)"
+             // The columns beside MIN are those of its row.
+             "SELECT trial, MIN(attempt), resource, metric, value, time_us, sequence FROM reports"
+             " WHERE job = ?1 AND trial >= ?4 AND (trial, metric, resource) > (?4, ?5, ?6)"
              " AND (?2 = '[]' OR trial IN (SELECT value FROM json_each(?2)))"
              " AND (?3 = '[]' OR metric IN (SELECT value FROM json_each(?3)))"
-             " ORDER BY trial, metric, resource, attempt LIMIT ?8") {}
+             " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
   assert(!std::holds_alternative<Reported>(fact.body));
@@ -55,8 +58,7 @@ absl::StatusOr<bool> FactTable::AppendReport(int64_t job, const ReportRow& row) 
   std::optional<double> value;
   if (!std::isnan(row.value)) value = row.value;
   absl::Status status =
-      report_
-          .Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us, row.sequence)
+      report_.Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us, row.sequence)
           .Run();
   if (!status.ok()) return status;
   return database_.changes() == 1;
@@ -97,8 +99,7 @@ absl::StatusOr<std::vector<ReportRow>> FactTable::Query(int64_t job, const std::
   auto list = [](const auto& values) {
     return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
-  query_.Bind(job, list(trials), list(metrics), cursor.trial, cursor.metric, cursor.resource, cursor.attempt,
-              limit);
+  query_.Bind(job, list(trials), list(metrics), cursor.trial, cursor.metric, cursor.resource, limit);
   std::vector<ReportRow> rows;
   absl::Status status = query_.ForEach([&] {
     rows.push_back({query_.Int(0), query_.Int(1), query_.Int(2), query_.Text(3), ReadValue(query_, 4),

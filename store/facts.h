@@ -16,17 +16,16 @@ struct ReportRow {
   int64_t attempt = 0;
   int64_t resource = 0;
   std::string metric;
-  double value = 0;       // NaN comes back as the quiet NaN
+  double value = 0;  // NaN comes back as the quiet NaN
   int64_t time_us = 0;
-  int64_t sequence = 0;   // of its Reported fact; 0: not the objective
+  int64_t sequence = 0;  // of its Reported fact; 0: not the objective
 };
 
-// Where a page of reports begins: after this point, in the order trial, metric, resource, attempt.
+// Where a page of reports begins: after this point, in the order trial, metric, resource.
 struct ReportCursor {
   TrialNumber trial = 0;
   std::string metric;
   int64_t resource = 0;
-  int64_t attempt = 0;
 };
 
 // The facts of all jobs: the tables `events` and `reports`, merged by sequence.
@@ -44,7 +43,8 @@ class FactTable {
   // Those of one trial.
   absl::StatusOr<std::vector<Fact>> LoadTrial(int64_t job, TrialNumber trial);
 
-  // At most `limit` reports after `cursor`. Empty filters: all trials, all metrics.
+  // Learning curves: at most `limit` points after `cursor`. A level that several attempts have reported is
+  // shown once, as the first of them did. Empty filters: all trials, all metrics.
   absl::StatusOr<std::vector<ReportRow>> Query(int64_t job, const std::vector<TrialNumber>& trials,
                                                const std::vector<std::string>& metrics,
                                                const ReportCursor& cursor, int64_t limit);

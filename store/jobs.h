@@ -11,7 +11,7 @@
 namespace winnow {
 
 struct JobRow {
-  int64_t key = 0;         // inside only; `id` is what users see
+  int64_t key = 0;  // inside only; `id` is what users see
   std::string id;
   std::string request_id;  // "": none
   std::string spec;        // proto3 JSON of TuningJobSpec

@@ -135,8 +135,8 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
   if (!objects.ok()) return objects.status();
   bool empty = *application == 0 && *version == 0 && *objects == 0;
   if (*application != kApplicationId && !empty) {
-    return absl::FailedPreconditionError(
-        database.file() + ": this SQLite file belongs to another program; name another file");
+    return absl::FailedPreconditionError(database.file() +
+                                         ": this SQLite file belongs to another program; name another file");
   }
   int64_t newest = static_cast<int64_t>(Migrations().size());
   if (*version > newest) {
@@ -173,8 +173,9 @@ absl::Status CheckVersion(Database& database) {
   if (!version.ok()) return version.status();
   int64_t newest = static_cast<int64_t>(Migrations().size());
   if (*version == newest) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format("{}: file version {}, expected {}; open it with winnow-server first",
-                                                   database.file(), *version, newest));
+  return absl::FailedPreconditionError(
+      fmt::format("{}: file version {}, expected {}; open it with winnow-server first", database.file(),
+                  *version, newest));
 }
 
 }  // namespace winnow

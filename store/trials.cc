@@ -125,11 +125,10 @@ absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
 
 absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQuery& query) {
   // The ordering is one of a few fixed texts; values are bound.
-  Statement list(database_,
-                 fmt::format("SELECT {} FROM trials WHERE job = ?1"
-                             " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"
-                             " ORDER BY {} LIMIT ?3 OFFSET ?4",
-                             kColumns, OrderBy(query)));
+  Statement list(database_, fmt::format("SELECT {} FROM trials WHERE job = ?1"
+                                        " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"
+                                        " ORDER BY {} LIMIT ?3 OFFSET ?4",
+                                        kColumns, OrderBy(query)));
   list.Bind(job, nlohmann::json(query.states).dump(), query.limit, query.offset);
   std::vector<TrialRow> rows;
   absl::Status status = list.ForEach([&]() -> absl::Status {

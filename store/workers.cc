@@ -15,8 +15,8 @@ WorkerTable::WorkerTable(Database& database)
 
 absl::Status WorkerTable::Put(const WorkerRow& row) {
   return put_
-      .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port, row.state,
-            row.register_us, row.last_sync_us)
+      .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
+            row.state, row.register_us, row.last_sync_us)
       .Run();
 }
 

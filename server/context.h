@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "store/store.h"
+
+namespace winnow {
+
+// Where time comes from; tests tick it themselves.
+struct Clock {
+  std::function<int64_t()> wall_us;    // since the Unix epoch: what is recorded
+  std::function<int64_t()> steady_us;  // never jumps: leases and holds
+  static Clock System();
+};
+
+// What falls due, by kind and subject. Times are of Clock::steady_us.
+class Deadlines {
+ public:
+  enum class Kind { kLease, kHold, kWallTime };
+  using Key = std::pair<Kind, std::string>;
+
+  void Set(Kind kind, const std::string& subject, int64_t at);
+  void Clear(Kind kind, const std::string& subject);
+  std::optional<int64_t> next() const;
+  // Takes out those at or before `now`, earliest first.
+  std::vector<Key> TakeDue(int64_t now);
+
+ private:
+  std::map<Key, int64_t> at_;
+  std::set<std::pair<int64_t, Key>> order_;
+};
+
+struct EngineOptions {
+  int64_t lease_us = 15'000'000;
+  Clock clock = Clock::System();
+  std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
+};
+
+// What the use cases of one batch share. Owner: the coordinator thread.
+struct Context {
+  Context(Store& store, EngineOptions options);
+
+  Store& store;
+  EngineOptions options;
+  Deadlines deadlines;
+
+  // The first write that failed: the batch will be rolled back and nothing of it acknowledged.
+  absl::Status failure;
+  void Check(const absl::Status& status) {
+    if (failure.ok()) failure = status;
+  }
+  template <typename T>
+  T Check(absl::StatusOr<T> value, T otherwise = T()) {
+    if (value.ok()) return *std::move(value);
+    Check(value.status());
+    return otherwise;
+  }
+
+  // Topics (see Hub) to tell once the batch is committed.
+  std::set<std::string> changed;
+
+  int64_t wall_us() const { return options.clock.wall_us(); }
+  int64_t steady_us() const { return options.clock.steady_us(); }
+};
+
+}  // namespace winnow

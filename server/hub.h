@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace winnow {
+
+// Tells who listens to a topic that something of it was committed. Topics: JobTopic, LogTopic. Thread-safe.
+class Hub {
+ public:
+  using Listener = std::function<void()>;
+
+  // `listener` is called on the publisher's thread and must not block. It may still be called once while
+  // Unsubscribe runs on another thread.
+  int64_t Subscribe(const std::string& topic, Listener listener);
+  void Unsubscribe(int64_t subscription);
+  void Publish(const std::string& topic);
+
+ private:
+  std::mutex mutex_;
+  int64_t next_ = 1;
+  std::map<int64_t, std::string> topics_;
+  std::map<std::string, std::map<int64_t, std::shared_ptr<Listener>>> listeners_;
+};
+
+std::string JobTopic(const std::string& job_id);
+std::string LogTopic(int64_t assignment);
+
+}  // namespace winnow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "scheduler/job_state.h"
+#include "store/store.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// A job as its committed rows say.
+struct JobView {
+  JobRow row;
+  v1::TuningJobSpec spec;
+  JobState state;
+};
+
+// Views of jobs, brought up to date by applying the facts that were committed since. Owner: the reader's
+// thread.
+class JobViews {
+ public:
+  explicit JobViews(Store& store) : store_(store) {}
+
+  // Inside Store::Read. NOT_FOUND names the job. The pointer holds until the next call.
+  absl::StatusOr<const JobView*> Get(const std::string& id);
+  absl::StatusOr<const JobView*> Get(const JobRow& row);
+
+ private:
+  struct Kept {
+    JobView view;
+    std::list<int64_t>::iterator age;
+  };
+  void Forget(int64_t key);
+  Store& store_;
+  std::map<int64_t, std::unique_ptr<Kept>> views_;  // by key
+  std::list<int64_t> ages_;                         // newest use first
+};
+
+}  // namespace winnow

@@ -1,0 +1,193 @@
+#include "server/jobs.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <cmath>
+#include <limits>
+
+#include "scheduler/decide.h"
+#include "server/hub.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+const char* StateName(JobEnd end) {
+  switch (end) {
+    case JobEnd::kCompleted:
+      return "completed";
+    case JobEnd::kStopped:
+      return "stopped";
+    case JobEnd::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+TrialNumber TrialOf(const FactBody& body) {
+  return std::visit(
+      [](const auto& fact) -> TrialNumber {
+        if constexpr (requires { fact.trial; }) {
+          return fact.trial;
+        } else {
+          return 0;
+        }
+      },
+      body);
+}
+
+std::string SpecToJson(const v1::TuningJobSpec& spec) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  (void)google::protobuf::util::MessageToJsonString(spec, &json, options);
+  return json;
+}
+
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
+  v1::TuningJobSpec spec;
+  auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
+  if (!status.ok()) return absl::DataLossError("a stored spec cannot be read: " + status.ToString());
+  return spec;
+}
+
+OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
+    : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)) {}
+
+absl::Status Jobs::Load() {
+  absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
+  if (!rows.ok()) return rows.status();
+  for (JobRow& row : *rows) {
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+    if (!spec.ok()) return spec.status();
+    absl::StatusOr<std::vector<Fact>> facts = context_.store.facts.Load(row.key);
+    if (!facts.ok()) return facts.status();
+    auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
+    for (const Fact& fact : *facts) {
+      if (fact.sequence != job->state.last_sequence() + 1) {
+        return absl::DataLossError(
+            fmt::format("job {}: fact {} is missing", job->row.id, job->state.last_sequence() + 1));
+      }
+      job->state.Apply(fact);
+    }
+    WatchWallTime(*job);
+    jobs_[job->row.key] = std::move(job);
+  }
+  return absl::OkStatus();
+}
+
+void Jobs::WatchWallTime(const OpenJob& job) {
+  int64_t limit = job.state.spec().limits.max_wall_time_us;
+  if (limit <= 0 || job.state.wall_time_reached()) return;
+  int64_t left = job.row.create_us + limit - context_.wall_us();
+  context_.deadlines.Set(Deadlines::Kind::kWallTime, job.row.id, context_.steady_us() + left);
+}
+
+absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id) {
+  if (!request_id.empty()) {
+    absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
+    if (!known.ok()) return known.status();
+    if (*known) return (*known)->id;
+  }
+  JobRow row;
+  row.request_id = request_id;
+  row.spec = SpecToJson(spec);
+  row.state = "running";
+  row.create_us = context_.wall_us();
+  absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
+  if (!inserted.ok()) {
+    context_.Check(inserted.status());
+    return inserted.status();
+  }
+  auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
+  WatchWallTime(*job);
+  std::string id = job->row.id;
+  jobs_[job->row.key] = std::move(job);
+  return id;
+}
+
+absl::Status Jobs::Delete(const std::string& id) {
+  absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (FindKey((*row)->key) != nullptr) {
+    return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
+  }
+  context_.Check(context_.store.jobs.Delete((*row)->key));
+  context_.changed.insert(JobTopic(id));
+  return absl::OkStatus();
+}
+
+void Jobs::Apply(OpenJob& job, const Fact& fact) {
+  job.state.Apply(fact);
+  job.changed = true;
+  TrialNumber trial = TrialOf(fact.body);
+  if (trial > 0) job.touched.insert(trial);
+  if (std::holds_alternative<TrialEnded>(fact.body)) ended_trials.emplace_back(&job, trial);
+  if (std::holds_alternative<StopRequested>(fact.body)) job.row.state = "stopping";
+  if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
+    job.row.state = StateName(ended->end);
+    job.row.reason = ended->reason;
+    job.row.end_us = fact.time_us;
+    context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
+  }
+  for (Decision& decision : Decide(job.state, fact)) {
+    std::visit([&](auto& body) { Observe(job, std::move(body), fact.time_us); }, decision);
+  }
+}
+
+void Jobs::Observe(OpenJob& job, FactBody body, int64_t time_us) {
+  Fact fact{job.state.last_sequence() + 1, time_us, std::move(body)};
+  context_.Check(context_.store.facts.AppendEvent(job.row.key, fact));
+  Apply(job, fact);
+}
+
+bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
+  return context_.Check(context_.store.facts.AppendReport(job.row.key, report));
+}
+
+bool Jobs::ObserveReport(OpenJob& job, const ReportRow& report) {
+  ReportRow row = report;
+  row.sequence = job.state.last_sequence() + 1;
+  // One NaN is as good as another; the stored one is the quiet NaN.
+  if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
+  if (!StoreMetric(job, row)) return false;
+  Apply(job, {row.sequence, row.time_us, Reported{row.trial, row.attempt, row.resource, row.value}});
+  return true;
+}
+
+OpenJob* Jobs::Find(const std::string& id) {
+  for (const auto& [key, job] : jobs_) {
+    if (job->row.id == id) return job.get();
+  }
+  return nullptr;
+}
+
+OpenJob* Jobs::FindKey(int64_t key) {
+  auto found = jobs_.find(key);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+void Jobs::Flush() {
+  for (const auto& [key, job] : jobs_) {
+    if (!job->changed) continue;
+    for (TrialNumber trial : job->touched) {
+      context_.Check(
+          context_.store.trials.Put(key, MakeTrialRow(job->state.spec(), job->state.trial(trial))));
+    }
+    job->touched.clear();
+    job->row.last_sequence = job->state.last_sequence();
+    context_.Check(context_.store.jobs.Update(job->row));
+    job->changed = false;
+    context_.changed.insert(JobTopic(job->row.id));
+  }
+}
+
+void Jobs::ForgetEnded() {
+  std::erase_if(jobs_, [](const auto& entry) { return entry.second->state.ended().has_value(); });
+}
+
+}  // namespace winnow

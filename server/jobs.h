@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "scheduler/job_state.h"
+#include "server/context.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// A job that has not ended: its facts' index and the rows that are to be written.
+struct OpenJob {
+  OpenJob(JobRow the_row, v1::TuningJobSpec the_spec);
+
+  JobRow row;
+  v1::TuningJobSpec spec;
+  JobState state;
+  std::set<TrialNumber> touched;  // their rows in `trials` are to be written at the end of the batch
+  bool changed = false;           // so is the job's own
+};
+
+using FactBody = decltype(Fact::body);
+
+// The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
+// coordinator thread; every method runs inside the batch's transaction.
+class Jobs {
+ public:
+  explicit Jobs(Context& context) : context_(context) {}
+
+  // All open jobs, as their rows say.
+  absl::Status Load();
+
+  // A known request id gives the id of the job it made.
+  absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id);
+  // NOT_FOUND; FAILED_PRECONDITION while it runs.
+  absl::Status Delete(const std::string& id);
+
+  // Records `body` and every decision that follows from it. Trials that ended this way are queued in
+  // ended_trials: their processes are to be stopped by the caller.
+  void Observe(OpenJob& job, FactBody body) { Observe(job, std::move(body), context_.wall_us()); }
+  // A report; false: the same trial, attempt, resource and metric were reported before.
+  bool ObserveReport(OpenJob& job, const ReportRow& report);
+  // A value of another metric than the objective.
+  bool StoreMetric(OpenJob& job, const ReportRow& report);
+
+  OpenJob* Find(const std::string& id);
+  OpenJob* FindKey(int64_t key);
+  const std::map<int64_t, std::unique_ptr<OpenJob>>& all() const { return jobs_; }
+
+  // Writes the rows that follow from the facts of this batch.
+  void Flush();
+  // After the commit: ended jobs are read from their rows from now on.
+  void ForgetEnded();
+
+  std::deque<std::pair<OpenJob*, TrialNumber>> ended_trials;
+
+ private:
+  void Observe(OpenJob& job, FactBody body, int64_t time_us);
+  void Apply(OpenJob& job, const Fact& fact);
+  void WatchWallTime(const OpenJob& job);
+  Context& context_;
+  std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;
+};
+
+// Trial that a fact is about; 0: the job.
+TrialNumber TrialOf(const FactBody& body);
+
+// The spec as it is stored. DATA_LOSS if a stored one cannot be read.
+std::string SpecToJson(const v1::TuningJobSpec& spec);
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json);
+
+}  // namespace winnow

@@ -1,0 +1,239 @@
+#include "server/messages.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "scheduler/pruners/none.h"
+#include "spec/values.h"
+#include "store/fact_codec.h"
+#include "store/fact_text.h"
+
+namespace winnow {
+namespace {
+
+double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
+
+v1::TuningJob::State JobStateOf(const std::string& name) {
+  if (name == "running") return v1::TuningJob::RUNNING;
+  if (name == "stopping") return v1::TuningJob::STOPPING;
+  if (name == "completed") return v1::TuningJob::COMPLETED;
+  if (name == "stopped") return v1::TuningJob::STOPPED;
+  if (name == "failed") return v1::TuningJob::FAILED;
+  return v1::TuningJob::STATE_UNSPECIFIED;
+}
+
+v1::Trial::State TrialStateOf(const std::string& name) {
+  if (name == "pending") return v1::Trial::PENDING;
+  if (name == "running") return v1::Trial::RUNNING;
+  if (name == "paused") return v1::Trial::PAUSED;
+  if (name == "completed") return v1::Trial::COMPLETED;
+  if (name == "stopped") return v1::Trial::STOPPED;
+  if (name == "failed") return v1::Trial::FAILED;
+  return v1::Trial::STATE_UNSPECIFIED;
+}
+
+const char* OutcomeName(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::kFinished:
+      return "finished";
+    case AttemptOutcome::kFailed:
+      return "failed";
+    case AttemptOutcome::kLost:
+      return "lost";
+    case AttemptOutcome::kHandedBack:
+      return "handed back";
+    case AttemptOutcome::kStopped:
+      return "stopped";
+  }
+  return "";
+}
+
+// The newest value at or below the level; absent: none, or not a number.
+std::optional<double> ValueAt(const TrialState& trial, int64_t resource) {
+  auto above = std::upper_bound(trial.curve.begin(), trial.curve.end(), resource,
+                                [](int64_t level, const auto& point) { return level < point.first; });
+  if (above == trial.curve.begin() || std::isnan(std::prev(above)->second)) return std::nullopt;
+  return std::prev(above)->second;
+}
+
+void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungState& message) {
+  const BracketState& opened = state.brackets()[bracket];
+  const RungState& rung = opened.rungs[index];
+  message.set_resource(opened.plan.rungs[index].resource);
+  message.set_width(opened.plan.rungs[index].trials);
+  message.set_entered(static_cast<int64_t>(rung.entered.size()));
+  message.set_arrived(rung.arrived);
+  if (rung.cut && !std::isnan(rung.cutoff)) message.set_cutoff(rung.cutoff);
+  bool maximize = state.spec().goal == Goal::kMaximize;
+  for (TrialNumber number : rung.entered) {
+    const TrialState& trial = state.trial(number);
+    if (trial.live && !trial.ended() && trial.rung == static_cast<int64_t>(index)) {
+      message.set_running(message.running() + 1);
+    }
+    std::optional<double> value = ValueAt(trial, message.resource());
+    if (!value) continue;
+    if (!message.has_best() || (maximize ? *value > message.best() : *value < message.best())) {
+      message.set_best(*value);
+    }
+  }
+}
+
+void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::JobSpend& spend) {
+  spend.set_resource(state.totals().resource);
+  int64_t training_us = 0;
+  int64_t full = 0;
+  for (const TrialState& trial : state.trials()) {
+    training_us += trial.training_us;
+    int64_t end = UnstoppedResource(state.spec(), trial.configuration);
+    full += end > 0 ? end : trial.curve.empty() ? 0 : trial.curve.back().first;
+  }
+  spend.set_full_resource(full);
+  spend.set_training_seconds(Seconds(training_us));
+  spend.set_billable_node_seconds(Seconds(training_us) * state.spec().nodes);
+  spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
+}
+
+}  // namespace
+
+google::protobuf::Timestamp ToTimestamp(int64_t us) {
+  return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(us);
+}
+
+int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration) {
+  int64_t end = FullResource(spec, configuration);
+  if (spec.strategy != Strategy::kHyperband) return end;
+  return end > 0 ? std::min(end, spec.hyperband.max_resource) : spec.hyperband.max_resource;
+}
+
+v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const JobState& state,
+                      int64_t now_us) {
+  v1::TuningJob job;
+  job.set_id(row.id);
+  *job.mutable_spec() = spec;
+  job.set_state(JobStateOf(row.state));
+  job.set_state_reason(row.reason);
+  *job.mutable_create_time() = ToTimestamp(row.create_us);
+  if (row.end_us > 0) *job.mutable_end_time() = ToTimestamp(row.end_us);
+  const JobTotals& totals = state.totals();
+  v1::TrialCounts* counts = job.mutable_trial_counts();
+  counts->set_pending(totals.pending);
+  counts->set_running(totals.running);
+  counts->set_paused(totals.paused);
+  counts->set_completed(totals.completed);
+  counts->set_stopped(totals.stopped);
+  counts->set_failed(totals.failed);
+  if (std::optional<TrialNumber> best = state.best_trial()) {
+    const auto& [resource, objective] = state.trial(*best).curve.back();
+    job.mutable_best()->set_trial(*best);
+    job.mutable_best()->set_objective(objective);
+    job.mutable_best()->set_resource(resource);
+  }
+  FillSpend(row, state, now_us, *job.mutable_spend());
+  for (size_t i = 0; i < state.brackets().size(); ++i) {
+    v1::BracketState* bracket = job.add_brackets();
+    bracket->set_index(static_cast<int64_t>(i));
+    bracket->set_s(state.brackets()[i].plan.s);
+    for (size_t r = 0; r < state.brackets()[i].rungs.size(); ++r) {
+      FillRung(state, static_cast<int64_t>(i), r, *bracket->add_rungs());
+    }
+  }
+  Plan plan = MakePlan(state.spec());
+  job.set_planned_trials(plan.trials);
+  job.set_planned_resource(plan.resource);
+  job.set_last_sequence(state.last_sequence());
+  return job;
+}
+
+v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row) {
+  v1::Trial trial;
+  trial.set_job_id(job_id);
+  trial.set_number(row.number);
+  trial.set_state(TrialStateOf(row.state));
+  trial.set_state_reason(row.reason);
+  for (size_t i = 0; i < row.configuration.size() && i < spec.parameters.size(); ++i) {
+    *trial.add_hyperparameters() = ToProto(spec.parameters[i].name, row.configuration[i]);
+  }
+  if (row.objective) trial.set_objective(*row.objective);
+  trial.set_resource(row.resource);
+  if (row.best_objective) trial.set_best_objective(*row.best_objective);
+  trial.set_best_resource(row.best_resource);
+  trial.set_bracket(row.bracket);
+  trial.set_rung(row.rung);
+  trial.set_attempts(row.attempts);
+  *trial.mutable_create_time() = ToTimestamp(row.create_us);
+  if (row.start_us > 0) *trial.mutable_start_time() = ToTimestamp(row.start_us);
+  if (row.end_us > 0) *trial.mutable_end_time() = ToTimestamp(row.end_us);
+  trial.set_training_seconds(Seconds(row.training_us));
+  trial.set_billable_node_seconds(Seconds(row.training_us) * spec.nodes);
+  trial.set_trained_resource(row.trained_resource);
+  return trial;
+}
+
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric) {
+  v1::TuningJobEvent event;
+  event.set_sequence(fact.sequence);
+  *event.mutable_time() = ToTimestamp(fact.time_us);
+  event.set_kind(std::string(FactKind(fact)));
+  event.set_trial(EncodeFact(fact).trial);
+  event.set_text(FactText(fact, metric));
+  return event;
+}
+
+v1::TuningPlan ToProto(const Plan& plan) {
+  v1::TuningPlan message;
+  for (size_t i = 0; i < plan.brackets.size(); ++i) {
+    v1::PlannedBracket* bracket = message.add_brackets();
+    bracket->set_index(static_cast<int64_t>(i));
+    bracket->set_s(plan.brackets[i].s);
+    for (const RungPlan& rung : plan.brackets[i].rungs) {
+      v1::PlannedRung* added = bracket->add_rungs();
+      added->set_trials(rung.trials);
+      added->set_resource(rung.resource);
+    }
+  }
+  message.set_trials(plan.trials);
+  message.set_resource(plan.resource_with_resume);
+  message.set_resource_without_resume(plan.resource_without_resume);
+  message.set_full_resource(plan.full_resource);
+  message.set_evaluations(plan.evaluations);
+  message.set_note(plan.note);
+  return message;
+}
+
+std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
+                                    const std::vector<WorkerRow>& workers) {
+  std::map<std::string, const WorkerRow*> by_id;
+  for (const WorkerRow& worker : workers) by_id[worker.id] = &worker;
+  std::vector<v1::Attempt> attempts;
+  for (const AssignmentRow& row : ranks) {
+    if (attempts.empty() || attempts.back().number() != row.attempt) {
+      v1::Attempt& attempt = attempts.emplace_back();
+      attempt.set_number(row.attempt);
+      attempt.set_resource_from(row.resource_from);
+      attempt.set_resource_to(row.resource_to);
+      *attempt.mutable_start_time() = ToTimestamp(row.start_us > 0 ? row.start_us : row.place_us);
+    }
+    v1::Rank* rank = attempts.back().add_ranks();
+    rank->set_rank(row.rank);
+    rank->set_assignment_id(row.id);
+    auto worker = by_id.find(row.worker);
+    rank->set_worker(worker == by_id.end() ? row.worker : worker->second->name);
+    if (worker != by_id.end()) rank->set_host(worker->second->host);
+  }
+  for (const Fact& fact : facts) {
+    const auto* ended = std::get_if<AttemptEnded>(&fact.body);
+    if (ended == nullptr || ended->attempt < 1 || ended->attempt > static_cast<int64_t>(attempts.size()))
+      continue;
+    v1::Attempt& attempt = attempts[ended->attempt - 1];
+    *attempt.mutable_end_time() = ToTimestamp(ended->ended_us > 0 ? ended->ended_us : fact.time_us);
+    attempt.set_outcome(OutcomeName(ended->outcome));
+    attempt.set_reason(ended->reason);
+  }
+  return attempts;
+}
+
+}  // namespace winnow

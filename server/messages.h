@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/job_state.h"
+#include "scheduler/plan.h"
+#include "store/assignments.h"
+#include "store/jobs.h"
+#include "store/trials.h"
+#include "store/workers.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// What clients are shown, made from rows and facts. `now_us` counts for a job that has not ended.
+v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const JobState& state,
+                      int64_t now_us);
+v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
+v1::TuningPlan ToProto(const Plan& plan);
+// The attempts of one trial, from the rows of their ranks (by attempt and rank) and from its facts.
+std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
+                                    const std::vector<WorkerRow>& workers);
+
+// The level to which a trial is trained if nothing stops it early; 0: not known.
+int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration);
+
+google::protobuf::Timestamp ToTimestamp(int64_t us);
+
+}  // namespace winnow

@@ -1,0 +1,324 @@
+#include "server/reads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "server/errors.h"
+#include "server/messages.h"
+#include "server/paging.h"
+#include "spec/check.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kWatchBatch = 500;
+constexpr int64_t kMaxLogAnswer = 4 << 20;
+constexpr size_t kMaxRequestId = 128;
+
+absl::Status NoTrial(const std::string& job, int64_t trial) {
+  return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
+}
+
+std::string StateName(int state) {
+  std::string name = v1::Trial::State_Name(static_cast<v1::Trial::State>(state));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const SearchSpec& spec) {
+  TrialQuery query;
+  for (int state : request.states()) {
+    if (state < v1::Trial::PENDING || state > v1::Trial::FAILED) {
+      return absl::InvalidArgumentError(fmt::format("states: {} is not a state of a trial", state));
+    }
+    query.states.push_back(StateName(state));
+  }
+  std::string column = request.order_by();
+  bool reverse = false;
+  for (const char* suffix : {" desc", " asc"}) {
+    if (column.size() < std::string_view(suffix).size() || !column.ends_with(suffix)) continue;
+    reverse = std::string_view(suffix) == " desc";
+    column.resize(column.size() - std::string_view(suffix).size());
+    break;
+  }
+  query.descending = reverse;
+  if (column.empty() || column == "number") return query;
+  if (column == "objective") {
+    query.order = TrialColumn::kObjective;
+    query.descending = (spec.goal == Goal::kMaximize) != reverse;
+    return query;
+  }
+  if (column == "resource" || column == "training_seconds") {
+    query.order = column == "resource" ? TrialColumn::kResource : TrialColumn::kTrainingTime;
+    return query;
+  }
+  std::string names = "number, objective, resource, training_seconds";
+  for (size_t i = 0; i < spec.parameters.size(); ++i) {
+    names += ", " + spec.parameters[i].name;
+    if (spec.parameters[i].name != column) continue;
+    query.order = TrialColumn::kHyperparameter;
+    query.parameter = static_cast<int>(i);
+  }
+  if (query.order == TrialColumn::kHyperparameter) return query;
+  return absl::InvalidArgumentError(
+      fmt::format("order_by: \"{}\" is not known; expected one of {}", request.order_by(), names));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
+  v1::TuningJob job;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    job = ToProto((*view)->row, (*view)->spec, (*view)->state, clock_.wall_us());
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return job;
+}
+
+absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListTuningJobsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 50, 1000);
+  if (!size.ok()) return size.status();
+  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), "jobs", 1);
+  if (!token.ok()) return token.status();
+  absl::StatusOr<int64_t> before = PageNumber(*token, 0, std::numeric_limits<int64_t>::max());
+  if (!before.ok()) return before.status();
+  v1::ListTuningJobsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1);
+    if (!rows.ok()) return rows.status();
+    if (static_cast<int64_t>(rows->size()) > *size) {
+      rows->resize(*size);
+      response.set_next_page_token(MakePageToken("jobs", {std::to_string(rows->back().key)}));
+    }
+    for (const JobRow& row : *rows) {
+      absl::StatusOr<const JobView*> view = views_.Get(row);
+      if (!view.ok()) return view.status();
+      *response.add_jobs() = ToProto((*view)->row, (*view)->spec, (*view)->state, clock_.wall_us());
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 100, 10'000);
+  if (!size.ok()) return size.status();
+  // A token belongs to its ordering and filter.
+  std::string kind = "trials " + request.job_id() + " " + request.order_by();
+  for (int state : request.states()) kind += " " + std::to_string(state);
+  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
+  if (!token.ok()) return token.status();
+  absl::StatusOr<int64_t> offset = PageNumber(*token, 0, 0);
+  if (!offset.ok()) return offset.status();
+  v1::ListTrialsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
+    if (!view.ok()) return view.status();
+    absl::StatusOr<TrialQuery> query = ToQuery(request, (*view)->state.spec());
+    if (!query.ok()) return query.status();
+    absl::StatusOr<int64_t> count = store_.trials.Count((*view)->row.key, query->states);
+    if (!count.ok()) return count.status();
+    query->offset = *offset;
+    query->limit = *size;
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List((*view)->row.key, *query);
+    if (!rows.ok()) return rows.status();
+    for (const TrialRow& row : *rows) {
+      *response.add_trials() = ToProto((*view)->row.id, (*view)->state.spec(), row);
+    }
+    response.set_total_size(*count);
+    int64_t next = *offset + static_cast<int64_t>(rows->size());
+    if (!rows->empty() && next < *count)
+      response.set_next_page_token(MakePageToken(kind, {std::to_string(next)}));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::DescribeTrialRequest& request) {
+  v1::DescribeTrialResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
+    if (!view.ok()) return view.status();
+    int64_t key = (*view)->row.key;
+    const SearchSpec& spec = (*view)->state.spec();
+    absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(key, request.trial());
+    if (!row.ok()) return row.status();
+    if (!*row) return NoTrial(request.job_id(), request.trial());
+    *response.mutable_trial() = ToProto(request.job_id(), spec, **row);
+    absl::StatusOr<std::vector<Fact>> facts = store_.facts.LoadTrial(key, request.trial());
+    if (!facts.ok()) return facts.status();
+    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
+    if (!ranks.ok()) return ranks.status();
+    absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.List(true);
+    if (!workers.ok()) return workers.status();
+    for (v1::Attempt& attempt : ToAttempts(*ranks, *facts, *workers)) {
+      *response.add_attempts() = std::move(attempt);
+    }
+    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, spec.objective_metric);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetricsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 10'000, 100'000);
+  if (!size.ok()) return size.status();
+  absl::StatusOr<std::vector<std::string>> token =
+      ReadPageToken(request.page_token(), "metrics " + request.job_id(), 3);
+  if (!token.ok()) return token.status();
+  ReportCursor cursor;
+  if (!token->empty()) {
+    absl::StatusOr<int64_t> trial = PageNumber(*token, 0, 0);
+    absl::StatusOr<int64_t> resource = PageNumber(*token, 1, 0);
+    if (!trial.ok()) return trial.status();
+    if (!resource.ok()) return resource.status();
+    cursor = {*trial, (*token)[2], *resource};
+  }
+  v1::QueryMetricsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
+    if (!view.ok()) return view.status();
+    absl::StatusOr<std::vector<ReportRow>> rows =
+        store_.facts.Query((*view)->row.key, {request.trials().begin(), request.trials().end()},
+                           {request.metrics().begin(), request.metrics().end()}, cursor, *size + 1);
+    if (!rows.ok()) return rows.status();
+    if (static_cast<int64_t>(rows->size()) > *size) {
+      rows->resize(*size);
+      const ReportRow& last = rows->back();
+      response.set_next_page_token(
+          MakePageToken("metrics " + request.job_id(),
+                        {std::to_string(last.trial), std::to_string(last.resource), last.metric}));
+    }
+    for (const ReportRow& row : *rows) {
+      v1::MetricPoint* point = response.add_points();
+      point->set_trial(row.trial);
+      point->set_metric(row.metric);
+      point->set_resource(row.resource);
+      point->set_value(row.value);
+      point->set_attempt(row.attempt);
+      *point->mutable_time() = ToTimestamp(row.time_us);
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyticsRequest& request) {
+  v1::GetAnalyticsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
+    if (!view.ok()) return view.status();
+    const JobView& job = **view;
+    *response.mutable_job() = ToProto(job.row, job.spec, job.state, clock_.wall_us());
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job.row.key, {});
+    if (!rows.ok()) return rows.status();
+    for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job.row.id, job.state.spec(), row);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
+  int64_t limit = request.limit() == 0 ? kMaxLogBytes : request.limit();
+  if (limit < 0 || limit > kMaxLogAnswer) {
+    return absl::InvalidArgumentError(fmt::format(
+        "limit: {} is out of range; expected 1 to {}, or 0 for the default", request.limit(), kMaxLogAnswer));
+  }
+  if (request.offset() < 0) {
+    return absl::InvalidArgumentError(fmt::format("offset: {} is negative", request.offset()));
+  }
+  LogAnswer answer;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
+    if (!view.ok()) return view.status();
+    int64_t key = (*view)->row.key;
+    if (request.trial() < 1 || request.trial() > static_cast<int64_t>((*view)->state.trials().size())) {
+      return NoTrial(request.job_id(), request.trial());
+    }
+    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
+    if (!ranks.ok()) return ranks.status();
+    const AssignmentRow* found = nullptr;
+    for (const AssignmentRow& row : *ranks) {
+      if (row.rank == request.rank() && (request.attempt() == 0 || row.attempt == request.attempt()))
+        found = &row;
+    }
+    if (found == nullptr) {
+      return absl::NotFoundError(fmt::format("trial {} of job \"{}\" has no attempt {} with rank {}",
+                                             request.trial(), request.job_id(), request.attempt(),
+                                             request.rank()));
+    }
+    absl::StatusOr<LogPart> part = store_.logs.Read(found->key, request.stream(), request.offset(), limit);
+    if (!part.ok()) return part.status();
+    answer.assignment = found->key;
+    answer.response.set_next_offset(part->next_offset);
+    answer.response.set_ended(found->state == "gone" && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_attempt(found->attempt);
+    answer.response.set_truncated(part->truncated);
+    answer.response.set_data(std::move(part->data));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return answer;
+}
+
+absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
+  WatchBatch batch;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    const JobView& job = **view;
+    if (after >= 0) {
+      absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
+      if (!facts.ok()) return facts.status();
+      for (const Fact& fact : *facts) {
+        batch.events.push_back(ToProto(fact, job.state.spec().objective_metric));
+      }
+    }
+    int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)
+                                        : batch.events.back().sequence();
+    batch.more = sent < job.row.last_sequence;
+    batch.ended = !batch.more && job.row.end_us > 0;
+    batch.job = ToProto(job.row, job.spec, job.state, clock_.wall_us());
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return batch;
+}
+
+absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
+  if (request_id.empty()) return "";
+  absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(request_id);
+  if (!row.ok()) return row.status();
+  return *row ? (*row)->id : "";
+}
+
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request) {
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  std::vector<Violation> missing = CheckFiles(request.spec());
+  violations.insert(violations.end(), missing.begin(), missing.end());
+  if (request.request_id().size() > kMaxRequestId) {
+    violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",
+                                                    request.request_id().size(), kMaxRequestId)});
+  }
+  return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
+}
+
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  if (!violations.empty()) return ViolationsError(violations);
+  return ToProto(MakePlan(ToSearchSpec(request.spec())));
+}
+
+}  // namespace winnow

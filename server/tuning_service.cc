@@ -1,0 +1,138 @@
+#include "server/tuning_service.h"
+
+#include "server/errors.h"
+#include "server/watch.h"
+
+namespace winnow {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
+// Answers a request by what `read` makes of it on the reader's thread.
+template <typename Response, typename Read>
+Unary* Answer(Context* context, Reader& reader, Response* response, Read read) {
+  Unary* reactor = context->DefaultReactor();
+  reader.Post([reactor, response, read = std::move(read)](Reads& reads) {
+    absl::StatusOr<Response> answer = read(reads);
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  });
+  return reactor;
+}
+
+}  // namespace
+
+void TuningService::FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id,
+                                  v1::TuningJob* job) {
+  if (!status.ok()) {
+    reactor->Finish(ToGrpc(status));
+    return;
+  }
+  reader_.Post([reactor, id, job](Reads& reads) {
+    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(id);
+    if (described.ok()) *job = *std::move(described);
+    reactor->Finish(ToGrpc(described.status()));
+  });
+}
+
+Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJobRequest* request,
+                                      v1::TuningJob* job) {
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([this, reactor, request, job](Reads& reads) {
+    // A repeated request is answered whatever has become of the files since.
+    absl::StatusOr<std::string> known = reads.FindRequest(request->request_id());
+    if (!known.ok() || !known->empty()) {
+      FinishWithJob(reactor, known.status(), known.ok() ? *known : "", job);
+      return;
+    }
+    absl::Status status = CheckCreate(*request);
+    if (!status.ok()) {
+      reactor->Finish(ToGrpc(status));
+      return;
+    }
+    coordinator_.CreateJob(request->spec(), request->request_id(),
+                           [this, reactor, job](absl::StatusOr<std::string> id) {
+                             FinishWithJob(reactor, id.status(), id.ok() ? *id : "", job);
+                           });
+  });
+  return reactor;
+}
+
+Unary* TuningService::DescribeTuningJob(Context* context, const v1::DescribeTuningJobRequest* request,
+                                        v1::TuningJob* job) {
+  return Answer(context, reader_, job,
+                [request](Reads& reads) { return reads.DescribeTuningJob(request->id()); });
+}
+
+Unary* TuningService::ListTuningJobs(Context* context, const v1::ListTuningJobsRequest* request,
+                                     v1::ListTuningJobsResponse* response) {
+  return Answer(context, reader_, response,
+                [request](Reads& reads) { return reads.ListTuningJobs(*request); });
+}
+
+Unary* TuningService::StopTuningJob(Context* context, const v1::StopTuningJobRequest* request,
+                                    v1::TuningJob* job) {
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.StopJob(request->id(), "stopped by request",
+                       [this, reactor, request, job](absl::Status status) {
+                         FinishWithJob(reactor, status, request->id(), job);
+                       });
+  return reactor;
+}
+
+Unary* TuningService::DeleteTuningJob(Context* context, const v1::DeleteTuningJobRequest* request,
+                                      v1::DeleteTuningJobResponse*) {
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.DeleteJob(request->id(), [reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
+  return reactor;
+}
+
+Unary* TuningService::ListTrials(Context* context, const v1::ListTrialsRequest* request,
+                                 v1::ListTrialsResponse* response) {
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.ListTrials(*request); });
+}
+
+Unary* TuningService::DescribeTrial(Context* context, const v1::DescribeTrialRequest* request,
+                                    v1::DescribeTrialResponse* response) {
+  return Answer(context, reader_, response,
+                [request](Reads& reads) { return reads.DescribeTrial(*request); });
+}
+
+Unary* TuningService::QueryMetrics(Context* context, const v1::QueryMetricsRequest* request,
+                                   v1::QueryMetricsResponse* response) {
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
+}
+
+Unary* TuningService::GetAnalytics(Context* context, const v1::GetAnalyticsRequest* request,
+                                   v1::GetAnalyticsResponse* response) {
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetAnalytics(*request); });
+}
+
+Unary* TuningService::PreviewTuningJob(Context* context, const v1::PreviewTuningJobRequest* request,
+                                       v1::TuningPlan* plan) {
+  return Answer(context, reader_, plan, [request](Reads&) { return Preview(*request); });
+}
+
+Unary* TuningService::ListWorkers(Context* context, const v1::ListWorkersRequest* request,
+                                  v1::ListWorkersResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.ListWorkers(request->include_gone(),
+                           [reactor, response](absl::StatusOr<std::vector<v1::Worker>> workers) {
+                             if (workers.ok())
+                               response->mutable_workers()->Assign(workers->begin(), workers->end());
+                             reactor->Finish(ToGrpc(workers.status()));
+                           });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
+    Context*, const v1::WatchTuningJobRequest* request) {
+  return JobWatch::Start(reader_, hub_, *request);
+}
+
+Unary* TuningService::GetLogs(Context*, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
+  return LogPoll::Start(reader_, hub_, *request, response);
+}
+
+}  // namespace winnow

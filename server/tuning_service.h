@@ -1,0 +1,47 @@
+#pragma once
+
+#include "server/coordinator.h"
+#include "server/hub.h"
+#include "server/reader.h"
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow {
+
+// Topic that is published once when the server stops: streams and long polls end.
+inline constexpr char kStopTopic[] = "stop";
+
+// The wire: converts, hands over to reader or coordinator, maps the status. Every call is finished exactly
+// once. REQUIRES coordinator, reader and hub outlive the gRPC server.
+class TuningService final : public v1::TuningService::CallbackService {
+ public:
+  TuningService(Coordinator& coordinator, Reader& reader, Hub& hub)
+      : coordinator_(coordinator), reader_(reader), hub_(hub) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* CreateTuningJob(Context*, const v1::CreateTuningJobRequest*, v1::TuningJob*) override;
+  Unary* DescribeTuningJob(Context*, const v1::DescribeTuningJobRequest*, v1::TuningJob*) override;
+  Unary* ListTuningJobs(Context*, const v1::ListTuningJobsRequest*, v1::ListTuningJobsResponse*) override;
+  Unary* StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
+  Unary* DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*, v1::DeleteTuningJobResponse*) override;
+  Unary* ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
+  Unary* DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
+  Unary* QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
+  Unary* GetAnalytics(Context*, const v1::GetAnalyticsRequest*, v1::GetAnalyticsResponse*) override;
+  Unary* PreviewTuningJob(Context*, const v1::PreviewTuningJobRequest*, v1::TuningPlan*) override;
+  grpc::ServerWriteReactor<v1::TuningJobEvent>* WatchTuningJob(Context*,
+                                                               const v1::WatchTuningJobRequest*) override;
+  Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
+  Unary* GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
+
+ private:
+  // Answers with the job as it is once `status` is known; an error is the answer.
+  void FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id, v1::TuningJob* job);
+
+  Coordinator& coordinator_;
+  Reader& reader_;
+  Hub& hub_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,17 @@
+#include "server/worker_service.h"
+
+#include "server/errors.h"
+
+namespace winnow {
+
+grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
+                                              const v1::SyncRequest* request, v1::SyncResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  coordinator_.Sync(*request, [reactor, response](absl::StatusOr<v1::SyncResponse> answer) {
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  });
+  return reactor;
+}
+
+}  // namespace winnow
