@@ -59,18 +59,13 @@ bool AgentState::Runs(const std::string& assignment) const {
   return held != held_.end() && held->second.state != RunningAssignment::ENDED;
 }
 
-bool AgentState::RunsNothing() const {
-  return std::all_of(held_.begin(), held_.end(),
-                     [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
-}
-
 bool AgentState::HasEndedHeld() const {
   return std::any_of(held_.begin(), held_.end(),
                      [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
 }
 
 bool AgentState::Settled() const {
-  return RunsNothing() && reports_.empty() && chunks_.empty() && answered_version_ == version_;
+  return held_.empty() && reports_.empty() && chunks_.empty() && answered_version_ == version_;
 }
 
 const AgentState::InFlight* AgentState::Say() const {
@@ -223,7 +218,12 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
       ++held;
     } else if (held->second.state == RunningAssignment::ENDED) {
       changed = true;
-      held = call.ended.contains(id) ? held_.erase(held) : std::next(held);
+      if (!call.ended.contains(id)) {
+        ++held;
+        continue;
+      }
+      held = held_.erase(held);
+      if (leaving_) ++version_;  // the server lets go of a worker that says it holds nothing
     } else {
       if (held->second.state == RunningAssignment::RUNNING) {
         held->second.state = RunningAssignment::STOPPING;

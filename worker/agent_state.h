@@ -89,8 +89,7 @@ class AgentState {
   void Register(std::string worker_id);
 
   bool Runs(const std::string& assignment) const;  // held, and not ended
-  bool RunsNothing() const;
-  // REQUIRES Leave. Whether the server knows all there is to know.
+  // REQUIRES Leave. Whether the server knows all there is to know, and that nothing is left here.
   bool Settled() const;
   const std::string& worker_id() const { return worker_id_; }
   // Calls that a later answer has made pointless; each is named once.

@@ -356,6 +356,11 @@ TEST_CASE("AgentState: leaving takes nothing new and is settled when all is know
   const auto last = f.Next();
   CHECK(Said(last) == "a:ENDED");
   f.Answer(last, {});
+  CHECK_FALSE(f.state.Settled());
+  const auto farewell = f.Next();
+  CHECK(farewell.request.leaving());
+  CHECK(farewell.request.running().empty());
+  f.Answer(farewell, {});
   CHECK(f.state.Settled());
 }
 

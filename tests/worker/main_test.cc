@@ -126,7 +126,7 @@ TEST_CASE("winnow-worker: SIGTERM hands back what runs and exits 0", "[worker]")
   CHECK(worker.Wait().exit_code == 0);
   CHECK(server.known("a").outcome.kind() == v1::Outcome::HANDED_BACK);
   const v1::SyncRequest last = server.told().requests.back();
-  CHECK(last.leaving());
+  CHECK(server.told().left);
   CHECK(last.storage_id() + "\n" == ReadAll(folder / "shared/storage-id"));
 }
 
