@@ -85,7 +85,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
   if (status.ok()) {
     last_answer_ = Now();
     if (!std::exchange(connected_, true)) {
-      spdlog::info("{} as worker {} ({} slots)", ever_connected_ ? "server is back;" : "registered",
+      spdlog::info("{} as worker {} ({} slots)", ever_connected_ ? "the server is back," : "registered",
                    state_.worker_id(), options_.identity.slots);
     }
     ever_connected_ = true;
@@ -138,12 +138,13 @@ void Agent::Start(const v1::Assignment& assignment) {
     Ended(id, FailedOutcome(std::string(run.status().message())));
     return;
   }
-  spdlog::info("started {}", Name(assignment));
+  spdlog::info("started {}: {}", id, Name(assignment));
   running_[id] = {slot, *std::move(run)};
 }
 
 void Agent::Ended(const std::string& id, v1::Outcome outcome) {
-  spdlog::info("ended {}: {} {}", id, v1::Outcome::Kind_Name(outcome.kind()), outcome.reason());
+  spdlog::info("ended {}: {}{}{}", id, v1::Outcome::Kind_Name(outcome.kind()),
+               outcome.reason().empty() ? "" : ", ", outcome.reason());
   state_.Ended(id, std::move(outcome));
   running_.erase(std::string(id));
   if (registering_again_ && running_.empty()) RegisterAgain();
