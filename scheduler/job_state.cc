@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 
 namespace winnow {
 namespace {
 
-[[noreturn]] void Broken(const Fact& fact, const std::string& why) {
-  std::fprintf(stderr, "winnow: fact %lld (%s) contradicts the job's state: %s\n",
-               static_cast<long long>(fact.sequence), Describe(fact.body).c_str(), why.c_str());
-  std::abort();
+// Ends the process with the reason on standard error: an exception that leaves a noexcept function does, and
+// needs no stream here.
+[[noreturn]] void Raise(const std::string& why) { throw std::logic_error(why); }
+[[noreturn]] void Broken(const Fact& fact, const std::string& why) noexcept {
+  Raise("fact " + std::to_string(fact.sequence) + " (" + Describe(fact.body) +
+        ") contradicts its job's state: " + why);
 }
 
 struct Checker {
