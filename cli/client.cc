@@ -39,6 +39,12 @@ std::string Violations(const v1::BadRequest& request) {
   return text;
 }
 
+// What gRPC says of a failed connection ends with the reason; the rest names its attempts.
+std::string LastPart(const std::string& text) {
+  const size_t colon = text.rfind(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
 // Rows to ask for when `had` of `limit` (0: all) are there and a page holds at most `most`.
 int32_t PageSize(int64_t limit, int64_t had, int32_t most) {
   return limit == 0 ? most : static_cast<int32_t>(std::min<int64_t>(limit - had, most));
@@ -107,12 +113,11 @@ struct Client::Connection {
       case grpc::StatusCode::OK:
         return absl::OkStatus();
       case grpc::StatusCode::UNAVAILABLE:
-        // The last part is the reason; what comes before names gRPC's attempts.
         return absl::Status(
             code,
             fmt::format("cannot reach winnow-server at {0}: {1}\nStart it with: winnow-server --listen {0}\n"
                         "or name another with --server HOST:PORT or WINNOW_SERVER.",
-                        server, said));
+                        server, LastPart(said)));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::Status(
             code, fmt::format("winnow-server at {} gave no answer within {} s.\nIt may be busy: try "
@@ -317,11 +322,6 @@ void Client::CancelWatch() {
   const std::lock_guard lock(connection_->mutex);
   connection_->cancelled = true;
   if (connection_->watching != nullptr) connection_->watching->TryCancel();
-}
-
-bool Client::WaitForServer(absl::Duration longest) {
-  return connection_->channel->WaitForConnected(std::chrono::system_clock::now() +
-                                                absl::ToChronoMicroseconds(longest));
 }
 
 }  // namespace winnow::cli

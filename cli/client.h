@@ -48,8 +48,6 @@ class Client {
   absl::Status Watch(const std::string& job, int64_t after_sequence,
                      const std::function<void(const v1::TuningJobEvent&)>& on_event);
   void CancelWatch();
-  // Waits until the server can be reached; false after `longest`.
-  bool WaitForServer(absl::Duration longest);
 
  private:
   struct Connection;

@@ -12,8 +12,14 @@
 namespace winnow::cli {
 namespace {
 
-// How long a wait for the server goes on before the thread looks whether it should stop.
-constexpr absl::Duration kSlice = absl::Milliseconds(200);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+
+// Whether the connection or the server is gone, rather than the request refused. A server that is shut down
+// in the middle of a stream cancels it.
+bool IsLoss(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
+         absl::IsDeadlineExceeded(status);
+}
 
 }  // namespace
 
@@ -30,6 +36,7 @@ Feed::~Feed() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
+  stopping_.notify_all();
   client_->CancelWatch();
   thread_.join();
   close(wake_);
@@ -47,12 +54,13 @@ std::vector<Feed::Item> Feed::Take() {
 void Feed::Run() {
   while (!stopped()) {
     const absl::Status status = client_->Watch(job_, sequence_, [this](const v1::TuningJobEvent& event) {
-      if (std::exchange(away_, false)) Put({Item::kBack, {}, {}});
+      pause_ = kShortestPause;
       sequence_ = std::max(sequence_, event.sequence());
       Put({Item::kEvent, event, {}});
     });
+    if (stopped()) return;
     if (absl::IsDeadlineExceeded(status)) continue;
-    if (!absl::IsUnavailable(status)) {
+    if (!IsLoss(status)) {
       Put({Item::kEnd, {}, status});
       return;
     }
@@ -60,18 +68,30 @@ void Feed::Run() {
   }
 }
 
-bool Feed::Reconnect(absl::Status why) {
-  if (!std::exchange(away_, true)) Put({Item::kLost, {}, why});
+bool Feed::Reconnect(const absl::Status& why) {
+  Put({Item::kLost, {}, why});
   const absl::Time deadline = absl::Now() + patience_;
-  while (!stopped()) {
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) {
-      Put({Item::kEnd, {}, std::move(why)});
+  while (!Pause(std::min(pause_, deadline - absl::Now()))) {
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    auto job = client_->Describe(job_);
+    if (job.ok()) {
+      v1::TuningJobEvent event;
+      *event.mutable_job() = *std::move(job);
+      Put({Item::kBack, std::move(event), {}});
+      return true;
+    }
+    if (!IsLoss(job.status()) || absl::Now() >= deadline) {
+      Put({Item::kEnd, {}, job.status()});
       return false;
     }
-    if (client_->WaitForServer(std::min(left, kSlice))) return true;
   }
   return false;
+}
+
+bool Feed::Pause(absl::Duration pause) {
+  std::unique_lock lock(mutex_);
+  return stopping_.wait_for(lock, absl::ToChronoMicroseconds(std::max(pause, absl::ZeroDuration())),
+                            [this] { return stop_; });
 }
 
 void Feed::Put(Item item) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -19,7 +20,7 @@ class Feed {
   struct Item {
     enum Kind { kEvent, kLost, kBack, kEnd };
     Kind kind = kEvent;
-    v1::TuningJobEvent event;  // of kEvent
+    v1::TuningJobEvent event;  // of kEvent; of kBack only the job as it is now
     absl::Status status;       // of kEnd: OK when the job has ended; of kLost: why
   };
 
@@ -33,20 +34,24 @@ class Feed {
   std::vector<Item> Take();
 
  private:
+  static constexpr absl::Duration kShortestPause = absl::Milliseconds(100);
+
   void Run();
-  bool Reconnect(absl::Status why);  // false: stopped, or out of patience (then kEnd was put)
+  bool Reconnect(const absl::Status& why);  // false: stopped, or out of patience (then kEnd was put)
+  bool Pause(absl::Duration pause);         // true: stopped
   void Put(Item item);
   bool stopped();
 
   Client* const client_;
   const std::string job_;
   const absl::Duration patience_;
-  const int wake_;     // eventfd
-  int64_t sequence_;   // of the newest event; the thread's own
-  bool away_ = false;  // kLost was put and no kBack since; the thread's own
+  const int wake_;                         // eventfd
+  int64_t sequence_;                       // of the newest event; the thread's own
+  absl::Duration pause_ = kShortestPause;  // before the next try to reconnect; the thread's own
   std::mutex mutex_;
   std::deque<Item> items_;  // guarded by mutex_
   bool stop_ = false;       // guarded by mutex_
+  std::condition_variable stopping_;
   std::thread thread_;
 };
 

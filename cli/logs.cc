@@ -26,16 +26,14 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   while (true) {
     const auto answer = session.client().Logs(request);
     if (!answer.ok()) return answer.status();
-    const bool more = static_cast<int64_t>(answer->data().size()) >= kChunkBytes;
+    const bool last = answer->ended() || (answer->data().empty() && !options.follow);
     if (session.output == Output::kJson) {
-      const bool last = options.follow ? answer->ended() : !more;
       if (!answer->data().empty() || last) session.out.Print(ToJson(*answer, true));
     } else {
       session.out.Print(answer->data());
     }
     truncated = truncated || answer->truncated();
-    if (session.out.write_error() != 0) break;
-    if (options.follow ? answer->ended() : !more) break;
+    if (last || session.out.write_error() != 0) break;
     request.set_offset(answer->next_offset());
     request.set_attempt(answer->attempt());
     if (options.follow) request.mutable_wait()->set_seconds(kWaitSeconds);

@@ -64,8 +64,10 @@ CLI::Validator Whole(int64_t least, int64_t most) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         const bool fits =
             error == std::errc() && end == text.data() + text.size() && number >= least && number <= most;
-        return fits ? ""
-                    : fmt::format("\"{}\" is not a whole number from {} to {}", Clean(text), least, most);
+        if (fits) return std::string();
+        const std::string range = most == INT64_MAX ? fmt::format("of at least {}", least)
+                                                    : fmt::format("from {} to {}", least, most);
+        return fmt::format("\"{}\" is not a whole number {}", Clean(text), range);
       },
       "");
 }

@@ -1,14 +1,14 @@
 #include "cli/table.h"
 
 #include <algorithm>
-#include <cassert>
+#include <cstdlib>
 
 #include "cli/text.h"
 
 namespace winnow::cli {
 
 void Table::Add(std::vector<Cell> cells) {
-  assert(cells.size() == columns_.size());
+  if (cells.size() != columns_.size()) std::abort();
   for (Cell& cell : cells) cell.text = Clean(cell.text);
   rows_.push_back(std::move(cells));
 }

@@ -128,16 +128,22 @@ std::string Fit(std::string_view text, size_t width) {
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
+  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        distance[i][j] = i + j;
+        continue;
+      }
+      const size_t replaced = distance[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      size_t least = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        least = std::min(least, distance[i - 2][j - 2] + 1);
+      }
+      distance[i][j] = least;
     }
   }
-  return row[b.size()];
+  return distance[a.size()][b.size()];
 }
 
 std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& known) {
@@ -150,7 +156,8 @@ std::vector<std::string> Nearest(std::string_view word, const std::vector<std::s
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
-  for (size_t i = 0; i < near.size() && i < 3; ++i) names.push_back(near[i].second);
+  for (size_t i = 0; i < near.size() && i < 3 && near[i].first == near[0].first; ++i)
+    names.push_back(near[i].second);
   return names;
 }
 

@@ -18,10 +18,10 @@ std::string Clean(std::string_view text);
 // Escape sequences of colour take no column and are kept.
 std::string Fit(std::string_view text, size_t width);
 
-// The number of one-letter edits between `a` and `b` (Levenshtein).
+// Letters put in, left out, replaced or swapped with their neighbour on the way from `a` to `b` (Damerau).
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// Those of `known` that `word` may have meant, nearest first, at most three.
+// Those of `known` that `word` may have meant: the nearest, at most three.
 std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& known);
 
 // "a", "a or b", "a, b or c".

@@ -83,7 +83,9 @@ class View {
     }
   }
 
-  void ServerBack() {
+  void ServerBack(const v1::TuningJob& now) {
+    job_ = now;
+    received_ = Clock::now();
     note_.clear();
     if (!live()) session_.err.Print("winnow: the server is back\n");
   }
@@ -181,7 +183,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, absl
           view.ServerLost();
           break;
         case Feed::Item::kBack:
-          view.ServerBack();
+          view.ServerBack(item.event.job());
           break;
         case Feed::Item::kEnd:
           if (!item.status.ok()) return item.status;

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow {
+
+// A TuningService that answers from what a test put into it, on a port of the system's choice. What tests
+// read or write while it serves is guarded by mutex.
+class FakeService : public v1::TuningService::Service {
+ public:
+  FakeService();
+  ~FakeService() override;
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // Breaks every connection; Start listens again, on the same port.
+  void Stop();
+  void Start();
+
+  // Watch streams send these from the front as they come, and end after one whose job has ended.
+  void PutEvent(v1::TuningJobEvent event);
+  // Waits until so many watches have been opened in all.
+  void AwaitWatches(int count);
+
+  std::mutex mutex;
+  std::vector<v1::TuningJob> jobs;  // newest first
+  std::vector<v1::Trial> trials;    // of any job
+  v1::DescribeTrialResponse trial_details;
+  v1::QueryMetricsResponse metrics;
+  v1::ListWorkersResponse workers;
+  std::string log;             // what every trial printed
+  size_t log_chunk = 1 << 20;  // most bytes of one answer
+  grpc::Status refusal;        // of CreateTuningJob, if not OK
+  v1::CreateTuningJobRequest created;
+  v1::ListTrialsRequest trials_asked;
+  v1::QueryMetricsRequest metrics_asked;
+  v1::GetLogsRequest logs_asked;  // the last
+  std::vector<int64_t> watched_after;
+
+ private:
+  template <class T>
+  using Writer = grpc::ServerWriter<T>;
+  using Context = grpc::ServerContext;
+
+  grpc::Status CreateTuningJob(Context*, const v1::CreateTuningJobRequest*, v1::TuningJob*) override;
+  grpc::Status DescribeTuningJob(Context*, const v1::DescribeTuningJobRequest*, v1::TuningJob*) override;
+  grpc::Status ListTuningJobs(Context*, const v1::ListTuningJobsRequest*,
+                              v1::ListTuningJobsResponse*) override;
+  grpc::Status StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
+  grpc::Status DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*,
+                               v1::DeleteTuningJobResponse*) override;
+  grpc::Status ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
+  grpc::Status DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
+  grpc::Status QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
+  grpc::Status GetAnalytics(Context*, const v1::GetAnalyticsRequest*, v1::GetAnalyticsResponse*) override;
+  grpc::Status WatchTuningJob(Context*, const v1::WatchTuningJobRequest*,
+                              Writer<v1::TuningJobEvent>*) override;
+  grpc::Status ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
+  grpc::Status GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
+
+  v1::TuningJob* Find(const std::string& id);  // REQUIRES mutex is held
+
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::condition_variable changed_;
+  std::deque<v1::TuningJobEvent> events_;  // guarded by mutex
+  bool stopping_ = false;                  // guarded by mutex
+};
+
+}  // namespace winnow

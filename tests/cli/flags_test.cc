@@ -1,0 +1,122 @@
+#include <string>
+#include <vector>
+
+#include "tests/catch.h"
+#include "tests/cli/process.h"
+
+namespace winnow {
+namespace {
+
+// Nothing listens there: wrong usage must be found before the server is asked.
+constexpr char kNowhere[] = "127.0.0.1:1";
+
+struct WrongUsage {
+  std::vector<std::string> arguments;
+  std::vector<std::string> told;  // parts of the error
+};
+
+}  // namespace
+
+TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 2", "[cli]") {
+  const std::vector<WrongUsage> cases = {
+      {{"lits"}, {"no command \"lits\"", "did you mean list?"}},
+      {{"--timeout", "5"}, {"subcommand"}},
+      {{"list", "--servr", "x"}, {"--servr", "See: winnow list --help"}},
+      {{"list", "extra"}, {"not expected", "extra"}},
+      {{"list", "--server", "localhost"}, {"--server", "\"localhost\"", "the port is missing", "HOST:PORT"}},
+      {{"list", "--server", "localhost:x"}, {"\"x\" is not a number from 1 to 65535"}},
+      {{"list", "--server", "localhost:0"}, {"\"0\" is not a number from 1 to 65535"}},
+      {{"list", "--server", "localhost:65536"}, {"\"65536\" is not a number from 1 to 65535"}},
+      {{"list", "--server", ":7070"}, {"the host is missing"}},
+      {{"list", "--server", "::1:7070"}, {"brackets", "[::1]:7070"}},
+      {{"list", "--server", "10.0.0.1:7070"}, {"10.0.0.1:7070", "not on this host", "TLS", "ssh -L"}},
+      {{"list", "--server", "127.evil.example:7070"}, {"not on this host"}},
+      {{"list", "--timeout", "0"}, {"--timeout", "\"0\" is not a number of seconds from 0.001 to 86400"}},
+      {{"list", "--timeout", "ten"}, {"\"ten\" is not a number of seconds"}},
+      {{"list", "--timeout", "nan"}, {"\"nan\" is not a number of seconds"}},
+      {{"list", "--limit", "-5"}, {"--limit", "\"-5\" is not a whole number from 1 to 100000"}},
+      {{"list", "--limit", "1.5"}, {"--limit", "\"1.5\""}},
+      {{"list", "--output", "xml"}, {"--output", "\"xml\" is not text or json"}},
+      {{"list", "--output", "csv"}, {"--output", "\"csv\" is not text or json"}},
+      {{"analytics", "j", "--output", "xls"}, {"\"xls\" is not text, json or csv"}},
+      {{"trials"}, {"JOB is required"}},
+      {{"trials", "a b"}, {"JOB", "\"a b\" is not a job's id"}},
+      {{"trials", ""}, {"JOB", "is not a job's id"}},
+      {{"trials", "../etc"}, {"\"../etc\" is not a job's id"}},
+      {{"trials", "j", "--state", "done"}, {"--state", "\"done\" is not pending, running, paused"}},
+      {{"trials", "j", "--state", "running,don"}, {"\"don\" is not pending"}},
+      {{"trials", "j", "--limit", "0"}, {"--limit", "\"0\" is not a whole number of at least 1"}},
+      {{"trials", "j", "--limit", "99999999999999999999"}, {"\"99999999999999999999\""}},
+      {{"trials", "j", "--sort"}, {"--sort"}},
+      {{"describe", "j", "0"}, {"TRIAL", "\"0\" is not a whole number of at least 1"}},
+      {{"describe", "j", "two"}, {"TRIAL", "\"two\""}},
+      {{"logs", "j"}, {"TRIAL is required"}},
+      {{"logs", "j", "1", "--attempt", "0"}, {"--attempt", "\"0\""}},
+      {{"logs", "j", "1", "--rank", "64"}, {"--rank", "\"64\" is not a whole number from 0 to 63"}},
+      {{"metrics", "j", "--trial", "1,x"}, {"--trial", "\"x\""}},
+      {{"watch", "j", "--patience", "-1"}, {"--patience", "\"-1\""}},
+      {{"submit"}, {"FILE is required"}},
+      {{"submit", "f", "--request-id", ""}, {"--request-id", "expected 1 to 128"}},
+      {{"submit", "f", "--name", std::string(64, 'n')}, {"--name", "has 64 characters"}},
+      {{"completion", "fish"}, {"SHELL", "\"fish\" is not bash or zsh"}},
+      {{"delete", "latest"}, {"delete takes a job's id", "winnow list"}},
+  };
+  for (const WrongUsage& usage : cases) {
+    const Result result = RunWinnow(usage.arguments, kNowhere);
+    std::string line;
+    for (const std::string& argument : usage.arguments) line += argument + " ";
+    INFO(line << "\n" << result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK(result.err.rfind("winnow: ", 0) == 0);
+    for (const std::string& part : usage.told) CHECK(result.err.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("Flags: a wrong WINNOW_SERVER is named as such", "[cli]") {
+  const Result result = RunWinnow({"list"}, "nowhere");
+  CHECK(result.code == 2);
+  CHECK(result.err.find("WINNOW_SERVER: \"nowhere\" is not a server's address") != std::string::npos);
+}
+
+TEST_CASE("Flags: no argument at all shows the commands", "[cli]") {
+  const Result result = RunWinnow({}, "");
+  CHECK(result.code == 2);
+  CHECK(result.err.find("submit") != std::string::npos);
+}
+
+TEST_CASE("Flags: help and version succeed", "[cli]") {
+  CHECK(RunWinnow({"--version"}, "").out == "winnow " WINNOW_VERSION "\n");
+  const Result help = RunWinnow({"trials", "--help"}, "");
+  CHECK(help.code == 0);
+  CHECK(help.out.find("--sort COLUMN") != std::string::npos);
+  CHECK(help.out.find("latest") != std::string::npos);
+}
+
+TEST_CASE("Client: a server that cannot be reached is told with what to do", "[cli]") {
+  const Result result = RunWinnow({"list", "--timeout", "3"}, kNowhere);
+  CHECK(result.code == 1);
+  CHECK(result.err ==
+        "winnow: cannot reach winnow-server at 127.0.0.1:1: Connection refused\n"
+        "Start it with: winnow-server --listen 127.0.0.1:1\n"
+        "or name another with --server HOST:PORT or WINNOW_SERVER.\n");
+}
+
+TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
+  for (const std::string shell : {"bash", "zsh"}) {
+    const Result result = RunWinnow({"completion", shell}, "");
+    CHECK(result.code == 0);
+    for (const std::string command :
+         {"submit", "plan", "list", "describe", "trials", "best", "analytics", "metrics", "watch", "logs",
+          "stop", "delete", "workers", "completion", "--follow"}) {
+      INFO(command);
+      CHECK(result.out.find(command) != std::string::npos);
+    }
+    CHECK(result.out.find('@') == std::string::npos);
+    CHECK(result.out.find("describe|trials|best|analytics|metrics|watch|logs|stop|delete)") !=
+          std::string::npos);
+    CHECK(result.out.find("submit|plan)") != std::string::npos);
+  }
+}
+
+}  // namespace winnow

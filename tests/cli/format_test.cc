@@ -1,0 +1,80 @@
+#include "cli/format.h"
+
+#include <cmath>
+#include <limits>
+
+#include "cli/progress.h"
+#include "tests/catch.h"
+#include "tests/cli/sample.h"
+
+namespace winnow::cli {
+
+TEST_CASE("Format: thousands, counts and numbers", "[cli]") {
+  CHECK(Thousands(0) == "0");
+  CHECK(Thousands(999) == "999");
+  CHECK(Thousands(1581) == "1,581");
+  CHECK(Thousands(-1234567) == "-1,234,567");
+  CHECK(Thousands(std::numeric_limits<int64_t>::min()) == "-9,223,372,036,854,775,808");
+  CHECK(Count(1, "trial") == "1 trial");
+  CHECK(Count(0, "trial") == "0 trials");
+  CHECK(NumberText(0.78123456) == "0.781235");
+  CHECK(NumberText(std::nan("")) == "nan");
+}
+
+TEST_CASE("Format: durations keep two units and round over their ends", "[cli]") {
+  CHECK(DurationText(0) == "0.00 s");
+  CHECK(DurationText(0.994) == "0.99 s");
+  CHECK(DurationText(0.996) == "1.0 s");
+  CHECK(DurationText(59.97) == "1 m 00 s");
+  CHECK(DurationText(72) == "1 m 12 s");
+  CHECK(DurationText(3599.6) == "1 h 00 m");
+  CHECK(DurationText(7500) == "2 h 05 m");
+  CHECK(DurationText(86400 * 3 + 3600 * 4) == "3 d 04 h");
+  CHECK(DurationText(-1) == "0.00 s");
+  CHECK(DurationText(std::nan("")) == "?");
+}
+
+TEST_CASE("Format: bars fill by halves and never overflow", "[cli]") {
+  CHECK(BarText(0, 4) == "────");
+  CHECK(BarText(0.5, 4) == "━━──");
+  CHECK(BarText(0.13, 4) == "╸───");
+  CHECK(BarText(1, 4) == "━━━━");
+  CHECK(BarText(7, 4) == "━━━━");
+  CHECK(BarText(std::nan(""), 2) == "──");
+}
+
+TEST_CASE("Format: CSV fields are quoted only where they must be", "[cli]") {
+  CHECK(CsvField("plain") == "plain");
+  CHECK(CsvField("a,b") == "\"a,b\"");
+  CHECK(CsvField("say \"x\"\n") == "\"say \"\"x\"\"\n\"");
+}
+
+TEST_CASE("Progress: what was saved is told honestly", "[cli]") {
+  v1::JobSpend spend;
+  spend.set_resource(412);
+  CHECK(ResourceText(spend) == "412 units");
+  spend.set_full_resource(900);
+  CHECK(ResourceText(spend) == "412 of 900 units, 54 % saved by stopping early");
+  spend.set_resource(900);
+  CHECK(ResourceText(spend) == "900 of 900 units, nothing saved");
+  spend.set_resource(945);
+  CHECK(ResourceText(spend) == "945 of 900 units, 5.0 % more, trained again after failures");
+}
+
+TEST_CASE("Progress: by planned resource, else trials, else limits, and whole only at the end", "[cli]") {
+  v1::TuningJob job = RunningJob();
+  CHECK(Fraction(job, 60) == 0.5);
+  CHECK(SecondsLeft(job, 60) == Approx(60.0));
+  job.clear_planned_resource();
+  CHECK(Fraction(job, 60) == 0.4);
+  job.clear_planned_trials();
+  CHECK_FALSE(Fraction(job, 60).has_value());
+  CHECK_FALSE(SecondsLeft(job, 60).has_value());
+  job.mutable_spec()->mutable_limits()->mutable_max_wall_time()->set_seconds(240);
+  CHECK(Fraction(job, 60) == 0.25);
+  CHECK(Fraction(job, 1000) == 0.99);
+  job.set_state(v1::TuningJob::STOPPED);
+  CHECK(Fraction(job, 60) == 1.0);
+}
+
+}  // namespace winnow::cli

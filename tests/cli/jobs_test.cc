@@ -1,0 +1,147 @@
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/fake_service.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sample.h"
+
+namespace winnow {
+
+using nlohmann::json;
+
+TEST_CASE("list: a line per job, newest first", "[cli]") {
+  FakeService service;
+  CHECK(RunWinnow({"list"}, service.address()).out ==
+        "There are no jobs yet. Start one with: winnow submit FILE\n");
+  service.jobs = {RunningJob(), SampleJob()};
+  const Result result = RunWinnow({"list"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "JOB     STATE      TRIALS      BEST  UNITS   ELAPSED  CREATED              OBJECTIVE\n"
+        "bank-2  RUNNING       2/5  0.781235    750  1 m 12 s  2026-11-21 08:00:00  auc\n"
+        "bank    COMPLETED     5/5  0.781235  1,234  1 m 12 s  2026-11-21 08:00:00  auc\n");
+  const Result one = RunWinnow({"list", "--limit", "1"}, service.address());
+  CHECK(one.out.find("bank-2") != std::string::npos);
+  CHECK(one.out.find("The newest 1; for more: winnow list --limit N\n") != std::string::npos);
+}
+
+TEST_CASE("list: JSON holds whole jobs under the proto's names", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  const json list = json::parse(RunWinnow({"list", "--output", "json"}, service.address()).out);
+  REQUIRE(list["jobs"].size() == 2);
+  CHECK(list["jobs"][1]["id"] == "bank");
+  CHECK(list["jobs"][1]["state"] == "COMPLETED");
+  CHECK(list["jobs"][1]["trial_counts"]["running"] == "0");
+  CHECK(list["jobs"][1]["best"]["objective"] == 0.78123456);
+}
+
+TEST_CASE("describe: a job with its brackets", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  const Result result = RunWinnow({"describe", "bank"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "bank  COMPLETED  every planned trial has ended\n"
+        "  strategy  HYPERBAND, R = 9, eta = 3, maximize auc\n"
+        "  best      trial 3: 0.781235 at 9 units\n"
+        "  created   2026-11-21 08:00:00\n"
+        "  ended     2026-11-21 08:01:12\n"
+        "  trials    2 completed, 2 stopped, 1 failed; 5 planned\n"
+        "  trained   1,234 of 4,500 units, 73 % saved by stopping early\n"
+        "  time      1 m 12 s elapsed, 4 m 01 s training, 4 m 01 s billable\n"
+        "\n"
+        "  BRACKET   UNITS  ARRIVED              RUNNING      BEST  CUT-OFF\n"
+        "  1: s = 1      3      3/3  ━━━━━━━━━━               0.76     0.75\n"
+        "                9      1/1  ━━━━━━━━━━           0.781235\n"
+        "  2: s = 0      9      2/2  ━━━━━━━━━━                0.7\n");
+  const json job = json::parse(RunWinnow({"describe", "latest", "--output", "json"}, service.address()).out);
+  CHECK(job["id"] == "bank-2");
+  CHECK(job["spec"]["parameters"][2]["categorical"]["values"] == json({"gbtree", "dart"}));
+}
+
+TEST_CASE("describe: an unknown job is answered with the ids that were meant", "[cli]") {
+  FakeService service;
+  const Result none = RunWinnow({"describe", "bnak"}, service.address());
+  CHECK(none.code == 1);
+  CHECK(none.err ==
+        "winnow: there is no job \"bnak\": there are no jobs yet. Start one with: winnow submit FILE\n");
+  CHECK(RunWinnow({"describe", "latest"}, service.address()).err.find("no latest one") != std::string::npos);
+  service.jobs = {RunningJob(), SampleJob()};
+  for (const std::string command :
+       {"describe", "trials", "best", "analytics", "metrics", "watch", "stop", "delete"}) {
+    const Result result = RunWinnow({command, "bnak"}, service.address());
+    INFO(command << result.out);
+    CHECK(result.code == 1);
+    CHECK(result.err ==
+          "winnow: there is no job \"bnak\". Did you mean bank?\nSee all jobs with: winnow list\n");
+  }
+  CHECK(RunWinnow({"logs", "bnak", "1"}, service.address()).err.find("Did you mean bank?") !=
+        std::string::npos);
+}
+
+TEST_CASE("stop: says what happens next, and is harmless after the end", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  CHECK(RunWinnow({"stop", "latest"}, service.address()).out ==
+        "bank-2 is stopping: no further trial starts. See it end with: winnow watch bank-2\n");
+  CHECK(RunWinnow({"stop", "bank"}, service.address()).out == "bank has ended: COMPLETED\n");
+  CHECK(json::parse(RunWinnow({"stop", "bank-2", "-o", "json"}, service.address()).out)["state"] ==
+        "STOPPING");
+}
+
+TEST_CASE("delete: only an ended job goes", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  const Result running = RunWinnow({"delete", "bank-2"}, service.address());
+  CHECK(running.code == 1);
+  CHECK(running.err == "winnow: job \"bank-2\" is running\nStop it first with: winnow stop bank-2\n");
+  const Result ended = RunWinnow({"delete", "bank"}, service.address());
+  CHECK(ended.code == 0);
+  CHECK(ended.out == "bank is deleted\n");
+  CHECK(service.jobs.size() == 1);
+}
+
+TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
+  FakeService service;
+  CHECK(RunWinnow({"workers"}, service.address()).out ==
+        "There are no workers, so nothing can train. Start one with: winnow-worker --server " +
+            service.address() + "\n");
+  service.workers = Text<v1::ListWorkersResponse>(R"(
+    workers { name: "local-1" host: "alpha" state: LIVE slots: 4 used_slots: 3 last_sync_time { seconds: 1795248000 } version: "0.1.0" }
+    workers { name: "local-2" host: "beta" state: LOST slots: 4 used_slots: 1 last_sync_time { seconds: 1795247000 } version: "0.1.0" })");
+  CHECK(RunWinnow({"workers", "--all"}, service.address()).out ==
+        "WORKER   HOST   STATE  SLOTS IN USE  LAST HEARD           VERSION\n"
+        "local-1  alpha  LIVE            3/4  2026-11-21 08:00:00  0.1.0\n"
+        "local-2  beta   LOST            1/4  2026-11-21 07:43:20  0.1.0\n"
+        "3 of 4 slots in use\n");
+  const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);
+  REQUIRE(list["workers"].size() == 1);
+  CHECK(list["workers"][0]["used_slots"] == 3);
+}
+
+TEST_CASE("Completion: job ids come from the server", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  CHECK(RunWinnow({"__complete", "jobs"}, service.address()).out == "bank-2\nbank\n");
+}
+
+TEST_CASE("Client: another server is named in hints again", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  CHECK(RunWinnow({"stop", "bank-2", "--server", service.address()}, "").out ==
+        "bank-2 is stopping: no further trial starts. See it end with: winnow watch bank-2 --server " +
+            service.address() + "\n");
+}
+
+TEST_CASE("Client: a server that does not answer in time is told so", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const std::lock_guard held(service.mutex);  // so no call is answered
+  const Result result = RunWinnow({"list", "--timeout", "0.2"}, service.address());
+  CHECK(result.code == 1);
+  CHECK(result.err.find("gave no answer within 0.2 s") != std::string::npos);
+  CHECK(result.err.find("--timeout") != std::string::npos);
+}
+
+}  // namespace winnow

@@ -1,0 +1,197 @@
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/fake_service.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sample.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr char kNowhere[] = "127.0.0.1:1";
+
+// A folder that is gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "winnow-cli-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("submit: sends the file, its folder and a fresh request id", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const Folder folder;
+  const std::string file = folder.Write("job.json", SampleFile());
+  const Result result = RunWinnow({"submit", file}, service.address());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "bank-2 is running: HYPERBAND, R = 9, eta = 3, maximize auc, 5 trials planned, 1,500 units\n"
+        "Watch it with: winnow watch bank-2\n");
+  CHECK(service.created.spec().name() == "bank");
+  CHECK(service.created.spec().working_directory() == folder.path());
+  CHECK(service.created.request_id().size() == 32);
+  const std::string first = service.created.request_id();
+  CHECK(RunWinnow({"submit", file}, service.address()).code == 0);
+  CHECK(service.created.request_id() != first);
+}
+
+TEST_CASE("submit: a relative path, a name, a request id and JSON", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const Folder folder;
+  folder.Write("job.json", SampleFile());
+  Process process({"submit", "job.json", "--name", "other", "--request-id", "r1", "-o", "json"},
+                  service.address(), Process::Io::kPipes, {}, "", folder.path());
+  CHECK(process.Wait() == 0);
+  CHECK(json::parse(process.out())["id"] == "bank-2");
+  CHECK(service.created.spec().name() == "other");
+  CHECK(service.created.spec().working_directory() == folder.path());
+  CHECK(service.created.request_id() == "r1");
+}
+
+TEST_CASE("submit: standard input belongs to the current folder", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  const Folder folder;
+  Process process({"submit", "-"}, service.address(), Process::Io::kPipes, {}, SampleFile(), folder.path());
+  CHECK(process.Wait() == 0);
+  CHECK(service.created.spec().working_directory() == folder.path());
+}
+
+TEST_CASE("submit: everything wrong with the file is told in one answer, before anything is sent", "[cli]") {
+  const Folder folder;
+  json job = json::parse(SampleFile());
+  job["objctive"] = 1;
+  job["parameters"][0]["continuous"] = {{"min", 5}, {"max", 1}};
+  job["limits"]["max_trials"] = "many";
+  job["hyperband"]["reduction_factor"] = 1;
+  const Result result = RunWinnow({"submit", folder.Write("job.json", job.dump())}, kNowhere);
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.rfind("winnow: " + folder.path() + "/job.json has 4 problems; nothing was sent:\n", 0) ==
+        0);
+  for (const std::string field : {"\n  objctive: ", "\n  parameters[0].continuous",
+                                  "\n  limits.max_trials: ", "\n  hyperband.reduction_factor: "}) {
+    INFO(field);
+    CHECK(result.err.find(field) != std::string::npos);
+  }
+}
+
+TEST_CASE("submit: files that cannot be job files", "[cli]") {
+  const Folder folder;
+  struct Case {
+    std::string file;
+    std::string told;
+  };
+  const std::vector<Case> cases = {
+      {folder.path() + "/none.json",
+       "cannot open the job file " + folder.path() + "/none.json: No such file"},
+      {folder.path(), folder.path() + " is a folder; expected a job file"},
+      {folder.Write("empty.json", ""), "empty.json has 1 problem"},
+      {folder.Write("broken.json", "{\n  \"name\": \"x\",,\n}"), "line 2"},
+      {folder.Write("list.json", "[1]"), "list.json has"},
+      {folder.Write("binary.json", std::string("\x7f"
+                                               "ELF\0\0\xff",
+                                               7)),
+       "binary.json has"},
+      {folder.Write("long.json", std::string(9 << 20, ' ')), "longer than 8 MiB"},
+  };
+  for (const Case& wrong : cases) {
+    const Result result = RunWinnow({"submit", wrong.file}, kNowhere);
+    INFO(result.err);
+    CHECK(result.code == 1);
+    CHECK(result.err.find(wrong.told) != std::string::npos);
+  }
+  CHECK(RunWinnow({"submit", folder.Write("job.json", SampleFile()), "--name", "latest"}, kNowhere)
+            .err.find("\n  name: \"latest\" stands for the newest job") != std::string::npos);
+}
+
+TEST_CASE("submit: what the server finds is told in the same form", "[cli]") {
+  FakeService service;
+  const auto bad = Text<v1::BadRequest>(R"(
+    violations { field: "channels[train].path" description: "/none.csv does not exist" }
+    violations { field: "cluster.nodes" description: "3, but all workers together have 2 slots" })");
+  service.refusal = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "2 violations", bad.SerializeAsString());
+  const Folder folder;
+  const Result result = RunWinnow({"submit", folder.Write("job.json", SampleFile())}, service.address());
+  CHECK(result.code == 1);
+  CHECK(result.err ==
+        "winnow: the server refuses it:\n"
+        "  channels[train].path: /none.csv does not exist\n"
+        "  cluster.nodes: 3, but all workers together have 2 slots\n");
+}
+
+TEST_CASE("submit: after a lost answer the same request id may be used again", "[cli]") {
+  FakeService service;
+  const Folder folder;
+  const std::string file = folder.Write("job.json", SampleFile());
+  const std::lock_guard held(service.mutex);  // so no call is answered
+  const Result result =
+      RunWinnow({"submit", file, "--timeout", "0.2", "--request-id", "mine"}, service.address());
+  CHECK(result.code == 1);
+  CHECK(result.err.find("add --request-id mine") != std::string::npos);
+}
+
+TEST_CASE("plan: every bracket and rung of R = 81, eta = 3, without a server", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.Write("job.json", SampleFile());
+  const Result result = RunWinnow({"plan", file}, kNowhere);
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "bank  HYPERBAND, R = 81, eta = 3, maximize auc\n"
+        "\n"
+        "  BRACKET  RUNG 0  RUNG 1  RUNG 2  RUNG 3  RUNG 4  UNITS\n"
+        "  s = 4    81 × 1  27 × 3   9 × 9  3 × 27  1 × 81    297\n"
+        "  s = 3    34 × 3  11 × 9  3 × 27  1 × 81            276\n"
+        "  s = 2    15 × 9  5 × 27  1 × 81                    279\n"
+        "  s = 1    8 × 27  2 × 81                            324\n"
+        "  s = 0    5 × 81                                    405\n"
+        "  trials × the units each of them has been trained for\n"
+        "\n"
+        "  brackets        5 (81/34/15/8/5 trials)\n"
+        "  configurations  143\n"
+        "  evaluations     206 (a trial counts once per rung)\n"
+        "  resource        1,581 units\n"
+        "  without resume  1,902 units\n"
+        "  all to the end  11,583 units; the plan saves 86 %\n");
+  const json plan = json::parse(RunWinnow({"plan", file, "--output", "json"}, kNowhere).out);
+  CHECK(plan["trials"] == "143");
+  CHECK(plan["resource"] == "1581");
+  CHECK(plan["brackets"][1]["rungs"][0]["trials"] == "34");
+}
+
+TEST_CASE("plan: a job without brackets", "[cli]") {
+  const Folder folder;
+  json job = json::parse(SampleFile());
+  job["strategy"] = "RANDOM";
+  job.erase("hyperband");
+  job["limits"] = {{"max_trials", 7}, {"max_trial_resource", 20}};
+  const Result result = RunWinnow({"plan", "-"}, kNowhere, job.dump());
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.rfind("bank  RANDOM, maximize auc\n\n  configurations  7\n", 0) == 0);
+}
+
+}  // namespace winnow

@@ -1,0 +1,205 @@
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/fake_service.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sample.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+void Fill(FakeService& service) {
+  service.jobs = {SampleJob()};
+  service.trials = SampleTrials();
+}
+
+}  // namespace
+
+TEST_CASE("trials: a line each with its hyperparameters", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result = RunWinnow({"trials", "bank"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "TRIAL  STATE      OBJECTIVE  UNITS  TRAINING  num_round       eta  booster\n"
+        "    1  STOPPED         0.74      3     2.5 s        150       0.1  gbtree\n"
+        "    2  FAILED             –      0     1.0 s        100  0.333333  dart\n"
+        "    3  COMPLETED   0.781235      9  1 m 01 s        200      0.25  gbtree\n");
+  const json list = json::parse(RunWinnow({"trials", "bank", "-o", "json"}, service.address()).out);
+  CHECK(list["trials"][1]["hyperparameters"][1]["continuous"] == 0.3333333333333333);
+  CHECK(list["trials"][1].count("objective") == 0);
+  CHECK(list["total_size"] == "3");
+}
+
+TEST_CASE("trials: sorting, states and limit are the server's to do", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result =
+      RunWinnow({"trials", "latest", "--sort", "eta desc", "--state", "Completed,failed", "--limit", "2"},
+                service.address());
+  CHECK(result.code == 0);
+  CHECK(service.trials_asked.job_id() == "bank");
+  CHECK(service.trials_asked.order_by() == "eta desc");
+  CHECK(service.trials_asked.page_size() == 2);
+  REQUIRE(service.trials_asked.states_size() == 2);
+  CHECK(service.trials_asked.states(0) == v1::Trial::COMPLETED);
+  CHECK(result.out.find("2 of 3 trials\n") != std::string::npos);
+}
+
+TEST_CASE("trials: an unknown column is answered with those there are", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result = RunWinnow({"trials", "bank", "--sort", "objectiv desc"}, service.address());
+  CHECK(result.code == 2);
+  CHECK(result.err ==
+        "winnow: --sort: there is no column \"objectiv\" (did you mean objective?); expected number, "
+        "objective, "
+        "resource, training_seconds, num_round, eta or booster\n");
+}
+
+TEST_CASE("describe: a trial with attempts and events", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.trial_details = Text<v1::DescribeTrialResponse>(R"(
+    attempts { number: 1 resource_from: 0 resource_to: 3 outcome: "finished"
+      ranks { worker: "local-1" } start_time { seconds: 1795248001 } end_time { seconds: 1795248003 } }
+    attempts { number: 2 resource_from: 3 resource_to: 0 outcome: "failed" reason: "exit code 1\x1b[2J"
+      ranks { worker: "local-1" } ranks { worker: "local-2" }
+      start_time { seconds: 1795248004 } end_time { seconds: 1795248070 } }
+    events { time { seconds: 1795248001 } text: "Trial 3 is created." })");
+  const Result result = RunWinnow({"describe", "bank", "3"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "bank trial 3  COMPLETED\n"
+        "  objective 0.781235 at 9 units\n"
+        "  bracket   1, rung 1\n"
+        "  trained   9 units in 1 m 01 s, 1 m 01 s billable\n"
+        "  started   2026-11-21 08:00:01\n"
+        "  ended     2026-11-21 08:01:10\n"
+        "\n"
+        "  HYPERPARAMETER  VALUE\n"
+        "  num_round       200\n"
+        "  eta             0.25\n"
+        "  booster         gbtree\n"
+        "\n"
+        "  ATTEMPT  UNITS  STARTED       TOOK  WORKERS           OUTCOME\n"
+        "        1    0–3  08:00:01     2.0 s  local-1           finished\n"
+        "        2  3–end  08:00:04  1 m 06 s  local-1, local-2  failed: exit code 1 [2J\n"
+        "\n"
+        "  TIME      EVENT\n"
+        "  08:00:01  Trial 3 is created.\n");
+  const Result stopped = RunWinnow({"describe", "bank", "1"}, service.address());
+  CHECK(stopped.out.find("  reason    Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3") !=
+        std::string::npos);
+  CHECK(stopped.out.find("  objective 0.74 at 3 units; best 0.745 at 2 units\n") != std::string::npos);
+  const json trial = json::parse(RunWinnow({"describe", "bank", "3", "-o", "json"}, service.address()).out);
+  CHECK(trial["attempts"][1]["ranks"][1]["worker"] == "local-2");
+}
+
+TEST_CASE("describe: an unknown trial of a known job", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result = RunWinnow({"describe", "bank", "99"}, service.address());
+  CHECK(result.code == 1);
+  CHECK(result.err == "winnow: job \"bank\" has no trial 99\nSee what there is with: winnow trials bank\n");
+}
+
+TEST_CASE("best: the configuration with all its digits", "[cli]") {
+  FakeService service;
+  Fill(service);
+  CHECK(RunWinnow({"best", "bank"}, service.address()).out ==
+        "auc 0.781235 (bank, trial 3, at 9 units)\n"
+        "\n"
+        "  HYPERPARAMETER  VALUE\n"
+        "  num_round       200\n"
+        "  eta             0.25\n"
+        "  booster         gbtree\n");
+  CHECK(json::parse(RunWinnow({"best", "bank", "-o", "json"}, service.address()).out)["number"] == "3");
+  service.jobs.front().clear_best();
+  const Result none = RunWinnow({"best", "bank"}, service.address());
+  CHECK(none.code == 1);
+  CHECK(none.err == "winnow: bank has no best trial: none has reported auc\n");
+}
+
+TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result = RunWinnow({"analytics", "bank", "--output", "csv"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(
+      result.out ==
+      "trial,state,num_round,eta,booster,objective,resource,start_time,end_time,elapsed_seconds,"
+      "billable_seconds,stop_reason\n"
+      "1,STOPPED,150,0.1,gbtree,0.74,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
+      "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\"\n"
+      "2,FAILED,100,0.3333333333333333,dart,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1.000,"
+      "\"exit code 1: cannot read \"\"a,b\"\"\nat line 3\"\n"
+      "3,COMPLETED,200,0.25,gbtree,0.78123456,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10.000Z,69.000,61."
+      "000,\n");
+}
+
+TEST_CASE("analytics: a hyperparameter may not take a column's name", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.jobs.front().mutable_spec()->mutable_parameters(1)->set_name("state");
+  CHECK(RunWinnow({"analytics", "bank", "-o", "csv"}, service.address())
+            .out.rfind("trial,state,num_round,hyperparameter.state,booster,", 0) == 0);
+}
+
+TEST_CASE("analytics: text ends with the job's totals; JSON holds them", "[cli]") {
+  FakeService service;
+  Fill(service);
+  const Result result = RunWinnow({"analytics", "bank"}, service.address());
+  CHECK(result.out.find("    3  COMPLETED        200      0.25  gbtree    0.781235      9  08:00:01  "
+                        "08:01:10  1 m 09 s  1 m 01 s\n") != std::string::npos);
+  CHECK(result.out.find(
+            "\n3 trials: 2 completed, 2 stopped, 1 failed\n"
+            "trained 1,234 of 4,500 units, 73 % saved by stopping early; 1 m 12 s elapsed, 4 m 01 s "
+            "training, 4 m 01 s billable\n") != std::string::npos);
+  const json answer = json::parse(RunWinnow({"analytics", "bank", "-o", "json"}, service.address()).out);
+  CHECK(answer["job"]["spend"]["resource"] == "1234");
+  CHECK(answer["trials"].size() == 3);
+}
+
+TEST_CASE("metrics: curves as table, CSV and JSON", "[cli]") {
+  FakeService service;
+  Fill(service);
+  CHECK(RunWinnow({"metrics", "bank"}, service.address()).out == "No such values have been reported\n");
+  service.metrics = Text<v1::QueryMetricsResponse>(R"(
+    points { trial: 1 metric: "auc" resource: 1 value: 0.7 attempt: 1 time { seconds: 1795248001 } }
+    points { trial: 1 metric: "auc" resource: 2 value: 0.745 attempt: 1 time { seconds: 1795248002 } }
+    points { trial: 1 metric: "loss" resource: 2 value: nan attempt: 1 time { seconds: 1795248002 } })");
+  CHECK(RunWinnow({"metrics", "bank", "--trial", "1,3", "--metric", "auc,loss"}, service.address()).out ==
+        "TRIAL  UNITS    auc  loss\n"
+        "    1      1    0.7\n"
+        "           2  0.745   nan\n");
+  CHECK(service.metrics_asked.trials_size() == 2);
+  CHECK(service.metrics_asked.metrics(1) == "loss");
+  CHECK(RunWinnow({"metrics", "bank", "-o", "csv"}, service.address()).out ==
+        "trial,metric,resource,value,attempt,time\n"
+        "1,auc,1,0.7,1,2026-11-21T08:00:01.000Z\n"
+        "1,auc,2,0.745,1,2026-11-21T08:00:02.000Z\n"
+        "1,loss,2,nan,1,2026-11-21T08:00:02.000Z\n");
+  const json answer = json::parse(RunWinnow({"metrics", "bank", "-o", "json"}, service.address()).out);
+  CHECK(answer["points"][2]["value"] == "NaN");
+}
+
+TEST_CASE("logs: every byte, in as many answers as it takes", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.log = "first\n" + std::string("\0\xff", 2) + "\nlast line";
+  service.log_chunk = 4;
+  const Result result = RunWinnow({"logs", "bank", "3", "--stderr", "--rank", "1"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out == service.log);
+  CHECK(service.logs_asked.stream() == v1::GetLogsRequest::STDERR);
+  CHECK(service.logs_asked.rank() == 1);
+  CHECK(service.logs_asked.attempt() == 2);
+  const Result followed = RunWinnow({"logs", "latest", "3", "-f"}, service.address());
+  CHECK(followed.out == service.log);
+  CHECK(service.logs_asked.wait().seconds() == 20);
+}
+
+}  // namespace winnow
