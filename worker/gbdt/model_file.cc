@@ -21,6 +21,11 @@ constexpr int kVersion = 1;
 
 absl::Status Malformed(const std::string& what) { return absl::InvalidArgumentError("malformed: " + what); }
 
+// Names need not be UTF-8; what is not is replaced.
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json SchemaJson(const DataSchema& schema) {
   Json columns = Json::array();
   for (const ColumnSchema& column : schema.columns)
@@ -155,7 +160,7 @@ absl::StatusOr<GbdtCheckpoint> ReadCheckpointJson(const Json& json) {
 
 }  // namespace
 
-std::string ModelText(const GbdtModel& model) { return ModelJson(model).dump() + "\n"; }
+std::string ModelText(const GbdtModel& model) { return Dump(ModelJson(model)); }
 
 absl::StatusOr<GbdtModel> ParseModel(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
@@ -175,7 +180,7 @@ std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
                      {"metrics", checkpoint.metric_names},
                      {"history", checkpoint.history},
                      {"stopped_early", checkpoint.stopped_early}};
-  return json.dump() + "\n";
+  return Dump(json);
 }
 
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(const std::string& text) {

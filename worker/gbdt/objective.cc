@@ -8,7 +8,10 @@
 namespace winnow {
 namespace {
 
-constexpr float kMinHessian = 1e-16f;  // XGBoost's kRtEps of the objectives
+constexpr float kMinHessian = 1e-16f;  // as XGBoost, so that no row is without one
+// Their product, and scale_pos_weight's, stay within a float.
+constexpr float kLargestLabel = 1e15f;
+constexpr float kLargestWeight = 1e12f;
 
 void LogisticGradients(const GbdtParameters& p, const DataSet& data, const float* margin, int64_t begin,
                        int64_t end, float* gradient, float* hessian) {
@@ -64,9 +67,9 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) 
   const std::string objective = ObjectiveName(parameters.objective);
   for (int64_t i = 0; i < data.rows; ++i) {
     const float label = data.label[i];
-    if (!std::isfinite(label))
+    if (!(std::fabs(label) <= kLargestLabel))
       return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected a finite number", i + 1, label));
+          fmt::format("row {}: label = {}: expected a number from -1e15 to 1e15", i + 1, label));
     switch (parameters.objective) {
       case ObjectiveKind::kBinaryLogistic:
       case ObjectiveKind::kBinaryLogitRaw:
@@ -85,9 +88,9 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) 
     }
   }
   for (std::size_t i = 0; i < data.weight.size(); ++i) {
-    if (!(data.weight[i] >= 0) || !std::isfinite(data.weight[i]))
+    if (!(data.weight[i] >= 0 && data.weight[i] <= kLargestWeight))
       return absl::InvalidArgumentError(
-          fmt::format("row {}: weight = {}: expected a finite number of at least 0", i + 1, data.weight[i]));
+          fmt::format("row {}: weight = {}: expected a number from 0 to 1e12", i + 1, data.weight[i]));
   }
   return absl::OkStatus();
 }

@@ -1,11 +1,8 @@
 #include "worker/gbdt/thread_pool.h"
 
-#include <cassert>
-
 namespace winnow {
 
 ThreadPool::ThreadPool(int threads) {
-  assert(threads >= 1);
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Loop(i); });
 }
 

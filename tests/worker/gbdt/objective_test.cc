@@ -90,7 +90,7 @@ TEST_CASE("Objective: labels and weights it cannot take are named with their row
   } kCases[] = {
       {logistic, {0, 1, 2}, {}, "row 3: label = 2: expected 0 to 1"},
       {logistic, {0, -1}, {}, "row 2: label = -1: expected 0 to 1"},
-      {logistic, {nan}, {}, "row 1: label = nan: expected a finite number"},
+      {logistic, {nan}, {}, "row 1: label = nan: expected a number from -1e15 to 1e15"},
       {multi, {0, 3}, {}, "row 2: label = 3: expected a class from 0 to 2"},
       {multi, {0.5f}, {}, "row 1: label = 0.5: expected a class"},
       {logistic, {0, 1}, {1, -1}, "row 2: weight = -1"},
