@@ -53,11 +53,12 @@ std::string BracketTable(const Session& session, const Plan& plan, bool resumes)
   size_t rungs = 0;
   for (const BracketPlan& bracket : plan.brackets) rungs = std::max(rungs, bracket.rungs.size());
   std::vector<Table::Column> columns = {{"BRACKET"}};
-  for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i), Table::Align::kRight});
+  for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i + 1), Table::Align::kRight});
   columns.push_back({"UNITS", Table::Align::kRight});
   Table table(std::move(columns));
-  for (const BracketPlan& bracket : plan.brackets) {
-    std::vector<Table::Cell> row = {fmt::format("s = {}", bracket.s)};
+  for (size_t b = 0; b < plan.brackets.size(); ++b) {
+    const BracketPlan& bracket = plan.brackets[b];
+    std::vector<Table::Cell> row = {fmt::format("{}: s = {}", b + 1, bracket.s)};
     for (size_t i = 0; i < rungs; ++i) {
       row.emplace_back(i < bracket.rungs.size() ? fmt::format("{} × {}", Thousands(bracket.rungs[i].trials),
                                                               Thousands(bracket.rungs[i].resource))

@@ -114,7 +114,8 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   } else {
     line("objective", "none reported");
   }
-  if (trial.bracket() >= 0) line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung()));
+  if (trial.bracket() >= 0)
+    line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
   line("trained",
        fmt::format("{} in {}, {} billable", Count(trial.trained_resource(), "unit"),
                    DurationText(trial.training_seconds()), DurationText(trial.billable_node_seconds())));

@@ -62,11 +62,8 @@ class View {
     }
     if (live()) return;
     if (IsNotable(event)) Line(ClockText(event.time()), event.text());
-    const bool better =
-        job_.has_best() && (job_.best().trial() != best_ || job_.best().objective() != objective_);
-    if (better && event.has_job()) {
+    if (event.has_job() && job_.has_best() && job_.best().trial() != best_) {
       best_ = job_.best().trial();
-      objective_ = job_.best().objective();
       Line(ClockText(event.time()), "best so far: " + BestText(job_));
     }
   }
@@ -109,8 +106,7 @@ class View {
   Clock::time_point received_;              // when job_ came
   std::vector<v1::TuningJobEvent> events_;  // the last notable ones
   std::string note_;                        // a line under the table
-  int64_t best_ = 0;
-  double objective_ = 0;
+  int64_t best_ = 0;                        // the best trial that was told of
 };
 
 Exit Finish(Session& session, const v1::TuningJob& last, bool live) {

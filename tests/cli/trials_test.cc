@@ -74,7 +74,7 @@ TEST_CASE("describe: a trial with attempts and events", "[cli]") {
   CHECK(result.out ==
         "bank trial 3  COMPLETED\n"
         "  objective 0.781235 at 9 units\n"
-        "  bracket   1, rung 1\n"
+        "  bracket   1, rung 2\n"
         "  trained   9 units in 1 m 01 s, 1 m 01 s billable\n"
         "  started   2026-11-21 08:00:01\n"
         "  ended     2026-11-21 08:01:10\n"
