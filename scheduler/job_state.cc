@@ -93,10 +93,6 @@ struct Checker {
   std::string operator()(const JobEnded&) const { return ""; }
 };
 
-bool Finite(const TrialState& trial) {
-  return !trial.curve.empty() && std::isfinite(trial.curve.back().second);
-}
-
 }  // namespace
 
 std::optional<double> TrialState::value_at(int64_t resource) const {
@@ -160,16 +156,19 @@ void JobState::SetPhase(TrialState& trial, TrialPhase phase) {
   trial.phase = phase;
 }
 
-void JobState::RankBest(const TrialState& trial, bool in) {
-  if (!Finite(trial)) return;
-  const double value = trial.curve.back().second;
-  const std::pair<double, TrialNumber> place = {spec_.goal == Goal::kMaximize ? -value : value, trial.number};
-  if (in) {
-    by_objective_.insert(place);
-    any_finite_ = true;
-  } else {
-    by_objective_.erase(place);
+void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
+  if (!std::isfinite(objective)) return;
+  any_finite_ = true;
+  const auto key = [this](double value) { return spec_.goal == Goal::kMaximize ? -value : value; };
+  if (trial.best_resource > 0) {
+    // Reports need not come in the order of their levels.
+    const auto known = std::make_pair(key(trial.best_objective), trial.best_resource);
+    if (std::make_pair(key(objective), resource) > known) return;
+    by_objective_.erase({known.first, trial.number});
   }
+  trial.best_resource = resource;
+  trial.best_objective = objective;
+  by_objective_.emplace(key(objective), trial.number);
 }
 
 void JobState::On(const Reported& fact, int64_t) {
@@ -177,10 +176,8 @@ void JobState::On(const Reported& fact, int64_t) {
   const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
                                       [](const auto& point, int64_t level) { return point.first < level; });
   if (place == trial.curve.end() || place->first != fact.resource) {
-    RankBest(trial, false);
     trial.curve.emplace(place, fact.resource, fact.objective);
-    RankBest(trial, true);
-    any_finite_ = any_finite_ || std::isfinite(fact.objective);
+    RankBest(trial, fact.resource, fact.objective);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;

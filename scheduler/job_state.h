@@ -29,6 +29,8 @@ struct TrialState {
   // Learning curve of the objective: (resource, value), by rising resource; the first report of a level
   // stays.
   std::vector<std::pair<int64_t, double>> curve;
+  int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
+  double best_objective = 0;  // that value
 
   int64_t attempts = 0;         // placed so far
   int64_t failures = 0;         // of the trainer itself
@@ -101,7 +103,8 @@ class JobState {
   // numbers.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The best newest objective over trials; ties by lower number. Absent until a finite value was reported.
+  // The trial with the best objective at any level; ties by lower number. Absent until a finite value was
+  // reported.
   std::optional<TrialNumber> best_trial() const;
   bool any_finite_objective() const { return any_finite_; }  // whether a finite one was ever reported
 
@@ -132,7 +135,7 @@ class JobState {
   RungState* RungOf(const TrialState& trial);  // null without a bracket
   int64_t& CountOf(TrialPhase phase);
   void SetPhase(TrialState& trial, TrialPhase phase);
-  void RankBest(const TrialState& trial, bool in);
+  void RankBest(TrialState& trial, int64_t resource, double objective);
 
   SearchSpec spec_;
   HyperbandTable table_;
@@ -146,7 +149,7 @@ class JobState {
   std::string stop_reason_;
   std::optional<JobEnded> ended_;
   std::set<std::pair<double, TrialNumber>>
-      by_objective_;  // newest finite ones, negated to maximise: best first
+      by_objective_;  // each trial's best, negated to maximise: best first
   bool any_finite_ = false;
   int64_t undecided_ = 0;
 };

@@ -13,6 +13,7 @@ bool Same(const TrialState& a, const TrialState& b) {
          a.reason == b.reason && a.bracket == b.bracket && a.rung == b.rung && a.to == b.to &&
          a.checkpoint == b.checkpoint && a.at_own_end == b.at_own_end &&
          std::equal(a.curve.begin(), a.curve.end(), b.curve.begin(), b.curve.end(), same_point) &&
+         a.best_resource == b.best_resource && Identical(a.best_objective, b.best_objective) &&
          a.attempts == b.attempts && a.failures == b.failures && a.losses == b.losses && a.live == b.live &&
          a.attempt_from == b.attempt_from && a.attempt_reached == b.attempt_reached &&
          a.attempt_started_us == b.attempt_started_us && a.created_us == b.created_us &&

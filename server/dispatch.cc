@@ -19,19 +19,18 @@ Placed PlaceOne(OpenJob& job, Cluster& cluster) {
       std::optional<std::vector<std::string>> workers =
           Place(cluster.Rooms(), cluster.Gang(job, admission->trial, admission->from));
       if (!workers) return Placed::kNoRoom;
-      if (admission->decision) {
-        std::visit([&](auto& decision) { cluster.Observe(job, std::move(decision)); }, *admission->decision);
-      }
+      if (admission->decision) cluster.Observe(job, ToBody(*admission->decision));
       cluster.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
       return Placed::kYes;
     }
-    std::visit([&](auto& decision) { cluster.Observe(job, std::move(decision)); }, *admission->decision);
+    cluster.Observe(job, ToBody(*admission->decision));
   }
 }
 
 }  // namespace
 
 void Dispatch(Jobs& jobs, Cluster& cluster) {
+  if (cluster.Rooms().empty()) return;
   std::set<std::tuple<int64_t, int64_t>> order;  // slots held, key
   for (const auto& [key, job] : jobs.all()) {
     if (!job->state.ended()) order.emplace(cluster.LiveAttempts(*job) * job->state.spec().nodes, key);

@@ -121,8 +121,8 @@ absl::Status Jobs::Delete(const std::string& id) {
   return absl::OkStatus();
 }
 
-void Jobs::Apply(OpenJob& job, const Fact& fact) {
-  job.state.Apply(fact);
+// The rows that change with the fact.
+void Jobs::Note(OpenJob& job, const Fact& fact) {
   job.changed = true;
   TrialNumber trial = TrialOf(fact.body);
   if (trial > 0) job.touched.insert(trial);
@@ -134,15 +134,16 @@ void Jobs::Apply(OpenJob& job, const Fact& fact) {
     job.row.end_us = fact.time_us;
     context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
   }
-  for (Decision& decision : Decide(job.state, fact)) {
-    std::visit([&](auto& body) { Observe(job, std::move(body), fact.time_us); }, decision);
-  }
 }
 
-void Jobs::Observe(OpenJob& job, FactBody body, int64_t time_us) {
-  Fact fact{job.state.last_sequence() + 1, time_us, std::move(body)};
-  context_.Check(context_.store.facts.AppendEvent(job.row.key, fact));
-  Apply(job, fact);
+void Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
+  for (const Fact& fact : Advance(job.state, time_us, std::move(body))) {
+    // A report has its row already.
+    if (!std::holds_alternative<Reported>(fact.body)) {
+      context_.Check(context_.store.facts.AppendEvent(job.row.key, fact));
+    }
+    Note(job, fact);
+  }
 }
 
 bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
@@ -155,7 +156,7 @@ bool Jobs::ObserveReport(OpenJob& job, const ReportRow& report) {
   // One NaN is as good as another; the stored one is the quiet NaN.
   if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
   if (!StoreMetric(job, row)) return false;
-  Apply(job, {row.sequence, row.time_us, Reported{row.trial, row.attempt, row.resource, row.value}});
+  Record(job, Reported{row.trial, row.attempt, row.resource, row.value}, row.time_us);
   return true;
 }
 
@@ -176,7 +177,7 @@ void Jobs::Flush() {
     if (!job->changed) continue;
     for (TrialNumber trial : job->touched) {
       context_.Check(
-          context_.store.trials.Put(key, MakeTrialRow(job->state.spec(), job->state.trial(trial))));
+          context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
     }
     job->touched.clear();
     job->row.last_sequence = job->state.last_sequence();

@@ -27,8 +27,6 @@ struct OpenJob {
   bool changed = false;           // so is the job's own
 };
 
-using FactBody = decltype(Fact::body);
-
 // The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
 // coordinator thread; every method runs inside the batch's transaction.
 class Jobs {
@@ -45,7 +43,7 @@ class Jobs {
 
   // Records `body` and every decision that follows from it. Trials that ended this way are queued in
   // ended_trials: their processes are to be stopped by the caller.
-  void Observe(OpenJob& job, FactBody body) { Observe(job, std::move(body), context_.wall_us()); }
+  void Observe(OpenJob& job, FactBody body) { Record(job, std::move(body), context_.wall_us()); }
   // A report; false: the same trial, attempt, resource and metric were reported before.
   bool ObserveReport(OpenJob& job, const ReportRow& report);
   // A value of another metric than the objective.
@@ -63,8 +61,8 @@ class Jobs {
   std::deque<std::pair<OpenJob*, TrialNumber>> ended_trials;
 
  private:
-  void Observe(OpenJob& job, FactBody body, int64_t time_us);
-  void Apply(OpenJob& job, const Fact& fact);
+  void Record(OpenJob& job, FactBody body, int64_t time_us);
+  void Note(OpenJob& job, const Fact& fact);
   void WatchWallTime(const OpenJob& job);
   Context& context_;
   std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;

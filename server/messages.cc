@@ -127,10 +127,9 @@ v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const Jo
   counts->set_stopped(totals.stopped);
   counts->set_failed(totals.failed);
   if (std::optional<TrialNumber> best = state.best_trial()) {
-    const auto& [resource, objective] = state.trial(*best).curve.back();
     job.mutable_best()->set_trial(*best);
-    job.mutable_best()->set_objective(objective);
-    job.mutable_best()->set_resource(resource);
+    job.mutable_best()->set_objective(state.trial(*best).best_objective);
+    job.mutable_best()->set_resource(state.trial(*best).best_resource);
   }
   FillSpend(row, state, now_us, *job.mutable_spend());
   for (size_t i = 0; i < state.brackets().size(); ++i) {

@@ -48,7 +48,7 @@ struct Teller {
   }
   std::string operator()(const WallTimeReached&) const { return "The job has reached its wall-time limit."; }
   std::string operator()(const TrialCreated& f) const {
-    std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket);
+    std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
     return fmt::format("Trial {} is created{}, to train {}.", f.trial, where, Budget(f.to));
   }
   std::string operator()(const TrialResumed& f) const {
@@ -65,8 +65,8 @@ struct Teller {
   }
   std::string operator()(const RungCut& f) const {
     std::string cutoff = std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metric, f.cutoff);
-    return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket, f.resource,
-                       f.promoted, f.ranking.size(), cutoff);
+    return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1,
+                       f.resource, f.promoted, f.ranking.size(), cutoff);
   }
   std::string operator()(const JobEnded& f) const {
     const char* how = f.end == JobEnd::kCompleted ? "is complete"

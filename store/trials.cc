@@ -54,7 +54,7 @@ std::string OrderBy(const TrialQuery& query) {
       column = "trial";
       break;
     case TrialColumn::kObjective:
-      column = "objective";
+      column = "best_objective";
       break;
     case TrialColumn::kResource:
       column = "resource";
@@ -76,7 +76,7 @@ std::string_view PhaseName(TrialPhase phase) {
   return kNames[static_cast<int>(phase)];
 }
 
-TrialRow MakeTrialRow(const SearchSpec& spec, const TrialState& trial) {
+TrialRow MakeTrialRow(const TrialState& trial) {
   TrialRow row;
   row.number = trial.number;
   row.state = PhaseName(trial.phase);
@@ -86,13 +86,9 @@ TrialRow MakeTrialRow(const SearchSpec& spec, const TrialState& trial) {
     row.resource = trial.curve.back().first;
     row.objective = Number(trial.curve.back().second);
   }
-  for (const auto& [resource, value] : trial.curve) {
-    if (std::isnan(value)) continue;
-    bool better = !row.best_objective ||
-                  (spec.goal == Goal::kMaximize ? value > *row.best_objective : value < *row.best_objective);
-    if (!better) continue;
-    row.best_objective = value;
-    row.best_resource = resource;
+  if (trial.best_resource > 0) {
+    row.best_objective = trial.best_objective;
+    row.best_resource = trial.best_resource;
   }
   row.bracket = trial.bracket;
   row.rung = trial.rung;

@@ -34,7 +34,7 @@ struct TrialRow {
   bool operator==(const TrialRow&) const = default;
 };
 
-TrialRow MakeTrialRow(const SearchSpec& spec, const TrialState& trial);
+TrialRow MakeTrialRow(const TrialState& trial);
 std::string_view PhaseName(TrialPhase phase);
 
 enum class TrialColumn { kNumber, kObjective, kResource, kTrainingTime, kHyperparameter };

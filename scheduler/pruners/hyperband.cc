@@ -12,8 +12,8 @@ namespace {
 
 std::string Place(const JobState& state, int64_t bracket, int64_t rung) {
   const BracketState& b = state.brackets()[bracket];
-  return "bracket " + std::to_string(bracket) + " (s = " + std::to_string(b.plan.s) + "), rung " +
-         std::to_string(rung) + " at resource " + std::to_string(b.rungs[rung].resource);
+  return "bracket " + std::to_string(bracket + 1) + " (s = " + std::to_string(b.plan.s) + "), rung " +
+         std::to_string(rung + 1) + " at resource " + std::to_string(b.rungs[rung].resource);
 }
 
 bool IsTop(const JobState& state, const TrialState& trial) {

@@ -50,41 +50,30 @@ std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings) {
 
 std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
                                         int64_t trials) {
-  const size_t kept = std::min(cycle.size(), static_cast<size_t>(trials));
-  const auto total = static_cast<Wide>(TotalWidth(cycle));
-  std::vector<int64_t> width(kept);
-  std::vector<Wide> remainder(kept);
-  for (size_t b = 0; b < kept; ++b) {
-    const Wide share = static_cast<Wide>(Width(cycle[b])) * static_cast<Wide>(trials);
-    width[b] = std::max<int64_t>(1, static_cast<int64_t>(share / total));
-    remainder[b] = share % total;
-  }
-  int64_t left = trials - std::accumulate(width.begin(), width.end(), int64_t{0});
-  // The lift to one trial can overspend: the widest bracket pays.
-  for (; left < 0; ++left) --*std::max_element(width.begin(), width.end());
-  std::vector<size_t> order(kept);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&remainder](size_t a, size_t b) { return remainder[a] > remainder[b]; });
-  for (size_t k = 0; left > 0; k = (k + 1) % kept) {
-    if (width[order[k]] == Width(cycle[order[k]])) continue;
-    ++width[order[k]];
-    --left;
-  }
-  std::vector<BracketPlan> brackets;
-  for (size_t b = 0; b < kept; ++b) {
-    brackets.push_back(WithWidth(cycle[b], reduction_factor, width[b]));
-  }
-  return brackets;
-}
+  std::vector<BracketPlan> brackets = cycle;
+  while (brackets.size() > 2 && TotalWidth(brackets) > trials) brackets.erase(brackets.begin());
+  if (trials == 1) brackets.erase(brackets.begin(), brackets.end() - 1);
 
-std::vector<BracketPlan> TakeBracketsInOrder(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
-                                             int64_t trials) {
-  std::vector<BracketPlan> brackets;
-  for (size_t b = 0; b < cycle.size() && trials > 0; ++b) {
-    const int64_t width = std::min(trials, Width(cycle[b]));
-    brackets.push_back(WithWidth(cycle[b], reduction_factor, width));
-    trials -= width;
+  const auto total = static_cast<Wide>(TotalWidth(brackets));
+  std::vector<int64_t> width(brackets.size());
+  std::vector<std::pair<Wide, size_t>> remainder;  // negated, to sort the largest first
+  int64_t left = trials;
+  for (size_t b = 0; b < brackets.size(); ++b) {
+    const Wide share = static_cast<Wide>(Width(brackets[b])) * static_cast<Wide>(trials);
+    width[b] = static_cast<int64_t>(share / total);
+    remainder.emplace_back(total - share % total, b);
+    left -= width[b];
+  }
+  std::sort(remainder.begin(), remainder.end());
+  for (int64_t k = 0; k < left; ++k) ++width[remainder[k].second];
+  // With two or three trials the narrowest share can be none.
+  for (int64_t& w : width) {
+    if (w > 0) continue;
+    --*std::max_element(width.begin(), width.end());
+    w = 1;
+  }
+  for (size_t b = 0; b < brackets.size(); ++b) {
+    brackets[b] = WithWidth(std::move(brackets[b]), reduction_factor, width[b]);
   }
   return brackets;
 }
@@ -128,20 +117,20 @@ std::string HyperbandTable::note() const {
   if (max_trials_ == 0 || (whole_cycles_ == 1 && narrowed_.empty())) return "";
   std::string note = "max_trials = " + std::to_string(max_trials_);
   if (whole_cycles_ == 0) {
-    note += " is less than the " + per_cycle + " trials of a cycle: its brackets are narrowed from ";
+    note += " is less than the " + per_cycle + " trials of a cycle: instead of ";
   } else {
     note += " makes " + std::to_string(whole_cycles_) + (whole_cycles_ == 1 ? " cycle" : " cycles") + " of " +
             per_cycle + " trials";
     if (narrowed_.empty()) return note + ".";
-    note += ", and a narrower one: from ";
+    note += ", and one of fewer trials: instead of ";
   }
   const auto widths = [](const std::vector<BracketPlan>& brackets) {
     std::string text;
     for (const BracketPlan& b : brackets) text += (text.empty() ? "" : "/") + std::to_string(Width(b));
     return text;
   };
-  note += widths(cycle_) + " to " + widths(narrowed_);
-  if (narrowed_.size() < cycle_.size()) note += " (the others are left out)";
+  note += widths(cycle_) + " it opens " + widths(narrowed_);
+  if (narrowed_.size() < cycle_.size()) note += ", without the brackets that begin lowest";
   return note + ".";
 }
 

@@ -29,16 +29,13 @@ struct BracketPlan {
 // R = 81, eta = 3 gives 81/34/15/8/5 configurations.
 std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings);
 
-// What is left of a cycle when only `trials` trials remain; REQUIRES 0 <= trials <= those of the cycle. The
-// trials are shared over the brackets in proportion to their widths (largest remainder; at least one each as
-// far as they go, first brackets first), and a rung that would be empty keeps one trial, so that every
-// bracket left still trains one to max_resource. A bracket without trials is left out.
+// The brackets of a job that has only `trials` trials for a cycle; REQUIRES 0 < trials <= those of the cycle.
+// Brackets that begin at the lowest levels need many trials to be worth it: they are left out, the first ones
+// first, until the rest fits or only the last two are left. The rest share the trials in proportion to their
+// widths (largest remainder), and a rung that would be empty keeps one trial, so that every bracket trains
+// one to max_resource.
 std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
                                         int64_t trials);
-
-// The other policy, kept for comparison: brackets are taken whole in their order, and the last is cut.
-std::vector<BracketPlan> TakeBracketsInOrder(const std::vector<BracketPlan>& cycle, int64_t reduction_factor,
-                                             int64_t trials);
 
 // What a job runs: the brackets above, cycle after cycle, within max_trials.
 class HyperbandTable {

@@ -32,7 +32,7 @@ FORBIDDEN = {
 }
 FORBIDDEN_PREFIXES = {"scheduler": ("absl/time", "absl/synchronization", "absl/random")}
 
-STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
+STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio
 cstdlib cstring ctime cwchar deque exception execution filesystem forward_list fstream functional future
 initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex
