@@ -111,6 +111,18 @@ void Cluster::Leave(WorkerEntry& worker) {
   context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);
 }
 
+void Cluster::TakeBackUntold(WorkerEntry& worker) {
+  std::vector<std::string> untold;
+  for (const auto& [id, assignment] : worker.held) {
+    if (!assignment->told) untold.push_back(id);
+  }
+  for (const std::string& id : untold) {
+    if (HeldAssignment* assignment = FindAssignment(id)) {
+      EndRank(*assignment, {"handed_back", "its worker leaves", 0, 0});
+    }
+  }
+}
+
 std::vector<WorkerRoom> Cluster::Rooms() const {
   std::vector<WorkerRoom> rooms;
   for (const auto& [id, worker] : workers_) {

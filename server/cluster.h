@@ -55,6 +55,8 @@ class Cluster {
   // It is presumed dead: its ranks are lost.
   void Lose(WorkerEntry& worker, const std::string& reason);
   void Leave(WorkerEntry& worker);  // REQUIRES it holds nothing
+  // What was placed on a worker that now leaves, and that it was never told of, is handed back in its stead.
+  void TakeBackUntold(WorkerEntry& worker);
   std::vector<WorkerRoom> Rooms() const;
   // Whether the slots of all live workers together would hold the gang.
   bool CouldHold(int32_t nodes) const;

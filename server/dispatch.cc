@@ -30,25 +30,20 @@ Placed PlaceOne(OpenJob& job, Cluster& cluster) {
 }  // namespace
 
 void Dispatch(Jobs& jobs, Cluster& cluster) {
-  if (cluster.Rooms().empty()) return;
-  std::set<std::tuple<int64_t, int64_t>> order;  // slots held, key
+  std::set<std::tuple<bool, int64_t, int64_t>> order;  // not kept waiting, slots held, key
   for (const auto& [key, job] : jobs.all()) {
-    if (!job->state.ended()) order.emplace(cluster.LiveAttempts(*job) * job->state.spec().nodes, key);
+    if (job->state.ended()) continue;
+    order.emplace(!job->kept_waiting, cluster.LiveAttempts(*job) * job->state.spec().nodes, key);
   }
-  while (!order.empty()) {
-    auto [slots, key] = *order.begin();
+  while (!order.empty() && !cluster.Rooms().empty()) {
+    auto [fresh, slots, key] = *order.begin();
     order.erase(order.begin());
     OpenJob& job = *jobs.FindKey(key);
-    switch (PlaceOne(job, cluster)) {
-      case Placed::kYes:
-        order.emplace(slots + job.state.spec().nodes, key);
-        break;
-      case Placed::kNoWork:
-        break;
-      case Placed::kNoRoom:
-        if (cluster.CouldHold(job.state.spec().nodes)) return;
-        break;
-    }
+    Placed placed = PlaceOne(job, cluster);
+    bool could = placed == Placed::kNoRoom && cluster.CouldHold(job.state.spec().nodes);
+    job.kept_waiting = could;
+    if (could) return;
+    if (placed == Placed::kYes) order.emplace(true, slots + job.state.spec().nodes, key);
   }
 }
 

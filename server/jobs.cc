@@ -176,8 +176,7 @@ void Jobs::Flush() {
   for (const auto& [key, job] : jobs_) {
     if (!job->changed) continue;
     for (TrialNumber trial : job->touched) {
-      context_.Check(
-          context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
+      context_.Check(context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
     }
     job->touched.clear();
     job->row.last_sequence = job->state.last_sequence();

@@ -25,6 +25,7 @@ struct OpenJob {
   JobState state;
   std::set<TrialNumber> touched;  // their rows in `trials` are to be written at the end of the batch
   bool changed = false;           // so is the job's own
+  bool kept_waiting = false;      // its gang did not fit although it came first; see Dispatch
 };
 
 // The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the

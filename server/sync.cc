@@ -93,7 +93,8 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
   row.version = request.version();
   row.rendezvous_port = request.rendezvous_port();
   row.last_sync_us = context_.wall_us();
-  if (request.leaving() && row.state == "live") row.state = "leaving";
+  bool leaves = request.leaving() && row.state == "live";
+  if (leaves) row.state = "leaving";
   bool same = row.name == worker->row.name && row.host == worker->row.host &&
               row.slots == worker->row.slots && row.storage_id == worker->row.storage_id &&
               row.version == worker->row.version && row.rendezvous_port == worker->row.rendezvous_port &&
@@ -101,6 +102,7 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
   worker->row = std::move(row);
   if (!same) context_.Check(context_.store.workers.Put(worker->row));
   if (worker->present()) cluster.RenewLease(*worker);
+  if (leaves) cluster.TakeBackUntold(*worker);
   return worker;
 }
 

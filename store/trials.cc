@@ -54,7 +54,7 @@ std::string OrderBy(const TrialQuery& query) {
       column = "trial";
       break;
     case TrialColumn::kObjective:
-      column = "best_objective";
+      column = "objective";
       break;
     case TrialColumn::kResource:
       column = "resource";

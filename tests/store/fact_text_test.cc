@@ -1,0 +1,40 @@
+#include "store/fact_text.h"
+
+#include "tests/catch.h"
+#include "tests/store/example_facts.h"
+
+namespace winnow {
+namespace {
+
+TEST_CASE("Fact text: each fact is one sentence", "[store]") {
+  std::vector<std::string> told;
+  for (const Fact& fact : OneOfEachKind()) told.push_back(FactText(fact, "auc"));
+  CHECK(told == std::vector<std::string>{
+                    "Trial 3 reported auc = 0.75 at resource 9.",
+                    "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
+                    "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
+                    "The job is asked to stop: stopped by request",
+                    "The job has reached its wall-time limit.",
+                    "Trial 4 is created in bracket 2, to train to resource 9.",
+                    "Trial 3 goes on, to train to resource 27: 2nd of 9",
+                    "Trial 3 waits at resource 9 for the rung to be cut.",
+                    "Trial 3 is stopped: ranked 5th of 9",
+                    "Bracket 1 is cut at resource 9: 1 of 3 trials go on (cut-off auc = 0.75).",
+                    "The job is complete: all brackets are done",
+                });
+}
+
+TEST_CASE("Fact text: no kind and no outcome is left without words", "[store]") {
+  for (const Fact& fact : ExampleFacts()) CHECK(FactText(fact, "auc").size() > 10);
+}
+
+TEST_CASE("Fact text: what does not apply is left out", "[store]") {
+  CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, "auc") ==
+        "Trial 1 is created, to train to the trainer's own end.");
+  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");
+  CHECK(FactText({1, 1, AttemptStarted{1, 1, 0, 0}}, "auc") ==
+        "Trial 1 starts, to train to the trainer's own end.");
+}
+
+}  // namespace
+}  // namespace winnow

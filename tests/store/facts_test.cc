@@ -1,0 +1,107 @@
+#include "store/facts.h"
+
+#include <cmath>
+
+#include "store/store.h"
+#include "tests/catch.h"
+#include "tests/store/example_facts.h"
+
+namespace winnow {
+namespace {
+
+struct Fixture {
+  Fixture() : store(*Store::Open(":memory:")) {
+    JobRow row;
+    row.state = "running";
+    job = store->jobs.Insert("j", row)->key;
+  }
+  void Report(TrialNumber trial, int64_t attempt, int64_t resource, const std::string& metric, double value,
+              int64_t sequence) {
+    REQUIRE(*store->facts.AppendReport(job, {trial, attempt, resource, metric, value, 7, sequence}));
+  }
+  std::unique_ptr<Store> store;
+  int64_t job = 0;
+};
+
+TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
+  Fixture f;
+  f.Report(3, 1, 9, "auc", 0.75, 1);
+  f.Report(3, 1, 9, "loss", 0.5, 0);
+  for (const Fact& fact : OneOfEachKind()) {
+    if (fact.sequence > 1) REQUIRE(f.store->facts.AppendEvent(f.job, fact).ok());
+  }
+  auto facts = f.store->facts.Load(f.job);
+  REQUIRE(facts.ok());
+  REQUIRE(facts->size() == 11);
+  for (size_t i = 0; i < facts->size(); ++i) {
+    CHECK((*facts)[i].sequence == static_cast<int64_t>(i) + 1);
+    CHECK((*facts)[i].body.index() == i);  // the order of the variant
+  }
+  CHECK(std::get<Reported>((*facts)[0].body).objective == 0.75);
+
+  auto later = f.store->facts.Load(f.job, 4, 3);
+  REQUIRE(later->size() == 3);
+  CHECK(later->front().sequence == 5);
+  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 6);
+}
+
+TEST_CASE("Facts: a report that is known is not counted again", "[store]") {
+  Fixture f;
+  f.Report(1, 1, 5, "auc", 0.5, 1);
+  auto again = f.store->facts.AppendReport(f.job, {1, 1, 5, "auc", 0.9, 8, 2});
+  REQUIRE(again.ok());
+  CHECK_FALSE(*again);
+  auto facts = f.store->facts.Load(f.job);
+  REQUIRE(facts->size() == 1);
+  CHECK(std::get<Reported>(facts->front().body).objective == 0.5);
+}
+
+TEST_CASE("Facts: values that are not numbers survive", "[store]") {
+  Fixture f;
+  f.Report(1, 1, 1, "auc", std::nan(""), 1);
+  f.Report(1, 1, 2, "auc", INFINITY, 2);
+  auto rows = f.store->facts.Query(f.job, {}, {}, {}, 10);
+  REQUIRE(rows->size() == 2);
+  CHECK(std::isnan((*rows)[0].value));
+  CHECK(std::isinf((*rows)[1].value));
+}
+
+TEST_CASE("Facts: learning curves are ordered, filtered, paged, and single-valued", "[store]") {
+  Fixture f;
+  int64_t sequence = 0;
+  for (int64_t resource : {1, 2, 3}) {
+    for (TrialNumber trial : {2, 1}) {
+      f.Report(trial, 1, resource, "loss", 1, 0);
+      f.Report(trial, 1, resource, "auc", 0.1 * static_cast<double>(resource), ++sequence);
+    }
+  }
+  f.Report(1, 2, 3, "auc", 0.9, ++sequence);  // level 3 again, by another attempt
+  f.Report(1, 2, 4, "auc", 0.4, ++sequence);
+
+  auto all = f.store->facts.Query(f.job, {}, {}, {}, 100);
+  REQUIRE(all->size() == 13);
+  CHECK((*all)[0].metric == "auc");
+  CHECK((*all)[2].value == Approx(0.3));
+  CHECK((*all)[2].attempt == 1);
+  CHECK((*all)[3].resource == 4);
+  CHECK((*all)[4].metric == "loss");
+  CHECK((*all)[7].trial == 2);
+  CHECK(f.store->facts.Query(f.job, {2}, {"auc"}, {}, 100)->size() == 3);
+  CHECK(f.store->facts.Query(f.job, {}, {"nothing"}, {}, 100)->empty());
+
+  std::vector<int64_t> paged;
+  ReportCursor cursor;
+  while (true) {
+    auto page = f.store->facts.Query(f.job, {}, {}, cursor, 4);
+    REQUIRE(page.ok());
+    for (const ReportRow& row : *page) paged.push_back(row.trial * 100 + row.resource);
+    if (page->size() < 4) break;
+    cursor = {page->back().trial, page->back().metric, page->back().resource};
+  }
+  std::vector<int64_t> whole;
+  for (const ReportRow& row : *all) whole.push_back(row.trial * 100 + row.resource);
+  CHECK(paged == whole);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "tests/catch.h"
+
+namespace winnow {
+
+// The value itself, so that a loop may run over it; an error fails the test.
+template <typename T>
+T Get(absl::StatusOr<T> value) {
+  INFO(value.status().ToString());
+  REQUIRE(value.ok());
+  return *std::move(value);
+}
+
+}  // namespace winnow

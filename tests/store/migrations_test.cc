@@ -1,0 +1,121 @@
+#include "store/migrations.h"
+
+#include <fstream>
+
+#include "store/store.h"
+#include "tests/catch.h"
+#include "tests/store/temp_folder.h"
+
+namespace winnow {
+namespace {
+
+// A file as the first version of the tables left it, with a job in the middle of its life.
+void WriteVersion1(const std::string& file) {
+  auto database = Database::Open(file, OpenMode::kReadWrite);
+  REQUIRE(database.ok());
+  REQUIRE((*database)->Execute(Migrations()[0].sql).ok());
+  absl::Status status = (*database)->Execute(R"sql(
+    PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 1;
+    INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence)
+      VALUES ('old', 'r1', '{}', 'running', '', 5, 0, 4);
+    INSERT INTO taken_ids (id) VALUES ('old');
+    INSERT INTO events VALUES (1, 1, 10, 'trial_created', 1,
+      '{"configuration":[0.5],"bracket":-1,"rung":0,"to":3}');
+    INSERT INTO events VALUES (1, 2, 20, 'attempt_started', 1, '{"attempt":1,"from":0,"to":3}');
+    INSERT INTO reports VALUES (1, 1, 1, 1, 'auc', 0.5, 30, 3), (1, 1, 1, 2, 'auc', NULL, 40, 4),
+      (1, 1, 1, 1, 'loss', 0.7, 30, 0);
+    INSERT INTO workers VALUES ('w', 'w', 'localhost', 2, 's', '1', 0, 'live', 1, 1);
+    INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from, resource_to, state,
+      outcome, reason, place_us, start_us, end_us)
+      VALUES ('a', 1, 1, 1, 0, 'w', 0, 0, 3, 'wanted', '', '', 20, 0, 0);
+  )sql");
+  INFO(status.ToString());
+  REQUIRE(status.ok());
+}
+
+TEST_CASE("Migrations: a new file gets the newest version and our mark", "[store]") {
+  TempFolder folder;
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  Database& database = (*store)->database();
+  CHECK(*database.QueryInt("PRAGMA user_version") == static_cast<int64_t>(Migrations().size()));
+  CHECK(*database.QueryInt("PRAGMA application_id") == kApplicationId);
+  CHECK(Store::Open(folder.file("a.db")).ok());  // and opens again
+}
+
+TEST_CASE("Migrations: a file of version 1 keeps its rows and gains logs", "[store]") {
+  TempFolder folder;
+  WriteVersion1(folder.file("a.db"));
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  Store& s = **store;
+  CHECK(*s.database().QueryInt("PRAGMA user_version") == 2);
+  auto job = s.jobs.Find("old");
+  REQUIRE(job.ok());
+  REQUIRE(job->has_value());
+  CHECK((*job)->request_id == "r1");
+  auto facts = s.facts.Load((*job)->key);
+  REQUIRE(facts.ok());
+  REQUIRE(facts->size() == 4);
+  CHECK(std::get<Reported>((*facts)[2].body).objective == 0.5);
+  auto assignment = s.assignments.Find("a");
+  REQUIRE(assignment->has_value());
+  REQUIRE(s.logs.Append((*assignment)->key, 0, 0, "hello", false).ok());
+  CHECK(s.logs.Read((*assignment)->key, 0, 0, 100)->data == "hello");
+  // The order of facts is looked up, not sorted.
+  Statement plan(s.database(),
+                 "EXPLAIN QUERY PLAN SELECT value FROM reports WHERE job = 1 AND sequence > 3"
+                 " AND sequence > 0 ORDER BY sequence");
+  REQUIRE(*plan.Bind().Next());
+  CHECK_THAT(plan.Text(3), Catch::Contains("reports_in_order"));
+}
+
+TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {
+  TempFolder folder;
+  WriteVersion1(folder.file("a.db"));
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    REQUIRE((*database)->Execute("CREATE TABLE logs (in_the_way)").ok());
+  }
+  CHECK_FALSE(Store::Open(folder.file("a.db")).ok());
+  auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+  CHECK(*(*database)->QueryInt("PRAGMA user_version") == 1);
+  CHECK(*(*database)->QueryInt("SELECT COUNT(*) FROM sqlite_master WHERE name = 'reports_in_order'") == 0);
+}
+
+TEST_CASE("Migrations: a newer file is refused with advice", "[store]") {
+  TempFolder folder;
+  REQUIRE(Store::Open(folder.file("a.db")).ok());
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    REQUIRE((*database)->Execute("PRAGMA user_version = 99").ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(store.status().message()),
+             Catch::Contains("newer Winnow") && Catch::Contains("99") && Catch::Contains("install"));
+}
+
+TEST_CASE("Migrations: another program's file is refused and not touched", "[store]") {
+  TempFolder folder;
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    REQUIRE((*database)->Execute("CREATE TABLE theirs (a)").ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(store.status().message()), Catch::Contains("another program"));
+  auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+  CHECK(*(*database)->QueryInt("SELECT COUNT(*) FROM sqlite_master") == 1);
+}
+
+TEST_CASE("Migrations: a reader does not upgrade", "[store]") {
+  TempFolder folder;
+  WriteVersion1(folder.file("a.db"));
+  auto store = Store::OpenReadOnly(folder.file("a.db"));
+  CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_FALSE(Store::OpenReadOnly(folder.file("none.db")).ok());
+}
+
+}  // namespace
+}  // namespace winnow

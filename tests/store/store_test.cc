@@ -1,0 +1,184 @@
+#include "store/store.h"
+
+#include "tests/catch.h"
+#include "tests/store/get.h"
+#include "tests/store/temp_folder.h"
+
+namespace winnow {
+namespace {
+
+JobRow Row(const std::string& request_id = "") {
+  JobRow row;
+  row.request_id = request_id;
+  row.spec = "{}";
+  row.state = "running";
+  row.create_us = 1;
+  return row;
+}
+
+TEST_CASE("Jobs: ids come from the name and are never used twice", "[store]") {
+  auto store = *Store::Open(":memory:");
+  CHECK(store->jobs.Insert("tune", Row())->id == "tune");
+  CHECK(store->jobs.Insert("tune", Row())->id == "tune-2");
+  CHECK(store->jobs.Insert("tune-3", Row())->id == "tune-3");
+  auto fourth = store->jobs.Insert("tune", Row());
+  CHECK(fourth->id == "tune-4");
+  REQUIRE(store->jobs.Delete(fourth->key).ok());
+  CHECK(store->jobs.Insert("tune", Row())->id == "tune-5");
+}
+
+TEST_CASE("Jobs: a request id belongs to one job", "[store]") {
+  auto store = *Store::Open(":memory:");
+  REQUIRE(store->jobs.Insert("a", Row("request")).ok());
+  CHECK(store->jobs.Insert("b", Row("request")).status().code() == absl::StatusCode::kAlreadyExists);
+  CHECK((*store->jobs.FindRequest("request"))->id == "a");
+  CHECK_FALSE(store->jobs.FindRequest("other")->has_value());
+  CHECK(store->jobs.Insert("c", Row()).ok());
+  CHECK(store->jobs.Insert("d", Row()).ok());  // none is not a request id
+}
+
+TEST_CASE("Jobs: the open ones by age, all of them newest first", "[store]") {
+  auto store = *Store::Open(":memory:");
+  for (const char* name : {"a", "b", "c"}) REQUIRE(store->jobs.Insert(name, Row()).ok());
+  auto b = **store->jobs.Find("b");
+  b.state = "completed";
+  b.end_us = 9;
+  REQUIRE(store->jobs.Update(b).ok());
+  auto open = store->jobs.Open();
+  REQUIRE(open->size() == 2);
+  CHECK((*open)[0].id == "a");
+  auto page = store->jobs.List(100, 2);
+  REQUIRE(page->size() == 2);
+  CHECK((*page)[0].id == "c");
+  CHECK((*page)[1].state == "completed");
+  CHECK(store->jobs.List(page->back().key, 2)->front().id == "a");
+}
+
+TEST_CASE("Jobs: deleting one takes every row of it along", "[store]") {
+  auto store = *Store::Open(":memory:");
+  int64_t job = store->jobs.Insert("a", Row())->key;
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, "live", 1, 1}).ok());
+  REQUIRE(store->facts.AppendEvent(job, {1, 1, TrialPaused{1, 1}}).ok());
+  REQUIRE(store->facts.AppendReport(job, {1, 1, 1, "auc", 1, 1, 2}).ok());
+  REQUIRE(store->trials.Put(job, TrialRow{}).ok());
+  AssignmentRow assignment;
+  assignment.id = "x";
+  assignment.job = job;
+  assignment.worker = "w";
+  int64_t key = *store->assignments.Insert(assignment);
+  REQUIRE(store->logs.Append(key, 0, 0, "text", false).ok());
+  REQUIRE(store->jobs.Delete(job).ok());
+  for (const char* table : {"jobs", "events", "reports", "trials", "assignments", "logs"}) {
+    INFO(table);
+    CHECK(*store->database().QueryInt(std::string("SELECT COUNT(*) FROM ") + table) == 0);
+  }
+}
+
+TEST_CASE("Trials: order, filter and page", "[store]") {
+  auto store = *Store::Open(":memory:");
+  int64_t job = store->jobs.Insert("a", Row())->key;
+  auto put = [&](TrialNumber number, const char* state, std::optional<double> objective, double eta) {
+    TrialRow row;
+    row.number = number;
+    row.state = state;
+    row.objective = objective;
+    row.configuration = {int64_t{10 - number}, eta, std::string("x")};
+    REQUIRE(store->trials.Put(job, row).ok());
+    auto back = store->trials.Find(job, number);
+    REQUIRE(back.ok());
+    CHECK(**back == row);
+  };
+  put(1, "stopped", 0.5, 3);
+  put(2, "failed", std::nullopt, 1);
+  put(3, "completed", 0.9, 2);
+  auto numbers = [&](TrialQuery query) {
+    std::vector<TrialNumber> list;
+    for (const TrialRow& row : Get(store->trials.List(job, query))) list.push_back(row.number);
+    return list;
+  };
+  using V = std::vector<TrialNumber>;
+  CHECK(numbers({}) == V{1, 2, 3});
+  CHECK(numbers({{}, TrialColumn::kNumber, 0, true}) == V{3, 2, 1});
+  CHECK(numbers({{}, TrialColumn::kObjective, 0, true}) == V{3, 1, 2});   // those without a value last
+  CHECK(numbers({{}, TrialColumn::kObjective, 0, false}) == V{1, 3, 2});  // either way
+  CHECK(numbers({{}, TrialColumn::kHyperparameter, 1, false}) == V{2, 3, 1});
+  CHECK(numbers({{}, TrialColumn::kHyperparameter, 0, false}) == V{3, 2, 1});
+  CHECK(numbers({{"failed", "stopped"}}) == V{1, 2});
+  CHECK(numbers({{}, TrialColumn::kNumber, 0, false, 1, 1}) == V{2});
+  CHECK(*store->trials.Count(job, {"failed", "stopped"}) == 2);
+  CHECK(*store->trials.Count(job, {}) == 3);
+  CHECK_FALSE(store->trials.Find(job, 4)->has_value());
+}
+
+TEST_CASE("Assignments: those of an attempt that is not gone come back together", "[store]") {
+  auto store = *Store::Open(":memory:");
+  int64_t job = store->jobs.Insert("a", Row())->key;
+  REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, "live", 1, 1}).ok());
+  auto add = [&](TrialNumber trial, int64_t attempt, int32_t rank, const char* state) {
+    AssignmentRow row;
+    row.id = std::to_string(trial) + std::to_string(attempt) + std::to_string(rank);
+    row.job = job;
+    row.trial = trial;
+    row.attempt = attempt;
+    row.rank = rank;
+    row.worker = "w";
+    row.state = state;
+    REQUIRE(store->assignments.Insert(row).ok());
+  };
+  add(1, 1, 0, "gone");
+  add(1, 1, 1, "revoked");
+  add(2, 1, 0, "gone");
+  add(2, 2, 0, "wanted");
+  std::vector<std::string> held;
+  for (const AssignmentRow& row : Get(store->assignments.Held())) held.push_back(row.id);
+  CHECK(held == std::vector<std::string>{"110", "111", "220"});
+  std::vector<std::string> newest;
+  for (const AssignmentRow& row : Get(store->assignments.NewestOfJob(job))) newest.push_back(row.id);
+  CHECK(newest == std::vector<std::string>{"110", "220"});
+}
+
+TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounded", "[store]") {
+  auto store = *Store::Open(":memory:");
+  int64_t job = store->jobs.Insert("a", Row())->key;
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, "live", 1, 1}).ok());
+  AssignmentRow row;
+  row.id = "x";
+  row.job = job;
+  row.worker = "w";
+  int64_t key = *store->assignments.Insert(row);
+  LogTable& logs = store->logs;
+  for (int twice = 0; twice < 2; ++twice) REQUIRE(logs.Append(key, 0, 0, "hello ", false).ok());
+  REQUIRE(logs.Append(key, 0, 11, "!", false).ok());
+  CHECK(logs.Read(key, 0, 0, 100)->data == "hello ");
+  REQUIRE(logs.Append(key, 0, 6, "world", false).ok());
+  CHECK(logs.Read(key, 0, 0, 100)->data == "hello world!");
+  auto part = logs.Read(key, 0, 4, 5);
+  CHECK(part->data == "o wor");
+  CHECK(part->next_offset == 9);
+  CHECK_FALSE(part->truncated);
+  CHECK(logs.Read(key, 1, 0, 100)->data.empty());
+
+  REQUIRE(logs.Append(key, 1, 0, std::string(kMaxLogBytes - 1, 'x'), false).ok());
+  REQUIRE(logs.Append(key, 1, kMaxLogBytes - 1, "yz", false).ok());
+  auto whole = logs.Read(key, 1, 0, 4 * kMaxLogBytes);
+  CHECK(whole->data.size() == kMaxLogBytes);
+  CHECK(whole->data.back() == 'y');
+  CHECK(whole->truncated);
+}
+
+TEST_CASE("Store: a body that fails leaves nothing behind", "[store]") {
+  TempFolder folder;
+  auto store = *Store::Open(folder.file("a.db"));
+  absl::Status status = store->Write([&]() -> absl::Status {
+    REQUIRE(store->jobs.Insert("a", Row()).ok());
+    return absl::InternalError("enough");
+  });
+  CHECK(status.message() == "enough");
+  CHECK_FALSE(store->jobs.Find("a")->has_value());
+  REQUIRE(store->Write([&] { return store->jobs.Insert("a", Row()).status(); }).ok());
+  auto reader = *Store::OpenReadOnly(folder.file("a.db"));
+  CHECK(reader->jobs.Find("a")->has_value());
+}
+
+}  // namespace
+}  // namespace winnow
