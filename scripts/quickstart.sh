@@ -76,7 +76,7 @@ cat <<END
 The server is still up (log: $home/server.log). Try, after
   export PATH="$bin:\$PATH" WINNOW_SERVER=$WINNOW_SERVER
 
-  winnow trials latest --sort "objective desc"
+  winnow trials latest --sort objective
   winnow analytics latest --output csv
   winnow plan examples/direct-marketing.json
 

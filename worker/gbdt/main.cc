@@ -123,6 +123,7 @@ int Main(int argc, char** argv) {
   predict->add_option("--data", flags.predict.data_path, "File or folder with the model's feature columns")
       ->required();
   predict->add_option("--output", flags.predict.output_path, "File to write (default: standard output)");
+  predict->add_option("--rounds", flags.predict.rounds, "Use the model as it was after so many rounds");
   predict->add_flag("--margin", flags.predict.margin, "Write margins, not probabilities");
 
   // A worker passes each hyperparameter as an argument too; under the contract SM_HPS is what counts.

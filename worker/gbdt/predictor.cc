@@ -30,13 +30,19 @@ std::string Header(const GbdtModel& model) {
 absl::Status Predict(const PredictRequest& request) {
   absl::StatusOr<GbdtModel> model = ReadModel(request.model_path);
   if (!model.ok()) return model.status();
+  if (request.rounds < 0 || request.rounds > model->rounds()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--rounds {}: expected 1 to {}, the rounds that {} was trained, or 0 for all that it uses",
+        request.rounds, model->rounds(), request.model_path));
+  }
   absl::StatusOr<DataSet> data = ReadDataSet(request.data_path, model->reading, &model->schema);
   if (!data.ok()) return data.status();
   if (data->columns.size() != model->feature_names.size())
     return absl::InvalidArgumentError(fmt::format("{}: {} feature columns: expected {}, as in the model",
                                                   request.data_path, data->columns.size(),
                                                   model->feature_names.size()));
-  std::vector<float> values = PredictMargins(*model, *data, model->used_rounds());
+  const int64_t rounds = request.rounds > 0 ? request.rounds : model->used_rounds();
+  std::vector<float> values = PredictMargins(*model, *data, rounds);
   if (!request.margin) values = PredictionsFrom(model->parameters, values, data->rows);
   fmt::memory_buffer text;
   const std::string header = Header(*model);

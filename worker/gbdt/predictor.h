@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@ struct PredictRequest {
   std::string model_path;
   std::string data_path;
   std::string output_path;  // "": standard output
+  int64_t rounds = 0;       // use the model as it was after so many rounds; 0: as it was trained
   bool margin = false;      // margins instead of what the objective makes of them
 };
 

@@ -218,6 +218,22 @@ TEST_CASE("Trainer: num_round 0 leaves a model that knows nothing", "[gbdt]") {
   CHECK(predicted.out.substr(0, 19) == "prediction\n0.5\n0.5\n");
 }
 
+TEST_CASE("Predict: --rounds uses the model as it was at that level", "[gbdt]") {
+  Trial longer(kHyperparameters), shorter(kHyperparameters);
+  REQUIRE(longer.RunLevels(0, 5).code == 0);
+  REQUIRE(shorter.RunLevels(0, 2).code == 0);
+  const auto predict = [](Trial& trial, const char* rounds) {
+    return trial.Run({"predict", "--model", trial.Path("model/model.json"), "--data",
+                      trial.Path("validation.csv"), "--rounds", rounds},
+                     false);
+  };
+  CHECK(predict(longer, "2").out == predict(shorter, "0").out);
+  CHECK(predict(longer, "5").out != predict(shorter, "0").out);
+  const Ended beyond = predict(shorter, "3");
+  CHECK(beyond.code == 1);
+  CHECK_THAT(beyond.err, Catch::Contains("--rounds 3: expected 1 to 2"));
+}
+
 TEST_CASE("Trainer: one class has no auc, and that is said once", "[gbdt]") {
   Trial trial(R"({"objective": "binary:logistic", "eval_metric": "auc", "num_round": 2})");
   DataSet data = SampleData(50);
