@@ -18,8 +18,8 @@ namespace {
 
 const std::vector<std::string>& FixedColumns() {
   static const std::vector<std::string> columns = {
-      "trial",    "state",           "objective",        "resource",   "start_time",
-      "end_time", "elapsed_seconds", "billable_seconds", "stop_reason"};
+      "trial",      "state",    "objective",       "best_objective",   "best_resource", "resource",
+      "start_time", "end_time", "elapsed_seconds", "billable_seconds", "stop_reason"};
   return columns;
 }
 
@@ -47,6 +47,8 @@ std::string AnalyticsCsv(const v1::GetAnalyticsResponse& answer) {
     fields.insert(
         fields.end(),
         {trial.has_objective() ? fmt::format("{}", trial.objective()) : "",
+         trial.has_best_objective() ? fmt::format("{}", trial.best_objective()) : "",
+         trial.has_best_objective() ? fmt::format("{}", trial.best_resource()) : "",
          fmt::format("{}", trial.trained_resource()), UtcText(trial.start_time()), UtcText(trial.end_time()),
          ended ? fmt::format("{:.3f}", SecondsBetween(trial.start_time(), trial.end_time())) : "",
          fmt::format("{:.3f}", trial.billable_node_seconds()), trial.state_reason()});

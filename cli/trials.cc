@@ -58,10 +58,9 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   }
 
   using Align = Table::Align;
-  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},
-                                        {"STATE"},
-                                        {"OBJECTIVE", Align::kRight},
-                                        {"UNITS", Align::kRight},
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},   {"STATE"},
+                                        {"BEST", Align::kRight},    {"AT", Align::kRight},
+                                        {"LAST", Align::kRight},    {"UNITS", Align::kRight},
                                         {"TRAINING", Align::kRight}};
   for (const auto& parameter : job->spec().parameters()) {
     columns.push_back({Clean(parameter.name()), parameter.has_categorical() ? Align::kLeft : Align::kRight});
@@ -71,7 +70,10 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
     const bool best = job->has_best() && job->best().trial() == trial.number();
     std::vector<Table::Cell> row = {{Thousands(trial.number()), best ? Style::kGood : Style::kPlain},
                                     {StateText(trial.state()), StateStyle(trial.state())},
-                                    {ObjectiveText(trial), best ? Style::kGood : Style::kPlain},
+                                    {trial.has_best_objective() ? NumberText(trial.best_objective()) : "–",
+                                     best ? Style::kGood : Style::kPlain},
+                                    {trial.has_best_objective() ? Thousands(trial.best_resource()) : ""},
+                                    {ObjectiveText(trial)},
                                     {Thousands(trial.resource())},
                                     {DurationText(trial.training_seconds())}};
     for (int i = 0; i < job->spec().parameters_size(); ++i) {

@@ -215,9 +215,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   if (!trial.curve.empty()) level = std::max(level, trial.curve.back().first);
   if (trial.to > 0) level = std::min(level, trial.to);
   if (fact.outcome == AttemptOutcome::kFinished) {
-    int64_t own_end = spec_.own_end;
-    if (spec_.own_end_parameter >= 0)
-      own_end = std::get<int64_t>(trial.configuration[spec_.own_end_parameter]);
+    const int64_t own_end = spec_.OwnEnd(trial.configuration);
     trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
     if (spec_.resumes) trial.checkpoint = level;
   } else if (fact.outcome == AttemptOutcome::kHandedBack && spec_.resumes) {

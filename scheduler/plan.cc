@@ -20,8 +20,10 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   plan.note = table.note();
   const int64_t count =
       endless ? static_cast<int64_t>(HyperbandBrackets(spec.hyperband).size()) : table.bracket_count();
-  const auto level = [&spec](int64_t resource) {
-    return spec.own_end > 0 ? std::min(resource, spec.own_end) : resource;
+  // Where trials end by a parameter of their own, the plan is what is trained at most.
+  const int64_t own_end = spec.own_end_parameter < 0 ? spec.own_end : 0;
+  const auto level = [own_end](int64_t resource) {
+    return own_end > 0 ? std::min(resource, own_end) : resource;
   };
   for (int64_t b = 0; b < count; ++b) {
     plan.brackets.push_back(table.bracket(b));
@@ -40,8 +42,8 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   plan.trials = table.trial_count();
   plan.full_resource = plan.trials * level(spec.hyperband.max_resource);
   plan.resource = spec.resumes ? plan.resource_with_resume : plan.resource_without_resume;
-  if (spec.own_end > 0 && spec.own_end < spec.hyperband.max_resource) {
-    AddNote(plan, "The trainer ends by itself at resource " + std::to_string(spec.own_end) +
+  if (own_end > 0 && own_end < spec.hyperband.max_resource) {
+    AddNote(plan, "The trainer ends by itself at resource " + std::to_string(own_end) +
                       ", below max_resource = " + std::to_string(spec.hyperband.max_resource) +
                       ": rungs above that are passed without training.");
   }

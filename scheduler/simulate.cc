@@ -132,8 +132,8 @@ class Simulator {
   // Plans every report of the attempt, and how it ends.
   void Train(const TrialState& trial) {
     const SearchSpec& spec = state_.spec();
-    int64_t end = spec.own_end > 0 ? spec.own_end : simulation_.own_end;
-    if (spec.own_end_parameter >= 0) end = std::get<int64_t>(trial.configuration[spec.own_end_parameter]);
+    const int64_t known_end = spec.OwnEnd(trial.configuration);
+    const int64_t end = known_end > 0 ? known_end : simulation_.own_end;
     const int64_t from = trial.attempt_from;
     int64_t last = trial.to > 0 ? std::min(end, trial.to) : end;
 

@@ -89,6 +89,11 @@ struct SearchSpec {
   int own_end_parameter = -1;
   int64_t own_end = 0;  // 0: not known beforehand
 
+  // The level at which the trainer ends by itself under `configuration`; 0: not known beforehand.
+  int64_t OwnEnd(const Configuration& configuration) const {
+    return own_end_parameter >= 0 ? std::get<int64_t>(configuration[own_end_parameter]) : own_end;
+  }
+
   bool operator==(const SearchSpec&) const = default;
 };
 

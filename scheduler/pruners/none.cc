@@ -5,8 +5,7 @@
 namespace winnow {
 
 int64_t FullResource(const SearchSpec& spec, const Configuration& configuration) {
-  int64_t end = spec.own_end;
-  if (spec.own_end_parameter >= 0) end = std::get<int64_t>(configuration[spec.own_end_parameter]);
+  const int64_t end = spec.OwnEnd(configuration);
   const int64_t most = spec.limits.max_trial_resource;
   if (end <= 0 || most <= 0) return std::max(end, most);
   return std::min(end, most);

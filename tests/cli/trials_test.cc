@@ -23,10 +23,10 @@ TEST_CASE("trials: a line each with its hyperparameters", "[cli]") {
   const Result result = RunWinnow({"trials", "bank"}, service.address());
   CHECK(result.code == 0);
   CHECK(result.out ==
-        "TRIAL  STATE      OBJECTIVE  UNITS  TRAINING  num_round       eta  booster\n"
-        "    1  STOPPED         0.74      3     2.5 s        150       0.1  gbtree\n"
-        "    2  FAILED             –      0     1.0 s        100  0.333333  dart\n"
-        "    3  COMPLETED   0.781235      9  1 m 01 s        200      0.25  gbtree\n");
+        "TRIAL  STATE          BEST  AT      LAST  UNITS  TRAINING  num_round       eta  booster\n"
+        "    1  STOPPED       0.745   2      0.74      3     2.5 s        150       0.1  gbtree\n"
+        "    2  FAILED            –             –      0     1.0 s        100  0.333333  dart\n"
+        "    3  COMPLETED  0.781235   9  0.781235      9  1 m 01 s        200      0.25  gbtree\n");
   const json list = json::parse(RunWinnow({"trials", "bank", "-o", "json"}, service.address()).out);
   CHECK(list["trials"][1]["hyperparameters"][1]["continuous"] == 0.3333333333333333);
   CHECK(list["trials"][1].count("objective") == 0);
@@ -130,13 +130,16 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
   CHECK(result.code == 0);
   CHECK(
       result.out ==
-      "trial,state,num_round,eta,booster,objective,resource,start_time,end_time,elapsed_seconds,"
+      "trial,state,num_round,eta,booster,objective,best_objective,best_resource,resource,start_time,end_time,"
+      "elapsed_seconds,"
       "billable_seconds,stop_reason\n"
-      "1,STOPPED,150,0.1,gbtree,0.74,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
+      "1,STOPPED,150,0.1,gbtree,0.74,0.745,2,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
       "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\"\n"
-      "2,FAILED,100,0.3333333333333333,dart,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1.000,"
+      "2,FAILED,100,0.3333333333333333,dart,,,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1."
+      "000,"
       "\"exit code 1: cannot read \"\"a,b\"\"\nat line 3\"\n"
-      "3,COMPLETED,200,0.25,gbtree,0.78123456,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10.000Z,69.000,61."
+      "3,COMPLETED,200,0.25,gbtree,0.78123456,0.78123456,9,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10."
+      "000Z,69.000,61."
       "000,\n");
 }
 

@@ -54,5 +54,15 @@ TEST_CASE("Plan: limits and own ends are taken in", "[scheduler]") {
   CHECK(plan.resource == Simulate(spec, Slots(4)).state.totals().resource);
 }
 
+TEST_CASE("Plan: where a parameter says where the trainer ends, its default does not", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(30, 3);
+  spec.parameters.push_back({"num_round", IntegerRange{100, 200}});
+  spec.own_end_parameter = 1;
+  spec.own_end = 10;
+  const Plan plan = MakePlan(spec);
+  CHECK(plan.resource == MakePlan(HyperbandJob(30, 3)).resource);
+  CHECK(plan.note.empty());
+}
+
 }  // namespace
 }  // namespace winnow
