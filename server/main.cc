@@ -22,6 +22,7 @@
 #include "server/grpc_server.h"
 #include "server/local_workers.h"
 #include "server/reader.h"
+#include "server/state_dir.h"
 
 namespace winnow {
 namespace {
@@ -137,6 +138,9 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
 
+  absl::StatusOr<std::string> identity = (*store)->Identity();
+  if (!identity.ok()) return identity.status();
+
   Hub hub;
   EngineOptions options;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
@@ -158,6 +162,9 @@ absl::Status Serve(Flags flags, Signals& signals) {
   if (!status.ok()) return status;
   std::unique_ptr<LocalWorkers> workers;
   if (flags.local_workers > 0) {
+    auto log = [](const std::string& line) { spdlog::info("{}", line); };
+    status = PrepareStateDir(fs::absolute(flags.state_dir), *identity, log);
+    if (!status.ok()) return status;
     LocalWorkersOptions local;
     local.count = flags.local_workers;
     local.slots = flags.slots;
@@ -165,7 +172,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     local.port = (*server)->port();
     local.program = fs::read_symlink("/proc/self/exe").parent_path() / "winnow-worker";
     local.state_dir = fs::absolute(flags.state_dir);
-    local.log = [](const std::string& line) { spdlog::info("{}", line); };
+    local.log = log;
     absl::StatusOr<std::unique_ptr<LocalWorkers>> started = LocalWorkers::Start(std::move(local));
     if (!started.ok()) return started.status();
     workers = *std::move(started);
@@ -196,6 +203,7 @@ int Main(int argc, char** argv) {
   for (int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // what goes wrong is told in our words
   spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow-server"));
   spdlog::set_level(flags.log_level);
 

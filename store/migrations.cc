@@ -114,6 +114,12 @@ CREATE TABLE logs (
 CREATE UNIQUE INDEX reports_in_order ON reports (job, sequence) WHERE sequence > 0;
 )sql";
 
+constexpr char kIdentity[] = R"sql(
+-- One row: tells this file from every other, whatever its name.
+CREATE TABLE identity (id TEXT NOT NULL);
+INSERT INTO identity (id) VALUES (LOWER(HEX(RANDOMBLOB(8))));
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -154,6 +160,7 @@ const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
       {"jobs, facts, workers and assignments", kBaseTables},
       {"what trials print; reports in order of sequence", kLogs},
+      {"the file's identity", kIdentity},
   };
   return kMigrations;
 }

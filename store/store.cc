@@ -29,6 +29,14 @@ absl::StatusOr<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& fi
   return std::unique_ptr<Store>(new Store(*std::move(database)));
 }
 
+absl::StatusOr<std::string> Store::Identity() {
+  Statement select(*database_, "SELECT id FROM identity");
+  absl::StatusOr<bool> row = select.Bind().Next();
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::DataLossError(database_->file() + ": the file's identity is missing");
+  return select.Text(0);
+}
+
 absl::Status Store::Write(const std::function<absl::Status()>& body) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(*database_);
   if (!transaction.ok()) return transaction.status();

@@ -23,6 +23,9 @@ class Store {
   // REQUIRES a file that is at the newest version. Writes are refused.
   static absl::StatusOr<std::unique_ptr<Store>> OpenReadOnly(const std::string& file);
 
+  // 16 hexadecimal digits that no other database has.
+  absl::StatusOr<std::string> Identity();
+
   // Runs `body` in one transaction: committed if it returns OK, else rolled back. Nobody else says BEGIN.
   absl::Status Write(const std::function<absl::Status()>& body);
   // Everything that `body` reads is of one moment.

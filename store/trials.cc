@@ -54,7 +54,7 @@ std::string OrderBy(const TrialQuery& query) {
       column = "trial";
       break;
     case TrialColumn::kObjective:
-      column = "objective";
+      column = "best_objective";
       break;
     case TrialColumn::kResource:
       column = "resource";

@@ -98,7 +98,7 @@ TEST_CASE("Service: trials by order, state and page", "[server]") {
   do {
     REQUIRE(play.Call(&Stub::ListTrials, request, page).ok());
     CHECK(page.total_size() == 17);
-    for (const auto& trial : page.trials()) values.push_back(trial.objective());
+    for (const auto& trial : page.trials()) values.push_back(trial.best_objective());
     request.set_page_token(page.next_page_token());
   } while (!page.next_page_token().empty());
   REQUIRE(values.size() == 17);

@@ -49,7 +49,7 @@ TEST_CASE("Migrations: a file of version 1 keeps its rows and gains logs", "[sto
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());
   Store& s = **store;
-  CHECK(*s.database().QueryInt("PRAGMA user_version") == 2);
+  CHECK(*s.database().QueryInt("PRAGMA user_version") == static_cast<int64_t>(Migrations().size()));
   auto job = s.jobs.Find("old");
   REQUIRE(job.ok());
   REQUIRE(job->has_value());
@@ -68,6 +68,23 @@ TEST_CASE("Migrations: a file of version 1 keeps its rows and gains logs", "[sto
                  " AND sequence > 0 ORDER BY sequence");
   REQUIRE(*plan.Bind().Next());
   CHECK_THAT(plan.Text(3), Catch::Contains("reports_in_order"));
+}
+
+TEST_CASE("Migrations: a file of version 2 keeps its logs and gains an identity of its own", "[store]") {
+  TempFolder folder;
+  WriteVersion1(folder.file("a.db"));
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    REQUIRE((*database)->Execute(Migrations()[1].sql).ok());
+    REQUIRE((*database)->Execute("PRAGMA user_version = 2; INSERT INTO logs VALUES (1, 1, 0, 'oh', 0)").ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  CHECK((*store)->logs.Read(1, 1, 0, 9)->data == "oh");
+  std::string identity = *(*store)->Identity();
+  CHECK(identity.size() == 16);
+  CHECK(*(*Store::OpenReadOnly(folder.file("a.db")))->Identity() == identity);
+  CHECK(*(*Store::Open(folder.file("b.db")))->Identity() != identity);
 }
 
 TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {

@@ -81,7 +81,7 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
     TrialRow row;
     row.number = number;
     row.state = state;
-    row.objective = objective;
+    row.best_objective = objective;
     row.configuration = {int64_t{10 - number}, eta, std::string("x")};
     REQUIRE(store->trials.Put(job, row).ok());
     auto back = store->trials.Find(job, number);
