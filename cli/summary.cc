@@ -50,10 +50,11 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));
   line("trained", ResourceText(spend));
-  std::string time = fmt::format("{} elapsed, {} one after the other", DurationText(spend.elapsed_seconds()),
-                                 DurationText(spend.training_seconds()));
+  // Trials that share cores take longer than they would alone, so the sum is no promise of a sequential run.
+  std::string time = fmt::format("{} elapsed; the trials' own times, one after the other, are {}",
+                                 DurationText(spend.elapsed_seconds()), DurationText(spend.training_seconds()));
   if (spend.elapsed_seconds() > 0 && spend.training_seconds() > spend.elapsed_seconds()) {
-    time += fmt::format(" ({:.1f} times as long)", spend.training_seconds() / spend.elapsed_seconds());
+    time += fmt::format(" ({:.1f} at a time)", spend.training_seconds() / spend.elapsed_seconds());
   }
   line("time", time);
   line("look at", session.Hint(fmt::format("trials {} --sort objective", job.id())));

@@ -27,7 +27,7 @@ constexpr char kSummary[] =
     "           num_round 200   eta 0.25   booster gbtree\n"
     "  trials   5: 2 completed, 2 stopped, 1 failed\n"
     "  trained  1,234 of 4,500 units, 73 % saved by stopping early\n"
-    "  time     1 m 12 s elapsed, 4 m 01 s one after the other (3.3 times as long)\n"
+    "  time     1 m 12 s elapsed; the trials' own times, one after the other, are 4 m 01 s (3.3 at a time)\n"
     "  look at  winnow trials bank-2 --sort objective\n"
     "           winnow describe bank-2 3\n"
     "           winnow analytics bank-2 --output csv\n";
