@@ -69,7 +69,8 @@ echo "== 3/4  data"
 scripts/get-data.sh examples/data
 echo "== 4/4  tune"
 server_is_up || start_server
-export WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
+WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
+export WINNOW_SERVER
 "$bin/winnow" submit examples/direct-marketing.json --watch
 cat <<END
 
