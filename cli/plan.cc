@@ -12,31 +12,11 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "scheduler/plan.h"
+#include "spec/plan_message.h"
 #include "spec/search_spec.h"
 
 namespace winnow::cli {
 namespace {
-
-v1::TuningPlan ToProto(const Plan& plan) {
-  v1::TuningPlan message;
-  for (size_t i = 0; i < plan.brackets.size(); ++i) {
-    auto* bracket = message.add_brackets();
-    bracket->set_index(static_cast<int64_t>(i));
-    bracket->set_s(plan.brackets[i].s);
-    for (const RungPlan& rung : plan.brackets[i].rungs) {
-      auto* planned = bracket->add_rungs();
-      planned->set_trials(rung.trials);
-      planned->set_resource(rung.resource);
-    }
-  }
-  message.set_trials(plan.trials);
-  message.set_resource(plan.resource);
-  message.set_resource_without_resume(plan.resource_without_resume);
-  message.set_full_resource(plan.full_resource);
-  message.set_evaluations(plan.evaluations);
-  message.set_note(plan.note);
-  return message;
-}
 
 // Units that the bracket trains: each rung goes on from the one below if the trainer resumes.
 int64_t BracketResource(const BracketPlan& bracket, bool resumes) {
@@ -108,7 +88,7 @@ Exit ShowPlan(Session& session, const std::string& file, const std::string& name
   const SearchSpec search = ToSearchSpec(*spec);
   const Plan plan = MakePlan(search);
   if (session.output == Output::kJson) {
-    session.out.Print(ToJson(ToProto(plan)));
+    session.out.Print(ToJson(PlanMessage(plan)));
     return kSuccess;
   }
   std::string text =

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "scheduler/job_state.h"
-#include "scheduler/plan.h"
 #include "store/assignments.h"
 #include "store/jobs.h"
 #include "store/trials.h"
@@ -19,7 +18,6 @@ v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const Jo
                       int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
 v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
-v1::TuningPlan ToProto(const Plan& plan);
 // The attempts of one trial, from the rows of their ranks (by attempt and rank) and from its facts.
 std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
                                     const std::vector<WorkerRow>& workers);

@@ -10,6 +10,7 @@
 #include "server/messages.h"
 #include "server/paging.h"
 #include "spec/check.h"
+#include "spec/plan_message.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -318,7 +319,7 @@ absl::Status CheckCreate(const v1::CreateTuningJobRequest& request) {
 absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
   std::vector<Violation> violations = CheckSpec(request.spec());
   if (!violations.empty()) return ViolationsError(violations);
-  return ToProto(MakePlan(ToSearchSpec(request.spec())));
+  return PlanMessage(MakePlan(ToSearchSpec(request.spec())));
 }
 
 }  // namespace winnow
