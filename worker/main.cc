@@ -109,6 +109,15 @@ std::string Complete(Flags* flags) {
 }
 
 int Work(const Flags& flags) {
+  // Blocked here, before any thread is made and the lock says that it is at work, so that the loop alone
+  // hears of them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
   const auto lock = WorkFolderLock::Take(flags.work_dir);
   if (!lock.ok()) {
     fmt::print(stderr, "winnow-worker: {}\n", std::string(lock.status().message()));
@@ -120,13 +129,6 @@ int Work(const Flags& flags) {
     return 1;
   }
 
-  // Blocked here, before any thread is made, so that the loop alone hears of them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 
   AgentOptions options;
