@@ -24,7 +24,7 @@ Agent::Agent(EventLoop* loop, SyncClient* client, AgentOptions options)
     : loop_(loop),
       client_(client),
       options_(std::move(options)),
-      state_(options_.identity, RandomId(), options_.limits),
+      state_(options_.identity, NewWorkerId(), options_.limits),
       last_answer_(Now()) {}
 
 Agent::~Agent() {
@@ -151,6 +151,10 @@ void Agent::Ended(const std::string& id, v1::Outcome outcome) {
   Wake();
 }
 
+std::string Agent::NewWorkerId() const {
+  return options_.worker_id_prefix + RandomId().substr(options_.worker_id_prefix.size());
+}
+
 int Agent::FreeSlot() const {
   std::set<int> used;
   for (const auto& [id, running] : running_) used.insert(running.slot);
@@ -181,7 +185,7 @@ void Agent::RegisterAgain() {
   registering_again_ = false;
   connected_ = false;
   ever_connected_ = false;
-  state_.Register(RandomId());
+  state_.Register(NewWorkerId());
   if (leaving_) Finish(leave_status_);
 }
 

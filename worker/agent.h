@@ -16,6 +16,7 @@ namespace winnow {
 
 struct AgentOptions {
   WorkerIdentity identity;
+  std::string worker_id_prefix = "";  // of every id under which it registers; the rest is random
   TrainerPlace place;
   SyncLimits limits;
   // Without an answer for this long, all trainers are stopped politely and Run fails. 0: never.
@@ -54,6 +55,7 @@ class Agent {
               const v1::SyncResponse& response);
   void Start(const v1::Assignment& assignment);
   void Ended(const std::string& id, v1::Outcome outcome);
+  std::string NewWorkerId() const;
   int FreeSlot() const;
   void BeginLeaving(bool now);
   void RegisterAgain();

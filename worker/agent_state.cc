@@ -10,6 +10,9 @@ namespace {
 using std::chrono::milliseconds;
 using v1::RunningAssignment;
 
+// A worker that was given up longer ago than this was registered well in between.
+constexpr std::chrono::minutes kPeace(1);
+
 void SetDuration(milliseconds duration, google::protobuf::Duration* proto) {
   proto->set_seconds(duration.count() / 1000);
   proto->set_nanos(static_cast<int32_t>(duration.count() % 1000) * 1'000'000);
@@ -246,7 +249,11 @@ AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& stat
   Forget(number);
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
+      if (now > last_given_up_ + kPeace) given_up_ = 0;
+      last_given_up_ = now;
+      not_before_ = now + Pause(++given_up_);
       return Setback::kRegisterAgain;
+    case absl::StatusCode::kAlreadyExists:  // the name is a live worker's
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kPermissionDenied:

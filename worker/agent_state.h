@@ -60,7 +60,8 @@ class AgentState {
   enum class Setback {
     kIgnore,         // the call no longer mattered
     kRetry,          // Next will send everything again, after a while
-    kRegisterAgain,  // the server has given this worker up: end all processes, then call Register
+    kRegisterAgain,  // the server has given this worker up: end all processes, then call Register; Next
+                     // will wait the longer the more often this happens in a short time
     kRefused,        // the server will never take this worker's requests
   };
 
@@ -138,7 +139,9 @@ class AgentState {
   std::map<uint64_t, InFlight> in_flight_;
   std::vector<uint64_t> obsolete_;
   std::chrono::milliseconds hold_;
-  int failures_ = 0;      // in a row
+  int failures_ = 0;  // in a row
+  int given_up_ = 0;  // times, with no long while between them
+  TimePoint last_given_up_;
   int idle_answers_ = 0;  // polls in a row that came back early and changed nothing
   TimePoint not_before_;  // for every call
   TimePoint poll_not_before_;

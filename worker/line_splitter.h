@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace winnow {
 
@@ -12,13 +13,19 @@ class LineSplitter {
  public:
   explicit LineSplitter(size_t limit) : limit_(limit) {}
 
-  // Calls `line(std::string_view)` for every line that `bytes` completes, without its "\n" or "\r\n".
+  // Calls `line(std::string_view)` for every line that `bytes` completes, without its end: "\n", "\r\n", or a
+  // "\r" alone, with which progress bars begin again.
   template <typename Line>
   void Add(std::string_view bytes, const Line& line) {
     while (!bytes.empty()) {
-      const size_t end = bytes.find('\n');
+      if (std::exchange(after_return_, false) && bytes.front() == '\n') {
+        bytes.remove_prefix(1);
+        continue;
+      }
+      const size_t end = bytes.find_first_of("\r\n");
       Keep(bytes.substr(0, end));
       if (end == std::string_view::npos) return;
+      after_return_ = bytes[end] == '\r';
       bytes.remove_prefix(end + 1);
       Finish(line);
     }
@@ -35,13 +42,13 @@ class LineSplitter {
 
   template <typename Line>
   void Finish(const Line& line) {
-    if (kept_.ends_with('\r')) kept_.pop_back();
     line(std::string_view(kept_));
     kept_.clear();
   }
 
   const size_t limit_;
   std::string kept_;
+  bool after_return_ = false;  // a "\n" that comes now belongs to the end of the line before
 };
 
 }  // namespace winnow

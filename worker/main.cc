@@ -19,6 +19,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/agent.h"
 #include "worker/grpc_sync_client.h"
+#include "worker/leftover_processes.h"
 #include "worker/server_address.h"
 #include "worker/storage_id.h"
 #include "worker/trainer_environment.h"
@@ -129,13 +130,29 @@ int Work(const Flags& flags) {
     return 1;
   }
 
+  const auto folder_id = ReadOrMakeWorkFolderId(flags.work_dir);
+  if (!folder_id.ok()) {
+    fmt::print(stderr, "winnow-worker: {}\n", std::string(folder_id.status().message()));
+    return 1;
+  }
+  // One name for the folder, whichever way it was given.
+  std::error_code error;
+  fs::path work = fs::canonical(flags.work_dir, error);
+  if (error) work = flags.work_dir;
+  const LeftoverCount leftovers = KillLeftovers(work.string(), std::chrono::seconds(10));
+  if (leftovers.killed > 0) {
+    spdlog::warn("killed {} processes that trainers of an earlier worker had left{}", leftovers.killed,
+                 leftovers.all_gone ? "" : "; some are not gone yet");
+  }
+
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 
   AgentOptions options;
   options.identity = {flags.name,  flags.host,     flags.slots,
                       *storage_id, WINNOW_VERSION, flags.rendezvous_port};
-  options.place = {flags.work_dir, flags.shared_dir,
-                   fs::read_symlink("/proc/self/exe").parent_path().string(), flags.host, OwnEnvironment()};
+  options.worker_id_prefix = folder_id->substr(0, 16);
+  options.place = {work, flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
+                   flags.host, OwnEnvironment()};
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
   EventLoop loop;

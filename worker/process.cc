@@ -164,7 +164,8 @@ bool ReadFailure(int fd, ExecFailure* failure) {
 
 }  // namespace
 
-Process::Process(EventLoop* loop, Events events) : loop_(loop), events_(std::move(events)) {}
+Process::Process(EventLoop* loop, std::string mark, Events events)
+    : loop_(loop), events_(std::move(events)), orphans_(std::move(mark)) {}
 
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events) {
@@ -208,7 +209,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
     return Explain(spec, failure);
   }
 
-  std::unique_ptr<Process> process(new Process(loop, std::move(events)));
+  std::unique_ptr<Process> process(new Process(loop, spec.mark, std::move(events)));
   Process* const self = process.get();
   process->pid_ = pid;
   process->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -284,13 +285,15 @@ void Process::AwaitGroup() {
   group_timer_ = 0;
   while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
-  if (kill(-pid_, 0) == 0 || errno != ESRCH) {
+  // Only when the group is gone is all that it had outside left to us.
+  if (kill(-pid_, 0) == 0 || errno != ESRCH || orphans_.KillSome()) {
     group_timer_ = loop_->After(group_delay_, [this] { AwaitGroup(); });
     group_delay_ = std::min<EventLoop::Clock::duration>(group_delay_ * 2, milliseconds(50));
     return;
   }
   loop_->Cancel(std::exchange(kill_timer_, 0));
-  // All that was written is in the pipes; one that left the group may hold them open, and is not waited for.
+  // All that was written is in the pipes; one that has left the group and shed its mark may hold them open,
+  // and is not waited for.
   for (const Stream stream : {kStdout, kStderr}) {
     ReadSome(stream, 1024);
     ClosePipe(stream);

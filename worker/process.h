@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/event_loop.h"
+#include "worker/leftover_processes.h"
 
 namespace winnow {
 
@@ -22,6 +23,9 @@ struct ProcessSpec {
   std::vector<std::string> environment;  // the whole of it, "NAME=value"
   std::string working_directory;         // empty: the caller's
   std::string program_directory;         // empty: only PATH
+  // The entry of `environment` by which what left the group is known, AssignmentMark; empty: it is left
+  // alone.
+  std::string mark = "";
 };
 
 struct ProcessEnd {
@@ -30,7 +34,8 @@ struct ProcessEnd {
 };
 
 // One running program with everything that it starts: a process group of its own, standard input from
-// /dev/null, standard output and error to us. It dies with the thread that started it (PR_SET_PDEATHSIG),
+// /dev/null, standard output and error to us; what has moved to another group ends with it too if the spec
+// has a mark. It dies with the thread that started it (PR_SET_PDEATHSIG),
 // which must therefore live as long as the worker: the loop's thread.
 class Process {
  public:
@@ -38,7 +43,8 @@ class Process {
   struct Events {
     // Bytes as they were read; never empty.
     std::function<void(Stream, std::string_view)> output;
-    // The last call: all output was read and no process of the group is left. May delete the Process.
+    // The last call: all output was read and no process of the group or with the mark is left. May delete the
+    // Process.
     std::function<void(const ProcessEnd&)> gone;
   };
 
@@ -65,7 +71,7 @@ class Process {
     EventLoop::Id watch = 0;
   };
 
-  Process(EventLoop* loop, Events events);
+  Process(EventLoop* loop, std::string mark, Events events);
   void ReadSome(Stream stream, int most_reads);
   void ClosePipe(Stream stream);
   void LeaderEnded();
@@ -74,6 +80,7 @@ class Process {
 
   EventLoop* const loop_;
   const Events events_;
+  MarkedOrphans orphans_;
   pid_t pid_ = -1;  // and the id of its group
   int pidfd_ = -1;
   EventLoop::Id ended_watch_ = 0;

@@ -31,12 +31,14 @@ std::string RandomId() {
   return id;
 }
 
-absl::StatusOr<std::string> ReadOrMakeStorageId(const fs::path& shared) {
-  if (absl::Status status = MakeFolder(shared); !status.ok()) return status;
-  const fs::path path = shared / "storage-id";
+namespace {
+
+absl::StatusOr<std::string> ReadOrMakeId(const fs::path& folder, const std::string& name) {
+  if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  const fs::path path = folder / name;
   // Written whole under another name; the link fails if somebody was first, and then theirs is read.
   const std::string mine = RandomId();
-  const fs::path draft = shared / fmt::format("storage-id.{}", mine);
+  const fs::path draft = folder / fmt::format("{}.{}", name, mine);
   std::error_code error;
   if (!fs::exists(path, error)) {
     std::ofstream(draft) << mine << '\n';
@@ -53,6 +55,16 @@ absl::StatusOr<std::string> ReadOrMakeStorageId(const fs::path& shared) {
                     path.string(), id));
   }
   return id;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadOrMakeStorageId(const fs::path& shared) {
+  return ReadOrMakeId(shared, "storage-id");
+}
+
+absl::StatusOr<std::string> ReadOrMakeWorkFolderId(const fs::path& work) {
+  return ReadOrMakeId(work, "worker-id");
 }
 
 }  // namespace winnow

@@ -65,6 +65,8 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   variables["WINNOW_JOB"] = assignment.job_id();
   variables["WINNOW_TRIAL"] = std::to_string(assignment.trial());
   variables["WINNOW_ATTEMPT"] = std::to_string(assignment.attempt());
+  variables["WINNOW_ASSIGNMENT"] = assignment.id();
+  variables["WINNOW_WORK_DIR"] = host.work;
 
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);

@@ -13,6 +13,7 @@ struct TrainerHost {
   std::string host;    // the worker's own
   int local_rank = 0;  // among the ranks of the trial on this worker
   int free_port = 0;   // for a rendezvous, where the assignment names none
+  std::string work;    // absolute path of the worker's folder
 };
 
 // Position of the assignment's rank among the peers that are on the same worker.

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "worker/leftover_processes.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
 
@@ -84,7 +85,9 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
   spec.environment = TrainerEnvironment(assignment, *directories,
-                                        {place.host, LocalRank(assignment), free_port}, place.environment);
+                                        {place.host, LocalRank(assignment), free_port, place.work.string()},
+                                        place.environment);
+  spec.mark = AssignmentMark(assignment.id());
   spec.working_directory = assignment.working_directory();
   spec.program_directory = place.program_directory;
   auto process =

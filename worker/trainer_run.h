@@ -21,7 +21,7 @@ namespace winnow {
 
 // Where a worker keeps things, and how others reach it.
 struct TrainerPlace {
-  std::filesystem::path work;
+  std::filesystem::path work;  // absolute
   std::filesystem::path shared;
   std::string program_directory;  // searched before PATH
   std::string host;

@@ -67,6 +67,16 @@ TEST_CASE("StorageId: a file that holds no id is refused", "[worker]") {
              Catch::Contains("storage-id: \"hello\" is not an id"));
 }
 
+TEST_CASE("WorkFolderId: stays with the folder, another folder has another", "[worker]") {
+  TempFolder folder;
+  const auto first = ReadOrMakeWorkFolderId(folder / "a");
+  REQUIRE(first.ok());
+  CHECK(first->size() == 32);
+  CHECK(*ReadOrMakeWorkFolderId(folder / "a") == *first);
+  CHECK(*ReadOrMakeWorkFolderId(folder / "b") != *first);
+  CHECK(ReadAll(folder / "a/worker-id") == *first + "\n");
+}
+
 TEST_CASE("WorkFolderLock: one owner at a time, whose process id can be read", "[worker]") {
   TempFolder folder;
   {

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "tests/catch.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/program.h"
@@ -169,6 +171,57 @@ TEST_CASE("winnow-worker: SIGKILL takes all trainers with it, and frees the work
   CHECK(poll(&wait, 1, 20'000) == 1);
   close(trainer);
   CHECK(WorkFolderLock::Take(folder / "work").ok());
+}
+
+TEST_CASE(
+    "winnow-worker: after SIGKILL the next in its folder ends what trainers left, and is known as the same",
+    "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  std::optional<WorkerProcess> worker(Flags(server, folder));
+  server.Assign(MakeAssignment(
+      "a", {"sh", "-c",
+            "(trap '' TERM HUP; exec sleep 1000) & echo loss=$!; setsid sleep 1000 & echo loss=$!; wait"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    return told.assignments.contains("a") && told.assignments.at("a").values.size() == 2;
+  }));
+  std::vector<pollfd> left;
+  for (const int line : {1, 2}) {
+    const auto pid = static_cast<pid_t>(server.known("a").values.at({line, "loss"}));
+    left.push_back({static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0});
+    REQUIRE(left.back().fd >= 0);
+  }
+  const std::string old_id = server.told().requests[0].worker_id();
+  worker->Signal(SIGKILL);
+  CHECK(worker->Wait().signal == SIGKILL);
+  for (pollfd& process : left) CHECK(poll(&process, 1, 0) == 0);
+
+  server.GiveUp();
+  worker.emplace(Flags(server, folder));
+  const auto is_new = [&old_id](const FakeServer::Told& told) {
+    return told.requests.back().worker_id() != old_id;
+  };
+  REQUIRE(server.Await(is_new));
+  for (pollfd& process : left) {
+    CHECK(poll(&process, 1, 0) == 1);  // before the first word to the server
+    close(process.fd);
+  }
+  const std::string new_id = server.told().requests.back().worker_id();
+  CHECK(new_id.size() == 32);
+  CHECK(new_id.substr(0, 16) == old_id.substr(0, 16));
+  CHECK(old_id.substr(0, 16) == ReadAll(folder / "work/worker-id").substr(0, 16));
+  worker->Signal(SIGTERM);
+  CHECK(worker->Wait().exit_code == 0);
+}
+
+TEST_CASE("winnow-worker: a name that is in use ends it with the server's words", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  server.Fail(1, grpc::Status(grpc::StatusCode::ALREADY_EXISTS, "the name w is in use"), false);
+  const auto result = RunSpec(WorkerSpec(Flags(server, folder)));
+  REQUIRE(result.has_value());
+  CHECK(result->end.exit_code == 1);
+  CHECK_THAT(result->err, Catch::Contains("the name w is in use"));
 }
 
 }  // namespace winnow

@@ -168,6 +168,8 @@ TEST_CASE("MetricParser: a wrong expression is refused with its metric's name", 
 TEST_CASE("LineSplitter: lines are the same however the bytes come", "[worker]") {
   const size_t piece = GENERATE(1, 2, 3, 100);
   CHECK(Lines("one\ntwo\r\n\nlast", 100, piece) == std::vector<std::string>{"one", "two", "", "last"});
+  CHECK(Lines("bar 1\rbar 2\r\nnext\r\r\n\rend\r", 100, piece) ==
+        std::vector<std::string>{"bar 1", "bar 2", "next", "", "", "end"});
   CHECK(Lines("", 100, piece).empty());
   CHECK(Lines("one\n", 100, piece) == std::vector<std::string>{"one"});
   CHECK(Lines("0123456789\nab\n", 4, piece) == std::vector<std::string>{"0123", "ab"});

@@ -133,6 +133,25 @@ TEST_CASE("Process: what a program leaves behind is killed with it", "[worker]")
   CHECK(errno == ESRCH);
 }
 
+TEST_CASE("Process: with a mark, what has a session of its own is killed too, its children as well",
+          "[worker]") {
+  TempFolder folder;
+  // The outer shell waits until the pid is written, so that everything runs when it ends.
+  const std::string pids = (folder / "pids").string();
+  ProcessSpec spec = ShellSpec("setsid sh -c 'sleep 1000 & echo $$ $! > " + pids + "; wait' & while [ ! -s " +
+                               pids + " ]; do sleep 0.01; done; cat " + pids);
+  spec.mark = "WINNOW_ASSIGNMENT=marked";
+  spec.environment.push_back(spec.mark);
+  const auto result = RunSpec(spec);
+  REQUIRE(result.has_value());
+  int session = 0, child = 0;
+  REQUIRE(sscanf(result->out.c_str(), "%d %d", &session, &child) == 2);
+  for (const int pid : {session, child}) {
+    CHECK(kill(pid, 0) == -1);
+    CHECK(errno == ESRCH);
+  }
+}
+
 TEST_CASE("Process: SIGTERM leaves time to save", "[worker]") {
   const auto result =
       RunSpec(ShellSpec(std::string("trap 'echo saved; exit 0' TERM; echo ready; ") + kForever),

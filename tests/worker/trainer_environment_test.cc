@@ -18,6 +18,7 @@ std::map<std::string, std::string> ToMap(const std::vector<std::string>& entries
 
 v1::Assignment ThirdOfFour() {
   v1::Assignment assignment;
+  assignment.set_id("job-7");
   assignment.set_job_id("job");
   assignment.set_trial(7);
   assignment.set_attempt(2);
@@ -43,9 +44,9 @@ const TrialDirectories kDirectories{"/s/checkpoint", "/s/model", "/s/output"};
 
 TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
   const v1::Assignment assignment = ThirdOfFour();
-  auto got =
-      ToMap(TrainerEnvironment(assignment, kDirectories, {"here", LocalRank(assignment), 1},
-                               {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3"}));
+  auto got = ToMap(TrainerEnvironment(
+      assignment, kDirectories, {"here", LocalRank(assignment), 1, "/work"},
+      {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3", "WINNOW_WORK_DIR=/outer"}));
   const std::map<std::string, std::string> expected = {
       {"PATH", "/bin"},
       {"HOME", "/job"},
@@ -64,14 +65,16 @@ TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
       {"WINNOW_RESOURCE_TO", "9"},
       {"WINNOW_JOB", "job"},
       {"WINNOW_TRIAL", "7"},
-      {"WINNOW_ATTEMPT", "2"}};
+      {"WINNOW_ATTEMPT", "2"},
+      {"WINNOW_ASSIGNMENT", "job-7"},
+      {"WINNOW_WORK_DIR", "/work"}};
   CHECK(got == expected);
 }
 
 TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own master", "[worker]") {
   v1::Assignment assignment;
-  auto got =
-      ToMap(TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), 29503}, {}));
+  auto got = ToMap(
+      TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), 29503, "/work"}, {}));
   CHECK(got["RANK"] == "0");
   CHECK(got["WORLD_SIZE"] == "1");
   CHECK(got["LOCAL_RANK"] == "0");
