@@ -342,41 +342,6 @@ TEST_CASE("AgentState: a server that does not want the worker ends it, one that 
         AgentState::Setback::kRetry);
 }
 
-TEST_CASE("AgentState: a name in use ends a new worker, one that was given up tries on", "[worker]") {
-  Fixture f;
-  const absl::Status in_use = absl::AlreadyExistsError("the name is in use");
-  CHECK(f.state.Failed(f.Next().number, in_use, f.now) == AgentState::Setback::kRefused);
-
-  Fixture known;
-  known.Answer(known.Next(), {});
-  known.state.Failed(known.Next().number, absl::FailedPreconditionError("lost"), known.now);
-  known.state.Register("id-2");
-  known.now = *known.state.NextTime();
-  CHECK(known.state.Failed(known.Next().number, in_use, known.now) == AgentState::Setback::kRetry);
-  CHECK(*known.state.NextTime() > known.now);
-}
-
-TEST_CASE("AgentState: a worker that is given up again and again comes back ever more slowly", "[worker]") {
-  Fixture f;
-  const auto give_up = [&f] {
-    f.Answer(f.Next(), {});
-    CHECK(f.state.Failed(f.Next().number, absl::FailedPreconditionError("lost"), f.now) ==
-          AgentState::Setback::kRegisterAgain);
-    f.state.Register("id");
-    CHECK(f.Quiet());
-    const auto pause = *f.state.NextTime() - f.now;
-    f.now += pause;
-    return pause;
-  };
-  for (const int expected : {50, 100, 200, 400, 800, 1600, 2000, 2000}) {
-    const auto pause = give_up();
-    CHECK(pause <= milliseconds(expected));
-    CHECK(pause >= milliseconds(expected) * 3 / 4);
-  }
-  f.now += std::chrono::minutes(2);
-  CHECK(give_up() <= milliseconds(50));
-}
-
 TEST_CASE("AgentState: leaving takes nothing new and is settled when all is known", "[worker]") {
   Fixture f;
   const auto poll = f.Run({"a"});
