@@ -88,7 +88,7 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
   return table.Text(session.out) +
          fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
                      Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
-                     ResourceText(spend), DurationText(spend.elapsed_seconds()),
+                     ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
                      DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds()));
 }
 
@@ -154,6 +154,13 @@ Exit ShowMetrics(Session& session, const MetricsOptions& options) {
   for (const std::string& metric : options.metrics) request.add_metrics(metric);
   const auto answer = session.client().Metrics(request);
   if (!answer.ok()) return answer.status();
+  std::set<int64_t> told;
+  for (const auto& point : answer->points()) told.insert(point.trial());
+  for (const int64_t trial : options.trials) {
+    if (told.contains(trial)) continue;
+    const auto known = session.client().DescribeTrial(options.job, trial);
+    if (!known.ok()) return known.status();
+  }
   if (session.output == Output::kJson) {
     session.out.Print(ToJson(*answer));
   } else if (session.output == Output::kCsv) {

@@ -83,6 +83,11 @@ absl::Status CheckServerAddress(const std::string& address) {
   return absl::OkStatus();
 }
 
+bool IsLoss(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
+         absl::IsDeadlineExceeded(status);
+}
+
 struct Client::Connection {
   std::string server;
   std::shared_ptr<grpc::Channel> channel;
@@ -145,7 +150,8 @@ Client::Client(std::string server, absl::Duration timeout)
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);  // really: the patience with one try
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   connection_->channel =
       grpc::CreateCustomChannel(connection_->server, grpc::InsecureChannelCredentials(), arguments);
@@ -322,6 +328,10 @@ void Client::CancelWatch() {
   const std::lock_guard lock(connection_->mutex);
   connection_->cancelled = true;
   if (connection_->watching != nullptr) connection_->watching->TryCancel();
+}
+
+bool Client::AwaitConnection(absl::Time deadline) {
+  return connection_->channel->WaitForConnected(absl::ToChronoTime(deadline));
 }
 
 }  // namespace winnow::cli

@@ -16,6 +16,10 @@ namespace winnow::cli {
 // A server's address as users write it: HOST:PORT, of this host. INVALID_ARGUMENT says what is wrong with it.
 absl::Status CheckServerAddress(const std::string& address);
 
+// Whether a call's error means that the connection or the server is gone, rather than the request refused. A
+// server that is shut down in the middle of a stream cancels it.
+bool IsLoss(const absl::Status& status);
+
 // TuningService as commands use it. Every call has a deadline, and every error says what to do next; its code
 // is the server's. Wherever a job is named, "latest" is the newest one. Thread-safe.
 class Client {
@@ -48,6 +52,9 @@ class Client {
   absl::Status Watch(const std::string& job, int64_t after_sequence,
                      const std::function<void(const v1::TuningJobEvent&)>& on_event);
   void CancelWatch();
+
+  // Tries to connect until `deadline`; true once there is a connection.
+  bool AwaitConnection(absl::Time deadline);
 
  private:
   struct Connection;

@@ -12,14 +12,8 @@
 namespace winnow::cli {
 namespace {
 
-constexpr absl::Duration kLongestPause = absl::Seconds(2);
-
-// Whether the connection or the server is gone, rather than the request refused. A server that is shut down
-// in the middle of a stream cancels it.
-bool IsLoss(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
-         absl::IsDeadlineExceeded(status);
-}
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kConnectSlice = absl::Milliseconds(200);  // how long a stop may go unnoticed
 
 }  // namespace
 
@@ -72,6 +66,11 @@ bool Feed::Reconnect(const absl::Status& why) {
   Put({Item::kLost, {}, why});
   const absl::Time deadline = absl::Now() + patience_;
   while (!Pause(std::min(pause_, deadline - absl::Now()))) {
+    // Connections are made only while somebody waits for one: a sleep would find each try's end too late.
+    while (!client_->AwaitConnection(std::min(absl::Now() + kConnectSlice, deadline))) {
+      if (stopped()) return false;
+      if (absl::Now() >= deadline) break;
+    }
     pause_ = std::min(pause_ * 2, kLongestPause);
     auto job = client_->Describe(job_);
     if (job.ok()) {

@@ -47,7 +47,7 @@ class Feed {
   const absl::Duration patience_;
   const int wake_;                         // eventfd
   int64_t sequence_;                       // of the newest event; the thread's own
-  absl::Duration pause_ = kShortestPause;  // before the next try to reconnect; the thread's own
+  absl::Duration pause_ = kShortestPause;  // before the next call after a loss; the thread's own
   std::mutex mutex_;
   std::deque<Item> items_;  // guarded by mutex_
   bool stop_ = false;       // guarded by mutex_

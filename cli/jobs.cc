@@ -93,13 +93,13 @@ Exit DescribeJob(Session& session, const std::string& name) {
     text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
   };
   line("strategy", StrategyText(job->spec()));
-  line("best", job->has_best() ? BestText(*job) : "none yet");
+  line("best", BestText(*job));
   line("created", TimeText(job->create_time()));
   if (job->has_end_time()) line("ended", TimeText(job->end_time()));
   line("trials",
        CountsText(job->trial_counts()) +
            (job->planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job->planned_trials())) : ""));
-  line("trained", ResourceText(spend));
+  line("trained", ResourceText(*job));
   line("time",
        fmt::format("{} elapsed, {} training, {} billable", DurationText(spend.elapsed_seconds()),
                    DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds())));

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "absl/time/clock.h"
 #include "cli/json.h"
 
 namespace winnow::cli {
@@ -9,6 +10,8 @@ namespace {
 
 constexpr int64_t kChunkBytes = 1 << 20;
 constexpr int64_t kWaitSeconds = 20;
+constexpr absl::Duration kPatience = absl::Minutes(10);  // with a server that is away
+constexpr absl::Duration kPause = absl::Milliseconds(200);
 
 }  // namespace
 
@@ -23,9 +26,26 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   request.set_stream(options.standard_error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
   request.set_limit(kChunkBytes);
   bool truncated = false;
+  bool answered = false;
+  absl::Time lost_at = absl::InfiniteFuture();  // since when the server is away
   while (true) {
     const auto answer = session.client().Logs(request);
-    if (!answer.ok()) return answer.status();
+    if (!answer.ok()) {
+      const absl::Time now = absl::Now();
+      if (!options.follow || !answered || !IsLoss(answer.status()) || now - lost_at > kPatience) {
+        return answer.status();
+      }
+      if (lost_at == absl::InfiniteFuture()) {
+        lost_at = now;
+        session.err.Print("winnow: The server at " + session.server + " is away. Waiting for it…\n");
+      }
+      absl::SleepFor(kPause);  // a server that refuses while it starts or stops
+      session.client().AwaitConnection(lost_at + kPatience);
+      continue;
+    }
+    if (lost_at != absl::InfiniteFuture()) session.err.Print("winnow: the server is back\n");
+    lost_at = absl::InfiniteFuture();
+    answered = true;
     const bool last = answer->ended() || (answer->data().empty() && !options.follow);
     if (session.output == Output::kJson) {
       if (!answer->data().empty() || last) session.out.Print(ToJson(*answer, true));

@@ -13,7 +13,7 @@ struct LogsOptions {
   int64_t attempt = 0;  // 0: the newest
   int32_t rank = 0;
   bool standard_error = false;
-  bool follow = false;  // go on until the attempt's process has ended
+  bool follow = false;  // go on until the attempt's process has ended, over restarts of the server
 };
 // Writes what a trial's process printed, byte by byte. As JSON: a GetLogsResponse per line.
 Exit ShowLogs(Session& session, const LogsOptions& options);

@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -24,6 +22,7 @@
 #include "cli/submit.h"
 #include "cli/text.h"
 #include "cli/trials.h"
+#include "cli/validators.h"
 #include "cli/watch.h"
 #include "cli/workers.h"
 
@@ -57,72 +56,6 @@ struct Flags {
 
 using Run = std::function<Exit(Session&)>;
 
-CLI::Validator Whole(int64_t least, int64_t most) {
-  return CLI::Validator(
-      [least, most](const std::string& text) {
-        int64_t number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const bool fits =
-            error == std::errc() && end == text.data() + text.size() && number >= least && number <= most;
-        if (fits) return std::string();
-        const std::string range = most == INT64_MAX ? fmt::format("of at least {}", least)
-                                                    : fmt::format("from {} to {}", least, most);
-        return fmt::format("\"{}\" is not a whole number {}", Clean(text), range);
-      },
-      "");
-}
-
-CLI::Validator Seconds(double least, double most) {
-  return CLI::Validator(
-      [least, most](const std::string& text) {
-        double number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const bool fits =
-            error == std::errc() && end == text.data() + text.size() && number >= least && number <= most;
-        return fits
-                   ? ""
-                   : fmt::format("\"{}\" is not a number of seconds from {} to {}", Clean(text), least, most);
-      },
-      "");
-}
-
-CLI::Validator WordOf(std::vector<std::string> words) {
-  return CLI::Validator(
-      [words = std::move(words)](std::string& text) {
-        for (const std::string& word : words) {
-          if (text == word) return std::string();
-        }
-        return fmt::format("\"{}\" is not {}", Clean(text), OneOf(words));
-      },
-      "");
-}
-
-CLI::Validator JobName() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        const bool fits =
-            !text.empty() && text.size() <= 128 &&
-            text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-                std::string::npos;
-        return fits
-                   ? ""
-                   : fmt::format("\"{}\" is not a job's id, which has only letters, digits, '-', '_' and '.'",
-                                 Clean(text));
-      },
-      "");
-}
-
-CLI::Validator NotEmpty(size_t longest) {
-  return CLI::Validator(
-      [longest](const std::string& text) {
-        return !text.empty() && text.size() <= longest
-                   ? ""
-                   : fmt::format("\"{}\" has {} characters; expected 1 to {}", Clean(text), text.size(),
-                                 longest);
-      },
-      "");
-}
-
 const std::vector<std::string>& TrialStates() {
   static const std::vector<std::string> states = {"pending",   "running", "paused",
                                                   "completed", "stopped", "failed"};
@@ -139,6 +72,17 @@ class Commands {
  public:
   Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) { Define(); }
 
+  // Gives the command that is used the --output which stood before it. What is wrong with it; "" if nothing.
+  std::string TakeOutput(std::string output) const {
+    const CLI::App* command = app_.get_subcommands().front();
+    const auto formats = formats_.find(command->get_name());
+    if (formats == formats_.end()) return command->get_name() + " takes no --output";
+    const std::string wrong = formats->second(output);
+    if (!wrong.empty()) return "--output: " + wrong;
+    if (command->get_option("--output")->count() == 0) flags_.output = output;
+    return "";
+  }
+
   const Run& chosen() const { return runs_.at(app_.get_subcommands().front()->get_name()); }
 
   std::vector<CommandWords> words() const {
@@ -153,7 +97,7 @@ class Commands {
           if (option->get_positional()) {
             entry.takes_job = entry.takes_job || option->get_name(true) == "JOB";
             entry.takes_file = entry.takes_file || option->get_name(true) == "FILE";
-          } else if (option->get_name() != "--version") {
+          } else if (option->get_name() != "--version" && !option->get_group().empty()) {
             for (const std::string& name : option->get_lnames()) entry.flags.push_back("--" + name);
           }
         }
@@ -171,10 +115,11 @@ class Commands {
     command->fallthrough();
     if (formats != Formats::kNone) {
       const bool csv = formats == Formats::kTextJsonCsv;
+      formats_[name] = csv ? WordOf({"text", "json", "csv"}) : WordOf({"text", "json"});
       command
           ->add_option("-o,--output", flags_.output,
                        csv ? "text (default), json or csv" : "text (default) or json")
-          ->check(csv ? WordOf({"text", "json", "csv"}) : WordOf({"text", "json"}))
+          ->check(formats_[name])
           ->option_text("FORMAT");
     }
     runs_[name] = std::move(run);
@@ -323,13 +268,14 @@ class Commands {
   CLI::App& app_;
   Flags& flags_;
   std::map<std::string, Run> runs_;
+  std::map<std::string, CLI::Validator> formats_;  // of --output, of commands that take it
 };
 
 // The word that stands where a command should and is none; "" if there is no such word.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--server" || word == "--timeout") {
+    if (word == "--server" || word == "--timeout" || word == "--output" || word == "-o") {
       ++i;
     } else if (word.empty() || word.front() != '-') {
       const auto commands = app.get_subcommands(nullptr);
@@ -361,6 +307,9 @@ int Main(int argc, char** argv) {
       ->check(Seconds(0.001, 86400))
       ->option_text("SECONDS");
   app.add_flag("--no-color", flags.no_color, "plain text on terminals too");
+  std::string output;
+  const CLI::Option* early_output =
+      app.add_option("-o,--output", output, "of a command, standing before it")->group("");
   Commands commands(app, flags);
 
   if (argc < 2) {
@@ -379,6 +328,9 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return WrongUsage(app, error.what());
+  }
+  if (early_output->count() > 0) {
+    if (const std::string wrong = commands.TakeOutput(output); !wrong.empty()) return WrongUsage(app, wrong);
   }
 
   Session session{.out = Terminal(STDOUT_FILENO, flags.no_color),

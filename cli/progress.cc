@@ -100,13 +100,21 @@ int64_t AllTrials(const v1::TrialCounts& counts) {
 }
 
 std::string BestText(const v1::TuningJob& job) {
-  if (!job.has_best()) return "";
+  if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
   return fmt::format("trial {}: {} at {}", job.best().trial(), NumberText(job.best().objective()),
                      Count(job.best().resource(), "unit"));
 }
 
-std::string ResourceText(const v1::JobSpend& spend) {
-  if (spend.full_resource() <= 0) return Count(spend.resource(), "unit");
+std::string ResourceText(const v1::TuningJob& job) {
+  const v1::JobSpend& spend = job.spend();
+  const v1::TrialCounts& counts = job.trial_counts();
+  const bool whole = job.state() == v1::TuningJob::COMPLETED && counts.failed() == 0 &&
+                     job.planned_trials() > 0 && AllTrials(counts) == job.planned_trials();
+  if (!whole || job.brackets().empty() || spend.full_resource() <= 0) {
+    const int64_t planned = job.planned_resource();
+    return Count(spend.resource(), "unit") +
+           (planned > 0 ? fmt::format(" of {} planned", Thousands(planned)) : "");
+  }
   const double saved = 1 - Ratio(spend.resource(), spend.full_resource());
   std::string text =
       fmt::format("{} of {} units", Thousands(spend.resource()), Thousands(spend.full_resource()));

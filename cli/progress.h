@@ -22,11 +22,12 @@ std::string StrategyText(const v1::TuningJobSpec& spec);
 std::string CountsText(const v1::TrialCounts& counts);
 int64_t EndedTrials(const v1::TrialCounts& counts);
 int64_t AllTrials(const v1::TrialCounts& counts);
-// "trial 17: 0.78123 at 30 units"; "" if there is none.
+// "trial 17: 0.78123 at 30 units"; "none yet", or "none" once the job has ended, if there is none.
 std::string BestText(const v1::TuningJob& job);
-// "412 of 900 units, 54 % saved by stopping early", of JobSpend: what was trained against every trial to its
-// end.
-std::string ResourceText(const v1::JobSpend& spend);
+// "412 of 900 units, 54 % saved by stopping early": what was trained against every trial to its end, of a job
+// whose rungs were all there was to stop a trial. Of any other "412 units of 630 planned", since what was not
+// trained there was not saved.
+std::string ResourceText(const v1::TuningJob& job);
 
 // The part of the job that is done, in [0, 1]: 1 only when it has ended. By planned resource, else planned
 // trials, else the limits; nullopt if none of them is known. `elapsed` in seconds since creation.

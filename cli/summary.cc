@@ -45,14 +45,22 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
                              Count(job.best().resource(), "unit")));
     line("", ConfigurationText(best->trial(), out.width(), 11));
   } else {
-    line("best", "none: no trial reported " + Clean(job.spec().objective().metric()));
+    v1::QueryMetricsRequest request;
+    request.set_job_id(job.id());
+    request.add_metrics(job.spec().objective().metric());
+    const auto reported = session.client().Metrics(request);
+    if (!reported.ok()) return reported.status();
+    line("best",
+         fmt::format("none: no trial reported {}{}", reported->points().empty() ? "" : "a finite value of ",
+                     Clean(job.spec().objective().metric())));
   }
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));
-  line("trained", ResourceText(spend));
+  line("trained", ResourceText(job));
   // Trials that share cores take longer than they would alone, so the sum is no promise of a sequential run.
-  std::string time = fmt::format("{} elapsed; the trials' own times, one after the other, are {}",
-                                 DurationText(spend.elapsed_seconds()), DurationText(spend.training_seconds()));
+  std::string time =
+      fmt::format("{} elapsed; the trials' own times, one after the other, are {}",
+                  DurationText(spend.elapsed_seconds()), DurationText(spend.training_seconds()));
   if (spend.elapsed_seconds() > 0 && spend.training_seconds() > spend.elapsed_seconds()) {
     time += fmt::format(" ({:.1f} at a time)", spend.training_seconds() / spend.elapsed_seconds());
   }

@@ -167,8 +167,8 @@ Exit ShowBest(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
   if (!job->has_best()) {
-    return absl::NotFoundError(fmt::format("{} has no best trial: none has reported {}{}", job->id(),
-                                           Clean(job->spec().objective().metric()),
+    return absl::NotFoundError(fmt::format("{} has no best trial: none has reported a finite value of {}{}",
+                                           job->id(), Clean(job->spec().objective().metric()),
                                            HasEnded(*job) ? "" : " so far"));
   }
   const auto answer = session.client().DescribeTrial(job->id(), job->best().trial());

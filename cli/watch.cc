@@ -35,6 +35,11 @@ bool IsNotable(const v1::TuningJobEvent& event) {
          kind != "attempt_started" && kind != "trial_paused" && kind != "trial_resumed";
 }
 
+// Whether a trial is stopped where its rung is cut. The server tells of these right after the cut.
+bool IsStopAtCut(const v1::TuningJobEvent& event) {
+  return event.kind() == "trial_ended" && event.text().find(" is stopped: Hyperband: ") != std::string::npos;
+}
+
 // What the user sees of one watch.
 class View {
  public:
@@ -48,29 +53,46 @@ class View {
   const v1::TuningJob& job() const { return job_; }
 
   void Show(const v1::TuningJobEvent& event) {
+    const bool stop_at_cut = at_cut_ && IsStopAtCut(event);
+    if (!stop_at_cut) TellStops();
     if (event.has_job()) {
       job_ = event.job();
       received_ = Clock::now();
+      ended_since_ = 0;
+    } else if (event.kind() == "trial_ended" && event.sequence() > job_.last_sequence()) {
+      ++ended_since_;
     }
     if (session_.output == Output::kJson) {
       session_.out.Print(ToJson(event, true));
       return;
     }
-    if (IsNotable(event)) {
-      events_.push_back(event);
-      if (events_.size() > kShownEvents) events_.erase(events_.begin());
+    at_cut_ = stop_at_cut || event.kind() == "rung_cut";
+    if (stop_at_cut) {
+      ++stops_;
+      last_stop_ = event;
+      if (event.has_job()) TellStops();
+    } else if (IsNotable(event)) {
+      Tell(event);
     }
     if (live()) return;
-    if (IsNotable(event)) Line(ClockText(event.time()), event.text());
     if (event.has_job() && job_.has_best() && job_.best().trial() != best_) {
       best_ = job_.best().trial();
       Line(ClockText(event.time()), "best so far: " + BestText(job_));
     }
   }
 
+  // Tells of the trials that were stopped where a rung was cut, in one line.
+  void TellStops() {
+    if (stops_ == 0) return;
+    if (stops_ > 1) last_stop_.set_text(fmt::format("{} are stopped there.", Count(stops_, "trial")));
+    stops_ = 0;
+    Tell(last_stop_);
+  }
+
   void Draw() { session_.out.Redraw(WatchFrame(session_, job_, elapsed(), events_) + note_); }
 
   void ServerLost() {
+    TellStops();
     const std::string text =
         "The server at " + session_.server + " is away; the job's trials may go on. Waiting for it…";
     if (live()) {
@@ -83,6 +105,7 @@ class View {
   void ServerBack(const v1::TuningJob& now) {
     job_ = now;
     received_ = Clock::now();
+    ended_since_ = 0;
     note_.clear();
     if (!live()) session_.err.Print("winnow: the server is back\n");
   }
@@ -93,8 +116,14 @@ class View {
     return job_.spend().elapsed_seconds() + std::chrono::duration<double>(Clock::now() - received_).count();
   }
 
+  void Tell(const v1::TuningJobEvent& event) {
+    events_.push_back(event);
+    if (events_.size() > kShownEvents) events_.erase(events_.begin());
+    if (!live()) Line(ClockText(event.time()), event.text());
+  }
+
   void Line(const std::string& time, const std::string& text) {
-    std::string done = Thousands(EndedTrials(job_.trial_counts()));
+    std::string done = Thousands(EndedTrials(job_.trial_counts()) + ended_since_);
     if (job_.planned_trials() > 0) done += "/" + Thousands(job_.planned_trials());
     const std::optional<double> part = Fraction(job_, elapsed());
     session_.out.Print(fmt::format("{}  {} trials done{}  {}\n", time, done,
@@ -107,6 +136,10 @@ class View {
   std::vector<v1::TuningJobEvent> events_;  // the last notable ones
   std::string note_;                        // a line under the table
   int64_t best_ = 0;                        // the best trial that was told of
+  int64_t ended_since_ = 0;                 // trials that ended after job_
+  bool at_cut_ = false;                     // the newest event is a cut, or a stop there
+  int64_t stops_ = 0;                       // stops at the cut that were not told of yet
+  v1::TuningJobEvent last_stop_;            // the newest of them
 };
 
 Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
@@ -144,7 +177,7 @@ std::string WatchFrame(const Session& session, const v1::TuningJob& job, double 
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<9}", label)), value);
   };
-  line("best", job.has_best() ? out.Paint(Style::kGood, BestText(job)) : "none yet");
+  line("best", job.has_best() ? out.Paint(Style::kGood, BestText(job)) : BestText(job));
   line("trials",
        CountsText(job.trial_counts()) +
            (job.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job.planned_trials())) : ""));
@@ -182,6 +215,7 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, absl
           view.ServerBack(item.event.job());
           break;
         case Feed::Item::kEnd:
+          view.TellStops();
           if (!item.status.ok()) return item.status;
           return Finish(session, view.job(), live);
       }

@@ -192,13 +192,14 @@ grpc::Status FakeService::ListWorkers(Context*, const v1::ListWorkersRequest* re
 grpc::Status FakeService::GetLogs(Context*, const v1::GetLogsRequest* request,
                                   v1::GetLogsResponse* response) {
   const std::lock_guard lock(mutex);
+  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server stops");
   logs_asked = *request;
   if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
   const auto offset = static_cast<size_t>(request->offset());
   const size_t chunk = std::min(log_chunk, static_cast<size_t>(request->limit()));
   response->set_data(log.substr(std::min(offset, log.size()), chunk));
   response->set_next_offset(static_cast<int64_t>(offset + response->data().size()));
-  response->set_ended(offset + response->data().size() >= log.size());
+  response->set_ended(!log_grows && offset + response->data().size() >= log.size());
   response->set_attempt(2);
   return grpc::Status::OK;
 }

@@ -38,6 +38,7 @@ class FakeService : public v1::TuningService::Service {
   v1::ListWorkersResponse workers;
   std::string log;             // what every trial printed
   size_t log_chunk = 1 << 20;  // most bytes of one answer
+  bool log_grows = false;      // the process of `log` has not ended
   grpc::Status refusal;        // of CreateTuningJob, if not OK
   v1::CreateTuningJobRequest created;
   v1::ListTrialsRequest trials_asked;

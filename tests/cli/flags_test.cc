@@ -38,6 +38,8 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"list", "--limit", "1.5"}, {"--limit", "\"1.5\""}},
       {{"list", "--output", "xml"}, {"--output", "\"xml\" is not text or json"}},
       {{"list", "--output", "csv"}, {"--output", "\"csv\" is not text or json"}},
+      {{"-o", "csv", "list"}, {"--output", "\"csv\" is not text or json"}},
+      {{"-o", "json", "completion", "bash"}, {"completion", "--output"}},
       {{"analytics", "j", "--output", "xls"}, {"\"xls\" is not text, json or csv"}},
       {{"trials"}, {"JOB is required"}},
       {{"trials", "a b"}, {"JOB", "\"a b\" is not a job's id"}},

@@ -50,15 +50,38 @@ TEST_CASE("Format: CSV fields are quoted only where they must be", "[cli]") {
 }
 
 TEST_CASE("Progress: what was saved is told honestly", "[cli]") {
-  v1::JobSpend spend;
+  v1::TuningJob job = SampleJob();
+  *job.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 3");
+  v1::JobSpend& spend = *job.mutable_spend();
   spend.set_resource(412);
-  CHECK(ResourceText(spend) == "412 units");
   spend.set_full_resource(900);
-  CHECK(ResourceText(spend) == "412 of 900 units, 54 % saved by stopping early");
+  CHECK(ResourceText(job) == "412 of 900 units, 54 % saved by stopping early");
   spend.set_resource(900);
-  CHECK(ResourceText(spend) == "900 of 900 units, nothing saved");
+  CHECK(ResourceText(job) == "900 of 900 units, nothing saved");
   spend.set_resource(945);
-  CHECK(ResourceText(spend) == "945 of 900 units, 5.0 % more, trained again after failures");
+  CHECK(ResourceText(job) == "945 of 900 units, 5.0 % more, trained again after failures");
+  spend.clear_full_resource();
+  job.clear_planned_resource();
+  CHECK(ResourceText(job) == "945 units");
+}
+
+TEST_CASE("Progress: units that were not trained for another reason were not saved", "[cli]") {
+  v1::TuningJob whole = SampleJob();
+  *whole.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 3");
+  REQUIRE(ResourceText(whole) == "1,234 of 4,500 units, 73 % saved by stopping early");
+  const std::string plain = "1,234 units of 1,500 planned";
+  v1::TuningJob running = whole;
+  running.set_state(v1::TuningJob::RUNNING);
+  CHECK(ResourceText(running) == plain);
+  v1::TuningJob failing = whole;
+  *failing.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 2 failed: 1");
+  CHECK(ResourceText(failing) == plain);
+  v1::TuningJob cut_short = whole;
+  cut_short.mutable_trial_counts()->set_stopped(2);
+  CHECK(ResourceText(cut_short) == plain);
+  v1::TuningJob no_brackets = whole;
+  no_brackets.clear_brackets();
+  CHECK(ResourceText(no_brackets) == plain);
 }
 
 TEST_CASE("Progress: by planned resource, else trials, else limits, and whole only at the end", "[cli]") {

@@ -34,6 +34,7 @@ TEST_CASE("list: JSON holds whole jobs under the proto's names", "[cli]") {
   CHECK(list["jobs"][1]["state"] == "COMPLETED");
   CHECK(list["jobs"][1]["trial_counts"]["running"] == "0");
   CHECK(list["jobs"][1]["best"]["objective"] == 0.78123456);
+  CHECK(json::parse(RunWinnow({"-o", "json", "list"}, service.address()).out) == list);
 }
 
 TEST_CASE("describe: a job with its brackets", "[cli]") {
@@ -48,7 +49,7 @@ TEST_CASE("describe: a job with its brackets", "[cli]") {
         "  created   2026-11-21 08:00:00\n"
         "  ended     2026-11-21 08:01:12\n"
         "  trials    2 completed, 2 stopped, 1 failed; 5 planned\n"
-        "  trained   1,234 of 4,500 units, 73 % saved by stopping early\n"
+        "  trained   1,234 units of 1,500 planned\n"
         "  time      1 m 12 s elapsed, 4 m 01 s training, 4 m 01 s billable\n"
         "\n"
         "  BRACKET   UNITS  ARRIVED              RUNNING      BEST  CUT-OFF\n"
@@ -57,6 +58,11 @@ TEST_CASE("describe: a job with its brackets", "[cli]") {
         "  2: s = 0      9      2/2  ━━━━━━━━━━                0.7\n");
   const json job = json::parse(RunWinnow({"describe", "latest", "--output", "json"}, service.address()).out);
   CHECK(job["id"] == "bank-2");
+  for (v1::TuningJob& listed : service.jobs) listed.clear_best();
+  CHECK(RunWinnow({"describe", "bank-2"}, service.address()).out.find("  best      none yet\n") !=
+        std::string::npos);
+  CHECK(RunWinnow({"describe", "bank"}, service.address()).out.find("  best      none\n") !=
+        std::string::npos);
   CHECK(job["spec"]["parameters"][2]["categorical"]["values"] == json({"gbtree", "dart"}));
 }
 

@@ -1,7 +1,9 @@
 #include <signal.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
@@ -26,7 +28,7 @@ constexpr char kSummary[] =
     "  best     auc 0.781235 (trial 3, at 9 units)\n"
     "           num_round 200   eta 0.25   booster gbtree\n"
     "  trials   5: 2 completed, 2 stopped, 1 failed\n"
-    "  trained  1,234 of 4,500 units, 73 % saved by stopping early\n"
+    "  trained  1,234 units of 1,500 planned\n"
     "  time     1 m 12 s elapsed; the trials' own times, one after the other, are 4 m 01 s (3.3 at a time)\n"
     "  look at  winnow trials bank-2 --sort objective\n"
     "           winnow describe bank-2 3\n"
@@ -73,6 +75,34 @@ TEST_CASE("watch: a job that has ended shows its summary; a failed one is exit c
   CHECK(failed.code == 1);
   CHECK(failed.out.find("best     none: no trial reported auc\n") != std::string::npos);
   CHECK(failed.out.find("describe") == std::string::npos);
+  service.metrics =
+      Text<v1::QueryMetricsResponse>("points { trial: 1 metric: 'auc' resource: 1 value: nan }");
+  CHECK(RunWinnow({"watch", "latest"}, service.address())
+            .out.find("best     none: no trial reported a finite value of auc\n") != std::string::npos);
+  CHECK(service.metrics_asked.metrics(0) == "auc");
+}
+
+TEST_CASE("watch: the trials that a cut stops are one line, and counted as they end", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  service.trials = SampleTrials();
+  const auto stop = [](int64_t sequence, const std::string& why) {
+    return SampleEvent(sequence, "trial_ended", "Trial " + std::to_string(sequence) + " is stopped: " + why);
+  };
+  service.PutEvent(stop(21, "Hyperband: the job is asked to stop."));
+  service.PutEvent(SampleEvent(22, "rung_cut", "Bracket 1 is cut at resource 3: 1 of 3 trials go on."));
+  service.PutEvent(stop(23, "Hyperband: bracket 1, rung 1: rank 2 of 3"));
+  service.PutEvent(stop(24, "Hyperband: bracket 1, rung 1: rank 3 of 3"));
+  service.PutEvent(SampleEvent(25, "trial_resumed", "Trial 1 goes on."));
+  service.PutEvent(LastEvent(26, v1::TuningJob::COMPLETED));
+  const Result result = RunWinnow({"watch", "bank-2"}, service.address());
+  CHECK(result.code == 0);
+  CHECK(result.out ==
+        "08:00:21  3/5 trials done, 50 %  Trial 21 is stopped: Hyperband: the job is asked to stop.\n"
+        "08:00:22  3/5 trials done, 50 %  Bracket 1 is cut at resource 3: 1 of 3 trials go on.\n"
+        "08:00:24  5/5 trials done, 50 %  2 trials are stopped there.\n"
+        "08:00:26  5/5 trials done, 100 %  The job has ended.\n" +
+            std::string(kSummary));
 }
 
 TEST_CASE("submit --watch: from the first event to the summary, exit code 1 if the job fails", "[cli]") {
@@ -86,8 +116,7 @@ TEST_CASE("submit --watch: from the first event to the summary, exit code 1 if t
     CHECK(result.code == (state == v1::TuningJob::FAILED ? 1 : 0));
     CHECK(service.watched_after == std::vector<int64_t>{0});
     CHECK(result.out.rfind("bank-2 is running: ", 0) == 0);
-    CHECK(result.out.find("trained  1,234 of 4,500 units, 73 % saved by stopping early\n") !=
-          std::string::npos);
+    CHECK(result.out.find("trained  1,234 units of 1,500 planned\n") != std::string::npos);
   }
 }
 
@@ -125,6 +154,22 @@ TEST_CASE("watch: a server that restarts is told of once, and no event is missed
         "winnow: The server at " + service.address() +
             " is away; the job's trials may go on. Waiting for it…\nwinnow: the server is back\n");
   CHECK(process.out().find("After.") != std::string::npos);
+}
+
+TEST_CASE("watch: is back soon after the server is, however long that was away", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob()};
+  service.trials = SampleTrials();
+  Process process({"watch", "bank-2"}, service.address());
+  service.AwaitWatches(1);
+  service.Stop();
+  std::this_thread::sleep_for(std::chrono::seconds(4));  // the outage itself
+  const auto returned = std::chrono::steady_clock::now();
+  service.Start();
+  service.AwaitWatches(2);
+  CHECK(std::chrono::steady_clock::now() - returned < std::chrono::seconds(2));
+  service.PutEvent(LastEvent(21, v1::TuningJob::STOPPED));
+  CHECK(process.Wait() == 0);
 }
 
 TEST_CASE("watch: patience with a server that stays away has an end", "[cli]") {
