@@ -13,6 +13,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr size_t kMaxIdLength = 128;
+constexpr size_t kFolderIdLength = 16;
 constexpr int32_t kMaxSlots = 10'000;
 constexpr int64_t kMaxHoldUs = 60'000'000;
 
@@ -35,6 +36,12 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
                    "0, or a port after which a port for each slot is left");
   }
   return absl::OkStatus();
+}
+
+// A worker's id begins with the id of its work folder, which one process at a time can hold: equal ones are
+// one worker, of which only the newer can still run.
+bool SameFolder(const std::string& one, const std::string& other) {
+  return one.size() > kFolderIdLength && one.compare(0, kFolderIdLength, other, 0, kFolderIdLength) == 0;
 }
 
 // Microseconds since the epoch; 0 if it was not given.
@@ -68,12 +75,24 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
 
 }  // namespace
 
+// REQUIRES `holder` is present: its lease has not run out, counted from the server's start if that is later.
+absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
+  int64_t silent_us = std::max<int64_t>(0, context_.wall_us() - holder.row.last_sync_us);
+  std::string heard = holder.row.last_sync_us >= started_us_
+                          ? fmt::format("last heard of {} s ago", silent_us / 1'000'000)
+                          : "not heard of since the server started";
+  return absl::AlreadyExistsError(
+      fmt::format("the name {} is in use by a live worker (on host {}, {}); give this one another --name",
+                  holder.row.name, holder.row.host, heard));
+}
+
 absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncRequest& request) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = cluster.FindWorker(request.worker_id());
   if (worker == nullptr) {
     if (WorkerEntry* older = cluster.FindPresentByName(request.name())) {
+      if (!SameFolder(request.worker_id(), older->row.id)) return NameInUse(*older);
       cluster.Lose(*older, fmt::format("worker {} was started anew", request.name()));
     }
     WorkerRow row;

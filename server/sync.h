@@ -27,7 +27,7 @@ struct RefusedReports {
 // something to answer. Owner: the coordinator thread.
 class SyncDesk {
  public:
-  explicit SyncDesk(Context& context) : context_(context) {}
+  explicit SyncDesk(Context& context) : context_(context), started_us_(context.wall_us()) {}
 
   // Inside the transaction. `done` is called by Answer, exactly once.
   void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, SyncDone done);
@@ -49,6 +49,7 @@ class SyncDesk {
     bool at_once = false;
   };
 
+  absl::Status NameInUse(const WorkerEntry& holder) const;
   absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request);
   void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
@@ -58,6 +59,7 @@ class SyncDesk {
   v1::SyncResponse Compose(WorkerEntry& worker) const;
 
   Context& context_;
+  int64_t started_us_;
   bool holding_ = true;
   std::map<std::string, Call> calls_;                    // by worker id: the newest
   std::vector<std::pair<std::string, SyncDone>> older_;  // to be answered with the list as it is

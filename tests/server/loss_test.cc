@@ -55,6 +55,49 @@ TEST_CASE("Loss: a new process under an old name replaces it at once", "[server]
   CHECK(play.Trials(id)[0].attempts() == 2);
 }
 
+TEST_CASE("Loss: a live worker keeps its name, also over a restart of the server", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  std::string id = play.Create(RandomJob(1, 4));
+  REQUIRE(worker.Tell().ok());
+  v1::SyncRequest other = worker.Request();
+  other.set_worker_id("another-folder--0000000000000001");
+  play.Tick(3'000'000);
+  absl::Status refused = play.Sync(other).status();
+  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
+  CHECK(std::string(refused.message()) ==
+        "the name one is in use by a live worker (on host localhost, last heard of 3 s ago); "
+        "give this one another --name");
+  CHECK(StateOf(play, worker.id()) == v1::Worker::LIVE);
+  CHECK(StateOf(play, other.worker_id()) == v1::Worker::STATE_UNSPECIFIED);
+
+  play.time.now_us += 1'000'000;
+  play.Restart();
+  refused = play.Sync(other).status();
+  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("not heard of since the server started"));
+  REQUIRE(worker.Step().ok());
+  CHECK(play.Trials(id)[0].attempts() == 1);
+
+  play.Tick(16'000'000);  // the first one's lease is over
+  CHECK(play.Sync(other).ok());
+  CHECK(StateOf(play, worker.id()) == v1::Worker::LOST);
+  CHECK(StateOf(play, other.worker_id()) == v1::Worker::LIVE);
+}
+
+TEST_CASE("Loss: a worker that died while the server was down is replaced by its new process at once",
+          "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  REQUIRE(worker.Tell().ok());
+  std::string old_id = worker.id();
+  play.Restart();
+  worker.StartAnew();
+  REQUIRE(worker.Tell().ok());
+  CHECK(StateOf(play, old_id) == v1::Worker::LOST);
+  CHECK(StateOf(play, worker.id()) == v1::Worker::LIVE);
+}
+
 TEST_CASE("Loss: the held call of a lost worker is refused", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 1);

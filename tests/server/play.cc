@@ -158,7 +158,7 @@ FakeWorker::FakeWorker(Play& play, const std::string& name, int32_t slots, const
 
 void FakeWorker::StartAnew() {
   running.clear();
-  id_ = fmt::format("{}-{:08d}", name_, ++generation_);
+  id_ = fmt::format("{:-<16.16}{:016d}", name_, ++generation_);
 }
 
 v1::SyncRequest FakeWorker::Request() const {
