@@ -79,6 +79,11 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
   if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
   sqlite3_extended_result_codes(handle, 1);
   if (code != SQLITE_OK) return database->Error(sqlite3_extended_errcode(handle), "open");
+  // SQLite falls back to reading alone, and would say so only at the first write.
+  if (mode == OpenMode::kReadWrite && sqlite3_db_readonly(handle, "main") == 1) {
+    return absl::FailedPreconditionError(
+        file + ": cannot be written: check owner and permissions of the file and its folder");
+  }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   // WAL is a property of the file and set by the writer; the rest is the connection's.
   const char* settings =

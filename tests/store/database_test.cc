@@ -1,7 +1,9 @@
 #include "store/database.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/catch.h"
@@ -130,6 +132,25 @@ TEST_CASE("Errors: real ones arrive as mapped", "[store]") {
     REQUIRE(reader.ok());
     CHECK((*reader)->Execute("INSERT INTO t VALUES (1)").code() == absl::StatusCode::kFailedPrecondition);
   }
+}
+
+// The superuser may write everything: while this lives, the process is someone else.
+struct Unprivileged {
+  Unprivileged() { REQUIRE((geteuid() != 0 || seteuid(65534) == 0)); }
+  ~Unprivileged() { (void)!seteuid(getuid()); }
+};
+
+TEST_CASE("Database: a file that cannot be written is refused when it is opened", "[store]") {
+  namespace fs = std::filesystem;
+  TempFolder folder;
+  std::string file = folder.file("a.db");
+  REQUIRE(Database::Open(file, OpenMode::kReadWrite).ok());
+  fs::permissions(folder.path(), fs::perms::all);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  Unprivileged user;
+  auto database = Database::Open(file, OpenMode::kReadWrite);
+  CHECK(database.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(database.status().message()), Catch::StartsWith(file + ": cannot be written"));
 }
 
 TEST_CASE("Database: a file is written ahead and to the disk", "[store]") {
