@@ -24,6 +24,23 @@ absl::Status NoTrial(const std::string& job, int64_t trial) {
   return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
 }
 
+// Which attempts or ranks there are instead. `ranks` of all attempts, by attempt and rank.
+absl::Status NoRank(const v1::GetLogsRequest& request, const std::vector<AssignmentRow>& ranks) {
+  std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
+  if (ranks.empty()) return absl::NotFoundError(trial + " has no attempt yet: it has not started");
+  int64_t newest = ranks.back().attempt;
+  int64_t attempt = request.attempt() == 0 ? newest : request.attempt();
+  int32_t last = -1;
+  for (const AssignmentRow& row : ranks) {
+    if (row.attempt == attempt) last = std::max(last, row.rank);
+  }
+  if (last < 0) {
+    return absl::NotFoundError(fmt::format("{} has no attempt {}; its newest is {}", trial, attempt, newest));
+  }
+  return absl::NotFoundError(fmt::format("attempt {} of {} has no rank {}; its ranks are 0 to {}", attempt,
+                                         trial, request.rank(), last));
+}
+
 std::string StateName(int state) {
   std::string name = v1::Trial::State_Name(static_cast<v1::Trial::State>(state));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -71,13 +88,31 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
 
 }  // namespace
 
+absl::Status Reads::Message(const JobView& job, v1::TuningJob& message) {
+  message = ToProto(job.row, job.spec, job.state, clock_.wall_us());
+  if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
+  absl::StatusOr<std::vector<WorkerRow>> present = store_.workers.List(false);
+  if (!present.ok()) return present.status();
+  int64_t slots = 0;
+  for (const WorkerRow& worker : *present) {
+    if (worker.state == "live") slots += worker.slots;
+  }
+  int32_t nodes = job.state.spec().nodes;
+  if (slots == 0) {
+    message.set_state_reason("Waiting for a worker: none is present.");
+  } else if (slots < nodes) {
+    message.set_state_reason(
+        fmt::format("Waiting for {} slots at once: the workers present have {}.", nodes, slots));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
   v1::TuningJob job;
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<const JobView*> view = views_.Get(id);
     if (!view.ok()) return view.status();
-    job = ToProto((*view)->row, (*view)->spec, (*view)->state, clock_.wall_us());
-    return absl::OkStatus();
+    return Message(**view, job);
   });
   if (!status.ok()) return status;
   return job;
@@ -101,7 +136,8 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
     for (const JobRow& row : *rows) {
       absl::StatusOr<const JobView*> view = views_.Get(row);
       if (!view.ok()) return view.status();
-      *response.add_jobs() = ToProto((*view)->row, (*view)->spec, (*view)->state, clock_.wall_us());
+      absl::Status told = Message(**view, *response.add_jobs());
+      if (!told.ok()) return told;
     }
     return absl::OkStatus();
   });
@@ -221,7 +257,8 @@ absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyt
     absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
     if (!view.ok()) return view.status();
     const JobView& job = **view;
-    *response.mutable_job() = ToProto(job.row, job.spec, job.state, clock_.wall_us());
+    absl::Status told = Message(job, *response.mutable_job());
+    if (!told.ok()) return told;
     absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job.row.key, {});
     if (!rows.ok()) return rows.status();
     for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job.row.id, job.state.spec(), row);
@@ -256,9 +293,7 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
         found = &row;
     }
     if (found == nullptr) {
-      return absl::NotFoundError(fmt::format("trial {} of job \"{}\" has no attempt {} with rank {}",
-                                             request.trial(), request.job_id(), request.attempt(),
-                                             request.rank()));
+      return NoRank(request, *ranks);
     }
     absl::StatusOr<LogPart> part = store_.logs.Read(found->key, request.stream(), request.offset(), limit);
     if (!part.ok()) return part.status();
@@ -291,8 +326,7 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
                                         : batch.events.back().sequence();
     batch.more = sent < job.row.last_sequence;
     batch.ended = !batch.more && job.row.end_us > 0;
-    batch.job = ToProto(job.row, job.spec, job.state, clock_.wall_us());
-    return absl::OkStatus();
+    return Message(job, batch.job);
   });
   if (!status.ok()) return status;
   return batch;

@@ -42,6 +42,8 @@ class Reads {
   absl::StatusOr<std::string> FindRequest(const std::string& request_id);
 
  private:
+  // The job as clients see it; of a running one that no workers present could train, what it waits for.
+  absl::Status Message(const JobView& job, v1::TuningJob& message);
   Store& store_;
   Clock clock_;
   JobViews views_;

@@ -84,6 +84,20 @@ TEST_CASE("Gang: small jobs do not starve a large one", "[server]") {
   CHECK(play.Describe(small).state() == v1::TuningJob::RUNNING);
 }
 
+TEST_CASE("Gang: a job that nobody present can train says what it waits for", "[server]") {
+  Play play;
+  std::string id = play.Create(GangJob(3));
+  CHECK(play.Describe(id).state_reason() == "Waiting for a worker: none is present.");
+  FakeWorker one(play, "one", 2), two(play, "two", 1);
+  REQUIRE(one.Tell().ok());
+  CHECK(play.Describe(id).state() == v1::TuningJob::RUNNING);
+  CHECK(play.Describe(id).state_reason() == "Waiting for 3 slots at once: the workers present have 2.");
+  REQUIRE(two.Tell().ok());
+  CHECK(play.Describe(id).state_reason() == "");
+  v1::TuningJob ended = PlayToEnd(play, id, {&one, &two});
+  CHECK_THAT(ended.state_reason(), !Catch::Contains("Waiting"));
+}
+
 TEST_CASE("Gang: one that no cluster at hand could hold keeps nobody waiting", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);

@@ -53,6 +53,23 @@ TEST_CASE("Logs: are given from the offset on", "[server]") {
   CHECK(f.Get(12, 0).data() == "");
 }
 
+TEST_CASE("Logs: of what does not exist are refused with what does", "[server]") {
+  Fixture f;
+  auto refusal = [&](int32_t attempt, int32_t rank) {
+    v1::GetLogsRequest request = f.Request(0, 0);
+    request.set_attempt(attempt);
+    request.set_rank(rank);
+    v1::GetLogsResponse response;
+    grpc::Status status = f.Call(&Stub::GetLogs, request, response);
+    CHECK(status.error_code() == grpc::StatusCode::NOT_FOUND);
+    return status.error_message();
+  };
+  std::string trial = "trial 1 of job \"" + f.id + "\"";
+  CHECK(refusal(0, 3) == "attempt 1 of " + trial + " has no rank 3; its ranks are 0 to 0");
+  CHECK(refusal(1, 1) == "attempt 1 of " + trial + " has no rank 1; its ranks are 0 to 0");
+  CHECK(refusal(7, 0) == trial + " has no attempt 7; its newest is 1");
+}
+
 TEST_CASE("Logs: a long poll ends with the next bytes, or with the process", "[server]") {
   Fixture f;
   f.Print(0, "a");
