@@ -71,6 +71,20 @@ void Declare(CLI::App& app, Flags& flags) {
       ->transform(CLI::CheckedTransformer(levels));
 }
 
+// What the parser does not see. Empty, or what is wrong.
+std::string Check(const Flags& flags) {
+  if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
+  if (flags.db == ":memory:") return "--db: \":memory:\" would be forgotten; expected a file";
+  if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
+  return "";
+}
+
+// Says what is wrong with the flags; returns the exit code.
+int Misused(const std::string& problem) {
+  fmt::print(stderr, "winnow-server: {}\nRun with --help for more information.\n", problem);
+  return 2;
+}
+
 // Held while the process lives, so that a database has one server.
 absl::Status LockDatabase(const std::string& db) {
   std::string file = db + ".lock";
@@ -129,9 +143,6 @@ class Signals {
 };
 
 absl::Status Serve(Flags flags, Signals& signals) {
-  if (flags.db == ":memory:") {
-    return absl::InvalidArgumentError("--db: \":memory:\" would be forgotten; expected a file");
-  }
   if (flags.state_dir.empty()) flags.state_dir = flags.db + ".d";
   absl::Status status = LockDatabase(flags.db);
   if (!status.ok()) return status;
@@ -194,9 +205,15 @@ absl::Status Serve(Flags flags, Signals& signals) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("winnow-server: takes tuning jobs, decides what to try, and tells workers what to run.");
+  CLI::App app("Takes tuning jobs, decides what to try, and tells workers what to run.", "winnow-server");
   Declare(app, flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return Misused(error.what());
+  }
+  if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
 
   sigset_t set;
   sigemptyset(&set);

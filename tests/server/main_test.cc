@@ -51,14 +51,19 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
       {"--log-level loud", "--log-level"},
       {"--no-such-flag", "--no-such-flag"},
       {"--db :memory: --local-workers 0", "expected a file"},
-      {"--db /no/such/folder/a.db --local-workers 0", "/no/such/folder/a.db"},
+      {"--db '' --local-workers 0", "--db: \"\" is not a name"},
+      {"--lease nan", "--lease: expected a number of seconds"},
   };
   for (const Case& c : cases) {
     INFO(c.flags);
     Ran ran = Run(db.substr(0, c.flags.find("--db") == 0 ? 0 : db.size()) + c.flags);
-    CHECK(ran.exit_code != 0);
-    CHECK_THAT(ran.output, Catch::Contains(c.words));
+    CHECK(ran.exit_code == 2);
+    CHECK_THAT(ran.output, Catch::StartsWith("winnow-server: ") && Catch::Contains(c.words));
   }
+  Ran no_folder = Run("--db /no/such/folder/a.db --local-workers 0");
+  CHECK(no_folder.exit_code == 1);
+  CHECK_THAT(no_folder.output,
+             Catch::StartsWith("winnow-server: ") && Catch::Contains("/no/such/folder/a.db"));
   Ran version = Run("--version");
   CHECK(version.exit_code == 0);
   CHECK_THAT(version.output, Catch::StartsWith("winnow-server " WINNOW_VERSION));
