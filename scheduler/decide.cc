@@ -75,8 +75,7 @@ Decision AfterFailure(const JobState& state, const TrialState& trial, const std:
 
 Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   const TrialState& trial = state.trial(ended.trial);
-  const std::string from =
-      trial.checkpoint > 0 ? "resource " + std::to_string(trial.checkpoint) : std::string("the start");
+  const std::string from = state.spec().resumes ? "its newest checkpoint" : "the start";
   switch (ended.outcome) {
     case AttemptOutcome::kFinished:
       if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
@@ -102,7 +101,8 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
 JobEnded EndOfJob(const JobState& state, const std::string& why) {
   if (state.stop_requested()) return {JobEnd::kStopped, why};
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
-  std::string reason = why + " No trial gave a finite value of " + state.spec().objective_metric + ".";
+  std::string reason =
+      why + " No trial that did not fail gave a finite value of " + state.spec().objective_metric + ".";
   for (const TrialState& trial : state.trials()) {
     if (trial.phase != TrialPhase::kFailed) continue;
     reason += " Trial " + std::to_string(trial.number) + " failed: " + trial.reason;

@@ -22,6 +22,7 @@ bool Same(const AttemptEnded& a, const AttemptEnded& b) {
   return a.trial == b.trial && a.attempt == b.attempt && a.outcome == b.outcome && a.reason == b.reason &&
          a.started_us == b.started_us && a.ended_us == b.ended_us;
 }
+bool Same(const CheckpointLost& a, const CheckpointLost& b) { return a.trial == b.trial; }
 bool Same(const StopRequested& a, const StopRequested& b) { return a.reason == b.reason; }
 bool Same(const WallTimeReached&, const WallTimeReached&) { return true; }
 bool Same(const TrialCreated& a, const TrialCreated& b) {
@@ -60,6 +61,7 @@ struct Describer {
   std::string operator()(const AttemptEnded& f) const {
     return OfTrial("AttemptEnded", f.trial) + ", attempt " + std::to_string(f.attempt) + ": " + f.reason;
   }
+  std::string operator()(const CheckpointLost& f) const { return OfTrial("CheckpointLost", f.trial); }
   std::string operator()(const StopRequested& f) const { return "StopRequested: " + f.reason; }
   std::string operator()(const WallTimeReached&) const { return "WallTimeReached"; }
   std::string operator()(const TrialCreated& f) const {

@@ -51,6 +51,11 @@ struct AttemptEnded {
   int64_t ended_us = 0;
 };
 
+// The trial, which waits for slots, is going to where its checkpoint is out of reach: it starts from nothing.
+struct CheckpointLost {
+  TrialNumber trial = 0;
+};
+
 struct StopRequested {
   std::string reason;
 };
@@ -106,8 +111,9 @@ struct JobEnded {
 
 using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
 
-using FactBody = std::variant<Reported, AttemptStarted, AttemptEnded, StopRequested, WallTimeReached,
-                              TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
+using FactBody =
+    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, WallTimeReached,
+                 TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
 
 struct Fact {
   int64_t sequence = 0;

@@ -45,6 +45,9 @@ struct Checker {
     const TrialState& trial = state.trial(f.trial);
     return trial.live && f.attempt == trial.attempts ? "" : "the attempt is not running";
   }
+  std::string operator()(const CheckpointLost& f) const {
+    return NotIn(f.trial, {TrialPhase::kPending}, "pending");
+  }
   std::string operator()(const StopRequested&) const { return ""; }
   std::string operator()(const WallTimeReached&) const { return ""; }
   std::string operator()(const TrialCreated& f) const {
@@ -158,7 +161,6 @@ void JobState::SetPhase(TrialState& trial, TrialPhase phase) {
 
 void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   if (!std::isfinite(objective)) return;
-  any_finite_ = true;
   const auto key = [this](double value) { return spec_.goal == Goal::kMaximize ? -value : value; };
   if (trial.best_resource > 0) {
     // Reports need not come in the order of their levels.
@@ -168,11 +170,12 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   }
   trial.best_resource = resource;
   trial.best_objective = objective;
-  by_objective_.emplace(key(objective), trial.number);
+  if (trial.phase != TrialPhase::kFailed) by_objective_.emplace(key(objective), trial.number);
 }
 
 void JobState::On(const Reported& fact, int64_t) {
   TrialState& trial = At(fact.trial);
+  const int64_t newest = trial.curve.empty() ? 0 : trial.curve.back().first;
   const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
                                       [](const auto& point, int64_t level) { return point.first < level; });
   if (place == trial.curve.end() || place->first != fact.resource) {
@@ -182,11 +185,13 @@ void JobState::On(const Reported& fact, int64_t) {
   if (!trial.live || fact.attempt != trial.attempts) return;
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
   if (level <= trial.attempt_reached) return;
-  const int64_t units = level - trial.attempt_reached;
+  // An attempt whose first report is beyond all that is known went on from a checkpoint beyond `from`.
+  const bool beyond = spec_.resumes && level > newest;
+  const int64_t begun = beyond ? std::max(trial.attempt_reached, newest) : trial.attempt_reached;
+  if (trial.to > 0) totals_.reserved_resource -= level - trial.attempt_reached;
   trial.attempt_reached = level;
-  trial.trained_resource += units;
-  totals_.resource += units;
-  if (trial.to > 0) totals_.reserved_resource -= units;
+  trial.trained_resource += level - begun;
+  totals_.resource += level - begun;
 }
 
 void JobState::On(const AttemptStarted& fact, int64_t time_us) {
@@ -222,6 +227,8 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
   }
 }
+
+void JobState::On(const CheckpointLost& fact, int64_t) { At(fact.trial).checkpoint = 0; }
 
 void JobState::On(const StopRequested& fact, int64_t) {
   if (ended_ || stop_requested_) return;
@@ -276,6 +283,10 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   SetPhase(trial, fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
                   : fact.end == TrialEnd::kStopped ? TrialPhase::kStopped
                                                    : TrialPhase::kFailed);
+  if (fact.end == TrialEnd::kFailed && trial.best_resource > 0) {
+    const double best = trial.best_objective;
+    by_objective_.erase({spec_.goal == Goal::kMaximize ? -best : best, trial.number});
+  }
   trial.reason = fact.reason;
   trial.ended_us = time_us;
 }

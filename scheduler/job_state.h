@@ -103,10 +103,11 @@ class JobState {
   // numbers.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The trial with the best objective at any level; ties by lower number. Absent until a finite value was
-  // reported.
+  // The trial with the best objective at any level; ties by lower number. A failed one is none; absent until
+  // a finite value was reported.
   std::optional<TrialNumber> best_trial() const;
-  bool any_finite_objective() const { return any_finite_; }  // whether a finite one was ever reported
+  // Whether a trial that has not failed ever reported a finite one.
+  bool any_finite_objective() const { return !by_objective_.empty(); }
 
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
@@ -122,6 +123,7 @@ class JobState {
   void On(const Reported& fact, int64_t time_us);
   void On(const AttemptStarted& fact, int64_t time_us);
   void On(const AttemptEnded& fact, int64_t time_us);
+  void On(const CheckpointLost& fact, int64_t time_us);
   void On(const StopRequested& fact, int64_t time_us);
   void On(const WallTimeReached& fact, int64_t time_us);
   void On(const TrialCreated& fact, int64_t time_us);
@@ -150,7 +152,6 @@ class JobState {
   std::optional<JobEnded> ended_;
   std::set<std::pair<double, TrialNumber>>
       by_objective_;  // each trial's best, negated to maximise: best first
-  bool any_finite_ = false;
   int64_t undecided_ = 0;
 };
 

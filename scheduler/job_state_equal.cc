@@ -49,7 +49,7 @@ bool operator==(const JobState& a, const JobState& b) {
          a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ &&
          a.wall_time_reached_ == b.wall_time_reached_ && a.stop_reason_ == b.stop_reason_ &&
          a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
-         a.by_objective_ == b.by_objective_ && a.any_finite_ == b.any_finite_ && a.undecided_ == b.undecided_;
+         a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_;
 }
 
 }  // namespace winnow

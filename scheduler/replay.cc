@@ -8,7 +8,8 @@ namespace {
 
 bool IsObserved(const FactBody& body) {
   return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
-         std::holds_alternative<StopRequested>(body) || std::holds_alternative<WallTimeReached>(body);
+         std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
+         std::holds_alternative<WallTimeReached>(body);
 }
 
 // What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.

@@ -314,6 +314,11 @@ int64_t Cluster::LiveAttempts(const OpenJob& job) const {
   return std::distance(first, last);
 }
 
+bool Cluster::Share(const std::vector<std::string>& workers, const std::string& storage_id) const {
+  return std::all_of(workers.begin(), workers.end(),
+                     [&](const std::string& id) { return workers_.at(id).row.storage_id == storage_id; });
+}
+
 GangRequest Cluster::Gang(const OpenJob& job, TrialNumber trial, int64_t from) const {
   GangRequest gang;
   gang.nodes = job.state.spec().nodes;

@@ -78,6 +78,8 @@ class Cluster {
   int64_t LiveAttempts(const OpenJob& job) const;
   // Where the trial's newest attempt ran; "" for both: nowhere.
   GangRequest Gang(const OpenJob& job, TrialNumber trial, int64_t from) const;
+  // Whether all of them have that storage. REQUIRES known worker ids.
+  bool Share(const std::vector<std::string>& workers, const std::string& storage_id) const;
 
   // Workers whose list of wanted assignments has changed since this was last cleared.
   std::set<std::string> attention;

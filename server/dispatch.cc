@@ -16,9 +16,14 @@ Placed PlaceOne(OpenJob& job, Cluster& cluster) {
     if (!admission) return Placed::kNoWork;
     bool ends = admission->decision && std::holds_alternative<TrialEnded>(*admission->decision);
     if (!ends) {
-      std::optional<std::vector<std::string>> workers =
-          Place(cluster.Rooms(), cluster.Gang(job, admission->trial, admission->from));
+      const GangRequest gang = cluster.Gang(job, admission->trial, admission->from);
+      std::optional<std::vector<std::string>> workers = Place(cluster.Rooms(), gang);
       if (!workers) return Placed::kNoRoom;
+      if (admission->from > 0 && !cluster.Share(*workers, gang.storage_id)) {
+        // Then it has to train all again, which the limits must allow: it is admitted anew.
+        cluster.Observe(job, CheckpointLost{admission->trial});
+        continue;
+      }
       if (admission->decision) cluster.Observe(job, ToBody(*admission->decision));
       cluster.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
       return Placed::kYes;

@@ -79,6 +79,9 @@ struct Encoder {
                {"started_us", f.started_us},
                {"ended_us", f.ended_us}});
   }
+  StoredFact operator()(const CheckpointLost& f) const {
+    return Of("checkpoint_lost", f.trial, json::object());
+  }
   StoredFact operator()(const StopRequested& f) const {
     return Of("stop_requested", 0, {{"reason", f.reason}});
   }
@@ -132,6 +135,8 @@ Fact Decode(const StoredFact& stored) {
     fact.body = AttemptEnded{
         stored.trial,   integer("attempt"),    FromName<AttemptOutcome>(kOutcomes, d.at("outcome")),
         text("reason"), integer("started_us"), integer("ended_us")};
+  } else if (kind == "checkpoint_lost") {
+    fact.body = CheckpointLost{stored.trial};
   } else if (kind == "stop_requested") {
     fact.body = StopRequested{text("reason")};
   } else if (kind == "wall_time_reached") {
@@ -162,10 +167,11 @@ Fact Decode(const StoredFact& stored) {
 StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body); }
 
 std::string_view FactKind(const Fact& fact) {
-  static constexpr const char* kKinds[] = {"reported",       "attempt_started",   "attempt_ended",
-                                           "stop_requested", "wall_time_reached", "trial_created",
-                                           "trial_resumed",  "trial_paused",      "trial_ended",
-                                           "rung_cut",       "job_ended"};
+  // In the order of the variant.
+  static constexpr const char* kKinds[] = {"reported",        "attempt_started", "attempt_ended",
+                                           "checkpoint_lost", "stop_requested",  "wall_time_reached",
+                                           "trial_created",   "trial_resumed",   "trial_paused",
+                                           "trial_ended",     "rung_cut",        "job_ended"};
   static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
   return kKinds[fact.body.index()];
 }

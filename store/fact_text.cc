@@ -43,6 +43,10 @@ struct Teller {
     }
     return "";
   }
+  std::string operator()(const CheckpointLost& f) const {
+    return fmt::format("Trial {} starts from nothing: no free worker shares the folder of its checkpoint.",
+                       f.trial);
+  }
   std::string operator()(const StopRequested& f) const {
     return "The job is asked to stop" + Because(f.reason);
   }

@@ -45,7 +45,8 @@ TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the j
   REQUIRE(job.state().ended());
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK(job.state().ended()->reason.find(
-            "No trial gave a finite value of score. Trial 1 failed: exit code 0") != std::string::npos);
+            "No trial that did not fail gave a finite value of score. Trial 1 failed: exit code 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
@@ -55,6 +56,47 @@ TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
   CHECK(job.trial(1).phase == TrialPhase::kCompleted);
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK_FALSE(job.state().best_trial());
+}
+
+TEST_CASE("Decide: a failed trial is never best, and a job of failures has failed", "[scheduler]") {
+  PlayedJob job(RandomJob(2, 5));
+  job.StartAll();
+  job.Report(1, 1, 0.9);
+  job.End(1, AttemptOutcome::kFailed);
+  job.Report(2, 1, 0.1);
+  CHECK(job.state().best_trial() == 2);
+  job.End(2, AttemptOutcome::kFailed);
+  CHECK_FALSE(job.state().best_trial());
+  REQUIRE(job.state().ended());
+  CHECK(job.state().ended()->end == JobEnd::kFailed);
+}
+
+TEST_CASE("Decide: what a newer checkpoint holds is not counted as trained again", "[scheduler]") {
+  SearchSpec spec = RandomJob(1, 10);
+  spec.limits.max_attempts = 2;
+  PlayedJob job(spec);
+  job.Start();
+  for (int64_t level = 1; level <= 4; ++level) job.Report(1, level, 0.5);
+  job.End(1, AttemptOutcome::kFailed);
+  job.Start();
+  job.Report(1, 5, 0.6);  // it had saved level 4
+  CHECK(job.state().totals().resource == 5);
+  CHECK(job.state().totals().reserved_resource == 5);
+}
+
+TEST_CASE("Decide: a trial whose checkpoint is out of reach trains all again, if the limits allow",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(9, 3);
+  spec.limits.max_total_resource = 1000;
+  PlayedJob job(spec);
+  for (int i = 0; i < 9; ++i) job.Start();
+  for (TrialNumber n = 1; n <= 9; ++n) job.Finish(n, static_cast<double>(n));
+  REQUIRE(Admit(job.state())->trial == 7);
+  CHECK(Admit(job.state())->from == 1);
+  job.Record(CheckpointLost{7});
+  CHECK(Admit(job.state())->trial == 7);
+  CHECK(Admit(job.state())->from == 0);
+  CHECK(Verify(job.state().spec(), job.facts()).ok());
 }
 
 TEST_CASE("Decide: a failed attempt is tried again while attempts are left", "[scheduler]") {

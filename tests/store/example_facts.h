@@ -12,14 +12,15 @@ inline std::vector<Fact> OneOfEachKind() {
       {1, 10, Reported{3, 1, 9, 0.75}},
       {2, 20, AttemptStarted{3, 2, 9, 27}},
       {3, 30, AttemptEnded{3, 2, AttemptOutcome::kFailed, "exit code 3: \"no\" memory\n", 1, 2}},
-      {4, 40, StopRequested{"stopped by request"}},
-      {5, 50, WallTimeReached{}},
-      {6, 60, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9}},
-      {7, 70, TrialResumed{3, 1, 27, "2nd of 9"}},
-      {8, 80, TrialPaused{3, 9}},
-      {9, 90, TrialEnded{3, TrialEnd::kStopped, "ranked 5th of 9"}},
-      {10, 100, RungCut{0, 1, 9, {3, 1, 2}, 1, 0.75}},
-      {11, 110, JobEnded{JobEnd::kCompleted, "all brackets are done"}},
+      {4, 40, CheckpointLost{3}},
+      {5, 50, StopRequested{"stopped by request"}},
+      {6, 60, WallTimeReached{}},
+      {7, 70, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9}},
+      {8, 80, TrialResumed{3, 1, 27, "2nd of 9"}},
+      {9, 90, TrialPaused{3, 9}},
+      {10, 100, TrialEnded{3, TrialEnd::kStopped, "ranked 5th of 9"}},
+      {11, 110, RungCut{0, 1, 9, {3, 1, 2}, 1, 0.75}},
+      {12, 120, JobEnded{JobEnd::kCompleted, "all brackets are done"}},
   };
 }
 

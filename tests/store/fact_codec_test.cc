@@ -28,9 +28,10 @@ TEST_CASE("Fact codec: every kind comes back as it was", "[store]") {
 TEST_CASE("Fact codec: the kinds are those that clients are told", "[store]") {
   std::vector<std::string> kinds;
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
-  CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "stop_requested",
-                                          "wall_time_reached", "trial_created", "trial_resumed",
-                                          "trial_paused", "trial_ended", "rung_cut", "job_ended"});
+  CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",
+                                          "stop_requested", "wall_time_reached", "trial_created",
+                                          "trial_resumed", "trial_paused", "trial_ended", "rung_cut",
+                                          "job_ended"});
 }
 
 TEST_CASE("Fact codec: doubles keep every bit", "[store]") {

@@ -13,6 +13,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "Trial 3 reported auc = 0.75 at resource 9.",
                     "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
                     "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
+                    "Trial 3 starts from nothing: no free worker shares the folder of its checkpoint.",
                     "The job is asked to stop: stopped by request",
                     "The job has reached its wall-time limit.",
                     "Trial 4 is created in bracket 2, to train to resource 9.",

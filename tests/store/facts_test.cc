@@ -32,7 +32,7 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   }
   auto facts = f.store->facts.Load(f.job);
   REQUIRE(facts.ok());
-  REQUIRE(facts->size() == 11);
+  REQUIRE(facts->size() == 12);
   for (size_t i = 0; i < facts->size(); ++i) {
     CHECK((*facts)[i].sequence == static_cast<int64_t>(i) + 1);
     CHECK((*facts)[i].body.index() == i);  // the order of the variant
@@ -42,7 +42,7 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   auto later = f.store->facts.Load(f.job, 4, 3);
   REQUIRE(later->size() == 3);
   CHECK(later->front().sequence == 5);
-  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 6);
+  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 7);
 }
 
 TEST_CASE("Facts: a report that is known is not counted again", "[store]") {
