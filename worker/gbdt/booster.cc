@@ -47,6 +47,12 @@ absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& dat
                         what, i + 1, data.feature_names[f]));
     }
   }
+  if (!data.schema.label_levels.empty() && parameters.objective == ObjectiveKind::kSquaredError) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the label column is text (\"{}\" is one of its values): expected numbers for "
+                    "objective=reg:squarederror",
+                    what, data.schema.label_levels[0]));
+  }
   const absl::Status labels = CheckLabels(parameters, data);
   return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
 }

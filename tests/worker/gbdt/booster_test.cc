@@ -242,5 +242,17 @@ TEST_CASE("Booster: data that cannot be trained on is refused", "[gbdt]") {
   CHECK(refusal(bare) == "t.csv: there are no feature columns");
 }
 
+TEST_CASE("Booster: text labels are no numbers to regress on", "[gbdt]") {
+  DataSet data = SampleData(20);
+  data.schema.label_levels = {"1,200", "900"};
+  std::vector<std::string> warnings;
+  const auto regression = ParseHyperparameters(R"({"objective": "reg:squarederror"})", &warnings);
+  const absl::Status refused = CheckTrainable(*regression, data, "train.csv");
+  CHECK_THAT(std::string(refused.message()),
+             Catch::Contains("the label column is text (\"1,200\" is one of"));
+  const auto classes = ParseHyperparameters(R"({"objective": "binary:logistic"})", &warnings);
+  CHECK(CheckTrainable(*classes, data, "train.csv").ok());
+}
+
 }  // namespace
 }  // namespace winnow
