@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -18,6 +19,23 @@ namespace winnow {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A server that looks whether the lock is held takes it for a moment, so one refusal does not mean that it
+// is.
+bool TakeSoon(int fd) {
+  constexpr int kTries = 20;
+  constexpr int kPauseMs = 10;
+  for (int tries = 1;; ++tries) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || tries == kTries) return false;
+    poll(nullptr, 0, kPauseMs);
+    errno = EWOULDBLOCK;
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<WorkFolderLock> WorkFolderLock::Take(const fs::path& work) {
   if (absl::Status status = MakeFolder(work); !status.ok()) return status;
   const fs::path path = work / "lock";
@@ -27,7 +45,7 @@ absl::StatusOr<WorkFolderLock> WorkFolderLock::Take(const fs::path& work) {
         fmt::format("cannot open {}: {}", path.string(), strerrordesc_np(errno)));
   }
   WorkFolderLock lock(fd);
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (!TakeSoon(fd)) {
     if (errno != EWOULDBLOCK) {
       return absl::FailedPreconditionError(
           fmt::format("cannot lock {}: {}", path.string(), strerrordesc_np(errno)));

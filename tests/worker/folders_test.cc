@@ -1,7 +1,10 @@
 #include "worker/folders.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <future>
 #include <set>
 #include <thread>
 
@@ -75,6 +78,22 @@ TEST_CASE("WorkFolderId: stays with the folder, another folder has another", "[w
   CHECK(*ReadOrMakeWorkFolderId(folder / "a") == *first);
   CHECK(*ReadOrMakeWorkFolderId(folder / "b") != *first);
   CHECK(ReadAll(folder / "a/worker-id") == *first + "\n");
+}
+
+TEST_CASE("WorkFolderLock: a look by somebody else in passing does not refuse the owner", "[worker]") {
+  const TempFolder folder;
+  { REQUIRE(WorkFolderLock::Take(folder / "work").ok()); }
+  const int looking = open((folder / "work" / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(looking, LOCK_SH | LOCK_NB) == 0);
+  std::promise<void> begun;
+  auto taken = std::async(std::launch::async, [&] {
+    begun.set_value();
+    return WorkFolderLock::Take(folder / "work").ok();
+  });
+  begun.get_future().wait();
+  flock(looking, LOCK_UN);
+  CHECK(taken.get());
+  close(looking);
 }
 
 TEST_CASE("WorkFolderLock: one owner at a time, whose process id can be read", "[worker]") {
