@@ -1,9 +1,7 @@
 #include <signal.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
@@ -154,22 +152,6 @@ TEST_CASE("watch: a server that restarts is told of once, and no event is missed
         "winnow: The server at " + service.address() +
             " is away; the job's trials may go on. Waiting for it…\nwinnow: the server is back\n");
   CHECK(process.out().find("After.") != std::string::npos);
-}
-
-TEST_CASE("watch: is back soon after the server is, however long that was away", "[cli]") {
-  FakeService service;
-  service.jobs = {RunningJob()};
-  service.trials = SampleTrials();
-  Process process({"watch", "bank-2"}, service.address());
-  service.AwaitWatches(1);
-  service.Stop();
-  std::this_thread::sleep_for(std::chrono::seconds(4));  // the outage itself
-  const auto returned = std::chrono::steady_clock::now();
-  service.Start();
-  service.AwaitWatches(2);
-  CHECK(std::chrono::steady_clock::now() - returned < std::chrono::seconds(2));
-  service.PutEvent(LastEvent(21, v1::TuningJob::STOPPED));
-  CHECK(process.Wait() == 0);
 }
 
 TEST_CASE("watch: patience with a server that stays away has an end", "[cli]") {
