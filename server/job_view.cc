@@ -33,8 +33,9 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     if (!spec.ok()) return spec.status();
     SearchSpec search = ToSearchSpec(*spec);
     ages_.push_front(row.key);
-    auto kept =
-        std::make_unique<Kept>(Kept{{row, *std::move(spec), JobState(std::move(search))}, ages_.begin()});
+    Plan plan = MakePlan(search);
+    auto kept = std::make_unique<Kept>(
+        Kept{{row, *std::move(spec), JobState(std::move(search)), std::move(plan)}, ages_.begin()});
     found = views_.emplace(row.key, std::move(kept)).first;
   }
   Kept& kept = *found->second;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/job_state.h"
+#include "scheduler/plan.h"
 #include "store/store.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -18,6 +19,7 @@ struct JobView {
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
+  Plan plan;  // of the spec: made once, since it may take a configuration for every trial
 };
 
 // Views of jobs, brought up to date by applying the facts that were committed since. Owner: the reader's

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/plan.h"
 #include "scheduler/pruners/none.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
@@ -110,11 +109,12 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
   return end > 0 ? std::min(end, spec.hyperband.max_resource) : spec.hyperband.max_resource;
 }
 
-v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const JobState& state,
-                      int64_t now_us) {
+v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
+  const JobRow& row = view.row;
+  const JobState& state = view.state;
   v1::TuningJob job;
   job.set_id(row.id);
-  *job.mutable_spec() = spec;
+  *job.mutable_spec() = view.spec;
   job.set_state(JobStateOf(row.state));
   job.set_state_reason(row.reason);
   *job.mutable_create_time() = ToTimestamp(row.create_us);
@@ -141,9 +141,8 @@ v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const Jo
       FillRung(state, static_cast<int64_t>(i), r, *bracket->add_rungs());
     }
   }
-  Plan plan = MakePlan(state.spec());
-  job.set_planned_trials(plan.trials);
-  job.set_planned_resource(plan.resource);
+  job.set_planned_trials(view.plan.trials);
+  job.set_planned_resource(view.plan.resource);
   job.set_last_sequence(state.last_sequence());
   return job;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/job_state.h"
+#include "server/job_view.h"
 #include "store/assignments.h"
 #include "store/jobs.h"
 #include "store/trials.h"
@@ -14,8 +15,7 @@
 namespace winnow {
 
 // What clients are shown, made from rows and facts. `now_us` counts for a job that has not ended.
-v1::TuningJob ToProto(const JobRow& row, const v1::TuningJobSpec& spec, const JobState& state,
-                      int64_t now_us);
+v1::TuningJob ToProto(const JobView& view, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
 v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
 // The attempts of one trial, from the rows of their ranks (by attempt and rank) and from its facts.

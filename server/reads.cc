@@ -89,7 +89,7 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
 }  // namespace
 
 absl::Status Reads::Message(const JobView& job, v1::TuningJob& message) {
-  message = ToProto(job.row, job.spec, job.state, clock_.wall_us());
+  message = ToProto(job, clock_.wall_us());
   if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
   absl::StatusOr<std::vector<WorkerRow>> present = store_.workers.List(false);
   if (!present.ok()) return present.status();
