@@ -7,6 +7,7 @@ find_package(absl REQUIRED CONFIG)
 find_package(gRPC 1.51 REQUIRED CONFIG)
 find_package(Boost 1.74 REQUIRED)  # headers only
 find_package(SQLite3 3.40 REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)
 find_package(fmt 9.1 REQUIRED CONFIG)
 find_package(spdlog 1.10 REQUIRED CONFIG)
@@ -14,6 +15,7 @@ find_package(CLI11 2.1 REQUIRED CONFIG)
 find_package(ZLIB 1.2.13 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds
 
 if(WINNOW_TESTS)
   find_package(Catch2 2.13 REQUIRED CONFIG)

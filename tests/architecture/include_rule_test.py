@@ -12,7 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Folder -> (our folders it may include, outside headers by first path component or name).
 # The standard library is allowed everywhere; "posix" stands for the system's own headers.
 RULE = {
-    "scheduler": ({"scheduler"}, {"absl", "Eigen", "boost"}),
+    "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
+    "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "nlopt.h"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
     "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "nlohmann", "fmt", "posix"}),
     "server": ({"server", "store", "spec", "scheduler", "proto"},
@@ -26,11 +27,10 @@ RULE = {
 }
 
 # What may never be included although it is part of the standard library: the scheduler is pure.
-FORBIDDEN = {
-    "scheduler": {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
-                  "iostream", "chrono", "ctime", "random", "cstdio"},
-}
-FORBIDDEN_PREFIXES = {"scheduler": ("absl/time", "absl/synchronization", "absl/random")}
+PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
+        "iostream", "chrono", "ctime", "random", "cstdio"}
+FORBIDDEN = {"scheduler": PURE, "scheduler/models": PURE}
+FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random") for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio
@@ -48,7 +48,8 @@ LINK = {
     "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h",
     "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
-    "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",
+    "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost", "winnow_models": "scheduler/models",
+    "PkgConfig::NLOPT": "nlopt.h",
 }
 
 
@@ -67,7 +68,7 @@ def outside_name(header):
     if "/" not in header and header in STANDARD:
         return None
     if re.fullmatch(r"(sys|netinet|arpa|linux|net)", first) or (
-            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "zlib.h")):
+            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "zlib.h", "nlopt.h")):
         return "posix"
     return first
 
