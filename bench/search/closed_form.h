@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "bench/search/families.h"
+
+namespace winnow {
+
+// The closed-form family of that name; null if there is none.
+std::unique_ptr<Family> MakeClosedForm(std::string_view name);
+
+}  // namespace winnow

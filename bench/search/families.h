@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace winnow {
+
+enum class FamilyKind { kInteger, kContinuous, kCategorical };
+
+// One hyperparameter of a family. Categories are the numbers 0, 1, ... max, written as text; min is 0 there.
+struct FamilyParameter {
+  std::string name;
+  FamilyKind kind = FamilyKind::kContinuous;
+  double min = 0;
+  double max = 1;
+  bool log = false;
+};
+
+// A learning problem whose every curve is known. The objective is maximised. Of closed-form families the
+// curves never fall and reach their full value at max_resource; so the value at any level is a fair score,
+// and the regret optimum() - Value() is never negative. Configurations are points of the unit cube, one
+// coordinate a parameter; outside [0, 1] the nearest end counts. They are laid on the ranges as
+// SearchSpace::FromUnit does. Const methods may be called from several threads at once.
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  const std::string& name() const { return name_; }
+  const std::vector<FamilyParameter>& parameters() const { return parameters_; }
+  int max_resource() const { return max_resource_; }  // R; levels are 1..R
+
+  // The greatest value of any configuration at any level. optimizer(): a configuration that has it at level R
+  // (of a table: at some level).
+  virtual double optimum() const = 0;
+  virtual std::vector<double> optimizer() const = 0;
+
+  // Without noise, at a level of 1..R. REQUIRES one coordinate per parameter.
+  double Value(const std::vector<double>& unit, int level) const;
+
+  // What a trainer reports: a pure function of its arguments and the family. Equal to Value where a family
+  // has no noise.
+  double Observed(const std::vector<double>& unit, int level, uint64_t seed) const;
+
+  // Both at levels 1..R, as Value and Observed give them but faster.
+  struct Curve {
+    std::vector<double> values;
+    std::vector<double> observed;
+  };
+  virtual Curve WholeCurve(const std::vector<double>& unit, uint64_t seed) const;
+
+ protected:
+  Family(std::string name, std::vector<FamilyParameter> parameters, int max_resource)
+      : name_(std::move(name)), parameters_(std::move(parameters)), max_resource_(max_resource) {}
+
+  // `native`: the hyperparameters' values; categories as their numbers.
+  virtual double ValueAt(const std::vector<double>& native, int level) const = 0;
+  virtual double ObservedAt(const std::vector<double>& native, int level, uint64_t seed) const = 0;
+
+  std::vector<double> ToNative(const std::vector<double>& unit) const;
+  std::vector<double> ToUnit(const std::vector<double>& native) const;
+
+ private:
+  std::string name_;
+  std::vector<FamilyParameter> parameters_;
+  int max_resource_;
+};
+
+// The names of the closed-form families.
+std::vector<std::string> FamilyNames();
+
+// One of FamilyNames(), or "table:PATH": recorded curves (curve_table.h). kNotFound: no such name or file.
+// kInvalidArgument: the file is no table of curves.
+absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name);
+
+}  // namespace winnow
