@@ -24,10 +24,14 @@ double PowerDecay(int level, double speed) {
   return (std::pow(level, -speed) - end) / (1 - end);
 }
 
-// Falls from 1 at level 1 to 0 at R as exp(-level / time).
+// What a curve lacks at `level`, as a share of its family's usual lack at level 1: a slow one (slowness 1)
+// starts three times as deep as a fast one (0) and catches up later.
+double Lack(int level, double slowness) { return (0.5 + slowness) * PowerDecay(level, 1.2 - 0.6 * slowness); }
+
+// Falls from almost 1 at level 1 to 0 at R as exp(-level / time).
 double ExponentialDecay(int level, double time) {
   const double end = std::exp(-kMaxResource / time);
-  return (std::exp(-level / time) - end) / (std::exp(-1 / time) - end);
+  return (std::exp(-level / time) - end) / (1 - end);
 }
 
 std::vector<FamilyParameter> Cube(int dimensions, double min, double max) {
@@ -64,8 +68,8 @@ class ClosedForm : public Family {
 };
 
 // Branin, negated: three global optima. The cheap function is that of Kandasamy et al. 2017 (BOCA, appendix
-// D) at its lowest fidelity; its distance to the true one is taken off at level 1, and regains the full value
-// with a speed that depends on x1, so that of the three optima each looks different at low levels.
+// D) at its lowest fidelity: its distance to the true one is lacking at low levels. Slowness falls with x1,
+// so that the three optima look different there.
 class Branin : public ClosedForm {
  public:
   Branin()
@@ -76,10 +80,9 @@ class Branin : public ClosedForm {
 
  protected:
   double ValueAt(const std::vector<double>& x, int level) const override {
-    constexpr double kStart = 10;  // what every curve lacks at level 1, beside the bias
+    constexpr double kLack = 30;
     const double full = Of(x, 0);
-    const double speed = 0.4 + 0.8 * (x[0] + 5) / 15;
-    return full - (kStart + std::abs(Of(x, 1) - full)) * PowerDecay(level, speed);
+    return full - (kLack + std::abs(Of(x, 1) - full)) * Lack(level, (10 - x[0]) / 15);
   }
 
  private:
@@ -93,13 +96,13 @@ class Branin : public ClosedForm {
 
 // Hartmann-6 (Dixon and Szego 1978). As in Kandasamy et al. 2017 (BOCA, appendix D) low fidelities have
 // smaller peaks; here the global optimum's shrinks most, so that the second best optimum (3.20) looks better
-// up to about level 12.
+// at level 1.
 class Hartmann6 : public ClosedForm {
  public:
   Hartmann6()
-      // Found by Newton's method from the published point; at it the value is 3.32236801141551.
+      // The published point, polished by Nelder and Mead's method.
       : ClosedForm("hartmann6", 2, Cube(6, 0, 1), 3.322368011415515,
-                   {0.20168950, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730053}) {}
+                   {0.20168951, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730054}) {}
 
  protected:
   double ValueAt(const std::vector<double>& x, int level) const override {
@@ -112,14 +115,15 @@ class Hartmann6 : public ClosedForm {
                                         {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
                                         {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
     static constexpr double kPeak[4] = {1.0, 1.2, 3.0, 3.2};
-    static constexpr double kLoss[4] = {0.2, 0.4, 1.6, 0.8};  // of the peaks at level 1
-    constexpr double kSpeed = 0.7;
-    const double decay = PowerDecay(level, kSpeed);
-    double sum = 0;
+    static constexpr double kLoss[4] = {0.2, 0.4, 1.6, 0.8};  // of the peaks
+    constexpr double kLack = 0.6;
+    const double lack = Lack(level, x[2]);
+    double sum = -kLack * lack;
+
     for (int i = 0; i < 4; ++i) {
       double exponent = 0;
       for (int j = 0; j < 6; ++j) exponent += kA[i][j] * Square(x[j] - kP[i][j]);
-      sum += (kPeak[i] - kLoss[i] * decay) * std::exp(-exponent);
+      sum += (kPeak[i] - kLoss[i] * lack) * std::exp(-exponent);
     }
     return sum;
   }
@@ -203,7 +207,7 @@ class Crossing : public ClosedForm {
   double ValueAt(const std::vector<double>& x, int level) const override {
     constexpr double kChance = 0.1;
     constexpr double kHandicap[] = {0.08, 0, 0.03};  // of the optimisers
-    constexpr double kSlow = 40, kFast = 2;          // decay times at the ends of the learning rate's range
+    constexpr double kSlow = 30, kFast = 3;          // decay times at the ends of the learning rate's range
     const auto optimizer = static_cast<size_t>(x[4]);
     const double rate = std::log10(x[0] / kBestRate[optimizer]);
     const double loss = 0.08 * rate * rate + 0.15 * Square(std::log2(x[1] / 181)) / 4 +
@@ -226,9 +230,8 @@ class Noisy : public ClosedForm {
 
  protected:
   double ValueAt(const std::vector<double>& x, int level) const override {
-    constexpr double kStart = 1.5;  // what every curve lacks at level 1
-    const double speed = 0.5 + (x[0] + 10) / 20;
-    return -std::log1p(Levy(x)) - kStart * PowerDecay(level, speed);
+    constexpr double kLack = 1.5;
+    return -std::log1p(Levy(x)) - kLack * Lack(level, (x[0] + 10) / 20);
   }
 
   double ObservedAt(const std::vector<double>& x, int level, uint64_t seed) const override {
@@ -248,15 +251,16 @@ class Noisy : public ClosedForm {
   }
 };
 
-// Ackley's function in 20 dimensions of which six matter, its optimum away from the middle. Six of the others
-// decide how fast a curve rises.
+// Ackley's function in 20 dimensions of which six matter, its optimum away from the middle. Two of the others
+// decide how slow a curve is.
 class D20 : public ClosedForm {
  public:
   D20() : ClosedForm("d20", 6, Cube(20, -5, 5), 0, Best()) {}
 
  protected:
   double ValueAt(const std::vector<double>& x, int level) const override {
-    constexpr double kStart = 3;  // what every curve lacks at level 1
+    constexpr double kLack = 5;
+
     static const std::vector<double> best = Best();
     double squares = 0, cosines = 0, weights = 0;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -268,9 +272,7 @@ class D20 : public ClosedForm {
     }
     const double ackley = -20 * std::expm1(-0.2 * std::sqrt(squares / weights)) +
                           std::numbers::e * -std::expm1(cosines / weights - 1);
-    double pace = 0;  // 0..1
-    for (size_t i = kWeight.size(); i < 2 * kWeight.size(); ++i) pace += (x[i] + 5) / 10 / kWeight.size();
-    return -ackley - kStart * PowerDecay(level, 0.4 + 0.8 * pace);
+    return -ackley - kLack * Lack(level, (x[6] + x[7] + 10) / 20);
   }
 
  private:
