@@ -2,8 +2,9 @@
 
 #include <string>
 
+#include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
-#include "scheduler/samplers/sampler.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
@@ -11,21 +12,25 @@ namespace {
 constexpr int64_t kMostLosses = 5;  // of workers, per trial
 
 struct NextTrial {
-  Configuration configuration;
+  Suggestion suggestion;
   Opening opening;
 };
 
-// The trial that would be created next, whether or not the resource left suffices for it.
+// The trial that would be created next, whether or not the resource left suffices for it. Absent: none may be, or a model
+// has to be asked first.
 std::optional<NextTrial> Next(const JobState& state) {
-  const auto created = static_cast<int64_t>(state.trials().size());
-  const int64_t most = state.spec().limits.max_trials;
-  if (state.ended() || state.stop_requested() || state.wall_time_reached()) return std::nullopt;
-  if (most > 0 && created >= most) return std::nullopt;
-  NextTrial next{SamplerOf(state.spec()).Suggest(state, created + 1), {}};
-  const auto opening = PrunerOf(state.spec()).Open(state, next.configuration);
+  if (state.ended() || state.closing() || !MayCreate(state)) return std::nullopt;
+  std::optional<Suggestion> suggestion;
+  if (const auto& answer = state.suggestion()) {
+    if (answer->configuration.empty()) return std::nullopt;
+    suggestion = Suggestion{answer->configuration, answer->why};
+  } else {
+    suggestion = DrawNext(state);
+  }
+  if (!suggestion) return std::nullopt;
+  const auto opening = PrunerOf(state.spec()).Open(state, suggestion->configuration);
   if (!opening) return std::nullopt;
-  next.opening = *opening;
-  return next;
+  return NextTrial{std::move(*suggestion), *opening};
 }
 
 // Whether `units` more can be spent beside what is reported, and beside what live attempts may still report.
@@ -45,17 +50,43 @@ std::string SpentReason(const JobState& state) {
 }
 
 std::string StopReason(const JobState& state) {
-  if (!state.stop_requested()) return "max_wall_time was reached.";
+  if (!state.stop_requested()) {
+    if (state.completion_met()) return state.completion_met()->reason;
+    return *state.time_limit() == TimeLimit::kWall ? "max_wall_time was reached."
+                                                   : "max_node_seconds was reached.";
+  }
   return state.stop_reason().empty() ? "The job was stopped." : "The job was stopped: " + state.stop_reason();
 }
 
-std::vector<Decision> EndAll(const JobState& state, bool only_paused, const std::string& reason) {
+std::vector<Decision> EndAll(const JobState& state) {
+  const std::string reason = StopReason(state);
+  const bool explain = state.completion_met() && state.completion_met()->nothing_left;
   std::vector<Decision> decisions;
   for (const TrialState& trial : state.trials()) {
-    if (trial.ended() || (only_paused && trial.phase != TrialPhase::kPaused)) continue;
-    decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
+    if (trial.ended()) continue;
+    const std::string own = explain ? PrunerOf(state.spec()).EndOfPaused(state, trial) : "";
+    decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, own.empty() ? reason : own});
   }
   return decisions;
+}
+
+// The paused trial that goes on before a new one is started.
+std::optional<TrialResumed> PromotionOf(const JobState& state) {
+  if (state.ended() || state.closing()) return std::nullopt;
+  return PrunerOf(state.spec()).Promote(state);
+}
+
+int64_t UnitsOf(const JobState& state, const TrialResumed& promotion) {
+  return promotion.to - state.trial(promotion.trial).checkpoint;
+}
+
+std::string AllEnded(const JobState& state) {
+  const size_t count = state.trials().size();
+  if (state.exhausted()) {
+    return "The space is exhausted: all " + std::to_string(count) + " configurations were tried.";
+  }
+  if (const auto& answer = state.suggestion(); answer && answer->trial == 0) return answer->why;
+  return count == 1 ? "The one trial has ended." : "All " + std::to_string(count) + " trials have ended.";
 }
 
 Decision Retry(const TrialState& trial, const std::string& reason) {
@@ -112,26 +143,23 @@ JobEnded EndOfJob(const JobState& state, const std::string& why) {
 }
 
 // What ends the job or its last waiting trials, when nothing can run any more.
-std::vector<Decision> Close(const JobState& state, const Fact& newest) {
+std::vector<Decision> Close(const JobState& state) {
   const JobTotals& totals = state.totals();
   if (totals.live_attempts > 0 || totals.pending > 0 || totals.running > 0 || state.undecided() > 0)
     return {};
-  if (state.stop_requested() || state.wall_time_reached()) {
+  if (state.closing()) {
     if (totals.paused > 0) return {};
     return {EndOfJob(state, StopReason(state))};
   }
+  if (WantsSuggestion(state)) return {};
+  const auto promotion = PromotionOf(state);
+  if (promotion && FitsEver(state, UnitsOf(state, *promotion))) return {};
   const auto next = Next(state);
   if (next && FitsEver(state, next->opening.to)) return {};
-  const std::string spent = SpentReason(state);
-  if (totals.paused > 0) {
-    // All of them are ended by one decision, not again after each.
-    const std::string reason = "Its rung will never be full, since " + spent;
-    const auto* ended = std::get_if<TrialEnded>(&newest.body);
-    if (ended != nullptr && ended->reason == reason) return {};
-    return EndAll(state, true, reason);
-  }
-  const std::string all = "All " + std::to_string(state.trials().size()) + " trials have ended.";
-  return {EndOfJob(state, next ? spent : all)};
+  const std::string spent = next || promotion ? SpentReason(state) : "";
+  const std::string why = spent.empty() ? AllEnded(state) : spent;
+  if (totals.paused > 0) return {CompletionMet{why, true}};
+  return {EndOfJob(state, why)};
 }
 
 }  // namespace
@@ -142,12 +170,15 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
   if (const auto* ended = std::get_if<AttemptEnded>(&newest.body)) {
     if (!state.trial(ended->trial).ended()) return {AfterAttempt(state, *ended)};
   } else if (std::holds_alternative<StopRequested>(newest.body) ||
-             std::holds_alternative<WallTimeReached>(newest.body)) {
-    decisions = EndAll(state, false, StopReason(state));
+             std::holds_alternative<TimeLimitReached>(newest.body) ||
+             std::holds_alternative<CompletionMet>(newest.body)) {
+    decisions = EndAll(state);
+  } else if (auto met = CompletionOf(state, newest.body)) {
+    return {*std::move(met)};
   } else {
     decisions = PrunerOf(state.spec()).Follow(state, newest.body);
   }
-  return decisions.empty() ? Close(state, newest) : decisions;
+  return decisions.empty() ? Close(state) : decisions;
 }
 
 std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
@@ -166,7 +197,7 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
 
 std::optional<Admission> Admit(const JobState& state) {
   const Limits& limits = state.spec().limits;
-  if (state.ended() || state.stop_requested() || state.wall_time_reached()) return std::nullopt;
+  if (state.ended() || state.closing()) return std::nullopt;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials) {
     return std::nullopt;
   }
@@ -181,12 +212,19 @@ std::optional<Admission> Admit(const JobState& state) {
   }
   // A trial that waits for others to give back what they do not need goes before a new one.
   if (!state.pending().empty()) return std::nullopt;
+  if (auto promotion = PromotionOf(state)) {
+    const int64_t from = state.trial(promotion->trial).checkpoint;
+    if (FitsNow(state, UnitsOf(state, *promotion))) {
+      return Admission{*promotion, promotion->trial, from, promotion->to};
+    }
+  }
   auto next = Next(state);
   if (!next || !FitsNow(state, next->opening.to)) return std::nullopt;
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   const Opening& at = next->opening;
-  return Admission{TrialCreated{number, std::move(next->configuration), at.bracket, at.rung, at.to}, number,
-                   0, at.to};
+  return Admission{TrialCreated{number, std::move(next->suggestion.configuration), at.bracket, at.rung, at.to,
+                                std::move(next->suggestion.why)},
+                   number, 0, at.to};
 }
 
 }  // namespace winnow

@@ -21,8 +21,8 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body);
 
 // What to do with room for one more trial cluster.
 struct Admission {
-  // A new trial (TrialCreated), or the end of a waiting one that the limits forbid (TrialEnded); absent: run
-  // `trial`.
+  // A new trial (TrialCreated), a paused one that goes on (TrialResumed), or the end of a waiting one that the
+  // limits forbid (TrialEnded); absent: run `trial`.
   std::optional<Decision> decision;
   // The trial to place; 0 if `decision` ends one. For TrialCreated: the new trial's number.
   TrialNumber trial = 0;
@@ -30,8 +30,8 @@ struct Admission {
   int64_t to = 0;
 };
 
-// Waiting trials first, then a new one. Absent: the job has no work for a free slot now (barrier without
-// another bracket, a limit, or the end). Never more than max_parallel_trials live attempts; never a unit over
+// Waiting trials first, then a paused one that the pruner promotes, then a new one. Absent: the job has no work for a free slot now (barrier without
+// another bracket, a limit, or the end) or waits for a model's answer (see WantsSuggestion). Never more than max_parallel_trials live attempts; never a unit over
 // max_total_resource.
 std::optional<Admission> Admit(const JobState& state);
 

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "scheduler/space.h"
+
 namespace winnow {
 namespace {
 
@@ -24,10 +26,18 @@ bool Same(const AttemptEnded& a, const AttemptEnded& b) {
 }
 bool Same(const CheckpointLost& a, const CheckpointLost& b) { return a.trial == b.trial; }
 bool Same(const StopRequested& a, const StopRequested& b) { return a.reason == b.reason; }
-bool Same(const WallTimeReached&, const WallTimeReached&) { return true; }
+bool Same(const TimeLimitReached& a, const TimeLimitReached& b) { return a.limit == b.limit; }
+bool Same(const PriorObserved& a, const PriorObserved& b) {
+  return Identical(a.configuration, b.configuration) && Identical(a.objective, b.objective) &&
+         a.resource == b.resource && a.source == b.source;
+}
+bool Same(const Suggested& a, const Suggested& b) {
+  return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.based_on == b.based_on &&
+         a.why == b.why;
+}
 bool Same(const TrialCreated& a, const TrialCreated& b) {
   return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.bracket == b.bracket &&
-         a.rung == b.rung && a.to == b.to;
+         a.rung == b.rung && a.to == b.to && a.why == b.why;
 }
 bool Same(const TrialResumed& a, const TrialResumed& b) {
   return a.trial == b.trial && a.rung == b.rung && a.to == b.to && a.reason == b.reason;
@@ -42,11 +52,22 @@ bool Same(const RungCut& a, const RungCut& b) {
   return a.bracket == b.bracket && a.rung == b.rung && a.resource == b.resource && a.ranking == b.ranking &&
          a.promoted == b.promoted && Identical(a.cutoff, b.cutoff);
 }
+bool Same(const BracketEnded& a, const BracketEnded& b) {
+  return a.bracket == b.bracket && a.reason == b.reason;
+}
+bool Same(const CompletionMet& a, const CompletionMet& b) {
+  return a.reason == b.reason && a.nothing_left == b.nothing_left;
+}
 bool Same(const JobEnded& a, const JobEnded& b) { return a.end == b.end && a.reason == b.reason; }
 
 struct Describer {
   static std::string OfTrial(const char* kind, TrialNumber trial) {
     return std::string(kind) + " of trial " + std::to_string(trial);
+  }
+  static std::string Text(const Configuration& configuration) {
+    std::string text;
+    for (const Value& value : configuration) text += (text.empty() ? " (" : ", ") + ValueToString(value);
+    return text.empty() ? text : text + ")";
   }
   static std::string To(int64_t to) { return to == 0 ? "its own end" : std::to_string(to); }
 
@@ -63,9 +84,17 @@ struct Describer {
   }
   std::string operator()(const CheckpointLost& f) const { return OfTrial("CheckpointLost", f.trial); }
   std::string operator()(const StopRequested& f) const { return "StopRequested: " + f.reason; }
-  std::string operator()(const WallTimeReached&) const { return "WallTimeReached"; }
+  std::string operator()(const TimeLimitReached& f) const {
+    return f.limit == TimeLimit::kWall ? "TimeLimitReached: wall time" : "TimeLimitReached: node time";
+  }
+  std::string operator()(const PriorObserved& f) const { return "PriorObserved of " + f.source; }
+  std::string operator()(const Suggested& f) const {
+    return OfTrial("Suggested", f.trial) + ", based on fact " + std::to_string(f.based_on) + Text(f.configuration) +
+           ": " + f.why;
+  }
   std::string operator()(const TrialCreated& f) const {
-    return OfTrial("TrialCreated", f.trial) + ", bracket " + std::to_string(f.bracket) + ", to " + To(f.to);
+    return OfTrial("TrialCreated", f.trial) + ", bracket " + std::to_string(f.bracket) + ", to " + To(f.to) +
+           Text(f.configuration);
   }
   std::string operator()(const TrialResumed& f) const {
     return OfTrial("TrialResumed", f.trial) + ", rung " + std::to_string(f.rung) + ", to " + To(f.to);
@@ -80,6 +109,10 @@ struct Describer {
     return "RungCut of bracket " + std::to_string(f.bracket) + ", rung " + std::to_string(f.rung) + ": " +
            std::to_string(f.promoted) + " of " + std::to_string(f.ranking.size()) + " go on";
   }
+  std::string operator()(const BracketEnded& f) const {
+    return "BracketEnded of bracket " + std::to_string(f.bracket) + ": " + f.reason;
+  }
+  std::string operator()(const CompletionMet& f) const { return "CompletionMet: " + f.reason; }
   std::string operator()(const JobEnded& f) const { return "JobEnded: " + f.reason; }
 };
 

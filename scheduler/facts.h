@@ -59,7 +59,27 @@ struct CheckpointLost {
 struct StopRequested {
   std::string reason;
 };
-struct WallTimeReached {};
+
+enum class TimeLimit { kWall, kNode };
+struct TimeLimitReached {
+  TimeLimit limit = TimeLimit::kWall;
+};
+
+// A result of an earlier job or another tool: the first facts of a job that is started warm.
+struct PriorObserved {
+  Configuration configuration;
+  double objective = 0;
+  int64_t resource = 0;  // level at which it was; 0: not known
+  std::string source;    // "job bank-3, trial 7"
+};
+
+// A model's answer: what it gave after fact `based_on`.
+struct Suggested {
+  TrialNumber trial = 0;  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
+  Configuration configuration;  // of a new one; empty otherwise
+  int64_t based_on = 0;
+  std::string why;  // one sentence
+};
 
 // ---- decisions
 
@@ -69,7 +89,8 @@ struct TrialCreated {
   Configuration configuration;
   int64_t bracket = -1;
   int64_t rung = 0;
-  int64_t to = 0;  // budget: the level to train to; 0: to the trainer's own end
+  int64_t to = 0;   // budget: the level to train to; 0: to the trainer's own end
+  std::string why = {};  // how the configuration was chosen, in one sentence
 };
 
 // Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
@@ -103,17 +124,31 @@ struct RungCut {
   double cutoff = 0;                 // objective of the last that goes on; NaN: none goes on
 };
 
+// The bracket is behind the others (scheduler/pruners/weak_bracket.h): its trials end.
+struct BracketEnded {
+  int64_t bracket = 0;
+  std::string reason;
+};
+
+// A completion rule is met, or nothing is left to do: no further trial starts and those that live end.
+struct CompletionMet {
+  std::string reason;
+  bool nothing_left = false;  // no rule: no trial can be started or go on any more
+};
+
 // Finish{outcome}.
 struct JobEnded {
   JobEnd end = JobEnd::kCompleted;
   std::string reason;
 };
 
-using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
+using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, BracketEnded,
+                              CompletionMet, JobEnded>;
 
 using FactBody =
-    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, WallTimeReached,
-                 TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, JobEnded>;
+    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, TimeLimitReached,
+                 PriorObserved, Suggested, TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut,
+                 BracketEnded, CompletionMet, JobEnded>;
 
 struct Fact {
   int64_t sequence = 0;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
+
+#include "scheduler/samplers/grid.h"
 
 namespace winnow {
 namespace {
@@ -49,14 +52,26 @@ struct Checker {
     return NotIn(f.trial, {TrialPhase::kPending}, "pending");
   }
   std::string operator()(const StopRequested&) const { return ""; }
-  std::string operator()(const WallTimeReached&) const { return ""; }
+  std::string operator()(const TimeLimitReached&) const { return ""; }
+  std::string operator()(const PriorObserved& f) const {
+    if (!state.trials().empty()) return "priors come before the first trial";
+    return f.configuration.size() == state.spec().parameters.size() ? ""
+                                                                    : "the configuration has another length";
+  }
+  std::string operator()(const Suggested& f) const {
+    if (f.based_on < 0 || f.based_on > state.last_sequence()) return "it is based on a later fact";
+    if (f.configuration.empty()) return f.trial == 0 ? "" : NotIn(f.trial, {TrialPhase::kPaused}, "paused");
+    if (f.configuration.size() != state.spec().parameters.size())
+      return "the configuration has another length";
+    return f.trial == static_cast<int64_t>(state.trials().size()) + 1 ? "" : "the number is not the next";
+  }
   std::string operator()(const TrialCreated& f) const {
     if (f.trial != static_cast<int64_t>(state.trials().size()) + 1) return "the number is not the next";
     if (f.configuration.size() != state.spec().parameters.size())
       return "the configuration has another length";
     if (f.bracket < 0) return "";
     const auto opened = static_cast<int64_t>(state.brackets().size());
-    const int64_t planned = state.table().empty() ? 0 : state.table().bracket_count();
+    const int64_t planned = state.table().empty() ? opened : state.table().bracket_count();
     if (f.bracket > opened || (planned >= 0 && f.bracket >= planned)) return "there is no such bracket";
     return f.rung == 0 ? "" : "a new trial enters rung 0";
   }
@@ -93,8 +108,27 @@ struct Checker {
     return f.promoted >= 0 && f.promoted <= static_cast<int64_t>(f.ranking.size()) ? ""
                                                                                    : "it promotes too many";
   }
+  std::string operator()(const BracketEnded& f) const {
+    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
+    return state.brackets()[f.bracket].ended ? "the bracket has already ended" : "";
+  }
+  std::string operator()(const CompletionMet&) const {
+    return state.completion_met() ? "the job is complete already" : "";
+  }
   std::string operator()(const JobEnded&) const { return ""; }
 };
+
+// The least of those that are not 0.
+int64_t Least(std::initializer_list<int64_t> limits) {
+  int64_t least = 0;
+  for (int64_t limit : limits) least = least == 0 ? limit : limit == 0 ? least : std::min(least, limit);
+  return least;
+}
+
+int64_t TrialLimit(const SearchSpec& spec, const SearchSpace& space) {
+  const int64_t grid = spec.sampler.kind == SamplerKind::kGrid ? GridSize(spec, space) : 0;
+  return Least({spec.limits.max_trials, space.size(), grid});
+}
 
 }  // namespace
 
@@ -105,8 +139,20 @@ std::optional<double> TrialState::value_at(int64_t resource) const {
   return std::prev(after)->second;
 }
 
-JobState::JobState(SearchSpec spec) : spec_(std::move(spec)) {
-  if (spec_.strategy == Strategy::kHyperband) table_ = HyperbandTable(spec_);
+JobState::JobState(SearchSpec spec)
+    : spec_(std::move(spec)), space_(spec_.parameters, spec_.constraints), most_trials_(TrialLimit(spec_, space_)) {
+  const PrunerSettings& pruner = spec_.pruner;
+  if (HasBracketTable(pruner.kind)) table_ = HyperbandTable(spec_, most_trials_);
+  if (!HasOpenRungs(pruner.kind)) return;
+  const int64_t count = pruner.kind == PrunerKind::kAsha ? pruner.asha_brackets : 1;
+  for (BracketPlan& plan : OpenBrackets(pruner.rungs, count)) {
+    BracketState& bracket = brackets_.emplace_back();
+    for (const RungPlan& rung : plan.rungs) {
+      bracket.rungs.emplace_back().resource = rung.resource;
+      bracket.rungs.back().top.emplace(pruner.rungs.reduction_factor);
+    }
+    bracket.plan = std::move(plan);
+  }
 }
 
 std::string JobState::Contradiction(const Fact& fact) const {
@@ -152,11 +198,29 @@ int64_t& JobState::CountOf(TrialPhase phase) {
 void JobState::SetPhase(TrialState& trial, TrialPhase phase) {
   --CountOf(trial.phase);
   ++CountOf(phase);
-  const std::pair<int64_t, TrialNumber> place = {trial.bracket, trial.number};
-  if (trial.phase == TrialPhase::kPending) pending_.erase(place);
-  if (phase == TrialPhase::kPending) pending_.insert(place);
-  if (trial.phase == TrialPhase::kPaused && RungOf(trial)->cut) --undecided_;
+  if (trial.phase == TrialPhase::kPending) pending_.erase(PlaceInQueue(trial));
+  if (phase == TrialPhase::kPending) pending_.insert(PlaceInQueue(trial));
   trial.phase = phase;
+}
+
+std::pair<int64_t, TrialNumber> JobState::PlaceInQueue(const TrialState& trial) const {
+  return {HasOpenRungs(spec_.pruner.kind) ? -trial.rung : trial.bracket, trial.number};
+}
+
+// REQUIRES an open rung.
+void JobState::ArriveAt(RungState& rung, const TrialState& trial) {
+  const double value = trial.value_at(rung.resource).value_or(std::numeric_limits<double>::quiet_NaN());
+  rung.top->Add(spec_.goal == Goal::kMaximize ? -value : value, trial.number);
+}
+
+// A trial that is not paused at its rungs has reported a level: it arrives at every rung up to there.
+void JobState::PassRungs(TrialState& trial, int64_t resource) {
+  std::vector<RungState>& rungs = brackets_[trial.bracket].rungs;
+  while (trial.rung + 1 < static_cast<int64_t>(rungs.size()) && rungs[trial.rung].resource <= resource) {
+    ++rungs[trial.rung].arrived;
+    ArriveAt(rungs[trial.rung], trial);
+    rungs[++trial.rung].entered.push_back(trial.number);
+  }
 }
 
 void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
@@ -181,6 +245,8 @@ void JobState::On(const Reported& fact, int64_t) {
   if (place == trial.curve.end() || place->first != fact.resource) {
     trial.curve.emplace(place, fact.resource, fact.objective);
     RankBest(trial, fact.resource, fact.objective);
+    const bool passes = spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
+    if (passes && !trial.ended()) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
@@ -211,8 +277,11 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   trial.live = false;
   --totals_.live_attempts;
+  if (suggestion_ && suggestion_->trial == 0) suggestion_.reset();  // it may say more now
   if (trial.to > 0) totals_.reserved_resource -= trial.to - trial.attempt_reached;
-  if (fact.started_us > 0) trial.training_us += std::max<int64_t>(0, fact.ended_us - fact.started_us);
+  const int64_t took = fact.started_us > 0 ? std::max<int64_t>(0, fact.ended_us - fact.started_us) : 0;
+  trial.training_us += took;
+  totals_.training_us += took;
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
@@ -236,7 +305,13 @@ void JobState::On(const StopRequested& fact, int64_t) {
   stop_reason_ = fact.reason;
 }
 
-void JobState::On(const WallTimeReached&, int64_t) { wall_time_reached_ = true; }
+void JobState::On(const TimeLimitReached& fact, int64_t) {
+  if (!time_limit_) time_limit_ = fact.limit;
+}
+
+void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
+
+void JobState::On(const Suggested& fact, int64_t) { suggestion_ = fact; }
 
 void JobState::On(const TrialCreated& fact, int64_t time_us) {
   TrialState trial;
@@ -248,7 +323,9 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   trial.created_us = time_us;
   trials_.push_back(std::move(trial));
   ++totals_.pending;
-  pending_.emplace(fact.bracket, fact.trial);
+  pending_.insert(PlaceInQueue(trials_.back()));
+  if (space_.size() > 0) tried_.insert(fact.configuration);
+  suggestion_.reset();
   if (fact.bracket < 0) return;
   if (fact.bracket == static_cast<int64_t>(brackets_.size())) {
     BracketState bracket{table_.bracket(fact.bracket), {}};
@@ -263,23 +340,34 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
 
 void JobState::On(const TrialResumed& fact, int64_t) {
   TrialState& trial = At(fact.trial);
-  SetPhase(trial, TrialPhase::kPending);
+  if (trial.phase == TrialPhase::kPaused && RungOf(trial)->cut) --undecided_;
+  if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
   trial.to = fact.to;
   if (fact.rung > trial.rung) {
+    if (RungOf(trial)->top) RungOf(trial)->top->Take(trial.number);
     trial.rung = fact.rung;
     RungOf(trial)->entered.push_back(trial.number);
   }
+  SetPhase(trial, TrialPhase::kPending);
 }
 
 void JobState::On(const TrialPaused& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   SetPhase(trial, TrialPhase::kPaused);
   ++RungOf(trial)->arrived;
+  if (RungOf(trial)->top) ArriveAt(*RungOf(trial), trial);
 }
 
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
-  if (trial.bracket >= 0 && trial.phase != TrialPhase::kPaused) ++RungOf(trial)->arrived;
+  RungState* rung = RungOf(trial);
+  if (rung != nullptr && trial.phase != TrialPhase::kPaused) {
+    ++rung->arrived;
+    if (rung->top && fact.end == TrialEnd::kCompleted) ArriveAt(*rung, trial);
+  }
+  if (trial.phase == TrialPhase::kPaused && rung->cut) --undecided_;
+  if (rung != nullptr && rung->top) rung->top->Take(trial.number);
+  if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
   SetPhase(trial, fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
                   : fact.end == TrialEnd::kStopped ? TrialPhase::kStopped
                                                    : TrialPhase::kFailed);
@@ -301,6 +389,10 @@ void JobState::On(const RungCut& fact, int64_t) {
     if (trial.rung == fact.rung && trial.phase == TrialPhase::kPaused) ++undecided_;
   }
 }
+
+void JobState::On(const BracketEnded& fact, int64_t) { brackets_[fact.bracket].ended = true; }
+
+void JobState::On(const CompletionMet& fact, int64_t) { completion_met_ = fact; }
 
 void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
 

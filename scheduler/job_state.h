@@ -9,6 +9,8 @@
 
 #include "scheduler/facts.h"
 #include "scheduler/pruners/hyperband_table.h"
+#include "scheduler/pruners/top_share.h"
+#include "scheduler/space.h"
 #include "scheduler/types.h"
 
 namespace winnow {
@@ -58,11 +60,13 @@ struct RungState {
   int64_t arrived = 0;               // paused here, ended, or failed
   bool cut = false;
   int64_t promoted = 0;
-  double cutoff = 0;  // valid once cut
+  double cutoff = 0;            // valid once cut
+  std::optional<TopShare> top;  // of a pruner that does not wait for the rung to be full
 };
 struct BracketState {
   BracketPlan plan;
   std::vector<RungState> rungs;
+  bool ended = false;  // as a weak one
 
   // How many trials rung `rung` takes: as planned for the first, then those that were promoted to it.
   int64_t width(int64_t rung) const { return rung == 0 ? plan.rungs[0].trials : rungs[rung - 1].promoted; }
@@ -71,6 +75,7 @@ struct BracketState {
 struct JobTotals {
   int64_t pending = 0, running = 0, paused = 0, completed = 0, stopped = 0, failed = 0;
   int64_t live_attempts = 0;
+  int64_t training_us = 0;        // of ended attempts
   int64_t resource = 0;           // units reported, over all attempts
   int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
 
@@ -95,12 +100,13 @@ class JobState {
   int64_t last_sequence() const { return last_sequence_; }
   const std::vector<TrialState>& trials() const { return trials_; }  // trials()[n - 1] is trial n
   const TrialState& trial(TrialNumber number) const { return trials_[number - 1]; }
-  const std::vector<BracketState>& brackets() const { return brackets_; }  // those opened so far
+  // Those opened so far; all of them from the start if no rung waits to be full (ASHA, FREEZE_THAW).
+  const std::vector<BracketState>& brackets() const { return brackets_; }
   const HyperbandTable& table() const { return table_; }                   // empty without a bracket pruner
   const JobTotals& totals() const { return totals_; }
 
-  // Trials that wait for slots, in the order in which they get them: earlier brackets first, then lower
-  // numbers.
+  // Trials that wait for slots, in the order in which they get them: by the first number, then by lower trial
+  // numbers. Earlier brackets go first; without full rungs (ASHA, FREEZE_THAW), higher rungs.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
   // The trial with the best objective at any level; ties by lower number. A failed one is none; absent until
@@ -112,9 +118,23 @@ class JobState {
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
 
+  const SearchSpace& space() const { return space_; }
+  // How many trials the job may create, by its limits and by what the space holds; 0: any number.
+  int64_t most_trials() const { return most_trials_; }
+  // A finite space of which every configuration was tried.
+  bool exhausted() const { return space_.size() > 0 && static_cast<int64_t>(tried_.size()) >= space_.size(); }
+  // Kept of finite spaces only.
+  bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
+  const std::vector<PriorObserved>& priors() const { return priors_; }
+  // A model's answer that has not been followed yet.
+  const std::optional<Suggested>& suggestion() const { return suggestion_; }
+
+  // No further trial starts: asked to stop, out of time, or complete.
+  bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
   bool stop_requested() const { return stop_requested_; }
-  bool wall_time_reached() const { return wall_time_reached_; }
   const std::string& stop_reason() const { return stop_reason_; }
+  const std::optional<TimeLimit>& time_limit() const { return time_limit_; }
+  const std::optional<CompletionMet>& completion_met() const { return completion_met_; }
   const std::optional<JobEnded>& ended() const { return ended_; }
 
   friend bool operator==(const JobState& a, const JobState& b);
@@ -125,12 +145,16 @@ class JobState {
   void On(const AttemptEnded& fact, int64_t time_us);
   void On(const CheckpointLost& fact, int64_t time_us);
   void On(const StopRequested& fact, int64_t time_us);
-  void On(const WallTimeReached& fact, int64_t time_us);
+  void On(const TimeLimitReached& fact, int64_t time_us);
+  void On(const PriorObserved& fact, int64_t time_us);
+  void On(const Suggested& fact, int64_t time_us);
   void On(const TrialCreated& fact, int64_t time_us);
   void On(const TrialResumed& fact, int64_t time_us);
   void On(const TrialPaused& fact, int64_t time_us);
   void On(const TrialEnded& fact, int64_t time_us);
   void On(const RungCut& fact, int64_t time_us);
+  void On(const BracketEnded& fact, int64_t time_us);
+  void On(const CompletionMet& fact, int64_t time_us);
   void On(const JobEnded& fact, int64_t time_us);
 
   TrialState& At(TrialNumber number) { return trials_[number - 1]; }
@@ -138,8 +162,13 @@ class JobState {
   int64_t& CountOf(TrialPhase phase);
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
+  std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
+  void ArriveAt(RungState& rung, const TrialState& trial);
+  void PassRungs(TrialState& trial, int64_t resource);
 
   SearchSpec spec_;
+  SearchSpace space_;
+  int64_t most_trials_ = 0;
   HyperbandTable table_;
   int64_t last_sequence_ = 0;
   std::vector<TrialState> trials_;
@@ -147,8 +176,12 @@ class JobState {
   std::set<std::pair<int64_t, TrialNumber>> pending_;
   JobTotals totals_;
   bool stop_requested_ = false;
-  bool wall_time_reached_ = false;
   std::string stop_reason_;
+  std::optional<TimeLimit> time_limit_;
+  std::optional<CompletionMet> completion_met_;
+  std::vector<PriorObserved> priors_;
+  std::optional<Suggested> suggestion_;
+  std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
   std::set<std::pair<double, TrialNumber>>
       by_objective_;  // each trial's best, negated to maximise: best first

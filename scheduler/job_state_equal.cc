@@ -23,7 +23,7 @@ bool Same(const TrialState& a, const TrialState& b) {
 
 bool Same(const RungState& a, const RungState& b) {
   return a.resource == b.resource && a.entered == b.entered && a.arrived == b.arrived && a.cut == b.cut &&
-         a.promoted == b.promoted && Identical(a.cutoff, b.cutoff);
+         a.promoted == b.promoted && Identical(a.cutoff, b.cutoff) && a.top == b.top;
 }
 
 bool Same(const BracketState& a, const BracketState& b);
@@ -35,7 +35,7 @@ bool AllSame(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 bool Same(const BracketState& a, const BracketState& b) {
-  return a.plan == b.plan && AllSame(a.rungs, b.rungs);
+  return a.plan == b.plan && a.ended == b.ended && AllSame(a.rungs, b.rungs);
 }
 
 }  // namespace
@@ -44,10 +44,17 @@ bool operator==(const JobState& a, const JobState& b) {
   const auto same_end = [](const JobEnded& x, const JobEnded& y) {
     return x.end == y.end && x.reason == y.reason;
   };
+  const auto same_priors = [](const PriorObserved& x, const PriorObserved& y) { return Identical(FactBody(x), y); };
+  const auto same_suggestion = [](const std::optional<Suggested>& x, const std::optional<Suggested>& y) {
+    return x.has_value() == y.has_value() && (!x || Identical(FactBody(*x), *y));
+  };
   return a.spec_ == b.spec_ && a.table_ == b.table_ && a.last_sequence_ == b.last_sequence_ &&
          AllSame(a.trials_, b.trials_) && AllSame(a.brackets_, b.brackets_) && a.pending_ == b.pending_ &&
          a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ &&
-         a.wall_time_reached_ == b.wall_time_reached_ && a.stop_reason_ == b.stop_reason_ &&
+         a.time_limit_ == b.time_limit_ &&
+         a.completion_met_.has_value() == b.completion_met_.has_value() &&
+         std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
+         same_suggestion(a.suggestion_, b.suggestion_) && a.tried_ == b.tried_ && a.stop_reason_ == b.stop_reason_ &&
          a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
          a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/job_state.h"
 #include "scheduler/pruners/none.h"
 #include "scheduler/samplers/random.h"
 
@@ -14,12 +15,13 @@ void AddNote(Plan& plan, const std::string& sentence) {
 }
 
 Plan HyperbandPlan(const SearchSpec& spec) {
-  const HyperbandTable table(spec);
+  const JobState state(spec);
+  const HyperbandTable& table = state.table();
   const bool endless = table.bracket_count() < 0;
   Plan plan;
   plan.note = table.note();
   const int64_t count =
-      endless ? static_cast<int64_t>(HyperbandBrackets(spec.hyperband).size()) : table.bracket_count();
+      endless ? table.cycle_size() : table.bracket_count();
   // Where trials end by a parameter of their own, the plan is what is trained at most.
   const int64_t own_end = spec.own_end_parameter < 0 ? spec.own_end : 0;
   const auto level = [own_end](int64_t resource) {
@@ -40,16 +42,16 @@ Plan HyperbandPlan(const SearchSpec& spec) {
     }
   }
   plan.trials = table.trial_count();
-  plan.full_resource = plan.trials * level(spec.hyperband.max_resource);
+  plan.full_resource = plan.trials * level(spec.pruner.rungs.max_resource);
   plan.resource = spec.resumes ? plan.resource_with_resume : plan.resource_without_resume;
-  if (own_end > 0 && own_end < spec.hyperband.max_resource) {
+  if (own_end > 0 && own_end < spec.pruner.rungs.max_resource) {
     AddNote(plan, "The trainer ends by itself at resource " + std::to_string(own_end) +
-                      ", below max_resource = " + std::to_string(spec.hyperband.max_resource) +
+                      ", below max_resource = " + std::to_string(spec.pruner.rungs.max_resource) +
                       ": rungs above that are passed without training.");
   }
   if (spec.own_end_parameter >= 0) {
     const Parameter& end = spec.parameters[spec.own_end_parameter];
-    if (std::get<IntegerRange>(end.range).min < spec.hyperband.max_resource) {
+    if (std::get<IntegerRange>(end.range).min < spec.pruner.rungs.max_resource) {
       AddNote(plan, "Trials whose " + end.name +
                         " is below a rung's resource end there by themselves, so less "
                         "may be trained than planned.");
@@ -60,11 +62,12 @@ Plan HyperbandPlan(const SearchSpec& spec) {
 
 Plan RandomPlan(const SearchSpec& spec) {
   Plan plan;
-  plan.trials = plan.evaluations = spec.limits.max_trials;
+  const JobState state(spec);
+  plan.trials = plan.evaluations = state.most_trials();
   bool known = true;
   for (TrialNumber number = 1; number <= plan.trials && known; ++number) {
     const Configuration configuration =
-        spec.own_end_parameter >= 0 ? RandomConfiguration(spec, number) : Configuration();
+        spec.own_end_parameter >= 0 ? RandomConfiguration(spec, state.space(), number) : Configuration();
     const int64_t to = FullResource(spec, configuration);
     known = to > 0;
     plan.resource = known ? plan.resource + to : 0;
@@ -77,7 +80,7 @@ Plan RandomPlan(const SearchSpec& spec) {
 }  // namespace
 
 Plan MakePlan(const SearchSpec& spec) {
-  Plan plan = spec.strategy == Strategy::kHyperband ? HyperbandPlan(spec) : RandomPlan(spec);
+  Plan plan = HasBracketTable(spec.pruner.kind) ? HyperbandPlan(spec) : RandomPlan(spec);
   const int64_t most = spec.limits.max_total_resource;
   if (most > 0 && plan.resource > most) {
     AddNote(plan, "max_total_resource = " + std::to_string(most) + " ends the job before the " +

@@ -1,7 +1,10 @@
 #include "scheduler/replay.h"
 
+#include <set>
+
 #include "scheduler/decide.h"
 #include "scheduler/job_state.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
@@ -9,7 +12,7 @@ namespace {
 bool IsObserved(const FactBody& body) {
   return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
          std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
-         std::holds_alternative<WallTimeReached>(body);
+         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body);
 }
 
 // What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.
@@ -29,12 +32,21 @@ std::string Expected(const JobState& state, const FactBody& body) {
 
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
   JobState state(spec);
+  Suggester suggester;
+  std::set<int64_t> asked;  // the facts after which the model was asked
+  for (const Fact& fact : facts) {
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body)) asked.insert(suggested->based_on);
+  }
+  Suggested answer;
   std::vector<FactBody> due;  // decisions still to come, the next one last
   for (const Fact& fact : facts) {
+    if (asked.count(state.last_sequence()) > 0 && WantsSuggestion(state)) answer = suggester.Suggest(state);
     const auto mismatch = [&fact](std::string expected) {
       return Mismatch{fact.sequence, Describe(fact.body), std::move(expected)};
     };
-    if (due.empty()) {
+    if (std::holds_alternative<Suggested>(fact.body) && due.empty()) {
+      if (!Identical(fact.body, answer)) return mismatch(Describe(answer));
+    } else if (due.empty()) {
       std::string expected = Expected(state, fact.body);
       if (!expected.empty()) return mismatch(std::move(expected));
     } else {

@@ -9,6 +9,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/placement.h"
 #include "scheduler/random.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
@@ -39,7 +40,7 @@ class Simulator {
 
   SimulationResult Run() {
     if (simulation_.stop_after_seconds > 0) Push(simulation_.stop_after_seconds, StopRequested{"enough"});
-    if (simulation_.wall_time_seconds > 0) Push(simulation_.wall_time_seconds, WallTimeReached{});
+    if (simulation_.wall_time_seconds > 0) Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
     FillSlots();
     while (!state_.ended() && !events_.empty()) {
       Event event = events_.top();
@@ -108,6 +109,10 @@ class Simulator {
       const auto ranks = Place(rooms_, {state_.spec().nodes, "", ""});
       if (!ranks) return;
       auto admission = Admit(state_);
+      if (!admission && WantsSuggestion(state_)) {
+        Record(suggester_.Suggest(state_));
+        continue;
+      }
       if (!admission) {
         if (simulation_.on_idle) simulation_.on_idle(state_);
         return;
@@ -166,6 +171,7 @@ class Simulator {
   const Simulation& simulation_;
   SimulationResult result_;
   JobState& state_;
+  Suggester suggester_;
   double now_ = 0;
   int64_t events_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

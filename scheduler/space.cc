@@ -65,6 +65,11 @@ Value At(const CategoricalRange& range, double u) {
   return range.values[std::min(count - 1, static_cast<size_t>(u * static_cast<double>(count)))];
 }
 
+Value At(const DiscreteRange& range, double u) {
+  const size_t count = range.values.size();
+  return range.values[std::min(count - 1, static_cast<size_t>(u * static_cast<double>(count)))];
+}
+
 double Unit(const IntegerRange& range, const Value& value) {
   const int64_t integer = std::get<int64_t>(value);
   if (range.scaling == Scaling::kLog) {
@@ -86,6 +91,12 @@ double Unit(const ContinuousRange& range, const Value& value) {
   return std::clamp((at - low) / (high - low), 0.0, 1.0);
 }
 
+double Unit(const DiscreteRange& range, const Value& value) {
+  const auto index =
+      std::find(range.values.begin(), range.values.end(), std::get<double>(value)) - range.values.begin();
+  return (static_cast<double>(index) + 0.5) / static_cast<double>(range.values.size());
+}
+
 double Unit(const CategoricalRange& range, const Value& value) {
   const auto& text = std::get<std::string>(value);
   const auto index = std::find(range.values.begin(), range.values.end(), text) - range.values.begin();
@@ -94,10 +105,26 @@ double Unit(const CategoricalRange& range, const Value& value) {
 
 }  // namespace
 
+SearchSpace::SearchSpace(std::vector<Parameter> parameters, std::vector<LinearConstraint> constraints)
+    : parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
+  Enumerate();
+}
+
+bool SearchSpace::IsActive(size_t index, const Configuration& configuration) const {
+  const auto& condition = parameters_[index].condition;
+  if (!condition) return true;
+  const Value& parent = configuration[condition->parent];
+  return std::find(condition->values.begin(), condition->values.end(), parent) != condition->values.end();
+}
+
 Configuration SearchSpace::FromUnit(const std::vector<double>& unit) const {
   Configuration configuration;
   configuration.reserve(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!IsActive(i, configuration)) {
+      configuration.emplace_back(Inactive{});
+      continue;
+    }
     const double u = unit[i] > 0 ? std::min(unit[i], 1.0) : 0.0;
     configuration.push_back(
         std::visit([u](const auto& range) { return At(range, u); }, parameters_[i].range));
@@ -110,10 +137,106 @@ std::vector<double> SearchSpace::ToUnit(const Configuration& configuration) cons
   unit.reserve(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Value& value = configuration[i];
+    if (std::holds_alternative<Inactive>(value)) {
+      unit.push_back(0.5);
+      continue;
+    }
     unit.push_back(
         std::visit([&value](const auto& range) { return Unit(range, value); }, parameters_[i].range));
   }
   return unit;
+}
+
+bool SearchSpace::Satisfies(const Configuration& configuration) const {
+  for (const LinearConstraint& constraint : constraints_) {
+    double sum = 0;
+    bool active = true;
+    for (const auto& [index, coefficient] : constraint.terms) {
+      const Value& value = configuration[index];
+      if (const auto* integer = std::get_if<int64_t>(&value)) {
+        sum += coefficient * static_cast<double>(*integer);
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        sum += coefficient * *real;
+      } else {
+        active = false;
+      }
+    }
+    if (active && !(constraint.min <= sum && sum <= constraint.max)) return false;
+  }
+  return true;
+}
+
+bool SearchSpace::Holds(const Configuration& configuration) const {
+  if (configuration.size() != parameters_.size()) return false;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const bool inactive = std::holds_alternative<Inactive>(configuration[i]);
+    if (inactive == IsActive(i, configuration)) return false;
+    if (!inactive && !Contains(parameters_[i].range, configuration[i])) return false;
+  }
+  return Satisfies(configuration);
+}
+
+Configuration SearchSpace::FromCode(uint64_t code) const {
+  Configuration configuration;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto count = static_cast<uint64_t>(ValueCount(parameters_[i].range));
+    const Value value = NthValue(parameters_[i].range, static_cast<int64_t>(code % count));
+    code /= count;
+    configuration.push_back(IsActive(i, configuration) ? value : Value(Inactive{}));
+  }
+  return configuration;
+}
+
+// Sets size_, and codes_ where conditions or constraints leave codes out.
+void SearchSpace::Enumerate() {
+  int64_t product = 1;
+  bool conditional = false;
+  for (const Parameter& parameter : parameters_) {
+    const int64_t count = ValueCount(parameter.range);
+    if (count == 0 || product > kMostEnumerated / count) return;
+    product *= count;
+    conditional |= parameter.condition.has_value();
+  }
+  size_ = product;
+  if (!conditional && constraints_.empty()) return;
+  auto codes = std::make_shared<std::vector<uint32_t>>();
+  for (int64_t code = 0; code < product; ++code) {
+    const Configuration configuration = FromCode(static_cast<uint64_t>(code));
+    // Of the codes that differ in inactive parameters only, the one with their first values stands for all.
+    auto rest = static_cast<uint64_t>(code);
+    bool stands = true;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const auto count = static_cast<uint64_t>(ValueCount(parameters_[i].range));
+      if (std::holds_alternative<Inactive>(configuration[i]) && rest % count != 0) stands = false;
+      rest /= count;
+    }
+    if (stands && Satisfies(configuration)) codes->push_back(static_cast<uint32_t>(code));
+  }
+  size_ = static_cast<int64_t>(codes->size());
+  codes_ = std::move(codes);
+}
+
+Configuration SearchSpace::Nth(int64_t index) const {
+  return FromCode(codes_ ? (*codes_)[index] : static_cast<uint64_t>(index));
+}
+
+int64_t ValueCount(const Range& range) {
+  if (const auto* integer = std::get_if<IntegerRange>(&range)) {
+    const Wide cells = Cells(*integer);
+    return cells > static_cast<Wide>(SearchSpace::kMostEnumerated) ? 0 : static_cast<int64_t>(cells);
+  }
+  if (const auto* real = std::get_if<ContinuousRange>(&range)) return real->min == real->max ? 1 : 0;
+  if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
+    return static_cast<int64_t>(discrete->values.size());
+  }
+  return static_cast<int64_t>(std::get<CategoricalRange>(range).values.size());
+}
+
+Value NthValue(const Range& range, int64_t index) {
+  if (const auto* integer = std::get_if<IntegerRange>(&range)) return integer->min + index;
+  if (const auto* real = std::get_if<ContinuousRange>(&range)) return real->min;
+  if (const auto* discrete = std::get_if<DiscreteRange>(&range)) return discrete->values[index];
+  return std::get<CategoricalRange>(range).values[index];
 }
 
 bool Contains(const Range& range, const Value& value) {
@@ -124,6 +247,11 @@ bool Contains(const Range& range, const Value& value) {
   if (const auto* real = std::get_if<ContinuousRange>(&range)) {
     const auto* v = std::get_if<double>(&value);
     return v != nullptr && real->min <= *v && *v <= real->max;
+  }
+  if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
+    const auto* v = std::get_if<double>(&value);
+    return v != nullptr &&
+           std::find(discrete->values.begin(), discrete->values.end(), *v) != discrete->values.end();
   }
   const auto& values = std::get<CategoricalRange>(range).values;
   const auto* v = std::get_if<std::string>(&value);
@@ -139,7 +267,8 @@ std::string DoubleToString(double value) {
 std::string ValueToString(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return DoubleToString(*real);
-  return std::get<std::string>(value);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return "";
 }
 
 }  // namespace winnow

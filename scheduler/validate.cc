@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "scheduler/pruners/hyperband_table.h"
-#include "scheduler/pruners/none.h"
+#include "scheduler/job_state.h"
+#include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space.h"
 
@@ -25,7 +25,7 @@ class Validator {
   std::vector<Violation> Run() {
     Parameters();
     if (spec_.objective_metric.empty()) Add("objective.metric", "is empty; expected the name of a metric");
-    if (spec_.strategy == Strategy::kHyperband) Hyperband();
+    if (HasRungs(spec_.pruner.kind)) Rungs();
     LimitsOf(spec_.limits);
     if (spec_.nodes < 1 || spec_.nodes > kMostNodes) {
       Add("cluster.nodes", "is " + std::to_string(spec_.nodes) + "; expected 1 to 64 nodes per trial");
@@ -96,6 +96,18 @@ class Validator {
     }
   }
 
+  void RangeOf(const std::string& at, const DiscreteRange& range) {
+    const std::string field = at + ".discrete.values";
+    if (range.values.empty()) Add(field, "is empty; expected at least one value");
+    for (size_t i = 0; i < range.values.size(); ++i) {
+      const std::string value = DoubleToString(range.values[i]);
+      const std::string entry = field + "[" + std::to_string(i) + "]";
+      if (!std::isfinite(range.values[i])) Add(entry, "is " + value + "; expected a finite number");
+      if (i == 0 || range.values[i - 1] < range.values[i]) continue;
+      Add(entry, "is " + value + ", after " + DoubleToString(range.values[i - 1]) + "; expected rising values");
+    }
+  }
+
   void RangeOf(const std::string& at, const CategoricalRange& range) {
     const std::string field = at + ".categorical.values";
     if (range.values.empty()) Add(field, "is empty; expected at least one value");
@@ -107,26 +119,26 @@ class Validator {
     }
   }
 
-  void Hyperband() {
-    const HyperbandSettings& h = spec_.hyperband;
+  void Rungs() {
+    const RungSettings& h = spec_.pruner.rungs;
     if (h.min_resource < 1) {
-      Add("hyperband.min_resource", "is " + std::to_string(h.min_resource) + "; expected at least 1");
+      Add("pruner.min_resource", "is " + std::to_string(h.min_resource) + "; expected at least 1");
     }
     if (h.max_resource < 1 || h.max_resource > kMostResource) {
-      Add("hyperband.max_resource",
+      Add("pruner.max_resource",
           (h.max_resource == 0 ? std::string("is 0 or missing") : "is " + std::to_string(h.max_resource)) +
               "; expected 1 to 1000000000 units");
     } else if (h.min_resource > h.max_resource) {
-      Add("hyperband.min_resource", "is " + std::to_string(h.min_resource) +
+      Add("pruner.min_resource", "is " + std::to_string(h.min_resource) +
                                         ", more than max_resource = " + std::to_string(h.max_resource) +
                                         "; expected min_resource <= max_resource");
     }
     if (h.reduction_factor < 2) {
-      Add("hyperband.reduction_factor", "is " + std::to_string(h.reduction_factor) + "; expected at least 2");
+      Add("pruner.reduction_factor", "is " + std::to_string(h.reduction_factor) + "; expected at least 2");
     }
     if (spec_.limits.max_trial_resource != 0) {
       Add("limits.max_trial_resource", "is " + std::to_string(spec_.limits.max_trial_resource) +
-                                           " under HYPERBAND; expected hyperband.max_resource instead");
+                                           " under a pruner with rungs; expected pruner.max_resource instead");
     }
   }
 
@@ -146,10 +158,13 @@ class Validator {
     if (limits.max_attempts < 1 || limits.max_attempts > 100) {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }
-    if (spec_.strategy != Strategy::kRandom) return;
-    if (limits.max_trials == 0 && limits.max_total_resource == 0 && limits.max_wall_time_us == 0) {
-      Add("limits", "RANDOM would never end; expected max_trials, max_total_resource or max_wall_time");
+    if (HasBracketTable(spec_.pruner.kind)) return;
+    const bool bounded = limits.max_trials != 0 || limits.max_total_resource != 0 ||
+                         limits.max_wall_time_us != 0 || limits.max_node_time_us != 0;
+    if (!bounded && violations_.empty() && JobState(spec_).most_trials() == 0) {
+      Add("limits", "the job would never end; expected max_trials, max_total_resource, max_wall_time or max_node_seconds");
     }
+    if (HasRungs(spec_.pruner.kind)) return;
     if (limits.max_total_resource > 0 && limits.max_trial_resource == 0 && spec_.own_end == 0 &&
         spec_.own_end_parameter < 0) {
       Add("limits.max_total_resource", "is " + std::to_string(limits.max_total_resource) +
@@ -160,12 +175,10 @@ class Validator {
 
   // A job whose first trial does not fit would never begin. REQUIRES the rest is valid.
   void FirstPart() {
-    int64_t first = 0;
-    if (spec_.strategy == Strategy::kHyperband) {
-      first = HyperbandTable(spec_).bracket(0).rungs[0].resource;
-    } else {
-      first = FullResource(spec_, RandomConfiguration(spec_, 1));
-    }
+    const JobState state(spec_);
+    const auto opening =
+        PrunerOf(spec_).Open(state, spec_.initial.empty() ? RandomConfiguration(spec_, state.space(), 1) : spec_.initial[0]);
+    const int64_t first = opening ? opening->to : 0;
     if (first > spec_.limits.max_total_resource) {
       Add("limits.max_total_resource", "is " + std::to_string(spec_.limits.max_total_resource) +
                                            "; expected at least the " + std::to_string(first) +

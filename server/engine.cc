@@ -76,7 +76,7 @@ void Engine::FireDeadlines() {
         break;
       case Deadlines::Kind::kWallTime:
         if (OpenJob* job = jobs_->Find(subject)) {
-          if (!job->state.ended()) cluster_->Observe(*job, WallTimeReached{});
+          if (!job->state.ended()) cluster_->Observe(*job, TimeLimitReached{});
         }
         break;
     }

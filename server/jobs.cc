@@ -81,7 +81,7 @@ absl::Status Jobs::Load() {
 
 void Jobs::WatchWallTime(const OpenJob& job) {
   int64_t limit = job.state.spec().limits.max_wall_time_us;
-  if (limit <= 0 || job.state.wall_time_reached()) return;
+  if (limit <= 0 || job.state.time_limit()) return;
   int64_t left = job.row.create_us + limit - context_.wall_us();
   context_.deadlines.Set(Deadlines::Kind::kWallTime, job.row.id, context_.steady_us() + left);
 }

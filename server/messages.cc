@@ -105,8 +105,8 @@ google::protobuf::Timestamp ToTimestamp(int64_t us) {
 
 int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration) {
   int64_t end = FullResource(spec, configuration);
-  if (spec.strategy != Strategy::kHyperband) return end;
-  return end > 0 ? std::min(end, spec.hyperband.max_resource) : spec.hyperband.max_resource;
+  if (!HasRungs(spec.pruner.kind)) return end;
+  return end > 0 ? std::min(end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
 }
 
 v1::TuningJob ToProto(const JobView& view, int64_t now_us) {

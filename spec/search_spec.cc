@@ -26,7 +26,11 @@ Range ToRange(const v1::ParameterSpec& parameter) {
     }
     case v1::ParameterSpec::kCategorical: {
       const auto& values = parameter.categorical().values();
-      return CategoricalRange{{values.begin(), values.end()}};
+      return CategoricalRange{{values.begin(), values.end()}, parameter.categorical().ordered()};
+    }
+    case v1::ParameterSpec::kDiscrete: {
+      const auto& values = parameter.discrete().values();
+      return DiscreteRange{{values.begin(), values.end()}};
     }
     default: {
       const v1::IntegerRange& range = parameter.integer();
@@ -60,16 +64,17 @@ void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
 SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   SearchSpec search;
   for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    search.parameters.push_back({parameter.name(), ToRange(parameter)});
+    search.parameters.push_back({parameter.name(), ToRange(parameter), {}});
   }
   search.objective_metric = spec.objective().metric();
   search.goal = spec.objective().goal() == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize;
   const bool hyperband = spec.strategy() == v1::HYPERBAND ||
                          (spec.strategy() == v1::STRATEGY_UNSPECIFIED && spec.has_hyperband());
-  search.strategy = hyperband ? Strategy::kHyperband : Strategy::kRandom;
-  search.hyperband.min_resource = OrDefault(spec.hyperband().min_resource(), 1);
-  search.hyperband.max_resource = spec.hyperband().max_resource();
-  search.hyperband.reduction_factor = OrDefault(spec.hyperband().reduction_factor(), 3);
+  search.sampler.kind = hyperband ? SamplerKind::kSobol : SamplerKind::kRandom;
+  search.pruner.kind = hyperband ? PrunerKind::kHyperband : PrunerKind::kNone;
+  search.pruner.rungs.min_resource = OrDefault(spec.hyperband().min_resource(), 1);
+  search.pruner.rungs.max_resource = spec.hyperband().max_resource();
+  search.pruner.rungs.reduction_factor = OrDefault(spec.hyperband().reduction_factor(), 3);
 
   const v1::LimitsSpec& limits = spec.limits();
   search.limits.max_trials = limits.max_trials();

@@ -30,8 +30,10 @@ json ToJson(const Configuration& configuration) {
       list.push_back(ToJson(*real));
     } else if (const auto* integer = std::get_if<int64_t>(&value)) {
       list.push_back(*integer);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      list.push_back(*text);
     } else {
-      list.push_back(std::get<std::string>(value));
+      list.push_back(nullptr);
     }
   }
   return list;
@@ -40,7 +42,9 @@ json ToJson(const Configuration& configuration) {
 Configuration ToConfiguration(const json& list) {
   Configuration configuration;
   for (const json& value : list) {
-    if (value.is_string()) {
+    if (value.is_null()) {
+      configuration.emplace_back(Inactive{});
+    } else if (value.is_string()) {
       configuration.emplace_back(value.get<std::string>());
     } else if (value.is_number_integer()) {
       configuration.emplace_back(value.get<int64_t>());
@@ -85,11 +89,24 @@ struct Encoder {
   StoredFact operator()(const StopRequested& f) const {
     return Of("stop_requested", 0, {{"reason", f.reason}});
   }
-  StoredFact operator()(const WallTimeReached&) const { return Of("wall_time_reached", 0, json::object()); }
+  StoredFact operator()(const TimeLimitReached& f) const {
+    return Of(f.limit == TimeLimit::kWall ? "wall_time_reached" : "node_time_reached", 0, json::object());
+  }
+  StoredFact operator()(const PriorObserved& f) const {
+    return Of("prior_observed", 0,
+              {{"configuration", ToJson(f.configuration)},
+               {"objective", ToJson(f.objective)},
+               {"resource", f.resource},
+               {"source", f.source}});
+  }
+  StoredFact operator()(const Suggested& f) const {
+    return Of("suggested", f.trial,
+              {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}});
+  }
   StoredFact operator()(const TrialCreated& f) const {
     return Of(
         "trial_created", f.trial,
-        {{"configuration", ToJson(f.configuration)}, {"bracket", f.bracket}, {"rung", f.rung}, {"to", f.to}});
+        {{"configuration", ToJson(f.configuration)}, {"bracket", f.bracket}, {"rung", f.rung}, {"to", f.to}, {"why", f.why}});
   }
   StoredFact operator()(const TrialResumed& f) const {
     return Of("trial_resumed", f.trial, {{"rung", f.rung}, {"to", f.to}, {"reason", f.reason}});
@@ -108,6 +125,12 @@ struct Encoder {
                {"ranking", f.ranking},
                {"promoted", f.promoted},
                {"cutoff", ToJson(f.cutoff)}});
+  }
+  StoredFact operator()(const BracketEnded& f) const {
+    return Of("bracket_ended", 0, {{"bracket", f.bracket}, {"reason", f.reason}});
+  }
+  StoredFact operator()(const CompletionMet& f) const {
+    return Of("completion_met", 0, {{"reason", f.reason}, {"nothing_left", f.nothing_left}});
   }
   StoredFact operator()(const JobEnded& f) const {
     return Of("job_ended", 0, {{"end", kEnds[static_cast<int>(f.end)]}, {"reason", f.reason}});
@@ -140,10 +163,21 @@ Fact Decode(const StoredFact& stored) {
   } else if (kind == "stop_requested") {
     fact.body = StopRequested{text("reason")};
   } else if (kind == "wall_time_reached") {
-    fact.body = WallTimeReached{};
+    fact.body = TimeLimitReached{TimeLimit::kWall};
+  } else if (kind == "node_time_reached") {
+    fact.body = TimeLimitReached{TimeLimit::kNode};
+  } else if (kind == "prior_observed") {
+    fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
+                              integer("resource"), text("source")};
+  } else if (kind == "suggested") {
+    fact.body = Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why")};
+  } else if (kind == "bracket_ended") {
+    fact.body = BracketEnded{integer("bracket"), text("reason")};
+  } else if (kind == "completion_met") {
+    fact.body = CompletionMet{text("reason"), d.at("nothing_left").get<bool>()};
   } else if (kind == "trial_created") {
     fact.body = TrialCreated{stored.trial, ToConfiguration(d.at("configuration")), integer("bracket"),
-                             integer("rung"), integer("to")};
+                             integer("rung"), integer("to"), d.value("why", "")};
   } else if (kind == "trial_resumed") {
     fact.body = TrialResumed{stored.trial, integer("rung"), integer("to"), text("reason")};
   } else if (kind == "trial_paused") {
@@ -168,11 +202,13 @@ StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body
 
 std::string_view FactKind(const Fact& fact) {
   // In the order of the variant.
-  static constexpr const char* kKinds[] = {"reported",        "attempt_started", "attempt_ended",
-                                           "checkpoint_lost", "stop_requested",  "wall_time_reached",
-                                           "trial_created",   "trial_resumed",   "trial_paused",
-                                           "trial_ended",     "rung_cut",        "job_ended"};
+  static constexpr const char* kKinds[] = {
+      "reported",       "attempt_started", "attempt_ended", "checkpoint_lost", "stop_requested", "wall_time_reached",
+      "prior_observed", "suggested",       "trial_created", "trial_resumed",   "trial_paused",   "trial_ended",
+      "rung_cut",       "bracket_ended",   "completion_met", "job_ended"};
   static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
+  const auto* limit = std::get_if<TimeLimitReached>(&fact.body);
+  if (limit != nullptr && limit->limit == TimeLimit::kNode) return "node_time_reached";
   return kKinds[fact.body.index()];
 }
 

@@ -50,10 +50,21 @@ struct Teller {
   std::string operator()(const StopRequested& f) const {
     return "The job is asked to stop" + Because(f.reason);
   }
-  std::string operator()(const WallTimeReached&) const { return "The job has reached its wall-time limit."; }
+  std::string operator()(const TimeLimitReached& f) const {
+    return f.limit == TimeLimit::kWall ? "The job has reached its wall-time limit."
+                                       : "The job has reached its limit of node time.";
+  }
+  std::string operator()(const PriorObserved& f) const {
+    return fmt::format("Known from {}: {} = {:.6g}.", f.source, metric, f.objective);
+  }
+  std::string operator()(const Suggested& f) const {
+    if (f.trial == 0) return fmt::format("The model suggests no further training{}", Because(f.why));
+    return fmt::format("The model suggests trial {}, from what was known after fact {}{}", f.trial, f.based_on,
+                       Because(f.why));
+  }
   std::string operator()(const TrialCreated& f) const {
     std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
-    return fmt::format("Trial {} is created{}, to train {}.", f.trial, where, Budget(f.to));
+    return fmt::format("Trial {} is created{}, to train {}{}", f.trial, where, Budget(f.to), Because(f.why));
   }
   std::string operator()(const TrialResumed& f) const {
     return fmt::format("Trial {} goes on, to train {}{}", f.trial, Budget(f.to), Because(f.reason));
@@ -72,6 +83,10 @@ struct Teller {
     return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1,
                        f.resource, f.promoted, f.ranking.size(), cutoff);
   }
+  std::string operator()(const BracketEnded& f) const {
+    return fmt::format("Bracket {} is ended{}", f.bracket + 1, Because(f.reason));
+  }
+  std::string operator()(const CompletionMet& f) const { return "The job is complete" + Because(f.reason); }
   std::string operator()(const JobEnded& f) const {
     const char* how = f.end == JobEnd::kCompleted ? "is complete"
                       : f.end == JobEnd::kStopped ? "is stopped"

@@ -114,7 +114,7 @@ Decision HyperbandPruner::PartFinished(const JobState& state, const TrialState& 
 }
 
 std::vector<Decision> HyperbandPruner::Follow(const JobState& state, const FactBody& newest) const {
-  if (state.stop_requested() || state.wall_time_reached()) return {};
+  if (state.closing()) return {};
   TrialNumber arrived = 0;
   if (const auto* cut = std::get_if<RungCut>(&newest)) return AfterCut(state, *cut);
   if (const auto* resumed = std::get_if<TrialResumed>(&newest)) {
@@ -126,6 +126,10 @@ std::vector<Decision> HyperbandPruner::Follow(const JobState& state, const FactB
   if (arrived == 0) return {};
   const auto cut = CutOf(state, state.trial(arrived));
   return cut ? std::vector<Decision>{*cut} : std::vector<Decision>{};
+}
+
+std::string HyperbandPruner::EndOfPaused(const JobState& state, const TrialState&) const {
+  return "Its rung will never be full: " + state.completion_met()->reason;
 }
 
 }  // namespace winnow

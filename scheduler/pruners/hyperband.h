@@ -12,6 +12,7 @@ class HyperbandPruner : public Pruner {
   std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const override;
   Decision PartFinished(const JobState& state, const TrialState& trial) const override;
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
+  std::string EndOfPaused(const JobState& state, const TrialState& trial) const override;
 };
 
 }  // namespace winnow

@@ -27,7 +27,7 @@ BracketPlan WithWidth(BracketPlan bracket, int64_t reduction_factor, int64_t tri
 
 }  // namespace
 
-std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings) {
+std::vector<BracketPlan> HyperbandBrackets(const RungSettings& settings) {
   const int64_t R = settings.max_resource;
   const int64_t eta = settings.reduction_factor;
   std::vector<int64_t> powers = {1};  // eta^0 .. eta^s_max
@@ -44,6 +44,31 @@ std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings) {
       bracket.rungs.push_back({n / powers[i], std::max(settings.min_resource, R / powers[s - i])});
     }
     brackets.push_back(std::move(bracket));
+  }
+  return brackets;
+}
+
+BracketPlan SuccessiveHalvingBracket(const RungSettings& settings, int64_t trials) {
+  BracketPlan bracket = HyperbandBrackets(settings).front();
+  if (trials == 0) {
+    trials = 1;
+    for (int64_t i = 0; i < bracket.s; ++i) trials *= settings.reduction_factor;
+  }
+  return WithWidth(std::move(bracket), settings.reduction_factor, trials);
+}
+
+std::vector<BracketPlan> OpenBrackets(const RungSettings& settings, int64_t count) {
+  const int64_t R = settings.max_resource, eta = settings.reduction_factor;
+  std::vector<RungPlan> rungs;
+  for (int64_t level = settings.min_resource; level < R; level *= eta) {
+    rungs.push_back({0, level});
+    if (level > R / eta) break;
+  }
+  rungs.push_back({0, R});
+  std::vector<BracketPlan> brackets;
+  const auto most = std::max<int64_t>(1, static_cast<int64_t>(rungs.size()) - 1);
+  for (int64_t b = 0; b < std::min(count, most); ++b) {
+    brackets.push_back({static_cast<int64_t>(rungs.size()) - 1 - b, {rungs.begin() + b, rungs.end()}});
   }
   return brackets;
 }
@@ -78,17 +103,24 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
   return brackets;
 }
 
-HyperbandTable::HyperbandTable(const SearchSpec& spec)
-    : cycle_(HyperbandBrackets(spec.hyperband)), max_trials_(spec.limits.max_trials) {
+HyperbandTable::HyperbandTable(const SearchSpec& spec, int64_t most_trials) : max_trials_(most_trials) {
+  const RungSettings& rungs = spec.pruner.rungs;
+  if (spec.pruner.kind == PrunerKind::kHyperband) {
+    cycle_ = HyperbandBrackets(rungs);
+  } else {
+    cycle_ = {SuccessiveHalvingBracket(rungs, spec.pruner.bracket_trials)};
+  }
   const Limits& limits = spec.limits;
-  if (limits.max_trials == 0) {
-    whole_cycles_ = limits.max_total_resource > 0 || limits.max_wall_time_us > 0 ? -1 : 1;
+  if (most_trials == 0) {
+    const bool other_limit =
+        limits.max_total_resource > 0 || limits.max_wall_time_us > 0 || limits.max_node_time_us > 0;
+    whole_cycles_ = other_limit ? -1 : 1;
     return;
   }
   const int64_t per_cycle = TotalWidth(cycle_);
-  whole_cycles_ = limits.max_trials / per_cycle;
-  const int64_t rest = limits.max_trials % per_cycle;
-  if (rest > 0) narrowed_ = NarrowBrackets(cycle_, spec.hyperband.reduction_factor, rest);
+  whole_cycles_ = most_trials / per_cycle;
+  const int64_t rest = most_trials % per_cycle;
+  if (rest > 0) narrowed_ = NarrowBrackets(cycle_, rungs.reduction_factor, rest);
 }
 
 int64_t HyperbandTable::bracket_count() const {

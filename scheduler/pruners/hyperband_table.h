@@ -27,7 +27,16 @@ struct BracketPlan {
 //   n = ceil(B/R * eta^s / (s + 1)),   r = R eta^-s,   n_i = floor(n eta^-i),   r_i = floor(r eta^i), at
 //   least min_resource.
 // R = 81, eta = 3 gives 81/34/15/8/5 configurations.
-std::vector<BracketPlan> HyperbandBrackets(const HyperbandSettings& settings);
+std::vector<BracketPlan> HyperbandBrackets(const RungSettings& settings);
+
+// Successive halving (Jamieson and Talwalkar, AISTATS 2016) as one bracket of the above, its most aggressive one, with
+// `trials` at the lowest rung; 0: eta^s, so that one trial is left at the top.
+BracketPlan SuccessiveHalvingBracket(const RungSettings& settings, int64_t trials);
+
+// Brackets whose rungs take any number of trials (RungPlan::trials = 0), as in ASHA (Li et al., arXiv 1810.05934,
+// section 3): levels min_resource * eta^(b + k) below R, then R itself, for bracket b = 0, 1, … up to `count`; those that
+// would hold only R's rung are left out but for the first.
+std::vector<BracketPlan> OpenBrackets(const RungSettings& settings, int64_t count);
 
 // The brackets of a job that has only `trials` trials for a cycle; REQUIRES 0 < trials <= those of the cycle.
 // Brackets that begin at the lowest levels need many trials to be worth it: they are left out, the first ones
@@ -41,11 +50,13 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 class HyperbandTable {
  public:
   HyperbandTable() = default;  // no brackets
-  explicit HyperbandTable(const SearchSpec& spec);
+  // Of HYPERBAND or SUCCESSIVE_HALVING; most_trials as JobState has it: 0 for any number.
+  HyperbandTable(const SearchSpec& spec, int64_t most_trials);
 
   bool empty() const { return cycle_.empty(); }
   // How many brackets the job opens; -1: cycles go on until another limit ends the job.
   int64_t bracket_count() const;
+  int64_t cycle_size() const { return static_cast<int64_t>(cycle_.size()); }
   // REQUIRES 0 <= index, and index < bracket_count() unless that is -1.
   BracketPlan bracket(int64_t index) const;
   // Trials of all brackets; 0 if cycles go on.

@@ -8,8 +8,13 @@ namespace winnow {
 const Pruner& PrunerOf(const SearchSpec& spec) {
   static const NoPruner none;
   static const HyperbandPruner hyperband;
-  if (spec.strategy == Strategy::kHyperband) return hyperband;
-  return none;
+  switch (spec.pruner.kind) {
+    case PrunerKind::kHyperband:
+    case PrunerKind::kSuccessiveHalving:
+      return hyperband;
+    default:
+      return none;
+  }
 }
 
 }  // namespace winnow

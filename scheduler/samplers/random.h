@@ -1,6 +1,7 @@
 #pragma once
 
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/space.h"
 
 namespace winnow {
 
@@ -8,10 +9,15 @@ namespace winnow {
 // tries the same configurations.
 class RandomSampler : public Sampler {
  public:
-  Configuration Suggest(const JobState& state, TrialNumber number) const override;
+  std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
 };
 
-// The same without a state.
-Configuration RandomConfiguration(const SearchSpec& spec, TrialNumber number);
+// The same without a state: among the first of its draws, beginning with the `redraw`th, that keep the constraints.
+Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
+                                  int64_t redraw = 0);
+
+// Whether draws keep the constraints often enough to be found: one of the first kMostDraws does.
+constexpr int64_t kMostDraws = 10'000;
+bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space);
 
 }  // namespace winnow

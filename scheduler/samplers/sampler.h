@@ -1,17 +1,36 @@
 #pragma once
 
+#include <any>
+#include <optional>
+#include <string>
+
 #include "scheduler/job_state.h"
 #include "scheduler/types.h"
 
 namespace winnow {
 
-// Decides what to try next.
+// A configuration and, in one sentence, why it was chosen.
+struct Suggestion {
+  Configuration configuration;
+  std::string why;
+};
+
+// What a model remembers between suggestions of one job. It only saves time: with an empty one the answer is
+// the same.
+using Memo = std::any;
+
+// Decides what to try next: const functions of the recorded facts and the number of the trial that is about to be
+// created.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // The configuration of a trial that is about to be created: a function of the recorded facts and the
-  // number.
-  virtual Configuration Suggest(const JobState& state, TrialNumber number) const = 0;
+
+  // At once; absent: the model has to be asked. Each `redraw` 0, 1, 2… gives another one, for those that were
+  // tried before.
+  virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
+
+  // From the model; takes milliseconds: never on the coordinator's thread. REQUIRES Draw gives none for redraw 0.
+  virtual Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const;
 };
 
 const Sampler& SamplerOf(const SearchSpec& spec);

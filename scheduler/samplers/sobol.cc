@@ -31,9 +31,9 @@ uint32_t NestedUniformScramble(uint32_t x, uint32_t seed) {
 
 }  // namespace
 
-Configuration SobolConfiguration(const SearchSpec& spec, TrialNumber number) {
+Configuration SobolConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number) {
   const size_t dimensions = spec.parameters.size();
-  if (dimensions == 0 || dimensions > kMostParameters) return RandomConfiguration(spec, number);
+  if (dimensions == 0 || dimensions > kMostParameters) return RandomConfiguration(spec, space, number);
   boost::random::sobol_engine<uint32_t, 32> engine(dimensions);
   // The engine leaves out the sequence's first point, the origin, without which the next 2^k are not
   // balanced.
@@ -45,11 +45,18 @@ Configuration SobolConfiguration(const SearchSpec& spec, TrialNumber number) {
     const auto seed = static_cast<uint32_t>(RandomBits(spec.seed, 0, Purpose::kConfiguration, i));
     unit.push_back((NestedUniformScramble(origin ? 0 : engine(), seed) + 0.5) * 0x1p-32);
   }
-  return SearchSpace(spec.parameters).FromUnit(unit);
+  Configuration configuration = space.FromUnit(unit);
+  if (space.Satisfies(configuration)) return configuration;
+  return RandomConfiguration(spec, space, number);
 }
 
-Configuration SobolSampler::Suggest(const JobState& state, TrialNumber number) const {
-  return SobolConfiguration(state.spec(), number);
+std::optional<Suggestion> SobolSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
+  if (redraw > 0) {
+    return Suggestion{RandomConfiguration(state.spec(), state.space(), number, redraw),
+                      "Drawn at random: its Sobol point was tried already."};
+  }
+  return Suggestion{SobolConfiguration(state.spec(), state.space(), number),
+                    "Point " + std::to_string(number) + " of a scrambled Sobol sequence."};
 }
 
 }  // namespace winnow

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/space.h"
 
 namespace winnow {
 
@@ -11,10 +12,10 @@ namespace winnow {
 // give independent sequences.
 class SobolSampler : public Sampler {
  public:
-  Configuration Suggest(const JobState& state, TrialNumber number) const override;
+  std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
 };
 
-// What it suggests for trial `number` of a job.
-Configuration SobolConfiguration(const SearchSpec& spec, TrialNumber number);
+// What it suggests for trial `number` of a job; where that breaks a constraint, a random draw.
+Configuration SobolConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number);
 
 }  // namespace winnow

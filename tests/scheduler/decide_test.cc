@@ -179,7 +179,7 @@ TEST_CASE("Decide: the wall time ends a job as completed", "[scheduler]") {
   job.Start();
   job.Finish(1, 0.5);
   job.Start();
-  job.Record(WallTimeReached{});
+  job.Record(TimeLimitReached{});
   CHECK(job.trial(1).reason == "max_wall_time was reached.");
   CHECK(job.Start() == 0);
   job.End(2, AttemptOutcome::kStopped);

@@ -11,8 +11,9 @@ SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t 
   SearchSpec spec;
   spec.parameters = {{"x", ContinuousRange{0, 1, Scaling::kLinear}}};
   spec.objective_metric = "score";
-  spec.strategy = Strategy::kHyperband;
-  spec.hyperband = {1, max_resource, reduction_factor};
+  spec.sampler.kind = SamplerKind::kSobol;
+  spec.pruner.kind = PrunerKind::kHyperband;
+  spec.pruner.rungs = {1, max_resource, reduction_factor};
   spec.limits.max_trials = max_trials;
   spec.seed = 7;
   return spec;
@@ -20,7 +21,8 @@ SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t 
 
 SearchSpec RandomJob(int64_t max_trials, int64_t level) {
   SearchSpec spec = HyperbandJob(0, 3, max_trials);
-  spec.strategy = Strategy::kRandom;
+  spec.sampler.kind = SamplerKind::kRandom;
+  spec.pruner.kind = PrunerKind::kNone;
   spec.limits.max_trial_resource = level;
   return spec;
 }
@@ -53,12 +55,13 @@ AnyJob DrawJob(uint64_t number, int slots) {
   spec.seed = number;
   spec.goal = draw(2) == 0 ? Goal::kMaximize : Goal::kMinimize;
   spec.resumes = draw(4) > 0;
-  spec.hyperband.min_resource = 1 + draw(spec.hyperband.max_resource);
-  spec.hyperband.min_resource = 1 + draw(spec.hyperband.min_resource);
+  spec.pruner.rungs.min_resource = 1 + draw(spec.pruner.rungs.max_resource);
+  spec.pruner.rungs.min_resource = 1 + draw(spec.pruner.rungs.min_resource);
   const bool random = draw(4) == 0;
   if (random) {
-    spec.strategy = Strategy::kRandom;
-    spec.hyperband = {};
+    spec.sampler.kind = SamplerKind::kRandom;
+  spec.pruner.kind = PrunerKind::kNone;
+    spec.pruner.rungs = {};
     spec.limits.max_trial_resource = 1 + draw(20);
   }
   if (draw(3) == 0) spec.own_end_parameter = 1;

@@ -33,12 +33,12 @@ void CheckBudgets(const JobState& state) {
 // A free slot has nothing to do only if nothing waits and no further trial may be created.
 void CheckIdle(const JobState& state) {
   const Limits& limits = state.spec().limits;
-  if (state.stop_requested() || state.wall_time_reached() || limits.max_total_resource > 0) return;
+  if (state.stop_requested() || state.time_limit().has_value() || limits.max_total_resource > 0) return;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
   REQUIRE(state.pending().empty());
   const auto created = static_cast<int64_t>(state.trials().size());
   const int64_t most =
-      state.spec().strategy == Strategy::kHyperband ? state.table().trial_count() : limits.max_trials;
+      state.spec().pruner.kind == PrunerKind::kHyperband ? state.table().trial_count() : limits.max_trials;
   REQUIRE((most > 0 && created == most));
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("Simulation: RANDOM tries the same configurations at any parallelism",
     REQUIRE(many.state.trials().size() == 40);
     for (TrialNumber n = 1; n <= 40; ++n) {
       CHECK(Identical(one.state.trial(n).configuration, many.state.trial(n).configuration));
-      CHECK(Identical(one.state.trial(n).configuration, RandomConfiguration(spec, n)));
+      CHECK(Identical(one.state.trial(n).configuration, RandomConfiguration(spec, SearchSpace(spec.parameters), n)));
     }
   }
 }

@@ -14,7 +14,7 @@ inline std::vector<Fact> OneOfEachKind() {
       {3, 30, AttemptEnded{3, 2, AttemptOutcome::kFailed, "exit code 3: \"no\" memory\n", 1, 2}},
       {4, 40, CheckpointLost{3}},
       {5, 50, StopRequested{"stopped by request"}},
-      {6, 60, WallTimeReached{}},
+      {6, 60, TimeLimitReached{}},
       {7, 70, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9}},
       {8, 80, TrialResumed{3, 1, 27, "2nd of 9"}},
       {9, 90, TrialPaused{3, 9}},

@@ -62,7 +62,7 @@ TEST_CASE("Hyperband table: R that is no power of eta is rounded down, never bel
 }
 
 TEST_CASE("Hyperband table: 30 trials of R = 30 leave out the bracket that begins lowest", "[scheduler]") {
-  const HyperbandTable table(HyperbandJob(30, 3, 30));
+  const HyperbandTable table(HyperbandJob(30, 3), 30);
   REQUIRE(table.bracket_count() == 3);
   CHECK(Rungs(table.bracket(0)) == "16@3 5@10 1@30");
   CHECK(Rungs(table.bracket(1)) == "8@10 2@30");
@@ -81,7 +81,7 @@ TEST_CASE("Hyperband table: very few trials still make two brackets", "[schedule
 }
 
 TEST_CASE("Hyperband table: more trials than a cycle open another one", "[scheduler]") {
-  const HyperbandTable table(HyperbandJob(9, 3, 50));  // a cycle: 9/5/3
+  const HyperbandTable table(HyperbandJob(9, 3), 50);  // a cycle: 9/5/3
   CHECK(table.trial_count() == 50);
   CHECK(table.bracket_count() == 3 + 3 + 2);
   CHECK(Rungs(table.bracket(3)) == Rungs(table.bracket(0)));
@@ -91,7 +91,7 @@ TEST_CASE("Hyperband table: more trials than a cycle open another one", "[schedu
 TEST_CASE("Hyperband table: without max_trials another limit makes cycles go on", "[scheduler]") {
   SearchSpec spec = HyperbandJob(9, 3);
   spec.limits.max_total_resource = 1000;
-  const HyperbandTable table(spec);
+  const HyperbandTable table(spec, 0);
   CHECK(table.bracket_count() == -1);
   CHECK(table.trial_count() == 0);
   CHECK(table.bracket(302) == table.bracket(2));
@@ -99,8 +99,8 @@ TEST_CASE("Hyperband table: without max_trials another limit makes cycles go on"
 }
 
 TEST_CASE("Hyperband table: a narrowed cycle keeps every property", "[scheduler]") {
-  for (const HyperbandSettings& settings :
-       {HyperbandSettings{1, 81, 3}, {1, 30, 3}, {2, 64, 2}, {1, 1000, 10}, {5, 5, 3}}) {
+  for (const RungSettings& settings :
+       {RungSettings{1, 81, 3}, {1, 30, 3}, {2, 64, 2}, {1, 1000, 10}, {5, 5, 3}}) {
     const auto cycle = HyperbandBrackets(settings);
     int64_t total = 0;
     for (const auto& bracket : cycle) total += bracket.rungs[0].trials;

@@ -130,7 +130,7 @@ TEST_CASE("Hyperband: a trial at its own end passes later rungs without running"
 
 TEST_CASE("Hyperband: trials that all end below the first rung finish the bracket at once", "[scheduler]") {
   SearchSpec spec = HyperbandJob(9, 3);
-  spec.hyperband.min_resource = 3;  // "3@3 1@9", "2@9"
+  spec.pruner.rungs.min_resource = 3;  // "3@3 1@9", "2@9"
   PlayedJob job(spec);
   REQUIRE(job.StartAll() == 5);
   for (TrialNumber n = 1; n <= 5; ++n) job.Finish(n, static_cast<double>(n), 2);
@@ -143,7 +143,7 @@ TEST_CASE("Hyperband: trials that all end below the first rung finish the bracke
 
 TEST_CASE("Hyperband: ranks by the newest value at or below the rung", "[scheduler]") {
   SearchSpec spec = HyperbandJob(9, 3);
-  spec.hyperband.min_resource = 3;
+  spec.pruner.rungs.min_resource = 3;
   PlayedJob job(spec);
   for (TrialNumber n = 1; n <= 3; ++n) REQUIRE(job.Start() == n);
   job.Report(1, 2, 0.9);
