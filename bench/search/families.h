@@ -40,6 +40,11 @@ class Family {
   virtual double optimum() const = 0;
   virtual std::vector<double> optimizer() const = 0;
 
+  // Hyperparameters' values (categories as their numbers) from coordinates, and back: the middle of an
+  // integer's or a category's cell.
+  std::vector<double> ToNative(const std::vector<double>& unit) const;
+  std::vector<double> ToUnit(const std::vector<double>& native) const;
+
   // Without noise, at a level of 1..R. REQUIRES one coordinate per parameter.
   double Value(const std::vector<double>& unit, int level) const;
 
@@ -61,9 +66,6 @@ class Family {
   // `native`: the hyperparameters' values; categories as their numbers.
   virtual double ValueAt(const std::vector<double>& native, int level) const = 0;
   virtual double ObservedAt(const std::vector<double>& native, int level, uint64_t seed) const = 0;
-
-  std::vector<double> ToNative(const std::vector<double>& unit) const;
-  std::vector<double> ToUnit(const std::vector<double>& native) const;
 
  private:
   std::string name_;

@@ -13,7 +13,9 @@ struct winnow_family {
   std::unique_ptr<winnow::Family> family;
 
   const winnow::FamilyParameter& At(int parameter) const { return family->parameters()[parameter]; }
-  std::vector<double> Unit(const double* unit) const { return {unit, unit + family->parameters().size()}; }
+  std::vector<double> Vector(const double* point) const {
+    return {point, point + family->parameters().size()};
+  }
 };
 
 winnow_family* winnow_family_open(const char* name, char* error, size_t error_size) {
@@ -68,16 +70,21 @@ int winnow_family_parameter_log(const winnow_family* family, int parameter) {
   return family->At(parameter).log;
 }
 
+void winnow_family_to_unit(const winnow_family* family, const double* native, double* unit) {
+  const std::vector<double> coordinates = family->family->ToUnit(family->Vector(native));
+  std::copy(coordinates.begin(), coordinates.end(), unit);
+}
+
 double winnow_family_value(const winnow_family* family, const double* unit, int level) {
-  return family->family->Value(family->Unit(unit), level);
+  return family->family->Value(family->Vector(unit), level);
 }
 double winnow_family_observed(const winnow_family* family, const double* unit, int level, uint64_t seed) {
-  return family->family->Observed(family->Unit(unit), level, seed);
+  return family->family->Observed(family->Vector(unit), level, seed);
 }
 
 void winnow_family_curve(const winnow_family* family, const double* unit, uint64_t seed, double* values,
                          double* observed) {
-  const winnow::Family::Curve curve = family->family->WholeCurve(family->Unit(unit), seed);
+  const winnow::Family::Curve curve = family->family->WholeCurve(family->Vector(unit), seed);
   std::copy(curve.values.begin(), curve.values.end(), values);
   std::copy(curve.observed.begin(), curve.observed.end(), observed);
 }

@@ -30,6 +30,10 @@ double winnow_family_parameter_min(const winnow_family* family, int parameter);
 double winnow_family_parameter_max(const winnow_family* family, int parameter);
 int winnow_family_parameter_log(const winnow_family* family, int parameter);  // 1: log scaling, 0: linear
 
+// Fills `unit` with the coordinates of a configuration: `native` has the hyperparameters' values, categories
+// as their numbers. REQUIRES they are in their ranges.
+void winnow_family_to_unit(const winnow_family* family, const double* native, double* unit);
+
 double winnow_family_value(const winnow_family* family, const double* unit, int level);
 double winnow_family_observed(const winnow_family* family, const double* unit, int level, uint64_t seed);
 

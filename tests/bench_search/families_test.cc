@@ -189,6 +189,13 @@ TEST_CASE("Families: the C interface describes the parameters", "[bench]") {
   CHECK(winnow_family_parameter_max(c, 1) == 512);
   CHECK(winnow_family_parameter_log(c, 1) == 1);
   CHECK(winnow_family_parameter_log(c, 2) == 0);
+  const double native[] = {0.01, 512, 0.45, 1, 2};
+  double unit[5];
+  winnow_family_to_unit(c, native, unit);
+  CHECK(unit[0] == Approx(0.5));
+  CHECK((*MakeFamily("crossing"))->ToNative({unit, unit + 5})[1] == 512);
+  CHECK(unit[3] == 1);
+  CHECK(unit[4] == Approx(5.0 / 6));
   winnow_family_close(c);
 }
 
