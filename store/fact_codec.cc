@@ -104,9 +104,12 @@ struct Encoder {
               {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}});
   }
   StoredFact operator()(const TrialCreated& f) const {
-    return Of(
-        "trial_created", f.trial,
-        {{"configuration", ToJson(f.configuration)}, {"bracket", f.bracket}, {"rung", f.rung}, {"to", f.to}, {"why", f.why}});
+    return Of("trial_created", f.trial,
+              {{"configuration", ToJson(f.configuration)},
+               {"bracket", f.bracket},
+               {"rung", f.rung},
+               {"to", f.to},
+               {"why", f.why}});
   }
   StoredFact operator()(const TrialResumed& f) const {
     return Of("trial_resumed", f.trial, {{"rung", f.rung}, {"to", f.to}, {"reason", f.reason}});
@@ -170,14 +173,16 @@ Fact Decode(const StoredFact& stored) {
     fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
                               integer("resource"), text("source")};
   } else if (kind == "suggested") {
-    fact.body = Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why")};
+    fact.body =
+        Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why")};
   } else if (kind == "bracket_ended") {
     fact.body = BracketEnded{integer("bracket"), text("reason")};
   } else if (kind == "completion_met") {
     fact.body = CompletionMet{text("reason"), d.at("nothing_left").get<bool>()};
   } else if (kind == "trial_created") {
-    fact.body = TrialCreated{stored.trial, ToConfiguration(d.at("configuration")), integer("bracket"),
-                             integer("rung"), integer("to"), d.value("why", "")};
+    fact.body = TrialCreated{stored.trial,       ToConfiguration(d.at("configuration")),
+                             integer("bracket"), integer("rung"),
+                             integer("to"),      d.value("why", "")};
   } else if (kind == "trial_resumed") {
     fact.body = TrialResumed{stored.trial, integer("rung"), integer("to"), text("reason")};
   } else if (kind == "trial_paused") {
@@ -203,9 +208,10 @@ StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body
 std::string_view FactKind(const Fact& fact) {
   // In the order of the variant.
   static constexpr const char* kKinds[] = {
-      "reported",       "attempt_started", "attempt_ended", "checkpoint_lost", "stop_requested", "wall_time_reached",
-      "prior_observed", "suggested",       "trial_created", "trial_resumed",   "trial_paused",   "trial_ended",
-      "rung_cut",       "bracket_ended",   "completion_met", "job_ended"};
+      "reported",       "attempt_started",   "attempt_ended",  "checkpoint_lost",
+      "stop_requested", "wall_time_reached", "prior_observed", "suggested",
+      "trial_created",  "trial_resumed",     "trial_paused",   "trial_ended",
+      "rung_cut",       "bracket_ended",     "completion_met", "job_ended"};
   static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
   const auto* limit = std::get_if<TimeLimitReached>(&fact.body);
   if (limit != nullptr && limit->limit == TimeLimit::kNode) return "node_time_reached";

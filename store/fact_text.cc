@@ -59,8 +59,8 @@ struct Teller {
   }
   std::string operator()(const Suggested& f) const {
     if (f.trial == 0) return fmt::format("The model suggests no further training{}", Because(f.why));
-    return fmt::format("The model suggests trial {}, from what was known after fact {}{}", f.trial, f.based_on,
-                       Because(f.why));
+    return fmt::format("The model suggests trial {}, from what was known after fact {}{}", f.trial,
+                       f.based_on, Because(f.why));
   }
   std::string operator()(const TrialCreated& f) const {
     std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
@@ -86,7 +86,9 @@ struct Teller {
   std::string operator()(const BracketEnded& f) const {
     return fmt::format("Bracket {} is ended{}", f.bracket + 1, Because(f.reason));
   }
-  std::string operator()(const CompletionMet& f) const { return "The job is complete" + Because(f.reason); }
+  std::string operator()(const CompletionMet& f) const {
+    return (f.nothing_left ? "Nothing is left to train" : "The search is complete") + Because(f.reason);
+  }
   std::string operator()(const JobEnded& f) const {
     const char* how = f.end == JobEnd::kCompleted ? "is complete"
                       : f.end == JobEnd::kStopped ? "is stopped"

@@ -15,16 +15,21 @@ inline std::vector<Fact> OneOfEachKind() {
       {4, 40, CheckpointLost{3}},
       {5, 50, StopRequested{"stopped by request"}},
       {6, 60, TimeLimitReached{}},
-      {7, 70, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9}},
-      {8, 80, TrialResumed{3, 1, 27, "2nd of 9"}},
-      {9, 90, TrialPaused{3, 9}},
-      {10, 100, TrialEnded{3, TrialEnd::kStopped, "ranked 5th of 9"}},
-      {11, 110, RungCut{0, 1, 9, {3, 1, 2}, 1, 0.75}},
-      {12, 120, JobEnded{JobEnd::kCompleted, "all brackets are done"}},
+      {7, 70, PriorObserved{{int64_t{5}, 0.5, std::string("sgd")}, 0.625, 27, "job old, trial 7"}},
+      {8, 80, Suggested{4, {int64_t{7}, 0.125, std::string("adam")}, 6, "it promises most"}},
+      {9, 90, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9, "it promises most"}},
+      {10, 100, TrialResumed{3, 1, 27, "2nd of 9"}},
+      {11, 110, TrialPaused{3, 9}},
+      {12, 120, TrialEnded{3, TrialEnd::kStopped, "ranked 5th of 9"}},
+      {13, 130, RungCut{0, 1, 9, {3, 1, 2}, 1, 0.75}},
+      {14, 140, BracketEnded{1, "behind bracket 1 at resource 9"}},
+      {15, 150, CompletionMet{"auc has reached 0.75", false}},
+      {16, 160, JobEnded{JobEnd::kCompleted, "all brackets are done"}},
   };
 }
 
-// Further shapes: every outcome and end, no bracket, no cut-off, empty lists.
+// Further shapes: every outcome, end and limit, no bracket, no cut-off, empty lists, values that are left
+// out.
 inline std::vector<Fact> ExampleFacts() {
   std::vector<Fact> facts = OneOfEachKind();
   for (AttemptOutcome outcome : {AttemptOutcome::kFinished, AttemptOutcome::kLost,
@@ -37,6 +42,12 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, TrialCreated{1, {}, -1, 0, 0}});
   facts.push_back({0, 0, RungCut{2, 0, 1, {}, 0, std::numeric_limits<double>::quiet_NaN()}});
   facts.push_back({0, 0, AttemptStarted{1, 1, 0, 0}});
+  facts.push_back({0, 0, TimeLimitReached{TimeLimit::kNode}});
+  facts.push_back({0, 0, TrialCreated{1, {std::string("svm"), Inactive{}, 1.0}, -1, 0, 0}});
+  facts.push_back({0, 0, PriorObserved{{Inactive{}}, std::numeric_limits<double>::infinity(), 0, ""}});
+  facts.push_back({0, 0, Suggested{3, {}, 0, "resume it"}});
+  facts.push_back({0, 0, Suggested{0, {}, 17, "nothing is worth training"}});
+  facts.push_back({0, 0, CompletionMet{"nothing is left", true}});
   return facts;
 }
 
