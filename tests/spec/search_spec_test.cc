@@ -20,7 +20,7 @@ TEST_CASE("Search spec: of a built-in trainer, whose end is a tuned parameter", 
   CHECK(search.objective_metric == "validation:auc");
   CHECK(search.goal == Goal::kMaximize);
   CHECK(search.pruner.kind == PrunerKind::kHyperband);
-  CHECK(search.pruner.rungs == HyperbandSettings{1, 30, 3});
+  CHECK(search.pruner.rungs == RungSettings{1, 30, 3});
   CHECK(search.limits.max_trials == 30);
   CHECK(search.limits.max_parallel_trials == 4);
   CHECK(search.nodes == 1);
@@ -32,7 +32,7 @@ TEST_CASE("Search spec: of a built-in trainer, whose end is a tuned parameter", 
 TEST_CASE("Search spec: defaults are filled in", "[spec]") {
   const SearchSpec search = Search(R"({"hyperband": {"max_resource": 9}})");
   CHECK(search.pruner.kind == PrunerKind::kHyperband);
-  CHECK(search.pruner.rungs == HyperbandSettings{1, 9, 3});
+  CHECK(search.pruner.rungs == RungSettings{1, 9, 3});
   CHECK(search.limits.max_attempts == 1);
   CHECK(search.nodes == 1);
   CHECK(search.resumes);
