@@ -155,6 +155,9 @@ class Validator {
     if (limits.max_wall_time_us < 0) {
       Add("limits.max_wall_time", "is negative; expected a duration such as \"3600s\"");
     }
+    if (limits.max_node_time_us < 0) {
+      Add("limits.max_node_seconds", "is negative; expected a number of seconds");
+    }
     if (limits.max_attempts < 1 || limits.max_attempts > 100) {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }
