@@ -5,6 +5,7 @@
 #include "scheduler/job_state.h"
 #include "scheduler/pruners/none.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
@@ -62,12 +63,16 @@ Plan HyperbandPlan(const SearchSpec& spec) {
 
 Plan RandomPlan(const SearchSpec& spec) {
   Plan plan;
-  const JobState state(spec);
+  JobState state(spec);
   plan.trials = plan.evaluations = state.most_trials();
   bool known = true;
   for (TrialNumber number = 1; number <= plan.trials && known; ++number) {
-    const Configuration configuration =
-        spec.own_end_parameter >= 0 ? RandomConfiguration(spec, state.space(), number) : Configuration();
+    Configuration configuration;
+    if (spec.own_end_parameter >= 0) {
+      auto drawn = DrawNext(state);
+      configuration = drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
+      state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
+    }
     const int64_t to = FullResource(spec, configuration);
     known = to > 0;
     plan.resource = known ? plan.resource + to : 0;

@@ -26,7 +26,7 @@ TEST_CASE("Decide: RANDOM trains every trial to its level and completes", "[sche
 
 TEST_CASE("Decide: RANDOM goes to the trainer's own end where that is lower", "[scheduler]") {
   SearchSpec spec = RandomJob(20, 15);
-  spec.parameters = {{"rounds", IntegerRange{10, 20, Scaling::kLinear}}};
+  spec.parameters = {{"rounds", IntegerRange{1, 1000, Scaling::kLog}}};
   spec.own_end_parameter = 0;
   PlayedJob job(spec);
   REQUIRE(job.StartAll() == 20);
@@ -224,7 +224,7 @@ TEST_CASE("Decide: trials that wait at a rung which can never fill are ended wit
   for (TrialNumber n = 1; n <= 4; ++n) job.Finish(n, 0.5);
   REQUIRE(job.state().ended());
   CHECK(job.state().totals().stopped == 4);
-  CHECK(job.trial(1).reason.find("Its rung will never be full, since max_total_resource = 4") == 0);
+  CHECK(job.trial(1).reason.find("Its rung will never be full: max_total_resource = 4") == 0);
 }
 
 TEST_CASE("Decide: a trial's next part that no longer fits ends it with the reason", "[scheduler]") {
