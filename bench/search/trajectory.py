@@ -5,6 +5,7 @@ far; its regret is the family's optimum less the value without noise there. Unde
 """
 
 FIELDS = ("strategy", "family", "seed", "spent", "regret")
+REDUCTION_FACTOR = 3  # of every strategy that halves
 
 
 class BudgetSpent(Exception):
@@ -15,12 +16,16 @@ class Meter:
     def __init__(self, family, seed, budget):
         self.family, self.seed, self.budget = family, seed, budget
         self.spent = 0
-        self.points = []  # (spent, regret) whenever the regret changed
+        self.points = []  # (spent, regret) whenever the regret changed, and at the end
         self._best = None
 
     def start(self, configuration):
         """A trial of {name: value}, at level 0."""
-        return Trial(self, *self.family.curve(self.family.to_unit(configuration), self.seed))
+        return self.start_at(self.family.to_unit(configuration))
+
+    def start_at(self, unit):
+        """A trial of a point of the unit cube."""
+        return Trial(self, *self.family.curve(unit, self.seed))
 
     def charge(self, value, observed):
         self.spent += 1
@@ -30,6 +35,8 @@ class Meter:
             if not self.points or regret != self.points[-1][1]:
                 self.points.append((self.spent, regret))
         if self.spent >= self.budget:
+            if self.points[-1][0] < self.spent:
+                self.points.append((self.spent, self.points[-1][1]))
             raise BudgetSpent
 
 
