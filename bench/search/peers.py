@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Plays strategies of other libraries on a family, one worker, and prints what bench/search/report.py reads: lines
-strategy,family,seed,spent,regret, one whenever the incumbent's regret changes, and one at the end (bench/search/trajectory.py).
+strategy,family,seed,spent,regret, one whenever the incumbent's regret changes, and one at the end
+(bench/search/trajectory.py).
 
     bench/search/peers.py --strategy optuna-tpe --family branin --seeds 1..30 [--multiple 64] [--table CSV]
                           [--bin build/bin] [--path FOLDER]
 
-The budget is --multiple times the family's max_resource. --path: a folder to import the peer's library from; without
-it the installed one is taken. With --list the strategies are printed instead, those that need --path last.
+The budget is --multiple times the family's max_resource. --path: the folder, or folders with colons between, to import
+the peer's library from; without it the installed one is taken. With --list the strategies are printed instead, those that need --path last.
 """
 
 import os
@@ -48,7 +49,7 @@ def main():
     if not args.strategy or not args.family or (args.family == "table") != bool(args.table):
         flags.error("--strategy and --family are needed, and --table with --family table")
     if args.path:
-        sys.path.insert(0, args.path)
+        sys.path[:0] = args.path.split(os.pathsep)
     warnings.filterwarnings("ignore")  # of libraries: experimental features, versions
     try:
         peer = __import__({**INSTALLED, **BY_PATH}[args.strategy])
