@@ -4,6 +4,7 @@
 
 #include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/samplers/grid.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
@@ -83,7 +84,11 @@ int64_t UnitsOf(const JobState& state, const TrialResumed& promotion) {
 std::string AllEnded(const JobState& state) {
   const size_t count = state.trials().size();
   if (state.exhausted()) {
-    return "The space is exhausted: all " + std::to_string(count) + " configurations were tried.";
+    return count == 1 ? "The space is exhausted: its one configuration was tried."
+                      : "The space is exhausted: all " + std::to_string(count) + " configurations were tried.";
+  }
+  if (state.grid() && static_cast<int64_t>(count) >= GridTrials(state.spec(), *state.grid())) {
+    return "The grid's " + std::to_string(state.grid()->size()) + " points were tried.";
   }
   if (const auto& answer = state.suggestion(); answer && answer->trial == 0) return answer->why;
   return count == 1 ? "The one trial has ended." : "All " + std::to_string(count) + " trials have ended.";
@@ -181,12 +186,18 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
   return decisions.empty() ? Close(state) : decisions;
 }
 
+bool IsMoot(const JobState& state, const FactBody& decision) {
+  return (state.closing() || state.ended()) &&
+         !state.Contradiction({state.last_sequence() + 1, 0, decision}).empty();
+}
+
 std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
   std::vector<Fact> recorded;
   std::vector<FactBody> waiting = {std::move(body)};  // the next one last
   while (!waiting.empty()) {
     Fact fact{state.last_sequence() + 1, time_us, std::move(waiting.back())};
     waiting.pop_back();
+    if (!recorded.empty() && IsMoot(state, fact.body)) continue;
     state.Apply(fact);
     const std::vector<Decision> decisions = Decide(state, fact);
     for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) waiting.push_back(ToBody(*d));

@@ -15,6 +15,10 @@ namespace winnow {
 // caller records each decision as a fact, applies it, and asks again about it before going on with the next.
 std::vector<Decision> Decide(const JobState& state, const Fact& newest);
 
+// Whether a decision that waits to be recorded has no object any more, since the job has been closed by what went before
+// it: it is left out.
+bool IsMoot(const JobState& state, const FactBody& decision);
+
 // Records an observed fact or an admission's decision and everything that follows from it, in order, numbered
 // after state.last_sequence() and stamped with `time_us`. All of them are applied when it returns.
 std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body);

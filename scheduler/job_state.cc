@@ -18,106 +18,6 @@ namespace {
         ") contradicts its job's state: " + why);
 }
 
-struct Checker {
-  const JobState& state;
-
-  std::string Unknown(TrialNumber number) const {
-    if (number >= 1 && number <= static_cast<int64_t>(state.trials().size())) return "";
-    return "there is no trial " + std::to_string(number);
-  }
-  std::string NotIn(TrialNumber number, std::initializer_list<TrialPhase> phases,
-                    const char* expected) const {
-    if (std::string why = Unknown(number); !why.empty()) return why;
-    const TrialPhase phase = state.trial(number).phase;
-    if (std::find(phases.begin(), phases.end(), phase) != phases.end()) return "";
-    return "the trial is not " + std::string(expected);
-  }
-
-  std::string operator()(const Reported& f) const {
-    if (std::string why = Unknown(f.trial); !why.empty()) return why;
-    if (f.attempt < 1 || f.attempt > state.trial(f.trial).attempts) return "there is no such attempt";
-    return f.resource >= 1 ? "" : "resource levels begin at 1";
-  }
-  std::string operator()(const AttemptStarted& f) const {
-    if (std::string why = NotIn(f.trial, {TrialPhase::kPending}, "pending"); !why.empty()) return why;
-    if (f.attempt != state.trial(f.trial).attempts + 1) return "the attempt is not the trial's next";
-    return f.from >= 0 && (f.to == 0 || f.to >= f.from) ? "" : "the resource levels are upside down";
-  }
-  std::string operator()(const AttemptEnded& f) const {
-    if (std::string why = Unknown(f.trial); !why.empty()) return why;
-    const TrialState& trial = state.trial(f.trial);
-    return trial.live && f.attempt == trial.attempts ? "" : "the attempt is not running";
-  }
-  std::string operator()(const CheckpointLost& f) const {
-    return NotIn(f.trial, {TrialPhase::kPending}, "pending");
-  }
-  std::string operator()(const StopRequested&) const { return ""; }
-  std::string operator()(const TimeLimitReached&) const { return ""; }
-  std::string operator()(const PriorObserved& f) const {
-    if (!state.trials().empty()) return "priors come before the first trial";
-    return f.configuration.size() == state.spec().parameters.size() ? ""
-                                                                    : "the configuration has another length";
-  }
-  std::string operator()(const Suggested& f) const {
-    if (f.based_on < 0 || f.based_on > state.last_sequence()) return "it is based on a later fact";
-    if (f.configuration.empty()) return f.trial == 0 ? "" : NotIn(f.trial, {TrialPhase::kPaused}, "paused");
-    if (f.configuration.size() != state.spec().parameters.size())
-      return "the configuration has another length";
-    return f.trial == static_cast<int64_t>(state.trials().size()) + 1 ? "" : "the number is not the next";
-  }
-  std::string operator()(const TrialCreated& f) const {
-    if (f.trial != static_cast<int64_t>(state.trials().size()) + 1) return "the number is not the next";
-    if (f.configuration.size() != state.spec().parameters.size())
-      return "the configuration has another length";
-    if (f.bracket < 0) return "";
-    const auto opened = static_cast<int64_t>(state.brackets().size());
-    const int64_t planned = state.table().empty() ? opened : state.table().bracket_count();
-    if (f.bracket > opened || (planned >= 0 && f.bracket >= planned)) return "there is no such bracket";
-    return f.rung == 0 ? "" : "a new trial enters rung 0";
-  }
-  std::string operator()(const TrialResumed& f) const {
-    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPaused}, "running or paused");
-        !why.empty()) {
-      return why;
-    }
-    const TrialState& trial = state.trial(f.trial);
-    if (trial.live) return "its attempt is still running";
-    const int64_t rungs =
-        trial.bracket < 0 ? 1 : static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
-    return f.rung >= trial.rung && f.rung < rungs ? "" : "there is no such rung above it";
-  }
-  std::string operator()(const TrialPaused& f) const {
-    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPending}, "running or pending");
-        !why.empty()) {
-      return why;
-    }
-    return state.trial(f.trial).bracket >= 0 ? "" : "it is in no bracket";
-  }
-  std::string operator()(const TrialEnded& f) const {
-    if (std::string why = Unknown(f.trial); !why.empty()) return why;
-    return state.trial(f.trial).ended() ? "the trial has already ended" : "";
-  }
-  std::string operator()(const RungCut& f) const {
-    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
-    const auto& rungs = state.brackets()[f.bracket].rungs;
-    if (f.rung < 0 || f.rung >= static_cast<int64_t>(rungs.size())) return "no such rung";
-    if (rungs[f.rung].cut) return "the rung is already cut";
-    for (TrialNumber number : f.ranking) {
-      if (std::string why = Unknown(number); !why.empty()) return why;
-    }
-    return f.promoted >= 0 && f.promoted <= static_cast<int64_t>(f.ranking.size()) ? ""
-                                                                                   : "it promotes too many";
-  }
-  std::string operator()(const BracketEnded& f) const {
-    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
-    return state.brackets()[f.bracket].ended ? "the bracket has already ended" : "";
-  }
-  std::string operator()(const CompletionMet&) const {
-    return state.completion_met() ? "the job is complete already" : "";
-  }
-  std::string operator()(const JobEnded&) const { return ""; }
-};
-
 // The least of those that are not 0.
 int64_t Least(std::initializer_list<int64_t> limits) {
   int64_t least = 0;
@@ -125,9 +25,8 @@ int64_t Least(std::initializer_list<int64_t> limits) {
   return least;
 }
 
-int64_t TrialLimit(const SearchSpec& spec, const SearchSpace& space) {
-  const int64_t grid = spec.sampler.kind == SamplerKind::kGrid ? GridSize(spec, space) : 0;
-  return Least({spec.limits.max_trials, space.size(), grid});
+int64_t TrialLimit(const SearchSpec& spec, const SearchSpace& space, const Lattice* grid) {
+  return Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)});
 }
 
 }  // namespace
@@ -140,7 +39,10 @@ std::optional<double> TrialState::value_at(int64_t resource) const {
 }
 
 JobState::JobState(SearchSpec spec)
-    : spec_(std::move(spec)), space_(spec_.parameters, spec_.constraints), most_trials_(TrialLimit(spec_, space_)) {
+    : spec_(std::move(spec)),
+      space_(spec_.parameters, spec_.constraints),
+      grid_(spec_.sampler.kind == SamplerKind::kGrid ? GridOf(spec_) : nullptr),
+      most_trials_(TrialLimit(spec_, space_, grid_.get())) {
   const PrunerSettings& pruner = spec_.pruner;
   if (HasBracketTable(pruner.kind)) table_ = HyperbandTable(spec_, most_trials_);
   if (!HasOpenRungs(pruner.kind)) return;
@@ -153,14 +55,6 @@ JobState::JobState(SearchSpec spec)
     }
     bracket.plan = std::move(plan);
   }
-}
-
-std::string JobState::Contradiction(const Fact& fact) const {
-  if (fact.sequence != last_sequence_ + 1) {
-    return "its number should be " + std::to_string(last_sequence_ + 1);
-  }
-  if (ended_ && !std::holds_alternative<StopRequested>(fact.body)) return "the job has already ended";
-  return std::visit(Checker{*this}, fact.body);
 }
 
 void JobState::Apply(const Fact& fact) {
@@ -207,20 +101,27 @@ std::pair<int64_t, TrialNumber> JobState::PlaceInQueue(const TrialState& trial) 
   return {HasOpenRungs(spec_.pruner.kind) ? -trial.rung : trial.bracket, trial.number};
 }
 
-// REQUIRES an open rung.
-void JobState::ArriveAt(RungState& rung, const TrialState& trial) {
-  const double value = trial.value_at(rung.resource).value_or(std::numeric_limits<double>::quiet_NaN());
+// With its newest value at or below `level`. REQUIRES an open rung.
+void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level) {
+  const double value = trial.value_at(level).value_or(std::numeric_limits<double>::quiet_NaN());
+  ++rung.arrived;
   rung.top->Add(spec_.goal == Goal::kMaximize ? -value : value, trial.number);
 }
 
-// A trial that is not paused at its rungs has reported a level: it arrives at every rung up to there.
+// A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but for those
+// beyond one that it does not pass. It stays at that one: the pruner stops it.
 void JobState::PassRungs(TrialState& trial, int64_t resource) {
+  const bool waits = trial.phase == TrialPhase::kPending;
+  if (waits) pending_.erase(PlaceInQueue(trial));
   std::vector<RungState>& rungs = brackets_[trial.bracket].rungs;
   while (trial.rung + 1 < static_cast<int64_t>(rungs.size()) && rungs[trial.rung].resource <= resource) {
-    ++rungs[trial.rung].arrived;
-    ArriveAt(rungs[trial.rung], trial);
+    RungState& rung = rungs[trial.rung];
+    ArriveAt(rung, trial, resource);
+    if (!rung.top->IsTopOrTied(trial.number)) break;
+    rung.top->Take(trial.number);
     rungs[++trial.rung].entered.push_back(trial.number);
   }
+  if (waits) pending_.insert(PlaceInQueue(trial));
 }
 
 void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
@@ -246,7 +147,7 @@ void JobState::On(const Reported& fact, int64_t) {
     trial.curve.emplace(place, fact.resource, fact.objective);
     RankBest(trial, fact.resource, fact.objective);
     const bool passes = spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
-    if (passes && !trial.ended()) PassRungs(trial, fact.resource);
+    if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
@@ -354,16 +255,24 @@ void JobState::On(const TrialResumed& fact, int64_t) {
 void JobState::On(const TrialPaused& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   SetPhase(trial, TrialPhase::kPaused);
-  ++RungOf(trial)->arrived;
-  if (RungOf(trial)->top) ArriveAt(*RungOf(trial), trial);
+  RungState& rung = *RungOf(trial);
+  if (rung.top) {
+    ArriveAt(rung, trial, rung.resource);
+  } else {
+    ++rung.arrived;
+  }
 }
 
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
   RungState* rung = RungOf(trial);
-  if (rung != nullptr && trial.phase != TrialPhase::kPaused) {
-    ++rung->arrived;
-    if (rung->top && fact.end == TrialEnd::kCompleted) ArriveAt(*rung, trial);
+  const bool arrived = trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->top && rung->top->Has(trial.number));
+  if (rung != nullptr && !arrived) {
+    if (rung->top && fact.end == TrialEnd::kCompleted) {
+      ArriveAt(*rung, trial, rung->resource);
+    } else {
+      ++rung->arrived;
+    }
   }
   if (trial.phase == TrialPhase::kPaused && rung->cut) --undecided_;
   if (rung != nullptr && rung->top) rung->top->Take(trial.number);
@@ -377,6 +286,10 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   }
   trial.reason = fact.reason;
   trial.ended_us = time_us;
+  if (fact.end != TrialEnd::kCompleted || spec_.pruner.kind != PrunerKind::kMedian) return;
+  MedianIndex::Curve curve = trial.curve;
+  for (auto& [resource, value] : curve) value = spec_.goal == Goal::kMaximize ? -value : value;
+  completed_averages_.Add(trial.number, curve);
 }
 
 void JobState::On(const RungCut& fact, int64_t) {

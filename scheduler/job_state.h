@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "scheduler/facts.h"
 #include "scheduler/pruners/hyperband_table.h"
+#include "scheduler/pruners/median_index.h"
 #include "scheduler/pruners/top_share.h"
 #include "scheduler/space.h"
 #include "scheduler/types.h"
@@ -118,7 +120,12 @@ class JobState {
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
 
+  // Of the trials that completed; kept under MEDIAN only. Keys are objectives, negated to maximise.
+  const MedianIndex& completed_averages() const { return completed_averages_; }
+
   const SearchSpace& space() const { return space_; }
+  // Of a GRID job; null otherwise.
+  const std::shared_ptr<const Lattice>& grid() const { return grid_; }
   // How many trials the job may create, by its limits and by what the space holds; 0: any number.
   int64_t most_trials() const { return most_trials_; }
   // A finite space of which every configuration was tried.
@@ -163,11 +170,12 @@ class JobState {
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
-  void ArriveAt(RungState& rung, const TrialState& trial);
+  void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void PassRungs(TrialState& trial, int64_t resource);
 
   SearchSpec spec_;
   SearchSpace space_;
+  std::shared_ptr<const Lattice> grid_;
   int64_t most_trials_ = 0;
   HyperbandTable table_;
   int64_t last_sequence_ = 0;
@@ -186,6 +194,7 @@ class JobState {
   std::set<std::pair<double, TrialNumber>>
       by_objective_;  // each trial's best, negated to maximise: best first
   int64_t undecided_ = 0;
+  MedianIndex completed_averages_;
 };
 
 }  // namespace winnow

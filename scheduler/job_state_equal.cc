@@ -56,7 +56,8 @@ bool operator==(const JobState& a, const JobState& b) {
          std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
          same_suggestion(a.suggestion_, b.suggestion_) && a.tried_ == b.tried_ && a.stop_reason_ == b.stop_reason_ &&
          a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
-         a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_;
+         a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_ &&
+         a.completed_averages_ == b.completed_averages_;
 }
 
 }  // namespace winnow

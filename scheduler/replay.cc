@@ -59,6 +59,7 @@ Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
     state.Apply(fact);
     const std::vector<Decision> decisions = Decide(state, fact);
     for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) due.push_back(ToBody(*d));
+    while (!due.empty() && IsMoot(state, due.back())) due.pop_back();
   }
   if (due.empty()) return {};
   return {state.last_sequence() + 1, "the end of the record", Describe(due.back())};

@@ -5,10 +5,16 @@
 #include <limits>
 #include <tuple>
 
+#include "scheduler/pruners/learning_curve.h"
+#include "scheduler/pruners/weak_bracket.h"
 #include "scheduler/space.h"
 
 namespace winnow {
 namespace {
+
+const char* RuleOf(const JobState& state) {
+  return state.spec().pruner.kind == PrunerKind::kHyperband ? "Hyperband: " : "Successive halving: ";
+}
 
 std::string Place(const JobState& state, int64_t bracket, int64_t rung) {
   const BracketState& b = state.brackets()[bracket];
@@ -25,7 +31,7 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   const BracketState& bracket = state.brackets()[trial.bracket];
   const RungState& rung = bracket.rungs[trial.rung];
   const auto entered = static_cast<int64_t>(rung.entered.size());
-  if (rung.cut || IsTop(state, trial)) return std::nullopt;
+  if (rung.cut || bracket.ended || IsTop(state, trial)) return std::nullopt;
   if (entered < bracket.width(trial.rung) || rung.arrived < entered) return std::nullopt;
 
   struct Rank {
@@ -58,12 +64,21 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   return cut;
 }
 
+// Weak brackets end, the worst stop, and the best go on unless their own bracket is a weak one.
 std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
   const RungState& rung = state.brackets()[cut.bracket].rungs[cut.rung];
   const auto width = static_cast<int64_t>(cut.ranking.size());
-  const std::string rule = "Hyperband: " + Place(state, cut.bracket, cut.rung);
+  const std::string rule = RuleOf(state) + Place(state, cut.bracket, cut.rung);
   const std::string of = " of " + std::to_string(width) + " with " + state.spec().objective_metric + " = ";
   std::vector<Decision> decisions;
+  std::optional<BracketEnded> own_end;
+  for (BracketEnded& weak : WeakBrackets(state, cut)) {
+    if (weak.bracket == cut.bracket) {
+      own_end = std::move(weak);
+    } else {
+      decisions.push_back(std::move(weak));
+    }
+  }
   for (int64_t i = cut.promoted; i < width; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
     if (trial.ended()) continue;
@@ -78,6 +93,10 @@ std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
     }
     decisions.push_back(TrialEnded{trial.number, TrialEnd::kStopped, reason});
   }
+  if (own_end) {
+    decisions.push_back(*own_end);
+    return decisions;
+  }
   for (int64_t i = 0; i < cut.promoted; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
     const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
@@ -85,6 +104,19 @@ std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
                                DoubleToString(*trial.value_at(rung.resource)) + "; goes on to resource " +
                                std::to_string(to) + ".";
     decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
+  }
+  return decisions;
+}
+
+std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& ended) {
+  std::vector<Decision> decisions;
+  const std::vector<RungState>& rungs = state.brackets()[ended.bracket].rungs;
+  for (size_t r = 0; r < rungs.size(); ++r) {
+    for (TrialNumber number : rungs[r].entered) {
+      const TrialState& trial = state.trial(number);
+      if (trial.ended() || trial.rung != static_cast<int64_t>(r)) continue;
+      decisions.push_back(TrialEnded{number, TrialEnd::kStopped, ended.reason});
+    }
   }
   return decisions;
 }
@@ -117,6 +149,11 @@ std::vector<Decision> HyperbandPruner::Follow(const JobState& state, const FactB
   if (state.closing()) return {};
   TrialNumber arrived = 0;
   if (const auto* cut = std::get_if<RungCut>(&newest)) return AfterCut(state, *cut);
+  if (const auto* ended = std::get_if<BracketEnded>(&newest)) return AfterBracket(state, *ended);
+  if (const auto* report = std::get_if<Reported>(&newest)) {
+    auto stop = StopByCurve(state, *report);
+    return stop ? std::vector<Decision>{*std::move(stop)} : std::vector<Decision>{};
+  }
   if (const auto* resumed = std::get_if<TrialResumed>(&newest)) {
     const TrialState& trial = state.trial(resumed->trial);
     if (trial.at_own_end) return {PartFinished(state, trial)};

@@ -1,6 +1,9 @@
 #include "scheduler/pruners/pruner.h"
 
+#include "scheduler/pruners/asha.h"
 #include "scheduler/pruners/hyperband.h"
+#include "scheduler/pruners/learning_curve.h"
+#include "scheduler/pruners/median.h"
 #include "scheduler/pruners/none.h"
 
 namespace winnow {
@@ -8,10 +11,19 @@ namespace winnow {
 const Pruner& PrunerOf(const SearchSpec& spec) {
   static const NoPruner none;
   static const HyperbandPruner hyperband;
+  static const AshaPruner asha;
+  static const MedianPruner median;
+  static const LearningCurvePruner learning_curve;
   switch (spec.pruner.kind) {
     case PrunerKind::kHyperband:
     case PrunerKind::kSuccessiveHalving:
       return hyperband;
+    case PrunerKind::kAsha:
+      return asha;
+    case PrunerKind::kMedian:
+      return median;
+    case PrunerKind::kLearningCurve:
+      return learning_curve;
     default:
       return none;
   }

@@ -14,6 +14,7 @@ SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t 
   spec.sampler.kind = SamplerKind::kSobol;
   spec.pruner.kind = PrunerKind::kHyperband;
   spec.pruner.rungs = {1, max_resource, reduction_factor};
+  spec.pruner.stop_weak_brackets = false;
   spec.limits.max_trials = max_trials;
   spec.seed = 7;
   return spec;

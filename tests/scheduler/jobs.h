@@ -8,7 +8,7 @@
 
 namespace winnow {
 
-// A Hyperband job over one real parameter "x" in [0, 1], to be maximised.
+// A Hyperband job over one real parameter "x" in [0, 1], to be maximised; every bracket runs to its end.
 SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t max_trials = 0);
 
 // The same under RANDOM: every trial to `level`.

@@ -1,0 +1,130 @@
+#include "scheduler/pruners/asha.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/pruners/learning_curve.h"
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+bool Stops(const JobState& state) { return state.spec().pruner.asha_form == AshaForm::kStopping; }
+
+const RungState& RungOf(const JobState& state, const TrialState& trial) {
+  return state.brackets()[trial.bracket].rungs[trial.rung];
+}
+
+bool IsHighest(const JobState& state, const TrialState& trial) {
+  return trial.rung + 1 == static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
+}
+
+std::string Place(const JobState& state, const TrialState& trial) {
+  std::string place =
+      state.brackets().size() > 1 ? "bracket " + std::to_string(trial.bracket + 1) + ", " : "";
+  return place + "rung " + std::to_string(trial.rung + 1) + " at resource " +
+         std::to_string(RungOf(state, trial).resource);
+}
+
+// "ASHA: rung 1 at resource 1: rank 2 of 9 with score = 0.5". REQUIRES the trial has reached its rung;
+// `level`: where its value was reported.
+std::string Standing(const JobState& state, const TrialState& trial, int64_t level) {
+  const TopShare& top = *RungOf(state, trial).top;
+  const auto value = trial.value_at(level);
+  return "ASHA: " + Place(state, trial) + ": rank " + std::to_string(top.Rank(trial.number) + 1) + " of " +
+         std::to_string(top.size()) + " with " + state.spec().objective_metric + " = " +
+         (value ? DoubleToString(*value) : "no value");
+}
+
+double Shown(const JobState& state, double key) { return state.spec().goal == Goal::kMaximize ? -key : key; }
+
+// "the best 3 go on, the cut-off is 0.4"; `verb`: what they do.
+std::string CutOff(const JobState& state, const TrialState& trial, const std::string& verb) {
+  const TopShare& top = *RungOf(state, trial).top;
+  if (const auto cutoff = top.cutoff()) {
+    const std::string places = std::to_string(top.places());
+    return "the best " + places + " " + verb + ", the cut-off is " + DoubleToString(Shown(state, *cutoff));
+  }
+  if (!top.best()) return "none of them is a finite number";
+  return "of fewer than " + std::to_string(state.spec().pruner.rungs.reduction_factor) + " only the best " +
+         (Stops(state) ? "passes, which has " + DoubleToString(Shown(state, *top.best()))
+                       : "could ever go on");
+}
+
+// The stop that the rung which the report reached asks for.
+std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& report) {
+  const TrialState& trial = state.trial(report.trial);
+  if (trial.ended() || !RungOf(state, trial).top->Has(trial.number)) return std::nullopt;
+  std::string reason = Standing(state, trial, report.resource) + "; ";
+  if (std::isfinite(report.objective)) {
+    reason += CutOff(state, trial, "pass");
+  } else {
+    reason += "what is no finite number does not pass";
+  }
+  return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
+}
+
+bool CanEverPay(const JobState& state, int64_t units) {
+  const int64_t most = state.spec().limits.max_total_resource;
+  return most == 0 || units <= most - state.totals().resource;
+}
+
+}  // namespace
+
+std::optional<Opening> AshaPruner::Open(const JobState& state, const Configuration&) const {
+  const size_t bracket = state.trials().size() % state.brackets().size();
+  const std::vector<RungState>& rungs = state.brackets()[bracket].rungs;
+  return Opening{static_cast<int64_t>(bracket), 0, (Stops(state) ? rungs.back() : rungs.front()).resource};
+}
+
+std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
+  if (Stops(state)) return std::nullopt;
+  const size_t most = state.brackets()[0].rungs.size();
+  for (size_t below = 1; below < most; ++below) {  // the highest rung
+    for (const BracketState& bracket : state.brackets()) {
+      if (below >= bracket.rungs.size()) continue;
+      const size_t rung = bracket.rungs.size() - 1 - below;
+      const auto best = bracket.rungs[rung].top->best_waiting();
+      if (!best) continue;
+      const TrialState& trial = state.trial(*best);
+      const int64_t to = bracket.rungs[rung + 1].resource;
+      if (!CanEverPay(state, to - trial.checkpoint)) continue;
+      const TopShare& top = *bracket.rungs[rung].top;
+      return TrialResumed{*best, trial.rung + 1, to,
+                          Standing(state, trial, bracket.rungs[rung].resource) + ", of the best " +
+                              std::to_string(top.places()) + "; goes on to resource " + std::to_string(to) +
+                              "."};
+    }
+  }
+  return std::nullopt;
+}
+
+Decision AshaPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  if (!trial.at_own_end && !IsHighest(state, trial) && !Stops(state))
+    return TrialPaused{trial.number, resource};
+  std::string reason = "Trained to resource " + std::to_string(resource);
+  reason +=
+      resource >= trial.to && !trial.at_own_end ? ", the top of ASHA's rungs." : ", the trainer's own end.";
+  return TrialEnded{trial.number, TrialEnd::kCompleted, reason};
+}
+
+std::vector<Decision> AshaPruner::Follow(const JobState& state, const FactBody& newest) const {
+  const auto* report = std::get_if<Reported>(&newest);
+  if (report == nullptr || state.closing()) return {};
+  std::optional<TrialEnded> stop;
+  if (Stops(state)) stop = StopAtRung(state, *report);
+  if (!stop) stop = StopByCurve(state, *report);
+  return stop ? std::vector<Decision>{*stop} : std::vector<Decision>{};
+}
+
+std::string AshaPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
+  const std::string standing = Standing(state, trial, RungOf(state, trial).resource);
+  if (RungOf(state, trial).top->IsTop(trial.number)) {
+    return standing + ", of the best " + std::to_string(RungOf(state, trial).top->places()) +
+           ", but it cannot go on: " + state.completion_met()->reason;
+  }
+  return standing + "; " + CutOff(state, trial, "went on") + ", and nothing is left that could change it.";
+}
+
+}  // namespace winnow

@@ -1,0 +1,89 @@
+#include "scheduler/pruners/learning_curve.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "scheduler/pruners/curve_ensemble.h"
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+// floor(2 log2(level)).
+int Octave(int64_t level) {
+  const auto wide = static_cast<uint64_t>(std::min<int64_t>(level, int64_t{1} << 31));
+  return std::bit_width(wide * wide);
+}
+
+bool IsDue(const JobState& state, const TrialState& trial, const Reported& report) {
+  const PrunerSettings& settings = state.spec().pruner;
+  if (settings.min_chance <= 0 || state.closing() || trial.ended()) return false;
+  if (report.resource < settings.warm_up_resource || report.resource != trial.curve.back().first)
+    return false;
+  if (state.totals().completed + state.totals().stopped < settings.warm_up_trials) return false;
+  if (static_cast<int64_t>(trial.curve.size()) < kLeastCurvePoints) return false;
+  return Octave(report.resource) > Octave(trial.curve[trial.curve.size() - 2].first);
+}
+
+// Where the trial's training ends at the latest; 0: not known.
+int64_t EndOf(const JobState& state, const TrialState& trial) {
+  const SearchSpec& spec = state.spec();
+  if (!HasRungs(spec.pruner.kind)) return FullResource(spec, trial.configuration);
+  const int64_t own = spec.OwnEnd(trial.configuration);
+  return own > 0 ? std::min(own, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
+}
+
+std::string Percent(double part) {
+  const double rounded = std::round(part * 1000) / 10;
+  return (rounded == 0 ? "less than 0.05" : DoubleToString(rounded)) + " %";
+}
+
+// Three digits are enough for a sentence.
+std::string Rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return DoubleToString(value);
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 2);
+  return DoubleToString(unit >= 1 ? std::round(value / unit) * unit
+                                  : std::round(value / unit) / std::round(1 / unit));
+}
+
+}  // namespace
+
+std::optional<TrialEnded> StopByCurve(const JobState& state, const Reported& report) {
+  const TrialState& trial = state.trial(report.trial);
+  if (!IsDue(state, trial, report)) return std::nullopt;
+  const int64_t end = EndOf(state, trial), now = report.resource;
+  const auto best = state.best_trial();
+  if (end <= now || !best || *best == trial.number) return std::nullopt;
+
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  std::vector<std::pair<int64_t, double>> curve;
+  for (const auto& [level, value] : trial.curve) {
+    if (std::isfinite(value)) curve.emplace_back(level, sign * value);
+  }
+  if (static_cast<int64_t>(curve.size()) < kLeastCurvePoints || curve.back().first != now)
+    return std::nullopt;
+  const double bar = state.trial(*best).best_objective;
+  const CurvePrediction at_end = PredictCurve(curve, end, sign * bar);
+  const CurvePrediction on_the_way = PredictCurve(curve, now + (end - now) / 2, sign * bar);
+  const double chance = std::max(at_end.chance_above, on_the_way.chance_above);
+  const double least = state.spec().pruner.min_chance;
+  if (chance >= least) return std::nullopt;
+  const std::string& metric = state.spec().objective_metric;
+  return TrialEnded{trial.number, TrialEnd::kStopped,
+                    "Learning curve: after " + metric + " = " + DoubleToString(report.objective) +
+                        " at resource " + std::to_string(now) + ", " + Rounded(sign * at_end.mean) + " ± " +
+                        Rounded(at_end.deviation) + " is expected at resource " + std::to_string(end) +
+                        "; the chance to beat the best so far, " + DoubleToString(bar) + ", is " +
+                        Percent(chance) + ", below min_chance = " + Percent(least) + "."};
+}
+
+std::vector<Decision> LearningCurvePruner::Follow(const JobState& state, const FactBody& newest) const {
+  const auto* report = std::get_if<Reported>(&newest);
+  if (report == nullptr) return {};
+  auto stop = StopByCurve(state, *report);
+  return stop ? std::vector<Decision>{*std::move(stop)} : std::vector<Decision>{};
+}
+
+}  // namespace winnow
