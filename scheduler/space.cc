@@ -38,19 +38,34 @@ double FromScale(double value, Scaling scaling) {
   }
 }
 
+// Cells 0..last of the integers from `least` >= 1 on a logarithmic scale: integer k covers log(k -
+// 1/2)..log(k + 1/2).
+uint64_t LogCellAt(double least, uint64_t last, double u) {
+  const double low = std::log(least - 0.5), high = std::log(least + static_cast<double>(last) + 0.5);
+  if (!(low < high)) return std::min(last, static_cast<uint64_t>(u * static_cast<double>(last)));
+  const double cell = std::round(std::exp(std::lerp(low, high, u))) - least;
+  // Compared before the cast: a double beyond the range may not fit.
+  if (cell >= static_cast<double>(last)) return last;
+  return cell > 0 ? static_cast<uint64_t>(cell) : 0;
+}
+double LogCellMiddle(double least, uint64_t last, uint64_t cell) {
+  const double low = std::log(least - 0.5), high = std::log(least + static_cast<double>(last) + 0.5);
+  if (!(low < high)) return 0.5;  // few integers, too large to be told apart on this scale
+  return std::clamp((std::log(least + static_cast<double>(cell)) - low) / (high - low), 0.0, 1.0);
+}
+
 Value At(const IntegerRange& range, double u) {
+  const auto min = static_cast<uint64_t>(range.min), max = static_cast<uint64_t>(range.max);
   if (range.scaling == Scaling::kLog) {
-    const double low = std::log(static_cast<double>(range.min) - 0.5);
-    const double high = std::log(static_cast<double>(range.max) + 0.5);
-    const double value = std::round(std::exp(std::lerp(low, high, u)));
-    // Compared before the cast: a double beyond the range may not fit an int64.
-    if (value >= static_cast<double>(range.max)) return range.max;
-    return std::max(range.min, static_cast<int64_t>(value));
+    return static_cast<int64_t>(min + LogCellAt(static_cast<double>(range.min), max - min, u));
+  }
+  if (range.scaling == Scaling::kReverseLog) {
+    return static_cast<int64_t>(max - LogCellAt(1, max - min, 1 - u));
   }
   if (u >= 1) return range.max;
   const auto steps = static_cast<uint64_t>(u * 0x1p53);
   const auto cell = static_cast<uint64_t>((static_cast<Wide>(steps) * Cells(range)) >> 53);
-  return static_cast<int64_t>(static_cast<uint64_t>(range.min) + cell);
+  return static_cast<int64_t>(min + cell);
 }
 
 Value At(const ContinuousRange& range, double u) {
@@ -71,15 +86,14 @@ Value At(const DiscreteRange& range, double u) {
 }
 
 double Unit(const IntegerRange& range, const Value& value) {
-  const int64_t integer = std::get<int64_t>(value);
+  if (range.min == range.max) return 0.5;
+  const auto min = static_cast<uint64_t>(range.min), max = static_cast<uint64_t>(range.max);
+  const auto integer = static_cast<uint64_t>(std::get<int64_t>(value));
   if (range.scaling == Scaling::kLog) {
-    if (range.min == range.max) return 0.5;
-    const double low = std::log(static_cast<double>(range.min) - 0.5);
-    const double high = std::log(static_cast<double>(range.max) + 0.5);
-    return std::clamp((std::log(static_cast<double>(integer)) - low) / (high - low), 0.0, 1.0);
+    return LogCellMiddle(static_cast<double>(range.min), max - min, integer - min);
   }
-  const uint64_t cell = static_cast<uint64_t>(integer) - static_cast<uint64_t>(range.min);
-  return (static_cast<double>(cell) + 0.5) / static_cast<double>(Cells(range));
+  if (range.scaling == Scaling::kReverseLog) return 1 - LogCellMiddle(1, max - min, max - integer);
+  return (static_cast<double>(integer - min) + 0.5) / static_cast<double>(Cells(range));
 }
 
 double Unit(const ContinuousRange& range, const Value& value) {
@@ -107,7 +121,12 @@ double Unit(const CategoricalRange& range, const Value& value) {
 
 SearchSpace::SearchSpace(std::vector<Parameter> parameters, std::vector<LinearConstraint> constraints)
     : parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
-  Enumerate();
+  std::vector<Axis> axes;
+  for (const Parameter& parameter : parameters_) {
+    if (ValueCount(parameter.range) == 0) return;
+    axes.push_back({parameter.range, {}});
+  }
+  lattice_ = Lattice::Make(parameters_, constraints_, std::move(axes));
 }
 
 bool SearchSpace::IsActive(size_t index, const Configuration& configuration) const {
@@ -174,50 +193,6 @@ bool SearchSpace::Holds(const Configuration& configuration) const {
     if (!inactive && !Contains(parameters_[i].range, configuration[i])) return false;
   }
   return Satisfies(configuration);
-}
-
-Configuration SearchSpace::FromCode(uint64_t code) const {
-  Configuration configuration;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const auto count = static_cast<uint64_t>(ValueCount(parameters_[i].range));
-    const Value value = NthValue(parameters_[i].range, static_cast<int64_t>(code % count));
-    code /= count;
-    configuration.push_back(IsActive(i, configuration) ? value : Value(Inactive{}));
-  }
-  return configuration;
-}
-
-// Sets size_, and codes_ where conditions or constraints leave codes out.
-void SearchSpace::Enumerate() {
-  int64_t product = 1;
-  bool conditional = false;
-  for (const Parameter& parameter : parameters_) {
-    const int64_t count = ValueCount(parameter.range);
-    if (count == 0 || product > kMostEnumerated / count) return;
-    product *= count;
-    conditional |= parameter.condition.has_value();
-  }
-  size_ = product;
-  if (!conditional && constraints_.empty()) return;
-  auto codes = std::make_shared<std::vector<uint32_t>>();
-  for (int64_t code = 0; code < product; ++code) {
-    const Configuration configuration = FromCode(static_cast<uint64_t>(code));
-    // Of the codes that differ in inactive parameters only, the one with their first values stands for all.
-    auto rest = static_cast<uint64_t>(code);
-    bool stands = true;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      const auto count = static_cast<uint64_t>(ValueCount(parameters_[i].range));
-      if (std::holds_alternative<Inactive>(configuration[i]) && rest % count != 0) stands = false;
-      rest /= count;
-    }
-    if (stands && Satisfies(configuration)) codes->push_back(static_cast<uint32_t>(code));
-  }
-  size_ = static_cast<int64_t>(codes->size());
-  codes_ = std::move(codes);
-}
-
-Configuration SearchSpace::Nth(int64_t index) const {
-  return FromCode(codes_ ? (*codes_)[index] : static_cast<uint64_t>(index));
 }
 
 int64_t ValueCount(const Range& range) {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "scheduler/space_lattice.h"
 #include "scheduler/types.h"
 
 namespace winnow {
@@ -20,13 +20,13 @@ class SearchSpace {
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
   // Coordinates outside [0, 1] count as its nearest end. A value is always inside its range, both ends
-  // included. Integers, discrete values and categories have cells: of equal width, but under log scaling, where
-  // integer k covers log(k - 1/2)..log(k + 1/2). Parameters whose condition does not hold are Inactive. Constraints
-  // may be broken.
+  // included. Integers, discrete values and categories have cells: of equal width, but under log scaling,
+  // where integer k covers log(k - 1/2)..log(k + 1/2), and under reverse-log scaling, its mirror image: max -
+  // k + 1 does. Parameters whose condition does not hold are Inactive. Constraints may be broken.
   Configuration FromUnit(const std::vector<double>& unit) const;
 
-  // The inverse: for integers, discrete values and categories the middle of the value's cell; 0.5 where min = max and
-  // for Inactive. REQUIRES the values have the kinds of their ranges and lie inside them.
+  // The inverse: for integers, discrete values and categories the middle of the value's cell; 0.5 where min =
+  // max and for Inactive. REQUIRES the values have the kinds of their ranges and lie inside them.
   std::vector<double> ToUnit(const Configuration& configuration) const;
 
   // Whether parameter `index` is active, given the values before it.
@@ -39,21 +39,17 @@ class SearchSpace {
   // conditions say so, constraints held.
   bool Holds(const Configuration& configuration) const;
 
-  // How many configurations there are; 0: more than kMostEnumerated, or any number.
-  int64_t size() const { return size_; }
-  static constexpr int64_t kMostEnumerated = 1 << 20;
-  // Configuration 0 <= index < size().
-  Configuration Nth(int64_t index) const;
+  // How many configurations there are; 0: none, more than kMostEnumerated, or too many combinations of values
+  // to look through for those that the constraints allow.
+  int64_t size() const { return lattice_ ? lattice_->size() : 0; }
+  static constexpr int64_t kMostEnumerated = Lattice::kMost;
+  // Configuration 0 <= index < size(), the last parameter changing first.
+  Configuration Nth(int64_t index) const { return lattice_->Nth(index); }
 
  private:
-  Configuration FromCode(uint64_t code) const;
-  void Enumerate();
-
   std::vector<Parameter> parameters_;
   std::vector<LinearConstraint> constraints_;
-  int64_t size_ = 0;
-  // Mixed-radix codes of the configurations; null: every code is one.
-  std::shared_ptr<const std::vector<uint32_t>> codes_;
+  std::shared_ptr<const Lattice> lattice_;  // null: not enumerated
 };
 
 // How many values the range has; 0: any number, or more than SearchSpace::kMostEnumerated.

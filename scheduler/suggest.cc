@@ -10,8 +10,9 @@ constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is
 // REQUIRES a finite space that is not exhausted.
 Configuration AnyUntried(const JobState& state, TrialNumber number) {
   const int64_t size = state.space().size();
-  const auto first = static_cast<int64_t>(
-      RandomBits(state.spec().seed, number, Purpose::kConfiguration, 1ull << 40) % static_cast<uint64_t>(size));
+  const auto first =
+      static_cast<int64_t>(RandomBits(state.spec().seed, number, Purpose::kConfiguration, 1ull << 40) %
+                           static_cast<uint64_t>(size));
   for (int64_t i = 0;; ++i) {
     Configuration configuration = state.space().Nth((first + i) % size);
     if (!state.tried(configuration)) return configuration;
@@ -22,7 +23,9 @@ Configuration AnyUntried(const JobState& state, TrialNumber number) {
 
 bool MayCreate(const JobState& state) {
   const auto created = static_cast<int64_t>(state.trials().size());
-  return (state.most_trials() == 0 || created < state.most_trials()) && !state.exhausted();
+  const int64_t planned = state.table().trial_count();  // 0: any number
+  return (state.most_trials() == 0 || created < state.most_trials()) && (planned == 0 || created < planned) &&
+         !state.exhausted();
 }
 
 std::optional<Suggestion> DrawNext(const JobState& state) {
@@ -30,7 +33,8 @@ std::optional<Suggestion> DrawNext(const JobState& state) {
   const SearchSpec& spec = state.spec();
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   if (number <= static_cast<int64_t>(spec.initial.size())) {
-    return Suggestion{spec.initial[number - 1], "Initial configuration " + std::to_string(number) + " of the job."};
+    return Suggestion{spec.initial[number - 1],
+                      "Initial configuration " + std::to_string(number) + " of the job."};
   }
   for (int64_t redraw = 0; redraw < kMostRedraws; ++redraw) {
     auto suggestion = SamplerOf(spec).Draw(state, number, redraw);
@@ -42,8 +46,10 @@ std::optional<Suggestion> DrawNext(const JobState& state) {
 bool WantsSuggestion(const JobState& state) {
   const Limits& limits = state.spec().limits;
   if (state.ended() || state.closing() || state.suggestion() || !state.pending().empty()) return false;
-  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials) return false;
-  if (state.spec().pruner.kind == PrunerKind::kFreezeThaw) return MayCreate(state) || state.totals().paused > 0;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials)
+    return false;
+  if (state.spec().pruner.kind == PrunerKind::kFreezeThaw)
+    return MayCreate(state) || state.totals().paused > 0;
   return MayCreate(state) && !DrawNext(state);
 }
 
@@ -51,7 +57,8 @@ Suggested Suggester::Suggest(const JobState& state) {
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number, memo_);
   if (state.tried(suggestion.configuration)) {
-    suggestion = {AnyUntried(state, number), "What the model prefers was tried already: another configuration."};
+    suggestion = {AnyUntried(state, number),
+                  "What the model prefers was tried already: another configuration."};
   }
   return {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why)};
 }

@@ -5,36 +5,72 @@
 namespace winnow {
 namespace {
 
-Configuration DrawOnce(const SearchSpec& spec, const SearchSpace& space, TrialNumber number, int64_t draw) {
+// Of a finite space, whose configurations are known: a few draws, then one of those.
+constexpr int64_t kMostDrawsOfFinite = 50;
+// The index of that choice among a trial's draws, beyond all others.
+constexpr uint64_t kChoice = 1ull << 41;
+
+// Draws of different redraws never meet.
+constexpr int64_t kDrawsPerRedraw = kMostDraws;
+
+// After so many halvings of the way to a known configuration, it is that one.
+constexpr int kMostHalvings = 40;
+
+std::vector<double> UnitDraw(const SearchSpec& spec, TrialNumber number, int64_t draw) {
   const size_t dimensions = spec.parameters.size();
   std::vector<double> unit;
+  unit.reserve(dimensions);
   for (size_t i = 0; i < dimensions; ++i) {
     const uint64_t index = static_cast<uint64_t>(draw) * dimensions + i;
     unit.push_back(RandomUnit(spec.seed, number, Purpose::kConfiguration, index));
   }
-  return space.FromUnit(unit);
+  return unit;
 }
 
-// Draws of different redraws never meet.
-constexpr int64_t kDrawsPerRedraw = kMostDraws;
+std::optional<Configuration> FirstThatHolds(const SearchSpec& spec, const SearchSpace& space,
+                                            TrialNumber number, int64_t first, int64_t draws) {
+  for (int64_t draw = 0; draw < draws; ++draw) {
+    Configuration configuration = space.FromUnit(UnitDraw(spec, number, first + draw));
+    if (space.Satisfies(configuration)) return configuration;
+  }
+  return std::nullopt;
+}
+
+// On the way from `known` to `unit`, as far as halving it leads into the constraints.
+Configuration Between(const SearchSpace& space, const Configuration& known, std::vector<double> unit) {
+  const std::vector<double> start = space.ToUnit(known);
+  for (int halving = 0; halving < kMostHalvings; ++halving) {
+    for (size_t i = 0; i < unit.size(); ++i) unit[i] = (start[i] + unit[i]) / 2;
+    Configuration configuration = space.FromUnit(unit);
+    if (space.Satisfies(configuration)) return configuration;
+  }
+  return known;
+}
 
 }  // namespace
 
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw) {
-  Configuration configuration;
-  for (int64_t draw = 0; draw < kMostDraws; ++draw) {
-    configuration = DrawOnce(spec, space, number, redraw * kDrawsPerRedraw + draw);
-    if (space.Satisfies(configuration)) return configuration;
+  const bool finite = space.size() > 0;
+  const int64_t first = redraw * kDrawsPerRedraw;
+  auto drawn = FirstThatHolds(spec, space, number, first, finite ? kMostDrawsOfFinite : kMostDraws);
+  if (drawn) return *std::move(drawn);
+  if (finite) {
+    const uint64_t bits =
+        RandomBits(spec.seed, number, Purpose::kConfiguration, kChoice + static_cast<uint64_t>(redraw));
+    return space.Nth(static_cast<int64_t>(bits % static_cast<uint64_t>(space.size())));
   }
-  return space.size() > 0 ? space.Nth(0) : configuration;
+  std::vector<double> last = UnitDraw(spec, number, first + kMostDraws - 1);
+  const auto known = FirstThatHolds(spec, space, 1, 0, kMostDraws);
+  return known ? Between(space, *known, std::move(last)) : space.FromUnit(last);
 }
 
 bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space) {
-  return space.size() > 0 || space.Satisfies(RandomConfiguration(spec, space, 1));
+  return space.size() > 0 || FirstThatHolds(spec, space, 1, 0, kMostDraws).has_value();
 }
 
-std::optional<Suggestion> RandomSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
+std::optional<Suggestion> RandomSampler::Draw(const JobState& state, TrialNumber number,
+                                              int64_t redraw) const {
   return Suggestion{RandomConfiguration(state.spec(), state.space(), number, redraw), "Drawn at random."};
 }
 

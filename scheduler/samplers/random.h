@@ -12,11 +12,14 @@ class RandomSampler : public Sampler {
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
 };
 
-// The same without a state: among the first of its draws, beginning with the `redraw`th, that keep the constraints.
+// The same without a state: among the first of its draws, beginning with the `redraw`th, that keep the
+// constraints. Where none does, any configuration of a finite space, else a point on the way from one that is
+// known to keep them to the last draw.
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw = 0);
 
-// Whether draws keep the constraints often enough to be found: one of the first kMostDraws does.
+// Whether draws keep the constraints often enough to be found: one of the first kMostDraws does, or the space
+// is finite. REQUIRED of every job.
 constexpr int64_t kMostDraws = 10'000;
 bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space);
 

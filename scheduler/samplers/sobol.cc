@@ -29,11 +29,11 @@ uint32_t NestedUniformScramble(uint32_t x, uint32_t seed) {
   return ReverseBits(x);
 }
 
-}  // namespace
-
-Configuration SobolConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number) {
+// Absent: there is none, or it breaks a constraint.
+std::optional<Configuration> SobolPoint(const SearchSpec& spec, const SearchSpace& space,
+                                        TrialNumber number) {
   const size_t dimensions = spec.parameters.size();
-  if (dimensions == 0 || dimensions > kMostParameters) return RandomConfiguration(spec, space, number);
+  if (dimensions == 0 || dimensions > kMostParameters) return std::nullopt;
   boost::random::sobol_engine<uint32_t, 32> engine(dimensions);
   // The engine leaves out the sequence's first point, the origin, without which the next 2^k are not
   // balanced.
@@ -46,17 +46,31 @@ Configuration SobolConfiguration(const SearchSpec& spec, const SearchSpace& spac
     unit.push_back((NestedUniformScramble(origin ? 0 : engine(), seed) + 0.5) * 0x1p-32);
   }
   Configuration configuration = space.FromUnit(unit);
-  if (space.Satisfies(configuration)) return configuration;
-  return RandomConfiguration(spec, space, number);
+  if (!space.Satisfies(configuration)) return std::nullopt;
+  return configuration;
 }
 
-std::optional<Suggestion> SobolSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
+}  // namespace
+
+Configuration SobolConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number) {
+  auto point = SobolPoint(spec, space, number);
+  return point ? *std::move(point) : RandomConfiguration(spec, space, number);
+}
+
+std::optional<Suggestion> SobolSampler::Draw(const JobState& state, TrialNumber number,
+                                             int64_t redraw) const {
   if (redraw > 0) {
     return Suggestion{RandomConfiguration(state.spec(), state.space(), number, redraw),
                       "Drawn at random: its Sobol point was tried already."};
   }
-  return Suggestion{SobolConfiguration(state.spec(), state.space(), number),
-                    "Point " + std::to_string(number) + " of a scrambled Sobol sequence."};
+  if (auto point = SobolPoint(state.spec(), state.space(), number)) {
+    return Suggestion{*std::move(point),
+                      "Point " + std::to_string(number) + " of a scrambled Sobol sequence."};
+  }
+  const char* why = state.spec().parameters.size() > kMostParameters
+                        ? "Drawn at random: there are too many parameters for a Sobol sequence."
+                        : "Drawn at random: its Sobol point breaks a constraint.";
+  return Suggestion{RandomConfiguration(state.spec(), state.space(), number), why};
 }
 
 }  // namespace winnow
