@@ -125,7 +125,7 @@ class Simulator {
         for (WorkerRoom& room : rooms_) room.free_slots -= room.worker_id == rank ? 1 : 0;
       }
       running_[admission->trial] = {*ranks, now_};
-      Train(state_.trial(admission->trial));
+      Train(state_.trial(admission->trial), *ranks);
     }
   }
 
@@ -134,8 +134,22 @@ class Simulator {
                       static_cast<uint64_t>(trial.attempts) * 8 + what);
   }
 
+  // How much longer than others the trial takes on these workers: a gang goes at the pace of its slowest.
+  double Slowness(const TrialState& trial, const std::vector<std::string>& ranks) const {
+    if (simulation_.slow_trials == 0 && simulation_.slow_workers == 0) return 1;
+    const auto is_slow = [this](int64_t who, uint64_t what, double rate) {
+      return RandomUnit(simulation_.seed, who, Purpose::kSimulation, what) < rate;
+    };
+    bool slow = is_slow(trial.number, 1, simulation_.slow_trials);
+    for (size_t w = 0; w < rooms_.size(); ++w) {
+      const bool holds = std::find(ranks.begin(), ranks.end(), rooms_[w].worker_id) != ranks.end();
+      slow = slow || (holds && is_slow(static_cast<int64_t>(w), 2, simulation_.slow_workers));
+    }
+    return slow ? simulation_.slow_factor : 1;
+  }
+
   // Plans every report of the attempt, and how it ends.
-  void Train(const TrialState& trial) {
+  void Train(const TrialState& trial, const std::vector<std::string>& ranks) {
     const SearchSpec& spec = state_.spec();
     const int64_t known_end = spec.OwnEnd(trial.configuration);
     const int64_t end = known_end > 0 ? known_end : simulation_.own_end;
@@ -156,10 +170,13 @@ class Simulator {
       last = from + static_cast<int64_t>(Draw(trial, 1) * static_cast<double>(last - from + 1));
     }
     const double speed = RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation, 0);
-    const double unit = simulation_.unit_seconds * (1 + simulation_.jitter * speed);
+    const double unit = simulation_.unit_seconds * (1 + simulation_.jitter * speed) * Slowness(trial, ranks);
+    const int64_t every = simulation_.report_every;
     double at = now_ + simulation_.start_seconds;
-    for (int64_t level = from + 1; level <= last; ++level) {
-      at += unit;
+    for (int64_t level = from; level < last;) {
+      const int64_t next = std::min(last, (level / every + 1) * every);
+      at += unit * static_cast<double>(next - level);
+      level = next;
       Push(at,
            Reported{trial.number, trial.attempts, level, simulation_.objective(trial.configuration, level)});
     }

@@ -19,6 +19,11 @@ struct Simulation {
   double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
   double jitter = 0.5;
   double start_seconds = 0.1;  // of every attempt, before its first unit
+  int64_t report_every = 1;    // units; and at the end of an attempt
+
+  // Stragglers, drawn by the seed: parts of the trials and of the workers that are `slow_factor` times as slow.
+  double slow_trials = 0, slow_workers = 0;
+  double slow_factor = 10;
 
   // Chances of an attempt not to finish; where it breaks off is drawn too.
   double failure_rate = 0, loss_rate = 0, hand_back_rate = 0;
