@@ -22,6 +22,10 @@ TEST_CASE("Space: 100,000 draws of every kind of range are inside", "[scheduler]
       {"il", IntegerRange{1, 1000, Scaling::kLog}},
       {"ix", IntegerRange{kLeast, kMost, Scaling::kLinear}},
       {"ixl", IntegerRange{1, kMost, Scaling::kLog}},
+      {"ir", IntegerRange{-20, 1000, Scaling::kReverseLog}},
+      {"ixr", IntegerRange{kLeast, kMost, Scaling::kReverseLog}},
+      {"ib", IntegerRange{kMost - 10, kMost, Scaling::kLog}},
+      {"d", DiscreteRange{{-1, 0.5, 1e9}}},
       {"c", ContinuousRange{-0.1, 0.3, Scaling::kLinear}},
       {"cl", ContinuousRange{1e-300, 1e300, Scaling::kLog}},
       {"cr", ContinuousRange{0, 0.999999, Scaling::kReverseLog}},
@@ -83,15 +87,28 @@ TEST_CASE("Space: reverse-log scaling is dense near the maximum", "[scheduler]")
   CHECK(std::get<double>(At(range, 2.0 / 3)) == Approx(0.99));
 }
 
+TEST_CASE("Space: reverse-log scaling of integers is the mirror image of log scaling", "[scheduler]") {
+  const IntegerRange log{1, 101, Scaling::kLog}, reverse{900, 1000, Scaling::kReverseLog};
+  for (int i = 0; i <= 1000; ++i) {
+    const double u = i / 1000.0;
+    const int64_t from_max = 1000 - std::get<int64_t>(At(reverse, 1 - u));
+    REQUIRE(from_max == std::get<int64_t>(At(log, u)) - 1);
+  }
+  CHECK(At(reverse, 0) == Value(int64_t{900}));
+  CHECK(At(reverse, 1) == Value(int64_t{1000}));
+}
+
 TEST_CASE("Space: the way back gives the same value", "[scheduler]") {
   const SearchSpace space({{"i", IntegerRange{-50, 50, Scaling::kLinear}},
                            {"il", IntegerRange{1, 1'000'000, Scaling::kLog}},
                            {"c", ContinuousRange{-5, 5, Scaling::kLinear}},
                            {"cr", ContinuousRange{0.5, 0.999, Scaling::kReverseLog}},
-                           {"t", CategoricalRange{{"a", "b", "c", "d", "e", "f", "g"}}}});
+                           {"t", CategoricalRange{{"a", "b", "c", "d", "e", "f", "g"}}},
+                           {"ir", IntegerRange{-7, 90'000, Scaling::kReverseLog}},
+                           {"d", DiscreteRange{{0.1, 0.2, 7}}}});
   for (TrialNumber trial = 1; trial <= 2000; ++trial) {
     std::vector<double> unit;
-    for (uint64_t i = 0; i < 5; ++i) unit.push_back(RandomUnit(5, trial, Purpose::kConfiguration, i));
+    for (uint64_t i = 0; i < 7; ++i) unit.push_back(RandomUnit(5, trial, Purpose::kConfiguration, i));
     const Configuration there = space.FromUnit(unit);
     const Configuration back = space.FromUnit(space.ToUnit(there));
     CHECK(back[0] == there[0]);
@@ -99,6 +116,8 @@ TEST_CASE("Space: the way back gives the same value", "[scheduler]") {
     CHECK(std::get<double>(back[2]) == Approx(std::get<double>(there[2])));
     CHECK(std::get<double>(back[3]) == Approx(std::get<double>(there[3])));
     CHECK(back[4] == there[4]);
+    CHECK(back[5] == there[5]);
+    CHECK(back[6] == there[6]);
   }
   CHECK(SearchSpace({{"x", ContinuousRange{-kLargest, kLargest, Scaling::kLinear}}}).ToUnit({0.0})[0] == 0.5);
 }
