@@ -7,7 +7,8 @@ strategy,family,seed,spent,regret, one whenever the incumbent's regret changes, 
                           [--bin build/bin] [--path FOLDER]
 
 The budget is --multiple times the family's max_resource. --path: the folder, or folders with colons between, to import
-the peer's library from; without it the installed one is taken. With --list the strategies are printed instead, those that need --path last.
+the peer's library from; without it the installed one is taken. With --list the strategies are printed instead, those that
+need --path last.
 """
 
 import os

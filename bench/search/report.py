@@ -109,7 +109,8 @@ def reach_table(results, family):
     for (each, name), runs in results.items():
         if each != family:
             continue
-        cells = [f"{reached:.2f}" if (reached := runs.reach(target)) else "not reached" for target in (best, baseline_end)]
+        cells = [f"{reached:.2f}" if (reached := runs.reach(target)) else "not reached"
+                 for target in (best, baseline_end)]
         yield f"| {name} | {cells[0]} | {cells[1]} | {worth(runs, 8)} | {worth(runs, 32)} |"
 
 
