@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "scheduler/validate.h"
 #include "spec/check.h"
 #include "spec/job_file.h"
+#include "spec/violations.h"
 
 namespace winnow::cli {
 namespace {
@@ -61,26 +61,6 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return text;
 }
 
-// Whether `field` is `outer` or lies inside it: parameters[2].integer in parameters[2].
-bool IsWithin(std::string_view field, std::string_view outer) {
-  return field.starts_with(outer) &&
-         (field.size() == outer.size() || field[outer.size()] == '.' || field[outer.size()] == '[');
-}
-
-// Adds what a later check found, except about fields that are already known to be wrong.
-void AddNew(const std::vector<Violation>& found, std::vector<Violation>* violations) {
-  const size_t known = violations->size();
-  for (const Violation& violation : found) {
-    const bool repeated =
-        std::any_of(violations->begin(), violations->begin() + static_cast<ptrdiff_t>(known),
-                    [&](const Violation& other) {
-                      return !other.field.empty() && (IsWithin(violation.field, other.field) ||
-                                                      IsWithin(other.field, violation.field));
-                    });
-    if (!repeated) violations->push_back(violation);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name) {
@@ -100,12 +80,12 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
   if (!name.empty()) job.spec.set_name(name);
 
   if (readable) {
-    AddNew(CheckSpec(job.spec), &violations);
+    AddUnrelated(CheckSpec(job.spec), &violations);
     if (job.spec.name() == "latest") {
       violations.push_back({"name", "\"latest\" stands for the newest job; expected another name"});
     }
     // What is wrong here is told together with files that are missing; otherwise the server looks for them.
-    if (!violations.empty() && ours) AddNew(CheckFiles(job.spec), &violations);
+    if (!violations.empty() && ours) AddUnrelated(CheckFiles(job.spec), &violations);
   }
   if (violations.empty()) return std::move(job.spec);
 

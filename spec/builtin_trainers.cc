@@ -1,12 +1,15 @@
 #include "spec/builtin_trainers.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace winnow {
 namespace {
 
 using Kind = HyperparameterKind;
+
+constexpr double kMostRounds = 1e15;  // reals below are whole numbers of rounds
 
 BuiltinHyperparameter Real(std::string name, std::optional<double> min, std::optional<double> max = {},
                            bool above_min = false) {
@@ -17,6 +20,39 @@ BuiltinHyperparameter Integer(std::string name, double min, double max, bool tun
 }
 BuiltinHyperparameter Text(std::string name, std::vector<std::string> choices, bool tunable = true) {
   return {std::move(name), Kind::kText, {}, {}, false, std::move(choices), tunable};
+}
+
+// What is said of boosted trees again and again: XGBoost's own defaults; half-size steps with sampled rows and columns; small steps
+// with columns sampled hard; shallow trees; deep trees that are held back; for rare classes, leaves that must be large and
+// steps that are bounded.
+std::vector<std::map<std::string, std::string>> GbdtPortfolio() {
+  const std::map<std::string, std::string> defaults = {
+      {"num_round", "10000000"}, {"eta", "0.3"},       {"max_depth", "6"},         {"min_child_weight", "1"},
+      {"gamma", "0"},            {"lambda", "1"},      {"alpha", "0"},             {"subsample", "1"},
+      {"colsample_bytree", "1"}, {"max_leaves", "0"},  {"colsample_bylevel", "1"}, {"colsample_bynode", "1"},
+      {"max_bin", "256"},        {"max_delta_step", "0"}, {"scale_pos_weight", "1"}};
+  const auto with = [&defaults](std::map<std::string, std::string> other) {
+    other.insert(defaults.begin(), defaults.end());
+    return other;
+  };
+  return {with({}),
+          with({{"eta", "0.15"}, {"max_depth", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.8"}}),
+          with({{"eta", "0.05"}, {"min_child_weight", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.5"}}),
+          with({{"max_depth", "3"}, {"subsample", "0.8"}}),
+          with({{"eta", "0.08"},
+                {"max_depth", "9"},
+                {"min_child_weight", "10"},
+                {"gamma", "1"},
+                {"lambda", "10"},
+                {"alpha", "1"},
+                {"subsample", "0.7"},
+                {"colsample_bytree", "0.4"}}),
+          with({{"eta", "0.1"},
+                {"max_depth", "4"},
+                {"min_child_weight", "20"},
+                {"max_delta_step", "1"},
+                {"subsample", "0.9"},
+                {"colsample_bytree", "0.6"}})};
 }
 
 // As worker/gbdt/hyperparameters.cc takes them, but at least one round: none would report nothing.
@@ -81,17 +117,22 @@ BuiltinTrainer Gbdt() {
   }
   trainer.aliases = {{"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
                      {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"}};
+  trainer.portfolio = GbdtPortfolio();
   return trainer;
 }
 
 }  // namespace
 
-const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparameter) const {
+std::string_view BuiltinTrainer::FirstName(std::string_view hyperparameter) const {
   for (const auto& [alias, meant] : aliases) {
-    if (alias == hyperparameter) hyperparameter = meant;
+    if (alias == hyperparameter) return meant;
   }
+  return hyperparameter;
+}
+
+const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparameter) const {
   const auto found = std::find_if(hyperparameters.begin(), hyperparameters.end(),
-                                  [&](const auto& known) { return known.name == hyperparameter; });
+                                  [name = FirstName(hyperparameter)](const auto& known) { return known.name == name; });
   return found == hyperparameters.end() ? nullptr : &*found;
 }
 
@@ -105,6 +146,17 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name) {
     if (trainer.name == name) return &trainer;
   }
   return nullptr;
+}
+
+int64_t FixedEndOf(const v1::TuningJobSpec& spec) {
+  const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
+  if (trainer == nullptr) return 0;
+  const auto given = spec.static_hyperparameters().find(trainer->resource_parameter);
+  if (given == spec.static_hyperparameters().end()) return trainer->default_resource;
+  double rounds = 0;  // "1e2" is a whole number too
+  const std::string& text = given->second;
+  std::from_chars(text.data(), text.data() + text.size(), rounds);
+  return rounds >= 1 && rounds < kMostRounds ? static_cast<int64_t>(rounds) : 0;
 }
 
 std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective) {

@@ -10,15 +10,18 @@
 
 #include "spec/builtin_trainers.h"
 #include "spec/check_hyperparameters.h"
+#include "spec/check_search.h"
 #include "spec/names.h"
 #include "spec/placeholders.h"
-#include "spec/search_spec.h"
+#include "spec/violations.h"
 
 namespace winnow {
 namespace {
 
 constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
 constexpr int64_t kMostOffset = 1'000'000'000;
+constexpr int64_t kLongestLease = 86400;       // seconds
+constexpr double kMostNodeSeconds = 1e12;      // their microseconds are exact in a double
 
 std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 
@@ -50,8 +53,8 @@ class Checker {
     AddAll(CheckHyperparameters(spec_));
     Enums();
     Objective();
-    StrategyAndLimits();
-    AddAll(ValidateSearch(ToSearchSpec(spec_)));
+    Limits();
+    AddUnrelated(CheckSearch(spec_), &violations_);
     return std::move(violations_);
   }
 
@@ -65,10 +68,17 @@ class Checker {
 
   void Trainer() {
     const bool has_builtin = !trainer_.builtin().empty(), has_command = trainer_.command_size() > 0;
-    if (has_builtin == has_command) {
-      Add("trainer", has_builtin ? "has both builtin and command; expected exactly one of them"
-                                 : "names no program; expected builtin or command");
+    std::vector<std::string> kinds;
+    if (has_builtin) kinds.push_back("builtin");
+    if (has_command) kinds.push_back("command");
+    if (trainer_.external()) kinds.push_back("external");
+    if (kinds.empty()) Add("trainer", "names no program; expected builtin, command or external");
+    if (kinds.size() > 1) {
+      Add("trainer", fmt::format("has {}; expected exactly one of them", fmt::join(kinds, " and ")));
+    } else if (trainer_.external()) {
+      External();
     }
+    if (trainer_.has_lease()) Lease();
     if (has_builtin && builtin_ == nullptr) {
       std::vector<std::string> names;
       for (const BuiltinTrainer& known : BuiltinTrainers()) names.push_back(known.name);
@@ -103,6 +113,28 @@ class Checker {
     Environment();
   }
 
+  // Clients train, so nothing is started or read.
+  void External() {
+    const std::string why = "is given; expected none with an external trainer, ";
+    const std::string no_output = why + "whose clients report metrics by themselves";
+    if (trainer_.metrics_size() > 0) Add("trainer.metrics", no_output);
+    if (!trainer_.resource_regex().empty()) Add("trainer.resource_regex", no_output);
+    if (trainer_.resource_offset() != 0) Add("trainer.resource_offset", no_output);
+    const std::string no_process = why + "of which no process is started here";
+    if (!trainer_.environment().empty()) Add("trainer.environment", no_process);
+    if (trainer_.has_grace_period()) Add("trainer.grace_period", no_process);
+    if (!spec_.channels().empty()) Add("channels", no_process);
+    if (spec_.has_cluster()) Add("cluster", no_process);
+  }
+
+  void Lease() {
+    if (!trainer_.external()) {
+      return Add("trainer.lease", "is given; expected it with an external trainer only");
+    }
+    DurationOf("trainer.lease", trainer_.lease(), kLongestLease);
+    if (trainer_.lease().seconds() == 0) Add("trainer.lease", "is shorter than a second; expected 1s to 86400s");
+  }
+
   void Command() {
     if (trainer_.command(0).empty()) Add("trainer.command[0]", "is empty; expected a program");
     if (trainer_.metrics_size() == 0) {
@@ -116,11 +148,21 @@ class Checker {
       const std::string at = fmt::format("trainer.command[{}]", i);
       if (trainer_.command(i).find('\0') != std::string::npos)
         Add(at, "holds a NUL character; expected none");
-      for (const std::string& name : Placeholders(trainer_.command(i))) {
-        if (std::binary_search(names.begin(), names.end(), name)) continue;
-        Add(at, "{{" + name + "}} is no hyperparameter of this job" + Suggestion(name, names));
+      const std::vector<std::string> used = Placeholders(trainer_.command(i));
+      for (const std::string& name : used) {
+        if (!std::binary_search(names.begin(), names.end(), name)) {
+          Add(at, "{{" + name + "}} is no hyperparameter of this job" + Suggestion(name, names));
+        } else if (IsConditional(name) && (i == 0 || used.size() > 1)) {
+          Add(at, "{{" + name + "}} is a conditional hyperparameter, and its argument is left out where it does not " +
+                      "exist; expected an argument of its own");
+        }
       }
     }
+  }
+
+  bool IsConditional(const std::string& name) const {
+    return std::any_of(spec_.parameters().begin(), spec_.parameters().end(),
+                       [&name](const auto& p) { return p.name() == name && p.has_condition(); });
   }
 
   void Expression(const std::string& at, const std::string& text, const char* of) {
@@ -210,9 +252,6 @@ class Checker {
 
   // Numbers that no name stands for; a job file cannot hold them, a request can.
   void Enums() {
-    if (!v1::Strategy_IsValid(spec_.strategy())) {
-      Add("strategy", fmt::format("is {}; expected RANDOM, HYPERBAND", static_cast<int>(spec_.strategy())));
-    }
     for (int i = 0; i < spec_.parameters_size(); ++i) {
       const v1::ParameterSpec& parameter = spec_.parameters(i);
       const auto scaling =
@@ -250,12 +289,14 @@ class Checker {
     Add("objective.metric", description);
   }
 
-  void StrategyAndLimits() {
-    if (spec_.strategy() == v1::RANDOM && spec_.has_hyperband()) {
-      Add("hyperband", "is given under strategy RANDOM; expected strategy HYPERBAND, or no hyperband");
-    }
+  void Limits() {
     if (spec_.limits().has_max_wall_time()) {
       DurationOf("limits.max_wall_time", spec_.limits().max_wall_time(), kMostSeconds);
+    }
+    const double node_seconds = spec_.limits().max_node_seconds();
+    if (!(node_seconds >= 0 && node_seconds <= kMostNodeSeconds)) {
+      Add("limits.max_node_seconds",
+          fmt::format("is {}; expected 0 (no limit) to {:.0f} seconds", node_seconds, kMostNodeSeconds));
     }
     if (spec_.cluster().nodes() > 1 && builtin_ != nullptr) {
       Add("cluster.nodes", fmt::format("is {}; expected 1 with {}, which trains on one node",

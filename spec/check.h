@@ -10,7 +10,8 @@ namespace winnow {
 // Everything that is wrong with the spec, without looking at any file; empty: valid.
 std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec);
 
-// What the spec refers to and is not there on this host: working directory, channels, the command's program.
+// What the spec refers to and is not there on this host: working directory, channels, the command's program,
+// tables and studies of a warm start.
 // REQUIRES nothing of the spec; relative paths are resolved against its working directory.
 std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec);
 

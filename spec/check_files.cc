@@ -48,6 +48,22 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec) {
     violations.push_back({"channels." + name + ".path",
                           path.string() + " " + why + "; expected a file or folder that can be read"});
   }
+  const auto table = [&](const std::string& at, const std::string& name, const char* what) {
+    const fs::path path = (folder / name).lexically_normal();
+    const std::string why = name.empty() ? "" : Unreadable(path);
+    if (!why.empty()) {
+      violations.push_back({at, path.string() + " " + why + "; expected " + what + " that can be read"});
+    } else if (!name.empty() && fs::is_directory(path, error)) {
+      violations.push_back({at, path.string() + " is a folder; expected " + what});
+    }
+  };
+  const v1::WarmStartSpec& warm = spec.warm_start();
+  for (int i = 0; i < warm.csv_files_size(); ++i) {
+    table("warm_start.csv_files[" + std::to_string(i) + "]", warm.csv_files(i), "a table");
+  }
+  for (int i = 0; i < warm.optuna_studies_size(); ++i) {
+    table("warm_start.optuna_studies[" + std::to_string(i) + "].file", warm.optuna_studies(i).file(), "an SQLite file");
+  }
   if (spec.trainer().command_size() == 0) return violations;
   const std::string& program = spec.trainer().command(0);
   if (program.find('/') == std::string::npos || program.find("{{") != std::string::npos) return violations;

@@ -72,7 +72,7 @@ class Checker {
             Quoted(parameter.name()) + " is in static_hyperparameters too; expected one of the two");
       }
       if (parameter.range_case() == v1::ParameterSpec::RANGE_NOT_SET) {
-        Add(at, "has no range; expected one of integer, continuous, categorical");
+        Add(at, "has no range; expected one of integer, continuous, discrete, categorical");
       } else if (trainer_ != nullptr && !parameter.name().empty()) {
         Tuned(at, parameter);
       }
@@ -134,6 +134,8 @@ class Checker {
                      Quoted(parameter.name()) + " is " + Legal(*known) + "; expected an integer range");
         }
         return Ends(at + ".continuous", *known, parameter.continuous().min(), parameter.continuous().max());
+      case v1::ParameterSpec::kDiscrete:
+        return Numbers(at + ".discrete", *known, parameter.discrete());
       default:
         return Choices(at + ".categorical", *known, parameter.categorical());
     }
@@ -147,6 +149,21 @@ class Checker {
       Add(at + ".min", "is " + DoubleToString(min) + "; " + known.name + " is " + Legal(known));
     if (!InRange(known, max))
       Add(at + ".max", "is " + DoubleToString(max) + "; " + known.name + " is " + Legal(known));
+  }
+
+  void Numbers(const std::string& at, const BuiltinHyperparameter& known, const v1::DiscreteRange& range) {
+    if (known.kind == HyperparameterKind::kText) {
+      return Add(at, Quoted(known.name) + " is " + Legal(known) + "; expected a categorical range");
+    }
+    if (known.name == trainer_->resource_parameter) {
+      return Add(at, Quoted(known.name) + " says how far a trial goes; expected an integer range");
+    }
+    for (int i = 0; i < range.values_size(); ++i) {
+      const std::string text = DoubleToString(range.values(i));
+      if (std::isfinite(range.values(i)) && !Takes(known, text)) {
+        Add(fmt::format("{}.values[{}]", at, i), "is " + text + "; " + known.name + " is " + Legal(known));
+      }
+    }
   }
 
   void Choices(const std::string& at, const BuiltinHyperparameter& known, const v1::CategoricalRange& range) {

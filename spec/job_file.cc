@@ -150,7 +150,14 @@ class Reader {
     }
   }
 
-  // Both maps of a job are keyed by text.
+  static bool IsPlain(const JsonNode& node) {
+    return node.kind == Kind::kString || node.kind == Kind::kNumber || node.kind == Kind::kBoolean;
+  }
+  static std::string PlainText(const JsonNode& node) {
+    return node.kind == Kind::kBoolean ? (node.boolean ? "true" : "false") : node.text;
+  }
+
+  // Every map of a job is keyed by text. Where values are text, they may be numbers and booleans, as written.
   void ReadMap(const JsonNode& node, const std::string& path, const FieldDescriptor& field,
                Message& message) {
     if (node.kind != Kind::kObject) return Wrong(path, node, "an object {…}");
@@ -164,10 +171,8 @@ class Reader {
       }
       Message& entry = *message.GetReflection()->AddMessage(&message, &field);
       entry.GetReflection()->SetString(&entry, field.message_type()->map_key(), key);
-      const bool scalar = value.kind == Kind::kNumber || value.kind == Kind::kBoolean;
-      if (value_field.type() == FieldDescriptor::TYPE_STRING && scalar) {
-        const std::string text = value.kind == Kind::kNumber ? value.text : value.boolean ? "true" : "false";
-        entry.GetReflection()->SetString(&entry, &value_field, text);
+      if (value_field.type() == FieldDescriptor::TYPE_STRING && IsPlain(value)) {
+        entry.GetReflection()->SetString(&entry, &value_field, PlainText(value));
       } else {
         ReadValue(value, at, value_field, entry);
       }
@@ -191,6 +196,9 @@ class Reader {
         return ReadMessage(node, path, child);
       }
       case FieldDescriptor::CPPTYPE_STRING:
+        if (field.full_name() == "winnow.v1.Condition.values" && IsPlain(node)) {
+          return reflection.AddString(&message, &field, PlainText(node));
+        }
         if (node.kind != Kind::kString) return Wrong(path, node, "a string");
         if (field.is_repeated()) return reflection.AddString(&message, &field, node.text);
         return reflection.SetString(&message, &field, node.text);
@@ -203,6 +211,7 @@ class Reader {
         const bool numeric = node.kind == Kind::kNumber || node.kind == Kind::kString;
         const auto value = numeric ? RealNumber(node) : std::nullopt;
         if (!value) return Wrong(path, node, "a number");
+        if (field.is_repeated()) return reflection.AddDouble(&message, &field, *value);
         return reflection.SetDouble(&message, &field, *value);
       }
       case FieldDescriptor::CPPTYPE_INT64:

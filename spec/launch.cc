@@ -1,5 +1,6 @@
 #include "spec/launch.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,7 @@ bool IsJsonNumber(const std::string& text) {
   return !value.is_discarded() && value.is_number() && text.find_first_of(" \t\r\n") == std::string::npos;
 }
 
-// Static ones by name, then those that are tuned in the order of the spec.
+// Static ones by name, then those that are tuned and active in the order of the spec.
 std::vector<Hyperparameter> All(const v1::TuningJobSpec& spec, const Configuration& configuration) {
   std::vector<Hyperparameter> all;
   const std::map<std::string, std::string> fixed(spec.static_hyperparameters().begin(),
@@ -34,6 +35,7 @@ std::vector<Hyperparameter> All(const v1::TuningJobSpec& spec, const Configurati
   for (const auto& [name, text] : fixed) all.push_back({name, text, IsJsonNumber(text)});
   for (int i = 0; i < spec.parameters_size(); ++i) {
     const Value& value = configuration[static_cast<size_t>(i)];
+    if (std::holds_alternative<Inactive>(value)) continue;
     all.push_back(
         {spec.parameters(i).name(), ValueToString(value), !std::holds_alternative<std::string>(value)});
   }
@@ -94,14 +96,33 @@ void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, La
   }
 }
 
+// A placeholder has no value where its hyperparameter does not exist.
+bool IsLeftOut(const std::vector<std::string>& names, const std::map<std::string, std::string>& values) {
+  return std::any_of(names.begin(), names.end(), [&values](const auto& name) { return values.count(name) == 0; });
+}
+
+// Whether argument `index` is a placeholder and nothing else, and the one before it the flag whose value it is: "--depth",
+// "{{depth}}".
+bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
+  const std::string& argument = trainer.command(index);
+  if (index < 2 || argument.rfind("{{", 0) != 0 || argument.find("}}") != argument.size() - 2) return false;
+  const std::string& before = trainer.command(index - 1);
+  return before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos && Placeholders(before).empty();
+}
+
 void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter>& hyperparameters,
                 Launch& launch) {
   std::map<std::string, std::string> values;
   for (const Hyperparameter& h : hyperparameters) values[h.name] = h.text;
   bool any_placeholder = false;
-  for (const std::string& argument : trainer.command()) {
-    any_placeholder = any_placeholder || !Placeholders(argument).empty();
-    launch.command.push_back(ReplacePlaceholders(argument, values));
+  for (int i = 0; i < trainer.command_size(); ++i) {
+    const std::vector<std::string> names = Placeholders(trainer.command(i));
+    any_placeholder = any_placeholder || !names.empty();
+    if (!IsLeftOut(names, values)) {
+      launch.command.push_back(ReplacePlaceholders(trainer.command(i), values));
+    } else if (FollowsItsFlag(trainer, i)) {
+      launch.command.pop_back();
+    }
   }
   if (!any_placeholder) {
     for (const Hyperparameter& h : hyperparameters) {

@@ -1,11 +1,21 @@
 #include "spec/search_spec.h"
 
-#include <charconv>
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "scheduler/samplers/grid.h"
+#include "scheduler/space.h"
 #include "spec/builtin_trainers.h"
+#include "spec/initial_configurations.h"
+#include "spec/strategy.h"
+#include "spec/values.h"
 
 namespace winnow {
 namespace {
+
+constexpr double kMicros = 1e6;            // per second
+constexpr double kMostNodeSeconds = 1e12;  // CheckSpec's bound: its microseconds are exact in a double
 
 Scaling ToScaling(v1::Scaling scaling) {
   switch (scaling) {
@@ -39,56 +49,119 @@ Range ToRange(const v1::ParameterSpec& parameter) {
   }
 }
 
+int IndexOf(const SearchSpec& search, const std::string& name) {
+  const auto found = std::find_if(search.parameters.begin(), search.parameters.end(),
+                                  [&name](const Parameter& p) { return p.name == name; });
+  return found == search.parameters.end() ? -1 : static_cast<int>(found - search.parameters.begin());
+}
+
 int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }
 
-void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
-  const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
-  if (trainer == nullptr) return;
-  search.own_end = trainer->default_resource;
-  for (size_t i = 0; i < search.parameters.size(); ++i) {
-    const Parameter& parameter = search.parameters[i];
-    if (parameter.name != trainer->resource_parameter) continue;
-    if (std::holds_alternative<IntegerRange>(parameter.range)) search.own_end_parameter = static_cast<int>(i);
-  }
-  const auto given = spec.static_hyperparameters().find(trainer->resource_parameter);
-  if (given != spec.static_hyperparameters().end()) {
-    double rounds = 0;  // "1e2" is a whole number too
-    const std::string& text = given->second;
-    std::from_chars(text.data(), text.data() + text.size(), rounds);
-    search.own_end = rounds >= 1 && rounds < 1e15 ? static_cast<int64_t>(rounds) : 0;
+void SetConditions(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    if (!spec.parameters(i).has_condition()) continue;
+    const v1::Condition& given = spec.parameters(i).condition();
+    const int parent = IndexOf(search, given.parameter());
+    if (parent < 0) continue;
+    Condition condition{parent, {}};
+    for (const std::string& text : given.values()) {
+      if (auto value = ReadValue(search.parameters[static_cast<size_t>(parent)].range, text)) {
+        condition.values.push_back(*std::move(value));
+      }
+    }
+    search.parameters[static_cast<size_t>(i)].condition = std::move(condition);
   }
 }
 
-}  // namespace
-
-SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
-  SearchSpec search;
-  for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    search.parameters.push_back({parameter.name(), ToRange(parameter), {}});
+void SetConstraints(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  for (const v1::LinearConstraint& given : spec.constraints()) {
+    LinearConstraint constraint{{}, given.has_min() ? given.min() : -kNone, given.has_max() ? given.max() : kNone};
+    for (const auto& [name, coefficient] : given.coefficients()) {
+      if (const int index = IndexOf(search, name); index >= 0) constraint.terms.emplace_back(index, coefficient);
+    }
+    std::sort(constraint.terms.begin(), constraint.terms.end());  // maps have no order
+    search.constraints.push_back(std::move(constraint));
   }
-  search.objective_metric = spec.objective().metric();
-  search.goal = spec.objective().goal() == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize;
-  const bool hyperband = spec.strategy() == v1::HYPERBAND ||
-                         (spec.strategy() == v1::STRATEGY_UNSPECIFIED && spec.has_hyperband());
-  search.sampler.kind = hyperband ? SamplerKind::kSobol : SamplerKind::kRandom;
-  search.pruner.kind = hyperband ? PrunerKind::kHyperband : PrunerKind::kNone;
-  search.pruner.rungs.min_resource = OrDefault(spec.hyperband().min_resource(), 1);
-  search.pruner.rungs.max_resource = spec.hyperband().max_resource();
-  search.pruner.rungs.reduction_factor = OrDefault(spec.hyperband().reduction_factor(), 3);
+}
 
+// A number for each range that is continuous or has many integers, as SamplerSettings counts them.
+std::vector<int64_t> GridPoints(const v1::TuningJobSpec& spec, const SearchSpec& search) {
+  const auto& given = spec.sampler().grid_points();
+  if (given.empty()) return {};
+  std::vector<int64_t> points;
+  for (const Parameter& parameter : search.parameters) {
+    if (!TakesGridPoints(parameter.range)) continue;
+    const auto found = given.find(parameter.name);
+    points.push_back(found == given.end() ? 0 : found->second);
+  }
+  return points;
+}
+
+void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const v1::LimitsSpec& limits = spec.limits();
   search.limits.max_trials = limits.max_trials();
   search.limits.max_total_resource = limits.max_total_resource();
   // Rounded up, so that the shortest limit is still one.
   search.limits.max_wall_time_us =
       limits.max_wall_time().seconds() * 1'000'000 + (limits.max_wall_time().nanos() + 999) / 1000;
+  if (limits.max_node_seconds() > 0) {
+    search.limits.max_node_time_us =
+        static_cast<int64_t>(std::ceil(std::min(limits.max_node_seconds(), kMostNodeSeconds) * kMicros));
+  }
   search.limits.max_parallel_trials = limits.max_parallel_trials();
-  search.limits.max_trial_resource = limits.max_trial_resource();
-  search.limits.max_attempts = OrDefault(limits.max_attempts(), 1);
+  // Under a pruner with rungs that names no R of its own, it is R.
+  const bool is_r = HasRungs(search.pruner.kind) && spec.pruner().max_resource() == 0 &&
+                    spec.hyperband().max_resource() == 0;
+  search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
+  search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
+}
+
+void SetCompletion(const v1::CompletionSpec& given, Completion& completion) {
+  if (given.has_target_objective()) completion.target_objective = given.target_objective();
+  completion.no_improvement_trials = given.no_improvement_trials();
+  if (given.has_no_improvement_tolerance()) completion.no_improvement_tolerance = given.no_improvement_tolerance();
+  completion.convergence_tolerance = given.convergence_tolerance();
+}
+
+void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
+  if (trainer == nullptr) return;
+  search.own_end = FixedEndOf(spec);
+  const int tuned = IndexOf(search, trainer->resource_parameter);
+  if (tuned >= 0 && std::holds_alternative<IntegerRange>(search.parameters[static_cast<size_t>(tuned)].range)) {
+    search.own_end_parameter = tuned;
+  }
+}
+
+}  // namespace
+
+bool TakesGridPoints(const Range& range) {
+  return std::holds_alternative<ContinuousRange>(range) ||
+         (std::holds_alternative<IntegerRange>(range) &&
+          (ValueCount(range) == 0 || ValueCount(range) > kDefaultGridPoints));
+}
+
+SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
+  SearchSpec search;
+  for (const v1::ParameterSpec& parameter : spec.parameters()) {
+    search.parameters.push_back({parameter.name(), ToRange(parameter), {}});
+  }
+  SetConditions(spec, search);
+  SetConstraints(spec, search);
+  search.objective_metric = spec.objective().metric();
+  search.goal = spec.objective().goal() == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize;
+  const Strategy strategy = StrategyOf(spec);
+  search.sampler = strategy.sampler;
+  search.sampler.grid_points = GridPoints(spec, search);
+  search.pruner = strategy.pruner;
+  SetLimits(spec, search);
+  SetCompletion(spec.completion(), search.completion);
   search.nodes = static_cast<int32_t>(OrDefault(spec.cluster().nodes(), 1));
   search.seed = spec.seed();
   search.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
   SetOwnEnd(spec, search);
+  search.initial = InitialConfigurations(spec, search);
   return search;
 }
 

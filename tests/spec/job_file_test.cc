@@ -24,6 +24,7 @@ v1::TuningJobSpec Parsed(const std::string& text) {
 TEST_CASE("Job file: a valid job has no violations", "[spec]") {
   CHECK(Listed(Violations(BuiltinJob())) == "");
   CHECK(Listed(Violations(CommandJob())) == "");
+  CHECK(Listed(Violations(ExternalJob())) == "");
 }
 
 TEST_CASE("Job file: every field is read", "[spec]") {
@@ -76,6 +77,31 @@ TEST_CASE("Job file: static hyperparameters may be numbers and booleans, as writ
   CHECK(fixed.at("b") == "true");
   CHECK(fixed.at("c") == "x");
   CHECK(fixed.at("d") == "5");
+}
+
+TEST_CASE("Job file: blocks of the search are read, maps of numbers and optional numbers too", "[spec]") {
+  const v1::TuningJobSpec spec = Parsed(R"({
+    "sampler": {"kind": "GRID", "grid_points": {"x": 4, "y": "5"}},
+    "pruner": {"kind": "ASHA", "form": "STOPPING", "min_chance": 0, "warmUpTrials": 0, "stop_weak_brackets": false},
+    "constraints": [{"coefficients": {"x": 1.5, "y": -2}, "max": 0}],
+    "initial_configurations": [{"hyperparameters": {"x": 0.10, "y": true, "z": "t"}}],
+    "completion": {"target_objective": 0},
+    "parameters": [{"name": "x", "discrete": {"values": [1, 2.5]}, "condition": {"parameter": "y", "values": [1, "b"]}}],
+    "warm_start": {"jobs": ["a-1"], "optuna_studies": [{"file": "s.db", "study": "s"}]},
+    "trainer": {"external": true, "lease": "90s"}})");
+  CHECK(spec.sampler().grid_points().at("y") == 5);
+  CHECK(spec.pruner().form() == v1::PrunerSpec::STOPPING);
+  CHECK((spec.pruner().has_min_chance() && spec.pruner().has_warm_up_trials()));
+  CHECK((spec.pruner().has_stop_weak_brackets() && !spec.pruner().stop_weak_brackets()));
+  CHECK(spec.constraints(0).coefficients().at("y") == -2);
+  CHECK((spec.constraints(0).has_max() && !spec.constraints(0).has_min()));
+  CHECK(spec.initial_configurations(0).hyperparameters().at("x") == "0.10");
+  CHECK(spec.initial_configurations(0).hyperparameters().at("y") == "true");
+  CHECK(spec.parameters(0).discrete().values(1) == 2.5);
+  CHECK(spec.parameters(0).condition().values(0) == "1");
+  CHECK(spec.completion().has_target_objective());
+  CHECK(spec.warm_start().optuna_studies(0).study() == "s");
+  CHECK(spec.trainer().lease().seconds() == 90);
 }
 
 TEST_CASE("Job file: no cut of a file crashes the reader or passes for a job", "[spec]") {

@@ -57,6 +57,22 @@ std::string CommandJob(const std::string& from, const std::string& to) {
                   from, to);
 }
 
+std::string ExternalJob(const std::string& more, const std::string& from, const std::string& to) {
+  return Replaced(R"json({
+  "name": "outside",
+  "trainer": {"external": true, "lease": "30s"},
+  "parameters": [
+    {"name": "kind", "categorical": {"values": ["sgd", "adam"]}},
+    {"name": "momentum", "continuous": {"min": 0, "max": 0.9}, "condition": {"parameter": "kind", "values": ["sgd"]}},
+    {"name": "layers", "integer": {"min": 1, "max": 4}},
+    {"name": "width", "discrete": {"values": [16, 32, 64, 128, 256, 512]}}
+  ],
+  "objective": {"metric": "loss", "goal": "MINIMIZE"},
+  "limits": {"max_trials": 10})json" +
+                      (more.empty() ? "" : ", " + more) + "}",
+                  from, to);
+}
+
 std::vector<Violation> Violations(const std::string& job_file) {
   ParsedJobFile parsed = ParseJobFile(job_file);
   if (!parsed.violations.empty()) return parsed.violations;

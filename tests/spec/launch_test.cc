@@ -40,6 +40,24 @@ TEST_CASE("Launch: a command with placeholders gets only those", "[spec]") {
   CHECK(MakeLaunch(spec, {1e-5}, 1).command == Words{"python3", "train.py", "-r1e-05"});
 }
 
+TEST_CASE("Launch: a hyperparameter that does not exist is in no variable and no argument", "[spec]") {
+  const std::string optional =
+      R"([{"name": "a", "integer": {"min": 0, "max": 1}},
+          {"name": "b", "integer": {"min": 0, "max": 9}, "condition": {"parameter": "a", "values": [1]}}, {"name": "rate")";
+  auto spec = In("/job", CommandJob("[{\"name\": \"rate\"", optional));
+  const Configuration without = {int64_t{0}, Inactive{}, 0.5}, with = {int64_t{1}, int64_t{7}, 0.5};
+  const Launch plain = MakeLaunch(spec, without, 1);
+  CHECK(plain.command == Words{"python3", "train.py", "--batch", "32", "--a", "0", "--rate", "0.5"});
+  CHECK(plain.environment.at("SM_HPS") == R"({"batch": 32, "a": 0, "rate": 0.5})");
+  CHECK(plain.environment.count("SM_HP_B") == 0);
+  for (const char* argument : {"--fast", "{{rate}}", "--deep", "{{b}}", "--b={{b}}", "end"}) {
+    spec.mutable_trainer()->add_command(argument);
+  }
+  CHECK(MakeLaunch(spec, with, 1).command ==
+        Words{"python3", "train.py", "--fast", "0.5", "--deep", "7", "--b=7", "end"});
+  CHECK(MakeLaunch(spec, without, 1).command == Words{"python3", "train.py", "--fast", "0.5", "end"});
+}
+
 TEST_CASE("Launch: texts are strings in SM_HPS, also those that hold quotes", "[spec]") {
   auto spec = In(
       "/job", CommandJob("{\"batch\": 32}", R"({"a": "say \"hi\"", "b": "1 2", "c": "-1.50", "d": true})"));

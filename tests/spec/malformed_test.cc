@@ -2,29 +2,10 @@
 
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
+#include "tests/spec/malformed.h"
 
 namespace winnow {
 namespace {
-
-struct Case {
-  std::string job_file;
-  std::string field;
-  std::vector<std::string> fragments;  // of the description: the value, and what was expected
-};
-
-// Each case must give exactly one violation, of this field and with all of these fragments.
-void CheckCases(const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
-    const std::vector<Violation> violations = Violations(c.job_file);
-    CAPTURE(c.field, Listed(violations));
-    REQUIRE(violations.size() == 1);
-    CHECK(violations[0].field == c.field);
-    for (const std::string& fragment : c.fragments) {
-      CAPTURE(fragment);
-      CHECK(violations[0].description.find(fragment) != std::string::npos);
-    }
-  }
-}
 
 TEST_CASE("Malformed job files: syntax", "[spec]") {
   CheckCases({
@@ -85,9 +66,9 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
       {BuiltinJob("[\"hist\", \"exact\"]", "[\"hist\", 3]"),
        "parameters[2].categorical.values[1]",
        {"3", "expected a string"}},
-      {BuiltinJob("\"strategy\": \"HYPERBAND\"", "\"strategy\": \"GRID\""),
+      {BuiltinJob("\"strategy\": \"HYPERBAND\"", "\"strategy\": \"BEST\""),
        "strategy",
-       {"\"GRID\"", "expected one of RANDOM, HYPERBAND"}},
+       {"\"BEST\"", "expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW"}},
       {BuiltinJob("\"goal\": \"MAXIMIZE\"", "\"goal\": \"maximise\""),
        "objective.goal",
        {"\"maximise\"", "expected one of MAXIMIZE, MINIMIZE"}},
@@ -97,7 +78,7 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
       {CommandJob("\"LOG\"", "9"), "parameters[0].continuous.scaling", {"9", "LINEAR"}},
       {CommandJob("\"continuous\": {", "\"integer\": {\"min\": 1, \"max\": 2}, \"continuous\": {"),
        "parameters[0]",
-       {"both integer and continuous", "only one of integer, continuous, categorical"}},
+       {"both integer and continuous", "only one of integer, continuous, categorical, discrete"}},
       {CommandJob("\"5s\"", "5"), "trainer.grace_period", {"5", "duration in seconds such as"}},
       {CommandJob("\"5s\"", "\"5m\""), "trainer.grace_period", {"\"5m\"", "duration"}},
       {CommandJob("\"max_trials\": 10", "\"max_wall_time\": \"1.0000000001s\""),
@@ -124,7 +105,7 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
        {"\"here\"", "absolute"}},
       {CommandJob("\"command\": [\"python3\", \"train.py\"],", ""),
        "trainer",
-       {"no program", "builtin or command"}},
+       {"no program", "builtin, command or external"}},
       {CommandJob("[\"python3\", \"train.py\"]", "[\"\"]"),
        "trainer.command[0]",
        {"empty", "expected a program"}},
@@ -199,7 +180,7 @@ TEST_CASE("Malformed job files: hyperparameters and ranges", "[spec]") {
        {"\"rate\"", "declared twice"}},
       {BuiltinJob(", \"continuous\": {\"min\": 0, \"max\": 1}", ""),
        "parameters[1]",
-       {"no range", "one of integer, continuous, categorical"}},
+       {"no range", "one of integer, continuous, discrete, categorical"}},
       {BuiltinJob("\"min\": 100, \"max\": 200", "\"min\": 200, \"max\": 100"),
        "parameters[0].integer.min",
        {"200", "max = 100", "min <= max"}},
@@ -214,9 +195,6 @@ TEST_CASE("Malformed job files: hyperparameters and ranges", "[spec]") {
       {CommandJob("\"LOG\"", "\"REVERSE_LOG\""),
        "parameters[0].continuous.max",
        {"1", "REVERSE_LOG", "max < 1"}},
-      {BuiltinJob("\"max\": 200", "\"max\": 200, \"scaling\": \"REVERSE_LOG\""),
-       "parameters[0].integer.scaling",
-       {"REVERSE_LOG", "LINEAR or LOG"}},
       {BuiltinJob("[\"hist\", \"exact\"]", "[]"),
        "parameters[2].categorical.values",
        {"empty", "at least one"}},
@@ -268,8 +246,6 @@ TEST_CASE("Malformed job files: hyperparameters and ranges", "[spec]") {
 }
 
 TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
-  const std::string hyperband =
-      "\"hyperband\": {\"min_resource\": 1, \"max_resource\": 30, \"reduction_factor\": 3},";
   CheckCases({
       {BuiltinJob("\"validation:auc\"", "\"\""), "objective.metric", {"empty", "name of a metric"}},
       {BuiltinJob("\"validation:auc\"", "\"validation:rmse\""),
@@ -282,8 +258,10 @@ TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
        "objective.metric",
        {"\"accuracy\"", "it prints loss"}},
       {BuiltinJob(", \"goal\": \"MAXIMIZE\"", ""), "objective.goal", {"missing", "MAXIMIZE or MINIMIZE"}},
-      {BuiltinJob("\"HYPERBAND\"", "\"RANDOM\""), "hyperband", {"RANDOM", "expected strategy HYPERBAND"}},
-      {BuiltinJob(hyperband, ""), "hyperband.max_resource", {"missing", "expected 1 to 1000000000"}},
+      {BuiltinJob("\"HYPERBAND\"", "\"RANDOM\""), "hyperband", {"RANDOM", "expected strategy HYPERBAND or BOHB", "{kind: HYPERBAND}"}},
+      {CommandJob("\"RANDOM\"", "\"HYPERBAND\""),
+       "hyperband.max_resource",
+       {"missing", "expected 1 to 1000000000"}},
       {BuiltinJob("\"max_resource\": 30", "\"max_resource\": -3"),
        "hyperband.max_resource",
        {"-3", "expected 1"}},
@@ -309,7 +287,7 @@ TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
       {BuiltinJob("\"max_trials\": 30", "\"max_attempts\": 101"), "limits.max_attempts", {"101", "1 to 100"}},
       {CommandJob("\"max_trials\": 10", "\"max_parallel_trials\": 1"),
        "limits",
-       {"RANDOM would never end", "max_trials, max_total_resource or max_wall_time"}},
+       {"would never end", "max_trials, max_total_resource, max_wall_time or max_node_seconds"}},
       {CommandJob("\"max_trials\": 10", "\"max_total_resource\": 10"),
        "limits.max_total_resource",
        {"10", "limits.max_trial_resource"}},
@@ -365,7 +343,7 @@ TEST_CASE("Malformed job files: every wrong type and field is said in one answer
         "trainer.resumes: is 1; expected true or false\n"
         "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
         "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
-        "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND\n");
+        "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW\n");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "spec/search_spec.h"
 
+#include <limits>
+
 #include "spec/builtin_trainers.h"
 #include "spec/job_file.h"
 #include "spec/values.h"
@@ -37,6 +39,7 @@ TEST_CASE("Search spec: defaults are filled in", "[spec]") {
   CHECK(search.nodes == 1);
   CHECK(search.resumes);
   CHECK(Search("{}").pruner.kind == PrunerKind::kNone);
+  CHECK(Search("{}").completion == Completion());
   CHECK_FALSE(Search(R"({"trainer": {"resumes": false}})").resumes);
 }
 
@@ -46,6 +49,45 @@ TEST_CASE("Search spec: where a trainer ends", "[spec]") {
         100);
   CHECK(Search(CommandJob()).own_end == 0);
   CHECK(Search(CommandJob()).own_end_parameter == -1);
+}
+
+TEST_CASE("Search spec: names become indices, texts the parent's values", "[spec]") {
+  const SearchSpec search = Search(R"({"parameters": [
+      {"name": "a", "integer": {"min": 1, "max": 9, "scaling": "REVERSE_LOG"}},
+      {"name": "b", "discrete": {"values": [0.5, 1]}, "condition": {"parameter": "a", "values": [1, "2"]}},
+      {"name": "c", "categorical": {"values": ["s", "m"], "ordered": true},
+       "condition": {"parameter": "b", "values": [0.50]}}],
+    "constraints": [{"coefficients": {"b": -2, "a": 1}, "max": 3}, {"coefficients": {"a": 1}, "min": 2, "max": 4}]})");
+  CHECK(search.parameters[0].range == Range(IntegerRange{1, 9, Scaling::kReverseLog}));
+  CHECK(search.parameters[1].range == Range(DiscreteRange{{0.5, 1}}));
+  CHECK(search.parameters[1].condition == Condition{0, {int64_t{1}, int64_t{2}}});
+  CHECK(search.parameters[2].range == Range(CategoricalRange{{"s", "m"}, true}));
+  CHECK(search.parameters[2].condition == Condition{1, {0.5}});
+  const double none = std::numeric_limits<double>::infinity();
+  REQUIRE(search.constraints.size() == 2);
+  CHECK(search.constraints[0] == LinearConstraint{{{0, 1}, {1, -2}}, -none, 3});
+  CHECK(search.constraints[1] == LinearConstraint{{{0, 1}}, 2, 4});
+}
+
+TEST_CASE("Search spec: completion, node time and the number of a grid's points", "[spec]") {
+  const SearchSpec search = Search(R"({"limits": {"max_node_seconds": 0.0000015, "max_trial_resource": 7},
+    "completion": {"target_objective": 0, "no_improvement_trials": 9, "convergence_tolerance": 0.02},
+    "sampler": {"kind": "GRID", "grid_points": {"x": 3, "n": 4}}, "parameters": [
+      {"name": "few", "integer": {"min": 1, "max": 3}}, {"name": "n", "integer": {"min": 1, "max": 100}},
+      {"name": "y", "continuous": {"max": 1}}, {"name": "x", "continuous": {"max": 1}}]})");
+  CHECK(search.limits.max_node_time_us == 2);
+  CHECK(search.limits.max_trial_resource == 7);
+  CHECK(search.completion.target_objective == 0.0);
+  CHECK(search.completion.no_improvement_trials == 9);
+  CHECK(search.completion.no_improvement_tolerance == 0.01);
+  CHECK(search.completion.convergence_tolerance == 0.02);
+  CHECK(search.sampler.grid_points == std::vector<int64_t>{4, 0, 3});
+}
+
+TEST_CASE("Search spec: a trial's limit is R where rungs have none of their own", "[spec]") {
+  const SearchSpec search = Search(R"({"strategy": "ASHA", "limits": {"max_trial_resource": 27}})");
+  CHECK(search.pruner.rungs.max_resource == 27);
+  CHECK(search.limits.max_trial_resource == 0);
 }
 
 TEST_CASE("Search spec: the shortest wall time is still a limit", "[spec]") {
@@ -63,7 +105,7 @@ TEST_CASE("Built-in trainers: what gbdt evaluates follows eval_metric, else the 
 }
 
 TEST_CASE("Values: kept through the wire form", "[spec]") {
-  for (const Value& value : {Value(int64_t{-5}), Value(0.1), Value(std::string("gbtree"))}) {
+  for (const Value& value : {Value(int64_t{-5}), Value(0.1), Value(std::string("gbtree")), Value(Inactive{})}) {
     const v1::HyperparameterValue proto = ToProto("x", value);
     CHECK(proto.name() == "x");
     CHECK(FromProto(proto) == value);
