@@ -22,37 +22,48 @@ BuiltinHyperparameter Text(std::string name, std::vector<std::string> choices, b
   return {std::move(name), Kind::kText, {}, {}, false, std::move(choices), tunable};
 }
 
-// What is said of boosted trees again and again: XGBoost's own defaults; half-size steps with sampled rows and columns; small steps
-// with columns sampled hard; shallow trees; deep trees that are held back; for rare classes, leaves that must be large and
-// steps that are bounded.
+// What is said of boosted trees again and again: XGBoost's own defaults; half-size steps with sampled rows
+// and columns; small steps with columns sampled hard; shallow trees; deep trees that are held back; for rare
+// classes, leaves that must be large and steps that are bounded.
 std::vector<std::map<std::string, std::string>> GbdtPortfolio() {
-  const std::map<std::string, std::string> defaults = {
-      {"num_round", "10000000"}, {"eta", "0.3"},       {"max_depth", "6"},         {"min_child_weight", "1"},
-      {"gamma", "0"},            {"lambda", "1"},      {"alpha", "0"},             {"subsample", "1"},
-      {"colsample_bytree", "1"}, {"max_leaves", "0"},  {"colsample_bylevel", "1"}, {"colsample_bynode", "1"},
-      {"max_bin", "256"},        {"max_delta_step", "0"}, {"scale_pos_weight", "1"}};
+  const std::map<std::string, std::string> defaults = {{"num_round", "10000000"},
+                                                       {"eta", "0.3"},
+                                                       {"max_depth", "6"},
+                                                       {"min_child_weight", "1"},
+                                                       {"gamma", "0"},
+                                                       {"lambda", "1"},
+                                                       {"alpha", "0"},
+                                                       {"subsample", "1"},
+                                                       {"colsample_bytree", "1"},
+                                                       {"max_leaves", "0"},
+                                                       {"colsample_bylevel", "1"},
+                                                       {"colsample_bynode", "1"},
+                                                       {"max_bin", "256"},
+                                                       {"max_delta_step", "0"},
+                                                       {"scale_pos_weight", "1"}};
   const auto with = [&defaults](std::map<std::string, std::string> other) {
     other.insert(defaults.begin(), defaults.end());
     return other;
   };
-  return {with({}),
-          with({{"eta", "0.15"}, {"max_depth", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.8"}}),
-          with({{"eta", "0.05"}, {"min_child_weight", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.5"}}),
-          with({{"max_depth", "3"}, {"subsample", "0.8"}}),
-          with({{"eta", "0.08"},
-                {"max_depth", "9"},
-                {"min_child_weight", "10"},
-                {"gamma", "1"},
-                {"lambda", "10"},
-                {"alpha", "1"},
-                {"subsample", "0.7"},
-                {"colsample_bytree", "0.4"}}),
-          with({{"eta", "0.1"},
-                {"max_depth", "4"},
-                {"min_child_weight", "20"},
-                {"max_delta_step", "1"},
-                {"subsample", "0.9"},
-                {"colsample_bytree", "0.6"}})};
+  return {
+      with({}),
+      with({{"eta", "0.15"}, {"max_depth", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.8"}}),
+      with({{"eta", "0.05"}, {"min_child_weight", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.5"}}),
+      with({{"max_depth", "3"}, {"subsample", "0.8"}}),
+      with({{"eta", "0.08"},
+            {"max_depth", "9"},
+            {"min_child_weight", "10"},
+            {"gamma", "1"},
+            {"lambda", "10"},
+            {"alpha", "1"},
+            {"subsample", "0.7"},
+            {"colsample_bytree", "0.4"}}),
+      with({{"eta", "0.1"},
+            {"max_depth", "4"},
+            {"min_child_weight", "20"},
+            {"max_delta_step", "1"},
+            {"subsample", "0.9"},
+            {"colsample_bytree", "0.6"}})};
 }
 
 // As worker/gbdt/hyperparameters.cc takes them, but at least one round: none would report nothing.
@@ -131,8 +142,9 @@ std::string_view BuiltinTrainer::FirstName(std::string_view hyperparameter) cons
 }
 
 const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparameter) const {
-  const auto found = std::find_if(hyperparameters.begin(), hyperparameters.end(),
-                                  [name = FirstName(hyperparameter)](const auto& known) { return known.name == name; });
+  const auto found =
+      std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                   [name = FirstName(hyperparameter)](const auto& known) { return known.name == name; });
   return found == hyperparameters.end() ? nullptr : &*found;
 }
 

@@ -35,11 +35,12 @@ struct BuiltinTrainer {
   std::vector<BuiltinHyperparameter> hyperparameters;
   std::vector<std::pair<std::string, std::string>> aliases;  // second names, and what they mean
   std::vector<std::string> metrics;  // values of eval_metric; printed as train:<m> and validation:<m>
-  // Good configurations to begin with, by first names; each holds a value of every hyperparameter that is often tuned.
+  // Good configurations to begin with, by first names; each holds a value of every hyperparameter that is
+  // often tuned.
   std::vector<std::map<std::string, std::string>> portfolio;
 
   const BuiltinHyperparameter* Find(std::string_view hyperparameter) const;  // by either name; null: unknown
-  std::string_view FirstName(std::string_view hyperparameter) const;         // what an alias means; else as it is
+  std::string_view FirstName(std::string_view hyperparameter) const;  // what an alias means; else as it is
 };
 
 // Those that exist, by name.
@@ -49,8 +50,8 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name);  // null: unkno
 // The metrics that gbdt evaluates, as listed in `eval_metric` ("auc,logloss"); by `objective` if that is "".
 std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective);
 
-// How far the spec's built-in trainer trains a trial whose end is not tuned: the static number of rounds, or its default; 0: not
-// known.
+// How far the spec's built-in trainer trains a trial whose end is not tuned: the static number of rounds, or
+// its default; 0: not known.
 int64_t FixedEndOf(const v1::TuningJobSpec& spec);
 
 // What the spec's built-in trainer prints: "train:auc", and "validation:auc" if there is data for it; empty

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
 constexpr int64_t kMostOffset = 1'000'000'000;
-constexpr int64_t kLongestLease = 86400;       // seconds
-constexpr double kMostNodeSeconds = 1e12;      // their microseconds are exact in a double
+constexpr int64_t kLongestLease = 86400;   // seconds
+constexpr double kMostNodeSeconds = 1e12;  // their microseconds are exact in a double
 
 std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 
@@ -132,7 +132,8 @@ class Checker {
       return Add("trainer.lease", "is given; expected it with an external trainer only");
     }
     DurationOf("trainer.lease", trainer_.lease(), kLongestLease);
-    if (trainer_.lease().seconds() == 0) Add("trainer.lease", "is shorter than a second; expected 1s to 86400s");
+    if (trainer_.lease().seconds() == 0)
+      Add("trainer.lease", "is shorter than a second; expected 1s to 86400s");
   }
 
   void Command() {
@@ -153,7 +154,8 @@ class Checker {
         if (!std::binary_search(names.begin(), names.end(), name)) {
           Add(at, "{{" + name + "}} is no hyperparameter of this job" + Suggestion(name, names));
         } else if (IsConditional(name) && (i == 0 || used.size() > 1)) {
-          Add(at, "{{" + name + "}} is a conditional hyperparameter, and its argument is left out where it does not " +
+          Add(at, "{{" + name +
+                      "}} is a conditional hyperparameter, and its argument is left out where it does not " +
                       "exist; expected an argument of its own");
         }
       }

@@ -62,7 +62,8 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec) {
     table("warm_start.csv_files[" + std::to_string(i) + "]", warm.csv_files(i), "a table");
   }
   for (int i = 0; i < warm.optuna_studies_size(); ++i) {
-    table("warm_start.optuna_studies[" + std::to_string(i) + "].file", warm.optuna_studies(i).file(), "an SQLite file");
+    table("warm_start.optuna_studies[" + std::to_string(i) + "].file", warm.optuna_studies(i).file(),
+          "an SQLite file");
   }
   if (spec.trainer().command_size() == 0) return violations;
   const std::string& program = spec.trainer().command(0);

@@ -78,7 +78,9 @@ class Checker {
   }
 
  private:
-  void Add(const std::string& field, const std::string& description) { violations_.push_back({field, description}); }
+  void Add(const std::string& field, const std::string& description) {
+    violations_.push_back({field, description});
+  }
 
   // As the user wrote it: HYPERBAND without a pruner's block has its numbers in the block of its own name.
   std::vector<Violation> Named(std::vector<Violation> found) const {
@@ -109,13 +111,15 @@ class Checker {
     if (!spec_.has_hyperband()) return;
     const bool other_kind = spec_.pruner().kind() != v1::PrunerSpec::KIND_UNSPECIFIED;
     if (spec_.has_pruner()) {
-      Add("hyperband", fmt::format("is given beside pruner{}; expected one of the two: hyperband is short for pruner "
-                                   "{{kind: HYPERBAND}}",
-                                   other_kind ? " {kind: " + KindName(search_.pruner.kind) + "}" : ""));
+      Add("hyperband",
+          fmt::format("is given beside pruner{}; expected one of the two: hyperband is short for pruner "
+                      "{{kind: HYPERBAND}}",
+                      other_kind ? " {kind: " + KindName(search_.pruner.kind) + "}" : ""));
     } else if (search_.pruner.kind != PrunerKind::kHyperband) {
-      Add("hyperband", fmt::format("is given under strategy {0}; expected strategy HYPERBAND or BOHB, or pruner {{kind: "
-                                   "HYPERBAND}} to put it in the place of {0}'s pruner",
-                                   v1::Strategy_Name(spec_.strategy())));
+      Add("hyperband",
+          fmt::format("is given under strategy {0}; expected strategy HYPERBAND or BOHB, or pruner {{kind: "
+                      "HYPERBAND}} to put it in the place of {0}'s pruner",
+                      v1::Strategy_Name(spec_.strategy())));
     }
   }
 
@@ -129,15 +133,17 @@ class Checker {
     }
     const std::map<std::string, int64_t> points(sampler.grid_points().begin(), sampler.grid_points().end());
     if (!points.empty() && kind != SamplerKind::kGrid) {
-      return Add("sampler.grid_points", "is given; the " + KindName(kind) + " sampler has none, expected it with GRID");
+      return Add("sampler.grid_points",
+                 "is given; the " + KindName(kind) + " sampler has none, expected it with GRID");
     }
     for (const auto& [name, number] : points) {
       const std::string at = "sampler.grid_points." + name;
       const Parameter* parameter = Find(at, name);
       if (parameter == nullptr) continue;
       if (!TakesGridPoints(parameter->range)) {
-        Add(at, fmt::format("is {}; all values of {} are tried, expected a continuous or a wide integer range", number,
-                            name));
+        Add(at,
+            fmt::format("is {}; all values of {} are tried, expected a continuous or a wide integer range",
+                        number, name));
       } else if (number < 1) {
         Add(at, fmt::format("is {}; expected at least 1", number));
       }
@@ -179,7 +185,8 @@ class Checker {
     const Parameter* parent = Find(at + ".parameter", condition.parameter());
     if (parent == nullptr) return;
     for (int v = 0; v < condition.values_size(); ++v) {
-      if (ReadValue(parent->range, condition.values(v))) continue;  // whether it is inside, ValidateSearch says
+      if (ReadValue(parent->range, condition.values(v)))
+        continue;  // whether it is inside, ValidateSearch says
       Add(fmt::format("{}.values[{}]", at, v),
           "is " + Quoted(condition.values(v)) + "; " + parent->name + " is " + ExpectedValue(parent->range));
     }
@@ -191,7 +198,8 @@ class Checker {
     if (constraint.coefficients().empty()) {
       Add(at + ".coefficients", "is empty; expected a coefficient for at least one hyperparameter");
     }
-    const std::map<std::string, double> sorted(constraint.coefficients().begin(), constraint.coefficients().end());
+    const std::map<std::string, double> sorted(constraint.coefficients().begin(),
+                                               constraint.coefficients().end());
     for (const auto& [name, coefficient] : sorted) Find(at + ".coefficients." + name, name);
     if (!constraint.has_min() && !constraint.has_max()) Add(at, "has no bound; expected min, max or both");
     for (const auto& [name, given, bound] : {std::tuple("min", constraint.has_min(), constraint.min()),
@@ -221,8 +229,9 @@ class Checker {
     for (int i = 0; i < warm.jobs_size(); ++i) {
       check(fmt::format("warm_start.jobs[{}]", i), warm.jobs(i), "the id of a job");
       if (warm.jobs(i).size() > kLongestName) {
-        Add(fmt::format("warm_start.jobs[{}]", i), fmt::format("has {} characters; expected the id of a job, at most {}",
-                                                               warm.jobs(i).size(), kLongestName));
+        Add(fmt::format("warm_start.jobs[{}]", i),
+            fmt::format("has {} characters; expected the id of a job, at most {}", warm.jobs(i).size(),
+                        kLongestName));
       }
     }
     for (int i = 0; i < warm.csv_files_size(); ++i) {

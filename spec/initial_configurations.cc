@@ -39,15 +39,16 @@ std::optional<Value> Nearest(const Range& range, const std::string& text) {
   }
   if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
     const double meant = std::get<double>(*value);
-    return Value(*std::min_element(discrete->values.begin(), discrete->values.end(), [meant](double a, double b) {
-      return std::fabs(a - meant) < std::fabs(b - meant);
-    }));
+    return Value(*std::min_element(
+        discrete->values.begin(), discrete->values.end(),
+        [meant](double a, double b) { return std::fabs(a - meant) < std::fabs(b - meant); }));
   }
   return std::nullopt;
 }
 
 // A hyperparameter that the portfolio does not speak of has its range's first value.
-std::optional<Configuration> FromPortfolio(const BuiltinTrainer& trainer, const Texts& texts, const SearchSpec& search) {
+std::optional<Configuration> FromPortfolio(const BuiltinTrainer& trainer, const Texts& texts,
+                                           const SearchSpec& search) {
   Configuration configuration;
   for (const Parameter& parameter : search.parameters) {
     if (!IsActive(parameter, configuration)) {
@@ -55,11 +56,10 @@ std::optional<Configuration> FromPortfolio(const BuiltinTrainer& trainer, const 
       continue;
     }
     const auto text = texts.find(std::string(trainer.FirstName(parameter.name)));
-    std::optional<Value> value =
-        text != texts.end() ? Nearest(parameter.range, text->second)
-        : std::holds_alternative<ContinuousRange>(parameter.range)
-            ? Value(std::get<ContinuousRange>(parameter.range).min)
-            : NthValue(parameter.range, 0);
+    std::optional<Value> value = text != texts.end() ? Nearest(parameter.range, text->second)
+                                 : std::holds_alternative<ContinuousRange>(parameter.range)
+                                     ? Value(std::get<ContinuousRange>(parameter.range).min)
+                                     : NthValue(parameter.range, 0);
     if (!value) return std::nullopt;
     configuration.push_back(*std::move(value));
   }
@@ -97,7 +97,8 @@ class Checker {
       Add(name, "is no hyperparameter that is tuned" + Suggestion(name, names));
     }
     Configuration configuration;
-    for (const Parameter& parameter : search_.parameters) configuration.push_back(ValueOf(parameter, configuration));
+    for (const Parameter& parameter : search_.parameters)
+      configuration.push_back(ValueOf(parameter, configuration));
   }
 
  private:
@@ -110,7 +111,8 @@ class Checker {
     const auto text = texts_.find(parameter.name);
     const bool given = text != texts_.end();
     if (!IsActive(parameter, before)) {
-      if (given && !unknown_) Add(parameter.name, "is \"" + text->second + "\", but " + Why(parameter) + "; expected none");
+      if (given && !unknown_)
+        Add(parameter.name, "is \"" + text->second + "\", but " + Why(parameter) + "; expected none");
       return Inactive{};
     }
     if (!given) {

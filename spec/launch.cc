@@ -98,16 +98,19 @@ void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, La
 
 // A placeholder has no value where its hyperparameter does not exist.
 bool IsLeftOut(const std::vector<std::string>& names, const std::map<std::string, std::string>& values) {
-  return std::any_of(names.begin(), names.end(), [&values](const auto& name) { return values.count(name) == 0; });
+  return std::any_of(names.begin(), names.end(),
+                     [&values](const auto& name) { return values.count(name) == 0; });
 }
 
-// Whether argument `index` is a placeholder and nothing else, and the one before it the flag whose value it is: "--depth",
+// Whether argument `index` is a placeholder and nothing else, and the one before it the flag whose value it
+// is: "--depth",
 // "{{depth}}".
 bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
   const std::string& argument = trainer.command(index);
   if (index < 2 || argument.rfind("{{", 0) != 0 || argument.find("}}") != argument.size() - 2) return false;
   const std::string& before = trainer.command(index - 1);
-  return before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos && Placeholders(before).empty();
+  return before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos &&
+         Placeholders(before).empty();
 }
 
 void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter>& hyperparameters,

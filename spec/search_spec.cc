@@ -76,9 +76,11 @@ void SetConditions(const v1::TuningJobSpec& spec, SearchSpec& search) {
 void SetConstraints(const v1::TuningJobSpec& spec, SearchSpec& search) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   for (const v1::LinearConstraint& given : spec.constraints()) {
-    LinearConstraint constraint{{}, given.has_min() ? given.min() : -kNone, given.has_max() ? given.max() : kNone};
+    LinearConstraint constraint{
+        {}, given.has_min() ? given.min() : -kNone, given.has_max() ? given.max() : kNone};
     for (const auto& [name, coefficient] : given.coefficients()) {
-      if (const int index = IndexOf(search, name); index >= 0) constraint.terms.emplace_back(index, coefficient);
+      if (const int index = IndexOf(search, name); index >= 0)
+        constraint.terms.emplace_back(index, coefficient);
     }
     std::sort(constraint.terms.begin(), constraint.terms.end());  // maps have no order
     search.constraints.push_back(std::move(constraint));
@@ -120,7 +122,8 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
 void SetCompletion(const v1::CompletionSpec& given, Completion& completion) {
   if (given.has_target_objective()) completion.target_objective = given.target_objective();
   completion.no_improvement_trials = given.no_improvement_trials();
-  if (given.has_no_improvement_tolerance()) completion.no_improvement_tolerance = given.no_improvement_tolerance();
+  if (given.has_no_improvement_tolerance())
+    completion.no_improvement_tolerance = given.no_improvement_tolerance();
   completion.convergence_tolerance = given.convergence_tolerance();
 }
 
@@ -129,7 +132,8 @@ void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
   if (trainer == nullptr) return;
   search.own_end = FixedEndOf(spec);
   const int tuned = IndexOf(search, trainer->resource_parameter);
-  if (tuned >= 0 && std::holds_alternative<IntegerRange>(search.parameters[static_cast<size_t>(tuned)].range)) {
+  if (tuned >= 0 &&
+      std::holds_alternative<IntegerRange>(search.parameters[static_cast<size_t>(tuned)].range)) {
     search.own_end_parameter = tuned;
   }
 }

@@ -61,7 +61,9 @@ PrunerKind ToKind(v1::PrunerSpec::Kind kind, PrunerKind otherwise) {
   }
 }
 
-bool Resumes(const v1::TuningJobSpec& spec) { return !spec.trainer().has_resumes() || spec.trainer().resumes(); }
+bool Resumes(const v1::TuningJobSpec& spec) {
+  return !spec.trainer().has_resumes() || spec.trainer().resumes();
+}
 
 bool TunesItsEnd(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer) {
   return std::any_of(spec.parameters().begin(), spec.parameters().end(),
@@ -95,7 +97,8 @@ PrunerSettings ToPruner(const v1::TuningJobSpec& spec, PrunerKind kind) {
   const v1::PrunerSpec& block = spec.pruner();
   PrunerSettings pruner;
   pruner.kind = kind;
-  if (HasRungs(kind)) pruner.rungs = spec.has_hyperband() ? ToRungs(spec.hyperband(), spec) : ToRungs(block, spec);
+  if (HasRungs(kind))
+    pruner.rungs = spec.has_hyperband() ? ToRungs(spec.hyperband(), spec) : ToRungs(block, spec);
   pruner.asha_form = block.form() == v1::PrunerSpec::STOPPING ||
                              (block.form() == v1::PrunerSpec::FORM_UNSPECIFIED && !Resumes(spec))
                          ? AshaForm::kStopping
@@ -117,7 +120,8 @@ int64_t OwnEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return 0;
   for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    if (parameter.name() == trainer->resource_parameter && parameter.has_integer()) return parameter.integer().max();
+    if (parameter.name() == trainer->resource_parameter && parameter.has_integer())
+      return parameter.integer().max();
   }
   return FixedEndOf(spec);
 }

@@ -18,8 +18,8 @@ struct Strategy {
 // sampler or a pruner of a kind of its own, without a strategy, goes with the NONE pruner and the GP sampler.
 Strategy StrategyOf(const v1::TuningJobSpec& spec);
 
-// How far the built-in trainer trains a trial by itself: a number of rounds, the largest of a tuned one, or the trainer's
-// default; 0: not known, as of every other trainer.
+// How far the built-in trainer trains a trial by itself: a number of rounds, the largest of a tuned one, or
+// the trainer's default; 0: not known, as of every other trainer.
 int64_t OwnEndOf(const v1::TuningJobSpec& spec);
 
 // As job files name them.

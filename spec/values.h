@@ -12,8 +12,8 @@ namespace winnow {
 v1::HyperparameterValue ToProto(const std::string& name, const Value& value);
 Value FromProto(const v1::HyperparameterValue& value);
 
-// The text as a value of the range's kind ("1e2" is an integer too), whether it lies inside the range or not. Absent: the
-// text is no such value.
+// The text as a value of the range's kind ("1e2" is an integer too), whether it lies inside the range or not.
+// Absent: the text is no such value.
 std::optional<Value> ReadValue(const Range& range, const std::string& text);
 
 // What a text has to be to be inside the range: "a whole number from 1 to 9", "one of gbtree, dart".

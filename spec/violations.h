@@ -6,7 +6,8 @@
 
 namespace winnow {
 
-// Adds what a later check found, except about fields that are already said to be wrong, their parts or their wholes.
+// Adds what a later check found, except about fields that are already said to be wrong, their parts or their
+// wholes.
 void AddUnrelated(const std::vector<Violation>& found, std::vector<Violation>* violations);
 
 }  // namespace winnow

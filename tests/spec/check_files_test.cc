@@ -74,10 +74,10 @@ TEST_CASE("Files of a job: the tables and studies of a warm start", "[spec]") {
   const Folder folder;
   const std::string job =
       ExternalJob(R"("warm_start": {"csv_files": ["old.csv"], "optuna_studies": [{"file": "old.db"}]})");
-  CHECK(Found(folder.path(), job) ==
-        "warm_start.csv_files[0]: " + folder.path() + "/old.csv is not there; expected a table that can be read\n" +
-            "warm_start.optuna_studies[0].file: " + folder.path() +
-            "/old.db is not there; expected an SQLite file that can be read\n");
+  CHECK(Found(folder.path(), job) == "warm_start.csv_files[0]: " + folder.path() +
+                                         "/old.csv is not there; expected a table that can be read\n" +
+                                         "warm_start.optuna_studies[0].file: " + folder.path() +
+                                         "/old.db is not there; expected an SQLite file that can be read\n");
   folder.Write("old.csv");
   folder.Write("old.db");
   CHECK(Found(folder.path(), job) == "");

@@ -30,7 +30,8 @@ TEST_CASE("Initial configurations: texts become values, and what does not exist 
 
 TEST_CASE("Portfolio: off by default, and behind the user's own", "[spec]") {
   CHECK(Search(BuiltinJob()).initial.empty());
-  const SearchSpec search = Search(BuiltinJob("\"seed\": 1729", R"("use_portfolio": true, "initial_configurations": [
+  const SearchSpec search =
+      Search(BuiltinJob("\"seed\": 1729", R"("use_portfolio": true, "initial_configurations": [
     {"hyperparameters": {"num_round": 150, "eta": 0.3, "tree_method": "exact"}}])"));
   REQUIRE(search.initial.size() > 3);
   CHECK(search.initial[0] == Configuration{int64_t{150}, 0.3, std::string("exact")});
@@ -38,9 +39,9 @@ TEST_CASE("Portfolio: off by default, and behind the user's own", "[spec]") {
 }
 
 TEST_CASE("Portfolio: only configurations of the space, each once", "[spec]") {
-  const SearchSpec search = Search(BuiltinJob(
-      R"({"name": "eta", "continuous": {"min": 0, "max": 1}})",
-      R"({"name": "learning_rate", "continuous": {"min": 0.1, "max": 0.2}},
+  const SearchSpec search =
+      Search(BuiltinJob(R"({"name": "eta", "continuous": {"min": 0, "max": 1}})",
+                        R"({"name": "learning_rate", "continuous": {"min": 0.1, "max": 0.2}},
          {"name": "max_depth", "discrete": {"values": [2, 4, 8]}},
          {"name": "subsample", "continuous": {"min": 0.5, "max": 1}, "condition": {"parameter": "max_depth", "values": [8]}})"));
   SearchSpec with = search;
@@ -53,7 +54,8 @@ TEST_CASE("Portfolio: only configurations of the space, each once", "[spec]") {
   CHECK(std::set<Configuration>(with.initial.begin(), with.initial.end()).size() == with.initial.size());
 }
 
-TEST_CASE("Portfolio: one whose category is not offered, or that breaks a constraint, is left out", "[spec]") {
+TEST_CASE("Portfolio: one whose category is not offered, or that breaks a constraint, is left out",
+          "[spec]") {
   const std::string depths = R"({"name": "max_depth", "categorical": {"values": ["6", "3"]}})";
   const SearchSpec search =
       Search(BuiltinJob(R"({"name": "tree_method", "categorical": {"values": ["hist", "exact"]}})", depths));

@@ -12,19 +12,31 @@ TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
       {BuiltinJob("\"hyperband\": {", "\"pruner\": {\"kind\": \"ASHA\"}, \"hyperband\": {"),
        "hyperband",
        {"beside pruner {kind: ASHA}", "one of the two"}},
-      {With(R"("strategy": "BAYESIAN", "hyperband": {"max_resource": 9})"), "hyperband", {"BAYESIAN", "HYPERBAND"}},
+      {With(R"("strategy": "BAYESIAN", "hyperband": {"max_resource": 9})"),
+       "hyperband",
+       {"BAYESIAN", "HYPERBAND"}},
       {With(R"("pruner": {"kind": "NONE", "max_resource": 9})"),
        "pruner.max_resource",
        {"NONE pruner does not use it", "HYPERBAND", "ASHA"}},
-      {With(R"("pruner": {"kind": "MEDIAN", "form": "STOPPING"})"), "pruner.form", {"MEDIAN", "expected it with ASHA"}},
+      {With(R"("pruner": {"kind": "MEDIAN", "form": "STOPPING"})"),
+       "pruner.form",
+       {"MEDIAN", "expected it with ASHA"}},
       {With(R"("strategy": "HYPERBAND", "pruner": {"max_resource": 9, "warm_up_trials": 0})"),
        "pruner.warm_up_trials",
        {"HYPERBAND pruner", "expected it with MEDIAN, LEARNING_CURVE"}},
       {With(R"("strategy": "ASHA")"), "pruner.max_resource", {"missing", "expected 1 to 1000000000"}},
-      {With(R"("strategy": "ASHA", "pruner": {"max_resource": 9, "brackets": -1})"), "pruner.brackets", {"-1"}},
-      {With(R"("pruner": {"kind": "FAST"})"), "pruner.kind", {"\"FAST\"", "expected one of NONE, MEDIAN, HYPERBAND"}},
-      {With(R"("sampler": {"kind": "CMA"})"), "sampler.kind", {"\"CMA\"", "expected one of RANDOM, SOBOL, GRID, GP, TPE"}},
-      {With(R"("sampler": {"kind": "SOBOL", "startup_trials": 5})"), "sampler.startup_trials", {"5", "SOBOL", "GP or TPE"}},
+      {With(R"("strategy": "ASHA", "pruner": {"max_resource": 9, "brackets": -1})"),
+       "pruner.brackets",
+       {"-1"}},
+      {With(R"("pruner": {"kind": "FAST"})"),
+       "pruner.kind",
+       {"\"FAST\"", "expected one of NONE, MEDIAN, HYPERBAND"}},
+      {With(R"("sampler": {"kind": "CMA"})"),
+       "sampler.kind",
+       {"\"CMA\"", "expected one of RANDOM, SOBOL, GRID, GP, TPE"}},
+      {With(R"("sampler": {"kind": "SOBOL", "startup_trials": 5})"),
+       "sampler.startup_trials",
+       {"5", "SOBOL", "GP or TPE"}},
       {With(R"("sampler": {"kind": "TPE", "grid_points": {"momentum": 3}})"),
        "sampler.grid_points",
        {"TPE sampler", "expected it with GRID"}},
@@ -53,7 +65,9 @@ TEST_CASE("Malformed job files: conditions and constraints", "[spec]") {
        "constraints[0].coefficients.layer",
        {"\"layer\"", "did you mean layers?"}},
       {With(R"("constraints": [{"coefficients": {}, "max": 3}])"), "constraints[0].coefficients", {"empty"}},
-      {With(R"("constraints": [{"coefficients": {"layers": 1}}])"), "constraints[0]", {"no bound", "min, max or both"}},
+      {With(R"("constraints": [{"coefficients": {"layers": 1}}])"),
+       "constraints[0]",
+       {"no bound", "min, max or both"}},
       {With(R"("constraints": [{"coefficients": {"layers": 1}, "min": "-Infinity"}])"),
        "constraints[0].min",
        {"-inf", "finite"}},
@@ -67,12 +81,16 @@ TEST_CASE("Malformed job files: conditions and constraints", "[spec]") {
 }
 
 TEST_CASE("Malformed job files: initial configurations", "[spec]") {
-  const auto first = [](const std::string& values) { return With("\"initial_configurations\": [{\"hyperparameters\": {" + values + "}}]"); };
+  const auto first = [](const std::string& values) {
+    return With("\"initial_configurations\": [{\"hyperparameters\": {" + values + "}}]");
+  };
   const std::string at = "initial_configurations[0].hyperparameters.";
   CheckCases({
       {first(R"("kind": "adam", "layers": 2)"), at + "width", {"missing", "one of 16, 32"}},
       {first(R"("kind": "adam", "layers": 2, "width": 32, "depth": 1)"), at + "depth", {"no hyperparameter"}},
-      {first(R"("kind": "adam", "layers": 2.5, "width": 32)"), at + "layers", {"\"2.5\"", "whole number from 1 to 4"}},
+      {first(R"("kind": "adam", "layers": 2.5, "width": 32)"),
+       at + "layers",
+       {"\"2.5\"", "whole number from 1 to 4"}},
       {first(R"("kind": "adam", "layers": 5, "width": 32)"), at + "layers", {"\"5\"", "from 1 to 4"}},
       {first(R"("kind": "adam", "layers": 2, "width": 33)"), at + "width", {"\"33\"", "one of 16, 32"}},
       {first(R"("kind": "lion", "layers": 2, "width": 32)"), at + "kind", {"\"lion\"", "one of sgd, adam"}},
@@ -86,15 +104,21 @@ TEST_CASE("Malformed job files: initial configurations", "[spec]") {
 TEST_CASE("Malformed job files: external trainers", "[spec]") {
   const auto trainer = [](const std::string& more) { return ExternalJob("", "\"lease\": \"30s\"", more); };
   CheckCases({
-      {trainer(R"json("command": ["x"], "metrics": [{"name": "loss", "regex": "(.)"}])json"), "trainer", {"command and external", "exactly one"}},
-      {trainer(R"json("metrics": [{"name": "loss", "regex": "(.)"}])json"), "trainer.metrics", {"expected none", "external"}},
+      {trainer(R"json("command": ["x"], "metrics": [{"name": "loss", "regex": "(.)"}])json"),
+       "trainer",
+       {"command and external", "exactly one"}},
+      {trainer(R"json("metrics": [{"name": "loss", "regex": "(.)"}])json"),
+       "trainer.metrics",
+       {"expected none", "external"}},
       {trainer(R"json("resource_regex": "(.)")json"), "trainer.resource_regex", {"expected none"}},
       {trainer(R"("environment": {"A": "1"})"), "trainer.environment", {"expected none", "no process"}},
       {trainer(R"("lease": "0.5s")"), "trainer.lease", {"shorter than a second", "expected 1s"}},
       {trainer(R"("lease": "100000s")"), "trainer.lease", {"100000s", "to 86400s"}},
       {With(R"("channels": {"train": {"path": "x"}})"), "channels", {"expected none"}},
       {With(R"("cluster": {"nodes": 2})"), "cluster", {"expected none"}},
-      {CommandJob("\"grace_period\"", R"("lease": "30s", "grace_period")"), "trainer.lease", {"external trainer only"}},
+      {CommandJob("\"grace_period\"", R"("lease": "30s", "grace_period")"),
+       "trainer.lease",
+       {"external trainer only"}},
   });
 }
 
@@ -114,7 +138,9 @@ TEST_CASE("Malformed job files: limits, completion and warm start", "[spec]") {
       {With(R"("warm_start": {"optuna_studies": [{"study": "s"}]})"),
        "warm_start.optuna_studies[0].file",
        {"missing", "SQLite"}},
-      {With(R"("warm_start": {"csvs": []})"), "warm_start.csvs", {"expected one of jobs, csv_files, optuna_studies"}},
+      {With(R"("warm_start": {"csvs": []})"),
+       "warm_start.csvs",
+       {"expected one of jobs, csv_files, optuna_studies"}},
   });
 }
 
@@ -128,7 +154,8 @@ TEST_CASE("Malformed job files: a conditional hyperparameter needs an argument o
     return changed.replace(changed.find("\"train.py\""), 10, "\"" + argument + "\"");
   };
   CHECK(Listed(Violations(with("--b={{b}}"))) == "");
-  CheckCases({{with("{{a}}:{{b}}"), "trainer.command[1]", {"{{b}}", "conditional", "an argument of its own"}}});
+  CheckCases(
+      {{with("{{a}}:{{b}}"), "trainer.command[1]", {"{{b}}", "conditional", "an argument of its own"}}});
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
+#include "tests/spec/malformed.h"
+
 #include <algorithm>
 
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
-#include "tests/spec/malformed.h"
 
 namespace winnow {
 namespace {
@@ -258,7 +259,9 @@ TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
        "objective.metric",
        {"\"accuracy\"", "it prints loss"}},
       {BuiltinJob(", \"goal\": \"MAXIMIZE\"", ""), "objective.goal", {"missing", "MAXIMIZE or MINIMIZE"}},
-      {BuiltinJob("\"HYPERBAND\"", "\"RANDOM\""), "hyperband", {"RANDOM", "expected strategy HYPERBAND or BOHB", "{kind: HYPERBAND}"}},
+      {BuiltinJob("\"HYPERBAND\"", "\"RANDOM\""),
+       "hyperband",
+       {"RANDOM", "expected strategy HYPERBAND or BOHB", "{kind: HYPERBAND}"}},
       {CommandJob("\"RANDOM\"", "\"HYPERBAND\""),
        "hyperband.max_resource",
        {"missing", "expected 1 to 1000000000"}},
@@ -336,14 +339,15 @@ TEST_CASE("Malformed job files: everything wrong is said in one answer", "[spec]
 TEST_CASE("Malformed job files: every wrong type and field is said in one answer", "[spec]") {
   const auto violations = Violations(R"({"nam": 1, "seed": "x", "trainer": {"command": 5, "resumes": 1},
     "limits": {"max_trials": [], "max_wall_time": "soon"}, "strategy": "BEST"})");
-  CHECK(Listed(violations) ==
-        "nam: is no field of a job; did you mean name?\n"
-        "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
-        "trainer.command: is 5; expected a list […]\n"
-        "trainer.resumes: is 1; expected true or false\n"
-        "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
-        "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
-        "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW\n");
+  CHECK(
+      Listed(violations) ==
+      "nam: is no field of a job; did you mean name?\n"
+      "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
+      "trainer.command: is 5; expected a list […]\n"
+      "trainer.resumes: is 1; expected true or false\n"
+      "limits.max_trials: is []; expected a whole number from -9223372036854775808 to 9223372036854775807\n"
+      "limits.max_wall_time: is \"soon\"; expected a duration in seconds such as \"90s\" or \"0.5s\"\n"
+      "strategy: is \"BEST\"; expected one of RANDOM, HYPERBAND, GRID, BAYESIAN, ASHA, BOHB, FREEZE_THAW\n");
 }
 
 }  // namespace

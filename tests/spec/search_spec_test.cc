@@ -105,7 +105,8 @@ TEST_CASE("Built-in trainers: what gbdt evaluates follows eval_metric, else the 
 }
 
 TEST_CASE("Values: kept through the wire form", "[spec]") {
-  for (const Value& value : {Value(int64_t{-5}), Value(0.1), Value(std::string("gbtree")), Value(Inactive{})}) {
+  for (const Value& value :
+       {Value(int64_t{-5}), Value(0.1), Value(std::string("gbtree")), Value(Inactive{})}) {
     const v1::HyperparameterValue proto = ToProto("x", value);
     CHECK(proto.name() == "x");
     CHECK(FromProto(proto) == value);

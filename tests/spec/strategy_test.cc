@@ -23,7 +23,8 @@ TEST_CASE("Strategy: every name stands for its sampler and pruner", "[spec]") {
   CHECK(Chosen(R"({"strategy": "BOHB"})").pruner.kind == PrunerKind::kHyperband);
 }
 
-TEST_CASE("Strategy: left out, it is FREEZE_THAW where trials go equally far and resume, else BAYESIAN", "[spec]") {
+TEST_CASE("Strategy: left out, it is FREEZE_THAW where trials go equally far and resume, else BAYESIAN",
+          "[spec]") {
   const std::string builtin = R"({"trainer": {"builtin": "gbdt"})";
   CHECK(Named("{}") == "BAYESIAN");
   CHECK(Named(R"({"limits": {"max_trial_resource": 27}})") == "FREEZE_THAW");
@@ -31,7 +32,8 @@ TEST_CASE("Strategy: left out, it is FREEZE_THAW where trials go equally far and
   CHECK(Named(R"({"limits": {"max_trial_resource": 27}, "trainer": {"resumes": false}})") == "BAYESIAN");
   CHECK(Named(builtin + "}") == "FREEZE_THAW");
   CHECK(Named(builtin + R"(, "static_hyperparameters": {"num_round": 50}})") == "FREEZE_THAW");
-  CHECK(Named(builtin + R"(, "parameters": [{"name": "num_round", "integer": {"min": 1, "max": 9}}]})") == "BAYESIAN");
+  CHECK(Named(builtin + R"(, "parameters": [{"name": "num_round", "integer": {"min": 1, "max": 9}}]})") ==
+        "BAYESIAN");
   CHECK(Named(R"({"hyperband": {"max_resource": 27}})") == "HYPERBAND");
 }
 
@@ -44,9 +46,11 @@ TEST_CASE("Strategy: a sampler or a pruner of one's own takes the other's place"
   CHECK(Named(R"({"sampler": {"startup_trials": 9}, "limits": {"max_trial_resource": 9}})") == "FREEZE_THAW");
 }
 
-TEST_CASE("Strategy: R is the pruner's, else the trial's limit, else where the built-in trainer ends", "[spec]") {
+TEST_CASE("Strategy: R is the pruner's, else the trial's limit, else where the built-in trainer ends",
+          "[spec]") {
   const auto r = [](const std::string& members) {
-    return Chosen(R"({"strategy": "ASHA", "trainer": {"builtin": "gbdt"})" + members + "}").pruner.rungs.max_resource;
+    return Chosen(R"({"strategy": "ASHA", "trainer": {"builtin": "gbdt"})" + members + "}")
+        .pruner.rungs.max_resource;
   };
   CHECK(r("") == 10);
   CHECK(r(R"(, "static_hyperparameters": {"num_round": "2e2"})") == 200);
@@ -61,11 +65,14 @@ TEST_CASE("Strategy: settings and their defaults", "[spec]") {
   CHECK(asha.asha_form == AshaForm::kPromotion);
   CHECK(asha.asha_brackets == 1);
   CHECK(asha.min_chance == 0);
-  CHECK(Chosen(R"({"strategy": "ASHA", "trainer": {"resumes": false}})").pruner.asha_form == AshaForm::kStopping);
+  CHECK(Chosen(R"({"strategy": "ASHA", "trainer": {"resumes": false}})").pruner.asha_form ==
+        AshaForm::kStopping);
   CHECK(Chosen(R"({"pruner": {"kind": "LEARNING_CURVE"}})").pruner.min_chance == 0.05);
   CHECK(Chosen(R"({"pruner": {"kind": "LEARNING_CURVE", "min_chance": 0}})").pruner.min_chance == 0);
-  const PrunerSettings bands = Chosen(R"({"pruner": {"kind": "HYPERBAND", "min_resource": 3, "max_resource": 27,
-    "reduction_factor": 4, "stop_weak_brackets": false, "weak_bracket_level": 0.01}})").pruner;
+  const PrunerSettings bands =
+      Chosen(R"({"pruner": {"kind": "HYPERBAND", "min_resource": 3, "max_resource": 27,
+    "reduction_factor": 4, "stop_weak_brackets": false, "weak_bracket_level": 0.01}})")
+          .pruner;
   CHECK(bands.rungs == RungSettings{3, 27, 4});
   CHECK_FALSE(bands.stop_weak_brackets);
   CHECK(bands.weak_bracket_level == 0.01);
