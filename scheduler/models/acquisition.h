@@ -1,0 +1,24 @@
+#pragma once
+
+#include "scheduler/models/gaussian_process.h"
+
+namespace winnow {
+
+struct Acquisition {
+  double value = 0;
+  Eigen::VectorXd gradient;
+};
+
+// log(density(z) + z * cdf(z)) of the standard normal distribution, without underflow for z down to -1e100.
+double LogImprovement(double z);
+// Its derivative by z.
+double LogImprovementSlope(double z);
+
+// The logarithm of the expected improvement over `best` of a normal variable, maximising (Ament et al. 2023,
+// Unexpected Improvements to Expected Improvement, equation 8). A variance of 0 counts as a very small one.
+double LogExpectedImprovement(const Prediction& prediction, double best);
+
+// The same at a point of a Gaussian process, with its gradient by the point.
+Acquisition LogExpectedImprovement(const GaussianProcess& process, const Eigen::VectorXd& point, double best);
+
+}  // namespace winnow
