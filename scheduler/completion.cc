@@ -1,7 +1,78 @@
 #include "scheduler/completion.h"
 
-namespace winnow {
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 
-std::optional<CompletionMet> CompletionOf(const JobState&, const FactBody&) { return std::nullopt; }
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kLeastTrials = 20;  // ended with an objective, before convergence is spoken of
+constexpr int64_t kLeastSpacings = 5;
+constexpr int64_t kBestQuarter = 4;
+
+double Sign(const JobState& state) { return state.spec().goal == Goal::kMaximize ? -1 : 1; }
+
+std::string Named(const JobState& state, double value) {
+  return state.spec().objective_metric + " = " + DoubleToString(value);
+}
+
+// With three digits: an estimate.
+std::string Roughly(double value) {
+  if (value == 0) return "0";
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 2);
+  return DoubleToString(unit > 0 ? std::round(value / unit) * unit : value);
+}
+
+std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
+  const auto& target = state.spec().completion.target_objective;
+  if (!target || !(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
+  // A second report of a level does not count.
+  const auto counted = state.trial(report.trial).value_at(report.resource);
+  if (!std::isfinite(report.objective) || counted != report.objective) return std::nullopt;
+  return CompletionMet{"The target is reached: trial " + std::to_string(report.trial) + " reported " +
+                       Named(state, report.objective) + " at resource " + std::to_string(report.resource) +
+                       "; target_objective is " + DoubleToString(*target) + "."};
+}
+
+std::optional<CompletionMet> NoImprovement(const JobState& state) {
+  const Completion& rules = state.spec().completion;
+  const CompletionIndex& index = state.completion_index();
+  const int64_t before = index.ended() - rules.no_improvement_trials;
+  if (rules.no_improvement_trials == 0 || before < 1) return std::nullopt;
+  const double best = index.BestOfFirst(before);
+  if (!std::isfinite(best)) return std::nullopt;
+  if (index.BestOfFirst(index.ended()) < best - rules.no_improvement_tolerance * std::abs(best))
+    return std::nullopt;
+  return CompletionMet{"No improvement: the last " + std::to_string(rules.no_improvement_trials) +
+                       " trials that ended did not better " + Named(state, Sign(state) * best) +
+                       " by more than " + DoubleToString(rules.no_improvement_tolerance) + " of it."};
+}
+
+std::optional<CompletionMet> Convergence(const JobState& state) {
+  const double tolerance = state.spec().completion.convergence_tolerance;
+  const OrderedSums& keys = state.completion_index().keys();
+  if (tolerance == 0 || keys.size() < kLeastTrials) return std::nullopt;
+  const int64_t spacings = std::max(kLeastSpacings, keys.size() / kBestQuarter);
+  // The sum of i (y_i+1 - y_i) over i = 1..k is k y_k+1 - (y_1 + … + y_k).
+  const double scale = keys.Nth(spacings) - keys.SumOfLeast(spacings) / static_cast<double>(spacings);
+  const double gain = std::numbers::ln2 * std::max(0.0, scale);
+  const double best = keys.Nth(0);
+  if (!(gain < tolerance * std::abs(best))) return std::nullopt;
+  return CompletionMet{"Converged: as many trials again would better " + Named(state, Sign(state) * best) +
+                       " by about " + Roughly(gain) + ", less than " + DoubleToString(tolerance) + " of it."};
+}
+
+}  // namespace
+
+std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest) {
+  if (state.ended() || state.closing()) return std::nullopt;
+  if (const auto* report = std::get_if<Reported>(&newest)) return Target(state, *report);
+  if (!std::holds_alternative<TrialEnded>(newest)) return std::nullopt;
+  auto met = NoImprovement(state);
+  return met ? met : Convergence(state);
+}
 
 }  // namespace winnow

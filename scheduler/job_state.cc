@@ -42,7 +42,8 @@ JobState::JobState(SearchSpec spec)
     : spec_(std::move(spec)),
       space_(spec_.parameters, spec_.constraints),
       grid_(spec_.sampler.kind == SamplerKind::kGrid ? GridOf(spec_) : nullptr),
-      most_trials_(TrialLimit(spec_, space_, grid_.get())) {
+      most_trials_(TrialLimit(spec_, space_, grid_.get())),
+      completion_index_(spec_.completion) {
   const PrunerSettings& pruner = spec_.pruner;
   if (HasBracketTable(pruner.kind)) table_ = HyperbandTable(spec_, most_trials_);
   if (!HasOpenRungs(pruner.kind)) return;
@@ -286,6 +287,9 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   }
   trial.reason = fact.reason;
   trial.ended_us = time_us;
+  const bool counts = fact.end != TrialEnd::kFailed && trial.best_resource > 0;
+  const double key = spec_.goal == Goal::kMaximize ? -trial.best_objective : trial.best_objective;
+  completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
   if (fact.end != TrialEnd::kCompleted || spec_.pruner.kind != PrunerKind::kMedian) return;
   MedianIndex::Curve curve = trial.curve;
   for (auto& [resource, value] : curve) value = spec_.goal == Goal::kMaximize ? -value : value;

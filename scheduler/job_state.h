@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/completion_index.h"
 #include "scheduler/facts.h"
 #include "scheduler/pruners/hyperband_table.h"
 #include "scheduler/pruners/median_index.h"
@@ -123,6 +124,8 @@ class JobState {
   // Of the trials that completed; kept under MEDIAN only. Keys are objectives, negated to maximise.
   const MedianIndex& completed_averages() const { return completed_averages_; }
 
+  const CompletionIndex& completion_index() const { return completion_index_; }
+
   const SearchSpace& space() const { return space_; }
   // Of a GRID job; null otherwise.
   const std::shared_ptr<const Lattice>& grid() const { return grid_; }
@@ -195,6 +198,7 @@ class JobState {
       by_objective_;  // each trial's best, negated to maximise: best first
   int64_t undecided_ = 0;
   MedianIndex completed_averages_;
+  CompletionIndex completion_index_;
 };
 
 }  // namespace winnow

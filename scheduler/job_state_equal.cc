@@ -57,6 +57,7 @@ bool operator==(const JobState& a, const JobState& b) {
          same_suggestion(a.suggestion_, b.suggestion_) && a.tried_ == b.tried_ && a.stop_reason_ == b.stop_reason_ &&
          a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
          a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_ &&
+         a.completion_index_ == b.completion_index_ &&
          a.completed_averages_ == b.completed_averages_;
 }
 

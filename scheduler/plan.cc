@@ -10,6 +10,9 @@
 namespace winnow {
 namespace {
 
+// Configurations that are drawn to see where their trials end; a plan must come at once.
+constexpr int64_t kMostDrawn = 10'000;
+
 void AddNote(Plan& plan, const std::string& sentence) {
   if (!plan.note.empty()) plan.note += " ";
   plan.note += sentence;
@@ -21,8 +24,7 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   const bool endless = table.bracket_count() < 0;
   Plan plan;
   plan.note = table.note();
-  const int64_t count =
-      endless ? table.cycle_size() : table.bracket_count();
+  const int64_t count = endless ? table.cycle_size() : table.bracket_count();
   // Where trials end by a parameter of their own, the plan is what is trained at most.
   const int64_t own_end = spec.own_end_parameter < 0 ? spec.own_end : 0;
   const auto level = [own_end](int64_t resource) {
@@ -61,6 +63,50 @@ Plan HyperbandPlan(const SearchSpec& spec) {
   return plan;
 }
 
+// ASHA: as if each rung let its best part go on. FREEZE_THAW: at most.
+Plan OpenRungsPlan(const SearchSpec& spec) {
+  Plan plan;
+  const JobState state(spec);
+  const bool asha = spec.pruner.kind == PrunerKind::kAsha;
+  const int64_t own_end = spec.own_end_parameter < 0 ? spec.own_end : 0;
+  const int64_t most =
+      own_end > 0 ? std::min(own_end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
+  plan.trials = state.most_trials();
+  plan.full_resource = plan.trials * most;
+  const auto brackets = static_cast<int64_t>(state.brackets().size());
+  for (int64_t b = 0; b < brackets && asha; ++b) {
+    int64_t before = 0;
+    int64_t trials = plan.trials / brackets + (b < plan.trials % brackets ? 1 : 0);
+    for (const RungPlan& rung : state.brackets()[b].plan.rungs) {
+      const int64_t to = std::min(most, rung.resource);
+      if (to > before) {
+        plan.evaluations += trials;
+        plan.resource_with_resume += trials * (to - before);
+        plan.resource_without_resume += trials * to;
+      }
+      before = to;
+      trials /= spec.pruner.rungs.reduction_factor;
+    }
+  }
+  const bool one_run = asha && spec.pruner.asha_form == AshaForm::kStopping;
+  if (one_run) {
+    plan.evaluations = plan.trials;
+    plan.resource_without_resume = plan.resource_with_resume;
+  }
+  plan.resource = spec.resumes ? plan.resource_with_resume : plan.resource_without_resume;
+  if (asha) {
+    AddNote(plan, "ASHA decides as trials come: the best 1/" +
+                      std::to_string(spec.pruner.rungs.reduction_factor) +
+                      " of a rung so far go on, so that somewhat more may be trained than planned.");
+  } else {
+    plan.evaluations = plan.resource_with_resume = plan.resource_without_resume = 0;
+    plan.resource = plan.full_resource;
+    AddNote(plan, "FREEZE_THAW decides part by part what to train: this is the most that it may train.");
+  }
+  if (plan.trials == 0) AddNote(plan, "Trials are started until another limit ends the job.");
+  return plan;
+}
+
 Plan RandomPlan(const SearchSpec& spec) {
   Plan plan;
   JobState state(spec);
@@ -68,9 +114,17 @@ Plan RandomPlan(const SearchSpec& spec) {
   bool known = true;
   for (TrialNumber number = 1; number <= plan.trials && known; ++number) {
     Configuration configuration;
+    if (number > kMostDrawn && spec.own_end_parameter >= 0) {  // the rest are like these
+      plan.resource =
+          static_cast<int64_t>(static_cast<double>(plan.resource) / static_cast<double>(kMostDrawn) *
+                               static_cast<double>(plan.trials));
+      AddNote(plan, "Its units are estimated from the first " + std::to_string(kMostDrawn) + " trials.");
+      break;
+    }
     if (spec.own_end_parameter >= 0) {
       auto drawn = DrawNext(state);
-      configuration = drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
+      configuration =
+          drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
       state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
     }
     const int64_t to = FullResource(spec, configuration);
@@ -79,13 +133,25 @@ Plan RandomPlan(const SearchSpec& spec) {
   }
   if (!known) AddNote(plan, "Where the trainer ends is not known beforehand.");
   plan.resource_with_resume = plan.resource_without_resume = plan.full_resource = plan.resource;
+  if (plan.trials == 0) AddNote(plan, "Trials are started until another limit ends the job.");
+  if (spec.pruner.kind == PrunerKind::kMedian) {
+    AddNote(plan, "The median rule stops trials early, so that less is trained than planned.");
+  }
   return plan;
 }
 
 }  // namespace
 
 Plan MakePlan(const SearchSpec& spec) {
-  Plan plan = HasBracketTable(spec.pruner.kind) ? HyperbandPlan(spec) : RandomPlan(spec);
+  Plan plan = HasBracketTable(spec.pruner.kind) ? HyperbandPlan(spec)
+              : HasOpenRungs(spec.pruner.kind)  ? OpenRungsPlan(spec)
+                                                : RandomPlan(spec);
+  if (spec.pruner.min_chance > 0) {
+    AddNote(
+        plan,
+        "Trials that can hardly win any more are stopped by their learning curves, so that less is trained "
+        "than planned.");
+  }
   const int64_t most = spec.limits.max_total_resource;
   if (most > 0 && plan.resource > most) {
     AddNote(plan, "max_total_resource = " + std::to_string(most) + " ends the job before the " +

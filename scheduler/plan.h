@@ -9,7 +9,9 @@
 
 namespace winnow {
 
-// What a job would run; a number that is not known beforehand is 0.
+// What a job would run. Where the pruner decides as trials come, numbers are what its rungs amount to if each
+// lets a reduction_factor-th part go on (ASHA), or what is trained at most (all others), and the note says
+// so; a number that is not known beforehand is 0.
 struct Plan {
   std::vector<BracketPlan> brackets;  // empty without a bracket pruner; one cycle if cycles go on
   int64_t trials = 0;
@@ -23,5 +25,19 @@ struct Plan {
 
 // REQUIRES spec is valid (scheduler/validate.h).
 Plan MakePlan(const SearchSpec& spec);
+
+// 0: not known.
+struct PlanEstimate {
+  double elapsed_seconds = 0;
+  double busy_fraction = 0;  // of the slots, until the job's end
+};
+
+// How long the job would take on `slots` slots where a unit takes `unit_seconds` on one: simulated with
+// made-up learning curves, without failures. Bounded work: longer jobs are simulated in part and scaled up.
+// Models are not asked: GP and TPE count as SOBOL, FREEZE_THAW as ASHA. REQUIRES spec is valid.
+PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds);
+
+// "GP sampler under the FREEZE_THAW pruner", "RANDOM sampler, every trial trained to its end".
+std::string StrategyText(const SearchSpec& spec);
 
 }  // namespace winnow

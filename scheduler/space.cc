@@ -166,23 +166,25 @@ std::vector<double> SearchSpace::ToUnit(const Configuration& configuration) cons
   return unit;
 }
 
-bool SearchSpace::Satisfies(const Configuration& configuration) const {
-  for (const LinearConstraint& constraint : constraints_) {
-    double sum = 0;
-    bool active = true;
-    for (const auto& [index, coefficient] : constraint.terms) {
-      const Value& value = configuration[index];
-      if (const auto* integer = std::get_if<int64_t>(&value)) {
-        sum += coefficient * static_cast<double>(*integer);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        sum += coefficient * *real;
-      } else {
-        active = false;
-      }
+bool SearchSpace::Satisfies(const LinearConstraint& constraint, const Configuration& configuration) {
+  double sum = 0;
+  for (const auto& [index, coefficient] : constraint.terms) {
+    const Value& value = configuration[index];
+    if (const auto* integer = std::get_if<int64_t>(&value)) {
+      sum += coefficient * static_cast<double>(*integer);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      sum += coefficient * *real;
+    } else {
+      return true;
     }
-    if (active && !(constraint.min <= sum && sum <= constraint.max)) return false;
   }
-  return true;
+  return constraint.min <= sum && sum <= constraint.max;
+}
+
+bool SearchSpace::Satisfies(const Configuration& configuration) const {
+  return std::all_of(
+      constraints_.begin(), constraints_.end(),
+      [&configuration](const LinearConstraint& constraint) { return Satisfies(constraint, configuration); });
 }
 
 bool SearchSpace::Holds(const Configuration& configuration) const {

@@ -32,6 +32,8 @@ class SearchSpace {
   // Whether parameter `index` is active, given the values before it.
   bool IsActive(size_t index, const Configuration& configuration) const;
 
+  // Whether the constraint holds.
+  static bool Satisfies(const LinearConstraint& constraint, const Configuration& configuration);
   // Whether all constraints hold.
   bool Satisfies(const Configuration& configuration) const;
 

@@ -1,13 +1,14 @@
 #include "scheduler/validate.h"
 
-#include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "scheduler/job_state.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/samplers/grid.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space.h"
+#include "scheduler/suggest.h"
+#include "scheduler/validate_space.h"
 
 namespace winnow {
 namespace {
@@ -16,107 +17,34 @@ constexpr int64_t kMostTrials = 1'000'000;
 constexpr int64_t kMostResource = 1'000'000'000;
 constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
 constexpr int32_t kMostNodes = 64;
-constexpr size_t kMostParameters = 1000;
+constexpr int64_t kMostBrackets = 100;
 
 class Validator {
  public:
   explicit Validator(const SearchSpec& spec) : spec_(spec) {}
 
   std::vector<Violation> Run() {
-    Parameters();
+    violations_ = ValidateSpace(spec_);
     if (spec_.objective_metric.empty()) Add("objective.metric", "is empty; expected the name of a metric");
+    Sampler(spec_.sampler);
     if (HasRungs(spec_.pruner.kind)) Rungs();
+    Pruner(spec_.pruner);
     LimitsOf(spec_.limits);
+    CompletionOf(spec_.completion);
     if (spec_.nodes < 1 || spec_.nodes > kMostNodes) {
       Add("cluster.nodes", "is " + std::to_string(spec_.nodes) + "; expected 1 to 64 nodes per trial");
     }
     if (spec_.seed >> 63 != 0) {
       Add("seed", "is " + std::to_string(spec_.seed) + "; expected at most 9223372036854775807");
     }
-    if (violations_.empty() && spec_.limits.max_total_resource > 0) FirstPart();
+    if (violations_.empty() && spec_.sampler.kind == SamplerKind::kGrid) Grid();
+    if (violations_.empty()) Beginning();
     return std::move(violations_);
   }
 
  private:
   void Add(const std::string& field, const std::string& description) {
     violations_.push_back({field, description});
-  }
-
-  void Parameters() {
-    if (spec_.parameters.empty()) {
-      Add("parameters", "is empty; expected at least one hyperparameter to tune");
-    }
-    if (spec_.parameters.size() > kMostParameters) {
-      Add("parameters", "has " + std::to_string(spec_.parameters.size()) + " entries; expected at most 1000");
-    }
-    std::set<std::string> names;
-    for (size_t i = 0; i < spec_.parameters.size(); ++i) {
-      const Parameter& parameter = spec_.parameters[i];
-      const std::string at = "parameters[" + std::to_string(i) + "]";
-      if (parameter.name.empty()) {
-        Add(at + ".name", "is empty; expected the name of a hyperparameter");
-      } else if (!names.insert(parameter.name).second) {
-        Add(at + ".name", "\"" + parameter.name + "\" is declared twice; expected every name once");
-      }
-      std::visit([this, &at](const auto& range) { RangeOf(at, range); }, parameter.range);
-    }
-  }
-
-  void RangeOf(const std::string& at, const IntegerRange& range) {
-    const std::string field = at + ".integer";
-    if (range.min > range.max) {
-      Add(field + ".min", "is " + std::to_string(range.min) +
-                              ", more than max = " + std::to_string(range.max) + "; expected min <= max");
-    }
-    if (range.scaling == Scaling::kLog && range.min <= 0) {
-      Add(field + ".min", "is " + std::to_string(range.min) + " under LOG scaling; expected min >= 1");
-    }
-    if (range.scaling == Scaling::kReverseLog) {
-      Add(field + ".scaling", "is REVERSE_LOG; expected LINEAR or LOG for an integer");
-    }
-  }
-
-  void RangeOf(const std::string& at, const ContinuousRange& range) {
-    const std::string field = at + ".continuous";
-    const std::string min = DoubleToString(range.min), max = DoubleToString(range.max);
-    if (!std::isfinite(range.min)) Add(field + ".min", "is " + min + "; expected a finite number");
-    if (!std::isfinite(range.max)) Add(field + ".max", "is " + max + "; expected a finite number");
-    if (!std::isfinite(range.min) || !std::isfinite(range.max)) return;
-    if (range.min > range.max) {
-      Add(field + ".min", "is " + min + ", more than max = " + max + "; expected min <= max");
-    }
-    if (range.scaling == Scaling::kLog && range.min <= 0) {
-      Add(field + ".min", "is " + min + " under LOG scaling; expected min > 0");
-    }
-    if (range.scaling == Scaling::kReverseLog && range.min < 0) {
-      Add(field + ".min", "is " + min + " under REVERSE_LOG scaling; expected min >= 0");
-    }
-    if (range.scaling == Scaling::kReverseLog && range.max >= 1) {
-      Add(field + ".max", "is " + max + " under REVERSE_LOG scaling; expected max < 1");
-    }
-  }
-
-  void RangeOf(const std::string& at, const DiscreteRange& range) {
-    const std::string field = at + ".discrete.values";
-    if (range.values.empty()) Add(field, "is empty; expected at least one value");
-    for (size_t i = 0; i < range.values.size(); ++i) {
-      const std::string value = DoubleToString(range.values[i]);
-      const std::string entry = field + "[" + std::to_string(i) + "]";
-      if (!std::isfinite(range.values[i])) Add(entry, "is " + value + "; expected a finite number");
-      if (i == 0 || range.values[i - 1] < range.values[i]) continue;
-      Add(entry, "is " + value + ", after " + DoubleToString(range.values[i - 1]) + "; expected rising values");
-    }
-  }
-
-  void RangeOf(const std::string& at, const CategoricalRange& range) {
-    const std::string field = at + ".categorical.values";
-    if (range.values.empty()) Add(field, "is empty; expected at least one value");
-    std::set<std::string> values;
-    for (size_t i = 0; i < range.values.size(); ++i) {
-      if (values.insert(range.values[i]).second) continue;
-      Add(field + "[" + std::to_string(i) + "]",
-          "\"" + range.values[i] + "\" is listed twice; expected every value once");
-    }
   }
 
   void Rungs() {
@@ -130,15 +58,16 @@ class Validator {
               "; expected 1 to 1000000000 units");
     } else if (h.min_resource > h.max_resource) {
       Add("pruner.min_resource", "is " + std::to_string(h.min_resource) +
-                                        ", more than max_resource = " + std::to_string(h.max_resource) +
-                                        "; expected min_resource <= max_resource");
+                                     ", more than max_resource = " + std::to_string(h.max_resource) +
+                                     "; expected min_resource <= max_resource");
     }
     if (h.reduction_factor < 2) {
       Add("pruner.reduction_factor", "is " + std::to_string(h.reduction_factor) + "; expected at least 2");
     }
     if (spec_.limits.max_trial_resource != 0) {
-      Add("limits.max_trial_resource", "is " + std::to_string(spec_.limits.max_trial_resource) +
-                                           " under a pruner with rungs; expected pruner.max_resource instead");
+      Add("limits.max_trial_resource",
+          "is " + std::to_string(spec_.limits.max_trial_resource) +
+              " under a pruner with rungs; expected pruner.max_resource instead");
     }
   }
 
@@ -161,12 +90,6 @@ class Validator {
     if (limits.max_attempts < 1 || limits.max_attempts > 100) {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }
-    if (HasBracketTable(spec_.pruner.kind)) return;
-    const bool bounded = limits.max_trials != 0 || limits.max_total_resource != 0 ||
-                         limits.max_wall_time_us != 0 || limits.max_node_time_us != 0;
-    if (!bounded && violations_.empty() && JobState(spec_).most_trials() == 0) {
-      Add("limits", "the job would never end; expected max_trials, max_total_resource, max_wall_time or max_node_seconds");
-    }
     if (HasRungs(spec_.pruner.kind)) return;
     if (limits.max_total_resource > 0 && limits.max_trial_resource == 0 && spec_.own_end == 0 &&
         spec_.own_end_parameter < 0) {
@@ -176,14 +99,99 @@ class Validator {
     }
   }
 
-  // A job whose first trial does not fit would never begin. REQUIRES the rest is valid.
-  void FirstPart() {
+  void Expect(const std::string& field, double value, const std::string& expected, bool right) {
+    if (!right) Add(field, "is " + DoubleToString(value) + "; expected " + expected);
+  }
+
+  void Sampler(const SamplerSettings& sampler) {
+    if (sampler.startup_trials < 0 || sampler.startup_trials > kMostTrials) {
+      Add("sampler.startup_trials",
+          "is " + std::to_string(sampler.startup_trials) + "; expected 0 (the sampler's default) to 1000000");
+    }
+    if (sampler.kind != SamplerKind::kGrid) return;
+    size_t choices = 0;
+    for (const Parameter& parameter : spec_.parameters) {
+      if (!HasGridPoints(parameter.range)) continue;
+      const int64_t points = choices < sampler.grid_points.size() ? sampler.grid_points[choices] : 0;
+      ++choices;
+      if (points >= 0 && points <= Lattice::kMost) continue;
+      Add("sampler.grid_points." + parameter.name,
+          "is " + std::to_string(points) + "; expected 1 to 1048576");
+    }
+    if (sampler.grid_points.size() > choices) {
+      Add("sampler.grid_points", "has " + std::to_string(sampler.grid_points.size()) + " numbers; expected " +
+                                     std::to_string(choices) +
+                                     ", for the continuous and the wide integer parameters");
+    }
+  }
+
+  void Grid() {
+    const auto grid = GridOf(spec_);
+    if (grid == nullptr) {
+      Add("sampler.grid_points", "make a grid of more than " + std::to_string(Lattice::kMost) +
+                                     " combinations; expected fewer points, or another sampler");
+    } else if (grid->size() == 0) {
+      Add("constraints", "are kept by no point of the grid; expected more grid_points, or another sampler");
+    }
+  }
+
+  void Pruner(const PrunerSettings& pruner) {
+    if (pruner.kind == PrunerKind::kAsha &&
+        (pruner.asha_brackets < 1 || pruner.asha_brackets > kMostBrackets)) {
+      Add("pruner.brackets", "is " + std::to_string(pruner.asha_brackets) + "; expected 1 to 100");
+    }
+    if (pruner.bracket_trials < 0 || pruner.bracket_trials > kMostTrials) {
+      Add("pruner.trials", "is " + std::to_string(pruner.bracket_trials) +
+                               "; expected 0 (reduction_factor^(rungs - 1)) to 1000000");
+    }
+    Expect("pruner.weak_bracket_level", pruner.weak_bracket_level, "a rate above 0 and below 1",
+           pruner.weak_bracket_level > 0 && pruner.weak_bracket_level < 1);
+    if (pruner.warm_up_resource < 0 || pruner.warm_up_resource > kMostResource) {
+      Add("pruner.warm_up_resource",
+          "is " + std::to_string(pruner.warm_up_resource) + "; expected 0 to 1000000000 units");
+    }
+    if (pruner.warm_up_trials < 0 || pruner.warm_up_trials > kMostTrials) {
+      Add("pruner.warm_up_trials", "is " + std::to_string(pruner.warm_up_trials) + "; expected 0 to 1000000");
+    }
+    Expect("pruner.min_chance", pruner.min_chance, "0 (off) or a probability below 1",
+           pruner.min_chance >= 0 && pruner.min_chance < 1);
+  }
+
+  void CompletionOf(const Completion& completion) {
+    if (completion.target_objective) {
+      Expect("completion.target_objective", *completion.target_objective, "a finite number",
+             std::isfinite(*completion.target_objective));
+    }
+    if (completion.no_improvement_trials < 0 || completion.no_improvement_trials > kMostTrials) {
+      Add("completion.no_improvement_trials",
+          "is " + std::to_string(completion.no_improvement_trials) + "; expected 0 (off) to 1000000");
+    }
+    Expect("completion.no_improvement_tolerance", completion.no_improvement_tolerance, "0 or more, below 1",
+           completion.no_improvement_tolerance >= 0 && completion.no_improvement_tolerance < 1);
+    Expect("completion.convergence_tolerance", completion.convergence_tolerance, "0 (off) or more, below 1",
+           completion.convergence_tolerance >= 0 && completion.convergence_tolerance < 1);
+  }
+
+  // A job has to end by itself, and one whose first trial does not fit would never begin. REQUIRES the rest
+  // is valid.
+  void Beginning() {
     const JobState state(spec_);
-    const auto opening =
-        PrunerOf(spec_).Open(state, spec_.initial.empty() ? RandomConfiguration(spec_, state.space(), 1) : spec_.initial[0]);
+    const Limits& limits = spec_.limits;
+    const bool bounded = limits.max_trials != 0 || limits.max_total_resource != 0 ||
+                         limits.max_wall_time_us != 0 || limits.max_node_time_us != 0 ||
+                         HasBracketTable(spec_.pruner.kind);
+    if (!bounded && state.most_trials() == 0) {
+      Add("limits",
+          "the job would never end; expected max_trials, max_total_resource, max_wall_time or "
+          "max_node_seconds");
+    }
+    if (limits.max_total_resource == 0) return;
+    const auto drawn = DrawNext(state);
+    const auto opening = PrunerOf(spec_).Open(
+        state, drawn ? drawn->configuration : RandomConfiguration(spec_, state.space(), 1));
     const int64_t first = opening ? opening->to : 0;
-    if (first > spec_.limits.max_total_resource) {
-      Add("limits.max_total_resource", "is " + std::to_string(spec_.limits.max_total_resource) +
+    if (first > limits.max_total_resource) {
+      Add("limits.max_total_resource", "is " + std::to_string(limits.max_total_resource) +
                                            "; expected at least the " + std::to_string(first) +
                                            " units of the first trial");
     }

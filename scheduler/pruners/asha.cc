@@ -45,10 +45,11 @@ std::string CutOff(const JobState& state, const TrialState& trial, const std::st
     const std::string places = std::to_string(top.places());
     return "the best " + places + " " + verb + ", the cut-off is " + DoubleToString(Shown(state, *cutoff));
   }
+  const std::string least = std::to_string(state.spec().pruner.rungs.reduction_factor);
+  if (!Stops(state)) return "none goes on before " + least + " have come";
   if (!top.best()) return "none of them is a finite number";
-  return "of fewer than " + std::to_string(state.spec().pruner.rungs.reduction_factor) + " only the best " +
-         (Stops(state) ? "passes, which has " + DoubleToString(Shown(state, *top.best()))
-                       : "could ever go on");
+  return "of fewer than " + least + " only the best passes, which has " +
+         DoubleToString(Shown(state, *top.best()));
 }
 
 // The stop that the rung which the report reached asks for.

@@ -43,7 +43,10 @@ bool HasUnended(const JobState& state, const BracketState& bracket) {
   return false;
 }
 
-std::string Percent(double part) { return DoubleToString(std::round(part * 10000) / 100) + " %"; }
+std::string Percent(double part) {
+  const double rounded = std::round(part * 10000) / 100;
+  return (rounded == 0 ? "less than 0.01" : DoubleToString(rounded)) + " %";
+}
 
 }  // namespace
 

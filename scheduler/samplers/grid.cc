@@ -8,12 +8,6 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-bool HasGridPoints(const Range& range) {
-  if (std::holds_alternative<ContinuousRange>(range)) return true;
-  const int64_t count = ValueCount(range);
-  return std::holds_alternative<IntegerRange>(range) && (count == 0 || count > kDefaultGridPoints);
-}
-
 // Step k of `last` on a logarithmic scale from `low` to `high`, to the nearest integer.
 uint64_t LogStep(double low, double high, int64_t k, int64_t last) {
   const double at = static_cast<double>(k) / static_cast<double>(last);
@@ -70,6 +64,12 @@ std::vector<int64_t> InitialOnes(const SearchSpec& spec, const Lattice& grid) {
 }
 
 }  // namespace
+
+bool HasGridPoints(const Range& range) {
+  if (std::holds_alternative<ContinuousRange>(range)) return true;
+  const int64_t count = ValueCount(range);
+  return std::holds_alternative<IntegerRange>(range) && (count == 0 || count > kDefaultGridPoints);
+}
 
 std::shared_ptr<const Lattice> GridOf(const SearchSpec& spec) {
   std::vector<Axis> axes;

@@ -20,6 +20,9 @@ class GridSampler : public Sampler {
 
 constexpr int64_t kDefaultGridPoints = 5;
 
+// Whether it is a range of which the grid takes some points only: continuous, or of many integers.
+bool HasGridPoints(const Range& range);
+
 // Null: of more than Lattice::kMost configurations.
 std::shared_ptr<const Lattice> GridOf(const SearchSpec& spec);
 

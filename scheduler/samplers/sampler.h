@@ -19,8 +19,8 @@ struct Suggestion {
 // the same.
 using Memo = std::any;
 
-// Decides what to try next: const functions of the recorded facts and the number of the trial that is about to be
-// created.
+// Decides what to try next: const functions of the recorded facts and the number of the trial that is about
+// to be created.
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -29,10 +29,15 @@ class Sampler {
   // tried before.
   virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
 
-  // From the model; takes milliseconds: never on the coordinator's thread. REQUIRES Draw gives none for redraw 0.
+  // From the model; takes milliseconds: never on the coordinator's thread. REQUIRES Draw gives none for
+  // redraw 0.
   virtual Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const;
 };
 
 const Sampler& SamplerOf(const SearchSpec& spec);
+
+// How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
+// than there are parameters, but at least 4 and at most 20.
+int64_t StartupTrials(const SearchSpec& spec);
 
 }  // namespace winnow

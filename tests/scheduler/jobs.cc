@@ -1,9 +1,12 @@
 #include "tests/scheduler/jobs.h"
 
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #include "scheduler/random.h"
+#include "scheduler/samplers/grid.h"
 
 namespace winnow {
 
@@ -45,47 +48,110 @@ std::string Rungs(const BracketPlan& bracket) {
   return text;
 }
 
+namespace {
+
+using Draw = std::function<int64_t(uint64_t below)>;
+
+constexpr PrunerKind kPruners[] = {PrunerKind::kNone,         PrunerKind::kMedian,
+                                   PrunerKind::kHyperband,    PrunerKind::kHyperband,
+                                   PrunerKind::kAsha,         PrunerKind::kSuccessiveHalving,
+                                   PrunerKind::kLearningCurve};
+
+// "x" stays the first parameter, and "rounds" the second.
+void DrawSpace(SearchSpec& spec, const Draw& draw) {
+  const int64_t shape = draw(4);
+  spec.parameters.push_back({"rounds", IntegerRange{1, shape == 1 ? 3 : 30, Scaling::kLinear}});
+  if (shape == 1) spec.parameters[0].range = DiscreteRange{{0.1, 0.2, 0.5, 0.7}};  // finite
+  if (draw(3) == 0) {
+    spec.parameters.push_back({"kind", CategoricalRange{{"tree", "line"}}});
+    spec.parameters.push_back({"depth", IntegerRange{2, 4}, Condition{2, {std::string("tree")}}});
+  }
+  if (draw(3) == 0) spec.constraints.push_back({{{0, 1.0}, {1, 0.1}}, 0.0, 2.0});
+}
+
+void DrawSampler(SearchSpec& spec, const Draw& draw) {
+  constexpr SamplerKind kKinds[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kSobol,
+                                    SamplerKind::kGrid};
+  spec.sampler.kind = kKinds[draw(std::size(kKinds))];
+  if (spec.sampler.kind != SamplerKind::kGrid) return;
+  for (const Parameter& parameter : spec.parameters) {
+    if (HasGridPoints(parameter.range)) spec.sampler.grid_points.push_back(1 + draw(6));
+  }
+}
+
+void DrawPruner(SearchSpec& spec, const Draw& draw) {
+  PrunerSettings& pruner = spec.pruner;
+  pruner.kind = kPruners[draw(std::size(kPruners))];
+  if (HasRungs(pruner.kind)) {
+    pruner.rungs.min_resource = 1 + draw(pruner.rungs.max_resource);
+    pruner.rungs.min_resource = 1 + draw(pruner.rungs.min_resource);
+    if (pruner.kind == PrunerKind::kAsha) {
+      pruner.asha_form = draw(2) == 0 ? AshaForm::kPromotion : AshaForm::kStopping;
+      pruner.asha_brackets = 1 + draw(3);
+    }
+    if (pruner.kind == PrunerKind::kSuccessiveHalving)
+      pruner.bracket_trials = draw(2) == 0 ? 0 : 1 + draw(20);
+    pruner.stop_weak_brackets = draw(2) == 0;
+    if (pruner.stop_weak_brackets) pruner.weak_bracket_level = 0.1 + 0.2 * static_cast<double>(draw(3));
+    if (draw(4) == 0) pruner.min_chance = 0.3;
+  } else {
+    pruner.rungs = {};
+    spec.limits.max_trial_resource = 1 + draw(20);
+    if (pruner.kind == PrunerKind::kLearningCurve)
+      pruner.min_chance = 0.05 + 0.2 * static_cast<double>(draw(3));
+  }
+  pruner.warm_up_trials = draw(6);
+  pruner.warm_up_resource = draw(3) == 0 ? draw(5) : 0;
+}
+
+void DrawLimits(SearchSpec& spec, const Draw& draw, int slots) {
+  Limits& limits = spec.limits;
+  if (!HasBracketTable(spec.pruner.kind) || draw(2) == 0) limits.max_trials = 1 + draw(60);
+  if (draw(3) == 0) limits.max_total_resource = 40 + draw(600);
+  limits.max_parallel_trials = draw(3) == 0 ? 1 + draw(8) : 0;
+  limits.max_attempts = 1 + draw(3);
+  spec.nodes = slots >= 4 && draw(4) == 0 ? 1 + static_cast<int32_t>(draw(4)) : 1;
+  if (draw(6) == 0) spec.completion.target_objective = spec.goal == Goal::kMaximize ? 0.9 : -0.9;
+  if (draw(6) == 0) spec.completion.no_improvement_trials = 5 + draw(20);
+  if (draw(10) == 0) spec.completion.convergence_tolerance = 0.01;
+}
+
+}  // namespace
+
 AnyJob DrawJob(uint64_t number, int slots) {
-  auto draw = [number, index = uint64_t{0}](uint64_t below) mutable {
+  const Draw draw = [number, index = uint64_t{0}](uint64_t below) mutable {
     return static_cast<int64_t>(RandomBits(number, 0, Purpose::kSimulation, index++) % below);
   };
   AnyJob job;
   SearchSpec& spec = job.spec;
   spec = HyperbandJob(1 + draw(40), 2 + draw(3));
-  spec.parameters.push_back({"rounds", IntegerRange{1, 30, Scaling::kLinear}});
   spec.seed = number;
   spec.goal = draw(2) == 0 ? Goal::kMaximize : Goal::kMinimize;
   spec.resumes = draw(4) > 0;
-  spec.pruner.rungs.min_resource = 1 + draw(spec.pruner.rungs.max_resource);
-  spec.pruner.rungs.min_resource = 1 + draw(spec.pruner.rungs.min_resource);
-  const bool random = draw(4) == 0;
-  if (random) {
-    spec.sampler.kind = SamplerKind::kRandom;
-  spec.pruner.kind = PrunerKind::kNone;
-    spec.pruner.rungs = {};
-    spec.limits.max_trial_resource = 1 + draw(20);
-  }
+  DrawSpace(spec, draw);
+  DrawSampler(spec, draw);
+  DrawPruner(spec, draw);
+  DrawLimits(spec, draw, slots);
   if (draw(3) == 0) spec.own_end_parameter = 1;
-  Limits& limits = spec.limits;
-  if (random || draw(2) == 0) limits.max_trials = 1 + draw(60);
-  if (draw(3) == 0) limits.max_total_resource = 40 + draw(600);
-  limits.max_parallel_trials = draw(3) == 0 ? 1 + draw(8) : 0;
-  limits.max_attempts = 1 + draw(3);
-  spec.nodes = slots >= 4 && draw(4) == 0 ? 1 + static_cast<int32_t>(draw(4)) : 1;
 
   Simulation& simulation = job.simulation;
   simulation = Slots(slots);
   simulation.seed = number;
   simulation.own_end = draw(3) == 0 ? 1 + draw(30) : 100;
+  simulation.report_every = draw(4) == 0 ? 1 + draw(5) : 1;
   if (draw(2) == 0) {
     simulation.failure_rate = 0.1 * static_cast<double>(draw(5));
     simulation.loss_rate = 0.1 * static_cast<double>(draw(4));
     simulation.hand_back_rate = 0.1 * static_cast<double>(draw(3));
   }
+  if (draw(3) == 0) {
+    simulation.slow_trials = 0.1 * static_cast<double>(draw(4));
+    simulation.slow_workers = 0.1 * static_cast<double>(draw(4));
+  }
   if (draw(8) == 0) simulation.stop_after_seconds = static_cast<double>(1 + draw(200));
   if (draw(8) == 0) {
     simulation.wall_time_seconds = static_cast<double>(1 + draw(200));
-    limits.max_wall_time_us = static_cast<int64_t>(simulation.wall_time_seconds * 1e6);
+    spec.limits.max_wall_time_us = static_cast<int64_t>(simulation.wall_time_seconds * 1e6);
   }
   const int64_t flavour = draw(6);
   simulation.objective = [number, flavour](const Configuration& configuration, int64_t resource) {
@@ -94,6 +160,7 @@ AnyJob DrawJob(uint64_t number, int slots) {
     if (flavour == 0 && x < 0.5) return std::numeric_limits<double>::quiet_NaN();
     if (flavour == 1) return std::floor(4 * x);  // many ties
     if (flavour == 2 && x < 0.3) return -std::numeric_limits<double>::infinity();
+    if (flavour == 3) return x - 1 / std::sqrt(level);  // learning curves
     return x + std::sin(level * x * 7 + static_cast<double>(number));
   };
   return job;

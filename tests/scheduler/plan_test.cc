@@ -64,5 +64,53 @@ TEST_CASE("Plan: where a parameter says where the trainer ends, its default does
   CHECK(plan.note.empty());
 }
 
+TEST_CASE("Plan: ASHA is what its rungs amount to, MEDIAN and FREEZE_THAW what is trained at most",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(9, 3, 27);
+  spec.pruner.kind = PrunerKind::kAsha;
+  const Plan asha = MakePlan(spec);
+  CHECK(asha.trials == 27);
+  CHECK(asha.evaluations == 27 + 9 + 3);
+  CHECK(asha.resource == 27 * 1 + 9 * 2 + 3 * 6);
+  CHECK(asha.resource_without_resume == 27 * 1 + 9 * 3 + 3 * 9);
+  CHECK(asha.full_resource == 27 * 9);
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  CHECK(MakePlan(spec).resource == 27 * 9);
+  CHECK(MakePlan(spec).note ==
+        "FREEZE_THAW decides part by part what to train: this is the most that it may train.");
+  SearchSpec median = RandomJob(10, 15);
+  median.pruner.kind = PrunerKind::kMedian;
+  CHECK(MakePlan(median).resource == 150);
+  CHECK(MakePlan(median).note.find("less is trained than planned") != std::string::npos);
+}
+
+TEST_CASE("Plan estimate: full trials on four slots take a quarter of their units", "[scheduler]") {
+  const PlanEstimate estimate = EstimatePlan(RandomJob(40, 10), 4, 2.0);
+  CHECK(estimate.elapsed_seconds == Approx(40 * 10 * 2.0 / 4).epsilon(0.01));
+  CHECK(estimate.busy_fraction == Approx(1).epsilon(0.01));
+}
+
+TEST_CASE("Plan estimate: long jobs are scaled up, limits are kept, the unknown is 0", "[scheduler]") {
+  CHECK(EstimatePlan(RandomJob(1'000'000, 1000), 10, 1.0).elapsed_seconds == Approx(1e8).epsilon(0.01));
+  CHECK(EstimatePlan(RandomJob(100, 1'000'000), 1, 1.0).elapsed_seconds == Approx(1e8).epsilon(0.01));
+  CHECK(EstimatePlan(HyperbandJob(81, 3), 1, 1.0).elapsed_seconds == Approx(1581).epsilon(0.01));
+  SearchSpec endless = HyperbandJob(81, 3);
+  endless.limits.max_total_resource = 1'000'000'000;
+  CHECK(EstimatePlan(endless, 10, 1.0).elapsed_seconds == Approx(1e8).epsilon(0.05));
+  endless.limits.max_wall_time_us = 60'000'000;
+  CHECK(EstimatePlan(endless, 10, 1.0).elapsed_seconds == 60);
+  CHECK(EstimatePlan(RandomJob(10, 0), 1, 1.0).elapsed_seconds == 0);
+  CHECK(EstimatePlan(RandomJob(10, 5), 0, 1.0).elapsed_seconds == 0);
+}
+
+TEST_CASE("Plan: a strategy in words", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(81, 3);
+  CHECK(StrategyText(spec) == "SOBOL sampler under the HYPERBAND pruner");
+  CHECK(StrategyText(RandomJob(1, 1)) == "RANDOM sampler, every trial trained to its end");
+  spec.pruner.kind = PrunerKind::kAsha;
+  spec.pruner.asha_form = AshaForm::kStopping;
+  CHECK(StrategyText(spec) == "SOBOL sampler under the ASHA pruner in its stopping form");
+}
+
 }  // namespace
 }  // namespace winnow

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "scheduler/decide.h"
 #include "scheduler/plan.h"
+#include "scheduler/pruners/pruner.h"
 #include "scheduler/replay.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/suggest.h"
 #include "scheduler/validate.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
@@ -30,16 +34,25 @@ void CheckBudgets(const JobState& state) {
   REQUIRE(totals.pending == static_cast<int64_t>(state.pending().size()));
 }
 
-// A free slot has nothing to do only if nothing waits and no further trial may be created.
+// A free slot has nothing to do only if nothing waits or may go on, and no further trial may be created.
 void CheckIdle(const JobState& state) {
   const Limits& limits = state.spec().limits;
-  if (state.stop_requested() || state.time_limit().has_value() || limits.max_total_resource > 0) return;
+  if (state.closing() || limits.max_total_resource > 0) return;
   if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
   REQUIRE(state.pending().empty());
-  const auto created = static_cast<int64_t>(state.trials().size());
-  const int64_t most =
-      state.spec().pruner.kind == PrunerKind::kHyperband ? state.table().trial_count() : limits.max_trials;
-  REQUIRE((most > 0 && created == most));
+  const bool table_used_up = HasBracketTable(state.spec().pruner.kind) &&
+                             static_cast<int64_t>(state.trials().size()) == state.table().trial_count();
+  REQUIRE((table_used_up || !MayCreate(state)));
+  REQUIRE_FALSE(PrunerOf(state.spec()).Promote(state));
+}
+
+// Every configuration is a point of the space, and none of a finite space is tried twice.
+void CheckConfigurations(const JobState& state) {
+  std::set<Configuration> tried;
+  for (const TrialState& trial : state.trials()) {
+    REQUIRE(state.space().Holds(trial.configuration));
+    if (state.space().size() > 0) REQUIRE(tried.insert(trial.configuration).second);
+  }
 }
 
 // What must hold of the record of an ended job.
@@ -59,11 +72,12 @@ void CheckEnded(const SimulationResult& result) {
   for (const BracketState& bracket : state.brackets()) {
     for (size_t i = 0; i < bracket.rungs.size(); ++i) {
       const RungState& rung = bracket.rungs[i];
-      REQUIRE(static_cast<int64_t>(rung.entered.size()) <= bracket.plan.rungs[i].trials);
+      if (!rung.top) REQUIRE(static_cast<int64_t>(rung.entered.size()) <= bracket.plan.rungs[i].trials);
       REQUIRE(rung.arrived == static_cast<int64_t>(rung.entered.size()));
       if (!rung.cut) continue;
       REQUIRE(static_cast<int64_t>(rung.entered.size()) == bracket.width(static_cast<int64_t>(i)));
-      REQUIRE(static_cast<int64_t>(bracket.rungs[i + 1].entered.size()) == rung.promoted);
+      const auto went_on = static_cast<int64_t>(bracket.rungs[i + 1].entered.size());
+      REQUIRE((went_on == rung.promoted || (bracket.ended && went_on == 0) || state.closing()));
     }
   }
 }
@@ -97,10 +111,46 @@ void CheckCuts(const SimulationResult& result) {
   }
 }
 
-TEST_CASE("Simulation: 2400 jobs of every shape end, within budgets, and never idle", "[scheduler]") {
+// ASHA's rule for every trial that went on or stopped, computed anew from all that had arrived at its rung by
+// then.
+void CheckAsha(const SimulationResult& result) {
+  const SearchSpec& spec = result.state.spec();
+  if (spec.pruner.kind != PrunerKind::kAsha || spec.pruner.asha_form != AshaForm::kPromotion) return;
+  JobState state(spec);
+  const double sign = spec.goal == Goal::kMaximize ? 1 : -1;
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<double, TrialNumber>>>
+      arrived;  // by bracket and rung
+  for (const Fact& fact : result.facts) {
+    const auto arrive = [&](TrialNumber number) {
+      const TrialState& trial = state.trial(number);
+      const int64_t level = state.brackets()[trial.bracket].rungs[trial.rung].resource;
+      const double value = trial.value_at(level).value_or(NAN);
+      arrived[{trial.bracket, trial.rung}].emplace_back(std::isfinite(value) ? -sign * value : INFINITY,
+                                                        number);
+    };
+    if (const auto* paused = std::get_if<TrialPaused>(&fact.body)) arrive(paused->trial);
+    const auto* ended = std::get_if<TrialEnded>(&fact.body);
+    if (ended != nullptr && ended->end == TrialEnd::kCompleted) arrive(ended->trial);
+    const auto* resumed = std::get_if<TrialResumed>(&fact.body);
+    if (resumed != nullptr && resumed->rung > state.trial(resumed->trial).rung) {
+      const TrialState& trial = state.trial(resumed->trial);
+      auto rung = arrived[{trial.bracket, trial.rung}];
+      std::sort(rung.begin(), rung.end());
+      const size_t places = rung.size() / static_cast<size_t>(spec.pruner.rungs.reduction_factor);
+      const auto place =
+          std::find_if(rung.begin(), rung.end(), [&](const auto& r) { return r.second == trial.number; });
+      REQUIRE(static_cast<size_t>(place - rung.begin()) < places);
+      REQUIRE(std::isfinite(place->first));
+    }
+    state.Apply(fact);
+  }
+}
+
+TEST_CASE("Simulation: 3000 jobs of every shape end, within budgets, and never idle", "[scheduler]") {
   int64_t outcomes[3] = {};
-  int64_t cuts = 0, drained = 0;
-  for (uint64_t number = 0; number < 2400; ++number) {
+  int64_t cuts = 0, drained = 0, weak = 0;
+  std::map<PrunerKind, int64_t> stopped;
+  for (uint64_t number = 0; number < 3000; ++number) {
     CAPTURE(number);
     const int slots[] = {1, 4, 64};
     AnyJob job = DrawJob(number, slots[number % 3]);
@@ -110,11 +160,17 @@ TEST_CASE("Simulation: 2400 jobs of every shape end, within budgets, and never i
     const SimulationResult result = Simulate(job.spec, job.simulation);
     CheckEnded(result);
     CheckCuts(result);
+    CheckAsha(result);
+    CheckConfigurations(result.state);
     const Mismatch mismatch = Verify(job.spec, result.facts);
     INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
     REQUIRE(mismatch.ok());
     ++outcomes[static_cast<int>(result.state.ended()->end)];
-    for (const BracketState& bracket : result.state.brackets()) cuts += bracket.rungs[0].cut ? 1 : 0;
+    for (const BracketState& bracket : result.state.brackets()) {
+      cuts += bracket.rungs[0].cut ? 1 : 0;
+      weak += bracket.ended ? 1 : 0;
+    }
+    stopped[job.spec.pruner.kind] += result.state.totals().stopped;
     drained += result.state.ended()->reason.find("max_total_resource") != std::string::npos ? 1 : 0;
   }
   // The draw reaches every kind of end.
@@ -123,10 +179,14 @@ TEST_CASE("Simulation: 2400 jobs of every shape end, within budgets, and never i
   CHECK(outcomes[2] > 10);
   CHECK(cuts > 1000);
   CHECK(drained > 100);
+  CHECK(weak > 10);
+  CHECK(stopped[PrunerKind::kAsha] > 1000);
+  CHECK(stopped[PrunerKind::kMedian] > 100);
+  CHECK(stopped[PrunerKind::kLearningCurve] > 100);
 }
 
 TEST_CASE("Simulation: a loaded job equals the live one after every prefix of its record", "[scheduler]") {
-  for (uint64_t number = 0; number < 24; ++number) {
+  for (uint64_t number = 0; number < 48; ++number) {
     CAPTURE(number);
     const AnyJob job = DrawJob(number, 4);
     const std::vector<Fact> facts = Simulate(job.spec, job.simulation).facts;
@@ -175,7 +235,8 @@ TEST_CASE("Simulation: RANDOM tries the same configurations at any parallelism",
     REQUIRE(many.state.trials().size() == 40);
     for (TrialNumber n = 1; n <= 40; ++n) {
       CHECK(Identical(one.state.trial(n).configuration, many.state.trial(n).configuration));
-      CHECK(Identical(one.state.trial(n).configuration, RandomConfiguration(spec, SearchSpace(spec.parameters), n)));
+      CHECK(Identical(one.state.trial(n).configuration,
+                      RandomConfiguration(spec, SearchSpace(spec.parameters), n)));
     }
   }
 }

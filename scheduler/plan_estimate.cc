@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scheduler/plan.h"
+#include "scheduler/random.h"
+#include "scheduler/simulate.h"
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+// What is simulated at most: reports and trials. About 50 ms of work.
+constexpr int64_t kMostReports = 20'000;
+constexpr int64_t kMostTrials = 2'000;
+constexpr int kMostSlots = 512;
+
+// A quality of its own for every configuration, approached as 1 / sqrt(level).
+double MadeUpValue(const Configuration& configuration, int64_t level) {
+  uint64_t seed = 0;
+  for (const Value& value : configuration) {
+    for (const char c : ValueToString(value)) seed = RandomBits(seed, c, Purpose::kSimulation, 0);
+  }
+  const double quality = RandomUnit(seed, 1, Purpose::kSimulation, 1);
+  const double depth = RandomUnit(seed, 1, Purpose::kSimulation, 2);
+  return quality - depth / std::sqrt(static_cast<double>(level));
+}
+
+const char* Name(SamplerKind kind) {
+  switch (kind) {
+    case SamplerKind::kRandom:
+      return "RANDOM";
+    case SamplerKind::kSobol:
+      return "SOBOL";
+    case SamplerKind::kGrid:
+      return "GRID";
+    case SamplerKind::kGp:
+      return "GP";
+    case SamplerKind::kTpe:
+      break;
+  }
+  return "TPE";
+}
+
+const char* Name(PrunerKind kind) {
+  switch (kind) {
+    case PrunerKind::kNone:
+      return "NONE";
+    case PrunerKind::kMedian:
+      return "MEDIAN";
+    case PrunerKind::kHyperband:
+      return "HYPERBAND";
+    case PrunerKind::kAsha:
+      return "ASHA";
+    case PrunerKind::kSuccessiveHalving:
+      return "SUCCESSIVE_HALVING";
+    case PrunerKind::kLearningCurve:
+      return "LEARNING_CURVE";
+    case PrunerKind::kFreezeThaw:
+      break;
+  }
+  return "FREEZE_THAW";
+}
+
+// The same job without models and times, of at most `trials` trials.
+SearchSpec Simulated(SearchSpec spec, int64_t trials) {
+  if (spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe) {
+    spec.sampler.kind = SamplerKind::kSobol;
+  }
+  if (spec.pruner.kind == PrunerKind::kFreezeThaw) spec.pruner.kind = PrunerKind::kAsha;
+  spec.completion = {};
+  spec.limits.max_wall_time_us = spec.limits.max_node_time_us = 0;
+  spec.limits.max_trials = trials;
+  return spec;
+}
+
+// The least of those that are not 0.
+double Least(double a, double b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
+}  // namespace
+
+PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds) {
+  if (slots < spec.nodes || !(unit_seconds > 0)) return {};
+  const Limits& limits = spec.limits;
+  const double wall = static_cast<double>(limits.max_wall_time_us) / 1e6;
+  const double node_time = static_cast<double>(limits.max_node_time_us) / 1e6;
+  const bool known_end = HasRungs(spec.pruner.kind) || limits.max_trial_resource > 0 || spec.own_end > 0 ||
+                         spec.own_end_parameter >= 0;
+  if (!known_end) return {wall, 0};
+
+  const int64_t trials = MakePlan(spec).trials;
+  const SearchSpec simulated = Simulated(spec, trials == 0 ? kMostTrials : std::min(trials, kMostTrials));
+  Simulation simulation;
+  simulation.workers = std::max(spec.nodes, std::min(slots, kMostSlots));
+  simulation.start_seconds = 0;
+  simulation.jitter = 0;
+  simulation.report_every = std::max<int64_t>(1, MakePlan(simulated).resource / kMostReports);
+  simulation.own_end = spec.own_end > 0 ? spec.own_end : std::numeric_limits<int64_t>::max() / 2;
+  simulation.objective = MadeUpValue;
+  const SimulationResult result = Simulate(simulated, simulation);
+  const double all = result.busy_slot_seconds + result.idle_slot_seconds;
+  if (all <= 0) return {wall, 0};
+
+  // The rest of a longer job goes at the pace of the simulated part.
+  const auto trained = static_cast<double>(std::max<int64_t>(1, result.state.totals().resource));
+  const double by_trials = trials > kMostTrials ? static_cast<double>(trials) / kMostTrials : 0;
+  const double by_resource = std::max(1.0, static_cast<double>(limits.max_total_resource) / trained);
+  double longer = 1;
+  if (trials > kMostTrials)
+    longer = limits.max_total_resource > 0 ? std::min(by_trials, by_resource) : by_trials;
+  if (trials == 0) longer = limits.max_total_resource > 0 ? by_resource : 0;
+  const double more_slots = slots > simulation.workers ? static_cast<double>(simulation.workers) / slots : 1;
+
+  PlanEstimate estimate;
+  estimate.busy_fraction = result.busy_slot_seconds / all;
+  estimate.elapsed_seconds = result.elapsed_seconds * longer * more_slots * unit_seconds;
+  estimate.elapsed_seconds = Least(estimate.elapsed_seconds, wall);
+  estimate.elapsed_seconds = Least(estimate.elapsed_seconds, node_time / (slots * estimate.busy_fraction));
+  return estimate;
+}
+
+std::string StrategyText(const SearchSpec& spec) {
+  const std::string sampler = std::string(Name(spec.sampler.kind)) + " sampler";
+  if (spec.pruner.kind == PrunerKind::kNone) return sampler + ", every trial trained to its end";
+  const bool stopping = spec.pruner.kind == PrunerKind::kAsha && spec.pruner.asha_form == AshaForm::kStopping;
+  return sampler + " under the " + Name(spec.pruner.kind) + " pruner" +
+         (stopping ? " in its stopping form" : "");
+}
+
+}  // namespace winnow

@@ -1,0 +1,225 @@
+#include "scheduler/samplers/tpe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "scheduler/models/kernel_density.h"
+#include "scheduler/random.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/samplers/sobol.h"
+
+namespace winnow {
+namespace {
+
+constexpr double kRandomFraction = 1.0 / 3;  // of BOHB
+constexpr int kCandidates = 32;
+// Draws from the density of the best, until so many keep the constraints.
+constexpr int kMostDrawsPerCandidate = 20;
+// How large a part of the trials is the best; no more than so many.
+constexpr double kBestPart = 0.15;
+constexpr int64_t kMostBest = 40;
+// A suggestion's cost does not grow beyond these: the newest trials, and of their points that are not the
+// best.
+constexpr size_t kNewest = 20'000;
+constexpr size_t kMostOthers = 400;
+// Kernels narrower than that look at nothing but their own point.
+constexpr double kLeastBandwidth = 1e-3;
+
+// A result: less is better; +infinity: none, or the worst.
+struct Outcome {
+  const Configuration* configuration = nullptr;
+  double key = 0;
+};
+
+struct History {
+  int64_t level = 0;  // 0: no rungs
+  int64_t results = 0;
+  std::vector<Outcome> outcomes;
+};
+
+// The last level at which the trial says how good it is: its own end counts for all above it.
+int64_t Reached(const TrialState& trial) {
+  if (trial.curve.empty()) return 0;
+  return trial.at_own_end ? std::numeric_limits<int64_t>::max() : trial.curve.back().first;
+}
+
+// The rungs' levels, rising.
+std::vector<int64_t> Levels(const JobState& state) {
+  std::set<int64_t> levels;
+  for (const BracketState& bracket : state.brackets()) {
+    for (const RungState& rung : bracket.rungs) levels.insert(rung.resource);
+  }
+  return {levels.begin(), levels.end()};
+}
+
+// The highest level that more than `least` results are from.
+int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_t first, int64_t least) {
+  std::vector<int64_t> reached(levels.size() + 1);  // by how many levels they have passed
+  const auto passed = [&levels](int64_t resource) {
+    return std::upper_bound(levels.begin(), levels.end(), resource) - levels.begin();
+  };
+  for (size_t i = first; i < state.trials().size(); ++i) ++reached[passed(Reached(state.trials()[i]))];
+  for (const PriorObserved& prior : state.priors()) {
+    ++reached[prior.resource == 0 ? levels.size() : passed(prior.resource)];
+  }
+  int64_t results = 0;
+  for (size_t k = levels.size(); k-- > 0;) {
+    results += reached[k + 1];
+    if (results > least) return levels[k];
+  }
+  return levels.front();
+}
+
+History HistoryOf(const JobState& state) {
+  History history;
+  const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
+  const size_t count = state.trials().size();
+  const size_t first = count > kNewest ? count - kNewest : 0;
+  const auto levels = Levels(state);
+  if (!levels.empty()) {
+    history.level = LevelOf(state, levels, first, static_cast<int64_t>(state.spec().parameters.size()));
+  }
+  const auto add = [&history, sign](const Configuration& configuration, std::optional<double> value) {
+    const bool finite = value && std::isfinite(*value);
+    history.results += finite ? 1 : 0;
+    history.outcomes.push_back(
+        {&configuration, finite ? sign * *value : std::numeric_limits<double>::infinity()});
+  };
+  for (const PriorObserved& prior : state.priors()) {
+    if (!state.space().Holds(prior.configuration)) continue;
+    if (prior.resource == 0 || prior.resource >= history.level) add(prior.configuration, prior.objective);
+  }
+  for (size_t i = first; i < count; ++i) {
+    const TrialState& trial = state.trials()[i];
+    std::optional<double> value;
+    if (history.level > 0) {
+      if (Reached(trial) >= history.level) value = trial.value_at(history.level);
+    } else if (trial.ended() && trial.best_resource > 0) {
+      value = trial.best_objective;
+    }
+    if (trial.phase == TrialPhase::kFailed) value.reset();
+    add(trial.configuration, value);
+  }
+  std::stable_sort(history.outcomes.begin(), history.outcomes.end(),
+                   [](const Outcome& a, const Outcome& b) { return a.key < b.key; });
+  return history;
+}
+
+// Columns of the densities: numbers and ordered categories by their place on the unit interval.
+class Columns {
+ public:
+  explicit Columns(const SearchSpace& space) : space_(space) {
+    for (const Parameter& parameter : space.parameters()) {
+      const int64_t count = ValueCount(parameter.range);
+      const auto* categories = std::get_if<CategoricalRange>(&parameter.range);
+      DensityAxis axis;
+      if (categories != nullptr && !categories->ordered) {
+        axis.categories = static_cast<int>(count);
+      } else {
+        // Half of a cell, so that neighbours are tried.
+        axis.least_bandwidth = std::max(kLeastBandwidth, count > 0 ? 0.5 / static_cast<double>(count) : 0);
+      }
+      axes_.push_back(axis);
+    }
+  }
+
+  const std::vector<DensityAxis>& axes() const { return axes_; }
+
+  Eigen::VectorXd PointOf(const Configuration& configuration) const {
+    const std::vector<double> unit = space_.ToUnit(configuration);
+    Eigen::VectorXd point(static_cast<Eigen::Index>(unit.size()));
+    for (size_t j = 0; j < unit.size(); ++j) {
+      const int categories = axes_[j].categories;
+      point[static_cast<Eigen::Index>(j)] = std::holds_alternative<Inactive>(configuration[j])
+                                                ? std::numeric_limits<double>::quiet_NaN()
+                                            : categories > 0 ? std::floor(unit[j] * categories)
+                                                             : unit[j];
+    }
+    return point;
+  }
+
+  Configuration ConfigurationOf(const Eigen::VectorXd& point) const {
+    std::vector<double> unit(axes_.size());
+    for (size_t j = 0; j < unit.size(); ++j) {
+      const double at = point[static_cast<Eigen::Index>(j)];
+      unit[j] = axes_[j].categories > 0 ? (at + 0.5) / axes_[j].categories : at;
+    }
+    return space_.FromUnit(unit);
+  }
+
+  Eigen::MatrixXd PointsOf(const std::vector<Outcome>& outcomes, size_t from, size_t to, size_t most) const {
+    const size_t count = std::min(most, to - from);
+    Eigen::MatrixXd points(static_cast<Eigen::Index>(axes_.size()), static_cast<Eigen::Index>(count));
+    for (size_t k = 0; k < count; ++k) {
+      points.col(static_cast<Eigen::Index>(k)) =
+          PointOf(*outcomes[from + k * (to - from) / count].configuration);
+    }
+    return points;
+  }
+
+ private:
+  const SearchSpace& space_;
+  std::vector<DensityAxis> axes_;
+};
+
+// "3.1", "12", "0.4"
+std::string Times(double ratio) {
+  const double digits = ratio < 10 ? 10 : 1;
+  return DoubleToString(std::round(std::min(ratio, 1e6) * digits) / digits);
+}
+
+}  // namespace
+
+std::optional<Suggestion> TpeSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
+  const SearchSpec& spec = state.spec();
+  static const SobolSampler sobol;
+  const int64_t startup = StartupTrials(spec);
+  const auto priors = static_cast<int64_t>(state.priors().size());
+  const JobTotals& totals = state.totals();
+  const int64_t results = totals.completed + totals.stopped + totals.paused + priors;
+  const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
+  if (results < startup || sampled + priors <= startup) return sobol.Draw(state, number, redraw);
+  const bool at_random = spec.pruner.kind == PrunerKind::kHyperband &&
+                         RandomUnit(spec.seed, number, Purpose::kModel, 0) < kRandomFraction;
+  if (!at_random) return std::nullopt;
+  return Suggestion{RandomConfiguration(spec, state.space(), number, redraw),
+                    "Drawn at random, as a third of the trials of TPE under HYPERBAND."};
+}
+
+Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number, Memo&) const {
+  const SearchSpec& spec = state.spec();
+  const History history = HistoryOf(state);
+  const auto best = static_cast<size_t>(
+      std::min({kMostBest, history.results,
+                static_cast<int64_t>(std::ceil(kBestPart * static_cast<double>(history.results)))}));
+  const Columns columns(state.space());
+  const KernelDensity good(columns.axes(), columns.PointsOf(history.outcomes, 0, best, best));
+  const KernelDensity others(columns.axes(),
+                             columns.PointsOf(history.outcomes, best, history.outcomes.size(), kMostOthers));
+  uint64_t draws = 0;
+  const auto uniform = [&] { return RandomUnit(spec.seed, number, Purpose::kModel, ++draws); };
+  Configuration chosen;
+  double most = -std::numeric_limits<double>::infinity();
+  for (int draw = 0, kept = 0; kept < kCandidates && draw < kCandidates * kMostDrawsPerCandidate; ++draw) {
+    Configuration candidate = columns.ConfigurationOf(good.Draw(uniform));
+    if (!state.space().Satisfies(candidate) || state.tried(candidate)) continue;
+    ++kept;
+    const Eigen::VectorXd point = columns.PointOf(candidate);
+    const double ratio = good.LogDensity(point) - others.LogDensity(point);
+    if (ratio <= most) continue;
+    most = ratio;
+    chosen = std::move(candidate);
+  }
+  if (chosen.empty()) {
+    return {RandomConfiguration(spec, state.space(), number),
+            "Drawn at random: what TPE prefers breaks constraints or was tried already."};
+  }
+  std::string why = "TPE on " + std::to_string(history.results) + " trials";
+  if (history.level > 0) why += " at resource " + std::to_string(history.level);
+  return {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
+                                 std::to_string(best) + " as among the others."};
+}
+
+}  // namespace winnow

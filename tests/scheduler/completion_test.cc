@@ -1,0 +1,138 @@
+#include "scheduler/completion.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/random.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
+
+namespace winnow {
+namespace {
+
+// Trials of one unit, one after the other, with these values of "score" until the job ends; how many there
+// were.
+int Play(PlayedJob& job, const std::vector<double>& values) {
+  int played = 0;
+  for (double value : values) {
+    const TrialNumber number = job.Start();
+    if (number == 0) break;
+    job.Finish(number, value);
+    ++played;
+  }
+  return played;
+}
+
+SearchSpec Job(Completion completion, Goal goal = Goal::kMaximize) {
+  SearchSpec spec = RandomJob(1000, 1);
+  spec.completion = completion;
+  spec.goal = goal;
+  return spec;
+}
+
+TEST_CASE("Completion: the target ends the job as soon as it is reported, and those that run end with it",
+          "[scheduler]") {
+  PlayedJob job(Job({0.9, 0, 0.01, 0}));
+  REQUIRE((job.Start() == 1 && job.Start() == 2));
+  job.Report(1, 1, 0.89);
+  CHECK_FALSE(job.state().completion_met());
+  job.Report(2, 1, 0.9);
+  const std::string reason =
+      "The target is reached: trial 2 reported score = 0.9 at resource 1; target_objective is 0.9.";
+  CHECK(job.state().completion_met()->reason == reason);
+  CHECK(job.trial(1).reason == reason);
+  CHECK(job.Start() == 0);
+  job.End(1, AttemptOutcome::kStopped);
+  job.End(2, AttemptOutcome::kStopped);
+  CHECK(job.state().ended()->end == JobEnd::kCompleted);
+  CHECK(job.state().ended()->reason == reason);
+}
+
+TEST_CASE("Completion: a target to be minimised, and values that are no numbers", "[scheduler]") {
+  PlayedJob job(Job({0.5, 0, 0.01, 0}, Goal::kMinimize));
+  CHECK(Play(job, {0.6, NAN, -INFINITY, 0.51, 0.49, 0.1}) == 5);
+}
+
+TEST_CASE("Completion: a second report of a level does not reach the target", "[scheduler]") {
+  PlayedJob job(Job({0.9, 0, 0.01, 0}));
+  job.Start();
+  job.Report(1, 1, 0.5);
+  job.Report(1, 1, 0.95);
+  CHECK_FALSE(job.state().completion_met());
+}
+
+TEST_CASE("Completion: three trials without improvement end the job, a small one is none", "[scheduler]") {
+  PlayedJob job(Job({{}, 3, 0.1, 0}));
+  // 1.05 and 1.09 better 1 by less than a tenth of it; 1.2 does better.
+  CHECK(Play(job, {0.5, 1, 1.05, 1.2, 1.1, 1.09, 1.3, 2, 2.5}) == 7);
+  CHECK(job.state().ended()->reason ==
+        "No improvement: the last 3 trials that ended did not better score = 1.2 by more than 0.1 of it.");
+}
+
+TEST_CASE("Completion: trials that fail count among those without improvement", "[scheduler]") {
+  PlayedJob job(Job({{}, 2, 0, 0}, Goal::kMinimize));
+  CHECK(Play(job, {-1}) == 1);
+  job.End(job.Start(), AttemptOutcome::kFailed, "no memory");
+  CHECK_FALSE(job.state().completion_met());
+  CHECK(Play(job, {NAN, -3}) == 1);
+  CHECK(job.state().completion_met());
+}
+
+TEST_CASE("Completion: nothing is said before a first finite objective", "[scheduler]") {
+  PlayedJob job(Job({{}, 2, 0, 0}));
+  CHECK(Play(job, {NAN, NAN, NAN, NAN, 0.1, NAN, NAN, NAN}) == 7);
+}
+
+TEST_CASE("Completion: equal objectives have converged at twenty trials", "[scheduler]") {
+  PlayedJob job(Job({{}, 0, 0, 0.001}));
+  CHECK(Play(job, std::vector<double>(30, 0.7)) == 20);
+  CHECK(job.state().ended()->reason ==
+        "Converged: as many trials again would better score = 0.7 by about 0, less than 0.001 of it.");
+}
+
+TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of the best quarter",
+          "[scheduler]") {
+  // The best five are 10, 9.8, 9.6, 9.4, 9.2, then 9: i times the spacing 0.2 is 0.6 on average, times ln 2
+  // 0.416.
+  std::vector<double> values = {9.2, 9.8, 10, 9.6, 9.4, 9};
+  while (values.size() < 20) values.push_back(1);
+  PlayedJob wider(Job({{}, 0, 0, 0.0417})), narrower(Job({{}, 0, 0, 0.0415}));
+  CHECK((Play(wider, values) == 20 && Play(narrower, values) == 20));
+  CHECK(wider.state().completion_met()->reason ==
+        "Converged: as many trials again would better score = 10 by about 0.416, less than 0.0417 of it.");
+  CHECK_FALSE(narrower.state().completion_met());
+}
+
+TEST_CASE("Completion: of an exponential tail the expected gain is foretold without bias", "[scheduler]") {
+  double foretold = 0;
+  constexpr int kJobs = 400, kTrials = 80;
+  for (uint64_t seed = 1; seed <= kJobs; ++seed) {
+    OrderedSums keys;
+    for (uint64_t i = 0; i < kTrials; ++i) {
+      keys.Add(std::log1p(-RandomUnit(seed, 1, Purpose::kSimulation, i)));  // scale 1, negated
+    }
+    foretold += (keys.Nth(kTrials / 4) - keys.SumOfLeast(kTrials / 4) / (kTrials / 4.0)) / kJobs;
+  }
+  CHECK(foretold == Approx(1).margin(0.03));
+}
+
+TEST_CASE("Completion: sums of the least of many numbers are those of the sorted numbers", "[scheduler]") {
+  OrderedSums sums;
+  std::vector<double> values;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    const double value = std::floor(RandomUnit(1, 1, Purpose::kSimulation, i) * 2000);
+    sums.Add(i % 1000 == 7 ? 1e300 : value);
+    values.push_back(i % 1000 == 7 ? 1e300 : value);
+  }
+  std::sort(values.begin(), values.end());
+  double sum = 0;
+  for (size_t count = 0; count < 4990; ++count) {
+    REQUIRE(sums.SumOfLeast(static_cast<int64_t>(count)) == sum);
+    REQUIRE(sums.Nth(static_cast<int64_t>(count)) == values[count]);
+    sum += values[count];
+  }
+}
+
+}  // namespace
+}  // namespace winnow

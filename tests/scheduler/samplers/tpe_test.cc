@@ -1,0 +1,165 @@
+#include "scheduler/samplers/tpe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scheduler/random.h"
+#include "scheduler/replay.h"
+#include "scheduler/simulate.h"
+#include "scheduler/suggest.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
+
+namespace winnow {
+namespace {
+
+SearchSpec TpeJob(int64_t max_trials) {
+  SearchSpec spec = RandomJob(max_trials, 1);
+  spec.parameters.push_back({"y", ContinuousRange{0, 1}});
+  spec.sampler.kind = SamplerKind::kTpe;
+  spec.goal = Goal::kMinimize;
+  return spec;
+}
+
+double Bowl(const Configuration& configuration, int64_t) {
+  const double x = std::get<double>(configuration[0]) - 0.3, y = std::get<double>(configuration[1]) - 0.6;
+  return x * x + y * y;
+}
+
+double MedianBest(SearchSpec spec, const std::function<double(const Configuration&, int64_t)>& objective) {
+  std::vector<double> best;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    spec.seed = seed;
+    Simulation simulation = Slots(1);
+    simulation.objective = objective;
+    const SimulationResult result = Simulate(spec, simulation);
+    best.push_back(result.state.trial(*result.state.best_trial()).best_objective);
+  }
+  std::nth_element(best.begin(), best.begin() + 10, best.end());
+  return best[10];
+}
+
+TEST_CASE("Tpe: finds the bottom of a bowl far better than random search", "[scheduler]") {
+  SearchSpec spec = TpeJob(50);
+  const double tpe = MedianBest(spec, Bowl);
+  spec.sampler.kind = SamplerKind::kRandom;
+  CHECK(tpe < MedianBest(spec, Bowl) / 8);
+}
+
+TEST_CASE("Tpe: finds the best category and the value that only it has", "[scheduler]") {
+  SearchSpec spec = TpeJob(60);
+  spec.parameters = {{"kind", CategoricalRange{{"a", "b", "c", "d", "e"}}},
+                     {"size", IntegerRange{1, 1000, Scaling::kLog}, Condition{0, {std::string("d")}}},
+                     {"rate", ContinuousRange{0, 1}}};
+  const auto objective = [](const Configuration& configuration, int64_t) {
+    const double rate = std::get<double>(configuration[2]) - 0.5;
+    const auto* size = std::get_if<int64_t>(&configuration[1]);
+    return rate * rate + (size == nullptr ? 0.5 : 0.1 * std::abs(std::log10(static_cast<double>(*size)) - 2));
+  };
+  const double tpe = MedianBest(spec, objective);
+  spec.sampler.kind = SamplerKind::kRandom;
+  CHECK(tpe < MedianBest(spec, objective) / 2);
+}
+
+TEST_CASE("Tpe: a batch of eight after twenty trials is eight different, spread configurations",
+          "[scheduler]") {
+  PlayedJob job(TpeJob(0));
+  Suggester suggester;
+  for (TrialNumber number = 1; number <= 20; ++number) {
+    if (WantsSuggestion(job.state())) job.Record(suggester.Suggest(job.state()));
+    REQUIRE(job.Start() == number);
+    job.Finish(number, Bowl(job.trial(number).configuration, 1));
+  }
+  for (TrialNumber number = 21; number <= 28; ++number) {
+    REQUIRE(WantsSuggestion(job.state()));
+    job.Record(suggester.Suggest(job.state()));
+    REQUIRE(job.Start() == number);
+  }
+  double nearest = 1, farthest = 0;
+  for (TrialNumber a = 21; a <= 28; ++a) {
+    for (TrialNumber b = 21; b < a; ++b) {
+      const Configuration &one = job.trial(a).configuration, &other = job.trial(b).configuration;
+      const double distance = std::hypot(std::get<double>(one[0]) - std::get<double>(other[0]),
+                                         std::get<double>(one[1]) - std::get<double>(other[1]));
+      nearest = std::min(nearest, distance);
+      farthest = std::max(farthest, distance);
+    }
+  }
+  CHECK(nearest > 0.005);
+  CHECK(farthest > 0.2);
+}
+
+TEST_CASE("Tpe: begins with Sobol points, and says what it does then", "[scheduler]") {
+  SearchSpec spec = TpeJob(8);
+  spec.sampler.startup_trials = 5;
+  Simulation simulation = Slots(1);
+  simulation.objective = Bowl;
+  const SimulationResult result = Simulate(spec, simulation);
+  std::vector<std::string> why;
+  for (const Fact& fact : result.facts) {
+    if (const auto* created = std::get_if<TrialCreated>(&fact.body)) why.push_back(created->why);
+  }
+  CHECK(why[4] == "Point 5 of a scrambled Sobol sequence.");
+  CHECK(why[5].find("TPE on 5 trials: ") == 0);
+  CHECK(why[5].find(" times as dense among the best 1 as among the others.") != std::string::npos);
+  CHECK(Verify(spec, result.facts).ok());
+}
+
+TEST_CASE("Tpe: under rungs it learns from the highest one that enough trials have passed", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kTpe;
+  const SimulationResult result = Simulate(spec, Slots(1));
+  std::set<std::string> levels;
+  int at_random = 0, asked = 0;
+  for (const Fact& fact : result.facts) {
+    const auto* created = std::get_if<TrialCreated>(&fact.body);
+    if (created == nullptr) continue;
+    at_random += created->why.find("Drawn at random, as a third") == 0 ? 1 : 0;
+    const size_t at = created->why.find(" at resource ");
+    if (at == std::string::npos) continue;
+    ++asked;
+    levels.insert(created->why.substr(at + 13, created->why.find(':') - at - 13));
+  }
+  CHECK(levels == std::set<std::string>{"1", "9", "27"});
+  const int created = static_cast<int>(result.state.trials().size()) - 4;  // without Sobol points
+  CHECK(asked + at_random == created);
+  CHECK(std::abs(at_random - created / 3) <= 5);
+  CHECK(Verify(spec, result.facts).ok());
+}
+
+TEST_CASE("Tpe: what a job is started with is its experience from the first trial on", "[scheduler]") {
+  PlayedJob job(TpeJob(0));
+  for (uint64_t i = 0; i < 30; ++i) {
+    const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
+                                         RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
+    job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
+  }
+  REQUIRE(WantsSuggestion(job.state()));
+  const Suggested answer = Suggester().Suggest(job.state());
+  CHECK(answer.why.find("TPE on 30 trials: ") == 0);
+  CHECK(Bowl(answer.configuration, 1) < 0.1);
+}
+
+TEST_CASE("Tpe: configurations keep the constraints and are not repeated", "[scheduler]") {
+  SearchSpec spec = TpeJob(40);
+  spec.parameters = {{"a", IntegerRange{1, 9}}, {"b", IntegerRange{1, 9}}};
+  spec.constraints = {{{{0, 1}, {1, 1}}, 0, 11}};
+  Simulation simulation = Slots(5);
+  simulation.failure_rate = 0.3;
+  simulation.objective = [](const Configuration& configuration, int64_t) {
+    return -static_cast<double>(std::get<int64_t>(configuration[0]) * std::get<int64_t>(configuration[1]));
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  std::set<Configuration> tried;
+  for (const TrialState& trial : result.state.trials()) {
+    CHECK(result.state.space().Holds(trial.configuration));
+    tried.insert(trial.configuration);
+  }
+  CHECK(tried.size() == 40);
+  CHECK(result.state.trial(*result.state.best_trial()).best_objective == -30);
+}
+
+}  // namespace
+}  // namespace winnow
