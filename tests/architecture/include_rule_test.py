@@ -15,7 +15,7 @@ RULE = {
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
     "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "nlopt.h"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
-    "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "nlohmann", "fmt", "posix"}),
+    "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "csv.h", "nlohmann", "fmt", "posix"}),
     "server": ({"server", "store", "spec", "scheduler", "proto"},
                {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "posix"}),
     "worker": ({"worker", "proto"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
@@ -49,7 +49,7 @@ LINK = {
     "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
     "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost", "winnow_models": "scheduler/models",
-    "PkgConfig::NLOPT": "nlopt.h",
+    "PkgConfig::NLOPT": "nlopt.h", "CSV::CSV": "csv.h",
 }
 
 
@@ -68,7 +68,7 @@ def outside_name(header):
     if "/" not in header and header in STANDARD:
         return None
     if re.fullmatch(r"(sys|netinet|arpa|linux|net)", first) or (
-            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "zlib.h", "nlopt.h")):
+            "/" not in header and header.endswith(".h") and header not in ("sqlite3.h", "csv.h", "zlib.h", "nlopt.h")):
         return "posix"
     return first
 
