@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kMaxMessageBytes = 64 << 20;
 constexpr absl::Duration kWatchDeadline = absl::Minutes(5);
+constexpr absl::Duration kReplayWait = absl::Minutes(15);
 constexpr int32_t kJobPage = 1000;
 constexpr int32_t kTrialPage = 10000;
 constexpr int32_t kPointPage = 100000;
@@ -299,6 +300,30 @@ absl::StatusOr<v1::GetLogsResponse> Client::Logs(const v1::GetLogsRequest& reque
   const absl::Duration wait =
       absl::Seconds(request.wait().seconds()) + absl::Nanoseconds(request.wait().nanos());
   return Call<v1::GetLogsResponse>(&v1::TuningService::Stub::GetLogs, request, request.job_id(), wait);
+}
+
+absl::StatusOr<v1::ReplayTuningJobResponse> Client::Replay(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::ReplayTuningJobRequest request;
+  request.set_id(*id);
+  return Call<v1::ReplayTuningJobResponse>(&v1::TuningService::Stub::ReplayTuningJob, request, *id,
+                                           kReplayWait);
+}
+
+absl::StatusOr<v1::SuggestTrialsResponse> Client::Suggest(const v1::SuggestTrialsRequest& request) {
+  const absl::Duration wait =
+      absl::Seconds(request.wait().seconds()) + absl::Nanoseconds(request.wait().nanos());
+  return Call<v1::SuggestTrialsResponse>(&v1::TuningService::Stub::SuggestTrials, request, request.job_id(),
+                                         wait);
+}
+
+absl::StatusOr<v1::ReportMetricsResponse> Client::Report(const v1::ReportMetricsRequest& request) {
+  return Call<v1::ReportMetricsResponse>(&v1::TuningService::Stub::ReportMetrics, request, request.job_id());
+}
+
+absl::StatusOr<v1::CompleteTrialResponse> Client::Complete(const v1::CompleteTrialRequest& request) {
+  return Call<v1::CompleteTrialResponse>(&v1::TuningService::Stub::CompleteTrial, request, request.job_id());
 }
 
 absl::Status Client::Watch(const std::string& job, int64_t after_sequence,

@@ -45,6 +45,11 @@ class Client {
   absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
   absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);
+  // Has minutes more than other calls: a model is asked again for every answer it gave.
+  absl::StatusOr<v1::ReplayTuningJobResponse> Replay(const std::string& job);
+  absl::StatusOr<v1::SuggestTrialsResponse> Suggest(const v1::SuggestTrialsRequest& request);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request);
 
   // Calls `on_event` for each event after `after_sequence` until the server ends the stream (OK: the job has
   // ended), the connection breaks (UNAVAILABLE), five minutes have passed (DEADLINE_EXCEEDED: watch on from

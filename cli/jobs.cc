@@ -65,16 +65,24 @@ std::string BracketsText(const Session& session, const v1::TuningJob& job) {
       const double part =
           rung.width() > 0 ? static_cast<double>(rung.arrived()) / static_cast<double>(rung.width()) : 0;
       const bool whole = rung.arrived() >= rung.width();
+      // Without a planned width, those that have come.
+      const bool open = rung.width() == 0;
       table.Add({{i == 0 ? fmt::format("{}: s = {}", bracket.index() + 1, bracket.s()) : ""},
                  {Thousands(rung.resource())},
-                 {fmt::format("{}/{}", Thousands(rung.arrived()), Thousands(rung.width()))},
-                 {BarText(part, 10), whole ? Style::kGood : Style::kBusy},
+                 {open ? Thousands(rung.arrived())
+                       : fmt::format("{}/{}", Thousands(rung.arrived()), Thousands(rung.width()))},
+                 {open ? "" : BarText(part, 10), whole ? Style::kGood : Style::kBusy},
                  {rung.running() > 0 ? Thousands(rung.running()) : ""},
                  {rung.has_best() ? NumberText(rung.best()) : ""},
                  {rung.has_cutoff() ? NumberText(rung.cutoff()) : ""}});
     }
   }
-  return table.Text(session.out, 2);
+  std::string text = table.Text(session.out, 2);
+  for (const auto& bracket : job.brackets()) {
+    if (bracket.end_reason().empty()) continue;
+    text += fmt::format("  bracket {} ended: {}\n", bracket.index() + 1, Clean(bracket.end_reason()));
+  }
+  return text;
 }
 
 Exit DescribeJob(Session& session, const std::string& name) {
@@ -93,6 +101,8 @@ Exit DescribeJob(Session& session, const std::string& name) {
     text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
   };
   line("strategy", StrategyText(job->spec()));
+  if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
+  if (!job->warm_start_text().empty()) line("begun", Clean(job->warm_start_text()));
   line("best", BestText(*job));
   line("created", TimeText(job->create_time()));
   if (job->has_end_time()) line("ended", TimeText(job->end_time()));

@@ -50,7 +50,7 @@ std::string BracketTable(const Session& session, const Plan& plan, bool resumes)
   return table.Text(session.out, 2) + "  trials × the units each of them has been trained for\n\n";
 }
 
-std::string Totals(const Session& session, const Plan& plan, bool resumes) {
+std::string Totals(const Session& session, const Plan& plan, const PlanEstimate& estimate, bool resumes) {
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("  {}{}\n", session.out.Paint(Style::kDim, fmt::format("{:<16}", label)), value);
@@ -66,7 +66,7 @@ std::string Totals(const Session& session, const Plan& plan, bool resumes) {
     line("evaluations", Thousands(plan.evaluations) + " (a trial counts once per rung)");
   if (plan.brackets.empty()) {
     if (plan.resource > 0) line("resource", Thousands(plan.resource) + " units");
-  } else {
+  } else if (plan.resource_with_resume > 0) {
     line("resource", fmt::format("{} units{}", Thousands(plan.resource_with_resume),
                                  resumes ? "" : " if the trainer could resume; it cannot"));
     line("without resume", Thousands(plan.resource_without_resume) + " units");
@@ -76,25 +76,38 @@ std::string Totals(const Session& session, const Plan& plan, bool resumes) {
                                                              static_cast<double>(plan.full_resource))));
     }
   }
+  if (estimate.elapsed_seconds > 0) {
+    line("time", fmt::format("about {}, slots {} busy", DurationText(estimate.elapsed_seconds),
+                             PercentText(estimate.busy_fraction)));
+  }
   if (!plan.note.empty()) line("note", Clean(plan.note));
   return text;
 }
 
 }  // namespace
 
-Exit ShowPlan(Session& session, const std::string& file, const std::string& name) {
-  const auto spec = LoadJob(file, name);
+Exit ShowPlan(Session& session, const PlanOptions& options) {
+  const auto spec = LoadJob(options.file, options.name);
   if (!spec.ok()) return spec.status();
   const SearchSpec search = ToSearchSpec(*spec);
+  const int64_t slots =
+      std::max<int64_t>(search.nodes, options.workers * options.slots);  // for one trial at least
   const Plan plan = MakePlan(search);
+  const PlanEstimate estimate = options.unit_seconds > 0
+                                    ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds)
+                                    : PlanEstimate();
   if (session.output == Output::kJson) {
-    session.out.Print(ToJson(PlanMessage(plan)));
+    v1::TuningPlan message = PlanMessage(plan);
+    message.set_strategy_text(winnow::StrategyText(search));
+    message.set_elapsed_seconds(estimate.elapsed_seconds);
+    message.set_busy_fraction(estimate.busy_fraction);
+    session.out.Print(ToJson(message));
     return kSuccess;
   }
   std::string text =
       fmt::format("{}  {}\n\n", session.out.Paint(Style::kBold, spec->name()), StrategyText(*spec));
   if (!plan.brackets.empty()) text += BracketTable(session, plan, search.resumes);
-  session.out.Print(text + Totals(session, plan, search.resumes));
+  session.out.Print(text + Totals(session, plan, estimate, search.resumes));
   return kSuccess;
 }
 

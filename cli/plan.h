@@ -1,12 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/session.h"
 
 namespace winnow::cli {
 
-// Prints what the job file would run: brackets, rungs and totals. Needs no server.
-Exit ShowPlan(Session& session, const std::string& file, const std::string& name);
+struct PlanOptions {
+  std::string file;
+  std::string name;
+  int64_t workers = 1;      // for the estimate of time
+  int64_t slots = 1;        // of each
+  double unit_seconds = 0;  // 0: no estimate
+};
+
+// Prints what the job file would run: brackets, rungs, totals and an estimate of the time. Needs no server.
+Exit ShowPlan(Session& session, const PlanOptions& options);
 
 }  // namespace winnow::cli

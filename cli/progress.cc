@@ -7,6 +7,7 @@
 
 #include "cli/format.h"
 #include "cli/text.h"
+#include "spec/strategy.h"
 
 namespace winnow::cli {
 namespace {
@@ -66,14 +67,12 @@ Style StateStyle(v1::Trial::State state) {
 }
 
 std::string StrategyText(const v1::TuningJobSpec& spec) {
-  const bool hyperband = spec.strategy() == v1::HYPERBAND ||
-                         (spec.strategy() == v1::STRATEGY_UNSPECIFIED && spec.has_hyperband());
-  std::string text = hyperband ? "HYPERBAND" : "RANDOM";
-  if (hyperband) {
-    const int64_t eta = spec.hyperband().reduction_factor();
-    const int64_t least = spec.hyperband().min_resource();
-    text += fmt::format(", R = {}, eta = {}", Thousands(spec.hyperband().max_resource()), eta == 0 ? 3 : eta);
-    if (least > 1) text += fmt::format(", r = {}", Thousands(least));
+  const Strategy strategy = StrategyOf(spec);
+  std::string text = StrategyName(strategy.sampler.kind, strategy.pruner.kind);
+  if (HasRungs(strategy.pruner.kind)) {
+    const RungSettings& rungs = strategy.pruner.rungs;
+    text += fmt::format(", R = {}, eta = {}", Thousands(rungs.max_resource), rungs.reduction_factor);
+    if (rungs.min_resource > 1) text += fmt::format(", r = {}", Thousands(rungs.min_resource));
   }
   return text + fmt::format(", {} {}", spec.objective().goal() == v1::MINIMIZE ? "minimize" : "maximize",
                             Clean(spec.objective().metric()));

@@ -16,7 +16,7 @@ std::string StateText(v1::Trial::State state);
 Style StateStyle(v1::TuningJob::State state);
 Style StateStyle(v1::Trial::State state);
 
-// "HYPERBAND, R = 81, eta = 3, maximize validation:auc".
+// "HYPERBAND, R = 81, eta = 3, maximize validation:auc"; "TPE sampler, MEDIAN pruner, maximize auc".
 std::string StrategyText(const v1::TuningJobSpec& spec);
 // "4 running, 12 stopped"; states without a trial are left out.
 std::string CountsText(const v1::TrialCounts& counts);

@@ -12,6 +12,8 @@ std::string ConfigurationText(const v1::Trial& trial, int width, int indent) {
   std::string text;
   size_t used = static_cast<size_t>(indent);
   for (const auto& parameter : trial.hyperparameters()) {
+    if (parameter.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
+      continue;  // it does not exist in this trial
     const std::string item = fmt::format("{} {}", Clean(parameter.name()), ValueText(parameter));
     const size_t columns = DisplayWidth(item);
     if (text.empty()) {

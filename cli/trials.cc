@@ -104,6 +104,7 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
   };
+  if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
   if (trial.has_objective()) {
     std::string objective =
@@ -127,8 +128,10 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   using Align = Table::Align;
   if (!trial.hyperparameters().empty()) {
     Table parameters({{"HYPERPARAMETER"}, {"VALUE"}});
-    for (const auto& value : trial.hyperparameters())
-      parameters.Add({{value.name()}, {ValueText(value, true)}});
+    for (const auto& value : trial.hyperparameters()) {
+      const bool active = value.value_case() != v1::HyperparameterValue::VALUE_NOT_SET;
+      parameters.Add({{value.name()}, {active ? ValueText(value, true) : "–"}});
+    }
     text += "\n" + parameters.Text(out, 2);
   }
   if (!answer->attempts().empty()) {
@@ -178,8 +181,11 @@ Exit ShowBest(Session& session, const std::string& name) {
     return kSuccess;
   }
   Table table({{"HYPERPARAMETER"}, {"VALUE"}});
-  for (const auto& value : answer->trial().hyperparameters())
+  for (const auto& value : answer->trial().hyperparameters()) {
+    if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
+      continue;  // it does not exist in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
+  }
   session.out.Print(fmt::format(
       "{} {}{} ({}, trial {}, at {})\n\n{}", Clean(job->spec().objective().metric()),
       session.out.Paint(Style::kGood, NumberText(job->best().objective())), HasEnded(*job) ? "" : " so far",

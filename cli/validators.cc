@@ -38,6 +38,15 @@ CLI::Validator Seconds(double least, double most) {
       "");
 }
 
+CLI::Validator WithoutUnit() {
+  return CLI::Validator(
+      [](std::string& text) {
+        if (text.size() > 1 && text.back() == 's') text.pop_back();
+        return std::string();
+      },
+      "");
+}
+
 CLI::Validator WordOf(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](std::string& text) {

@@ -204,4 +204,41 @@ grpc::Status FakeService::GetLogs(Context*, const v1::GetLogsRequest* request,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeService::ReplayTuningJob(Context*, const v1::ReplayTuningJobRequest* request,
+                                          v1::ReplayTuningJobResponse* response) {
+  const std::lock_guard lock(mutex);
+  if (Find(request->id()) == nullptr) return NoJob(request->id());
+  *response = replay;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeService::SuggestTrials(Context*, const v1::SuggestTrialsRequest* request,
+                                        v1::SuggestTrialsResponse* response) {
+  const std::lock_guard lock(mutex);
+  suggest_asked = *request;
+  if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
+  *response = suggestion;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeService::ReportMetrics(Context*, const v1::ReportMetricsRequest* request,
+                                        v1::ReportMetricsResponse* response) {
+  const std::lock_guard lock(mutex);
+  reported = *request;
+  if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
+  *response = report_answer;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeService::CompleteTrial(Context*, const v1::CompleteTrialRequest* request,
+                                        v1::CompleteTrialResponse* response) {
+  const std::lock_guard lock(mutex);
+  completed = *request;
+  if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
+  for (const auto& trial : trials) {
+    if (trial.number() == request->trial()) *response->mutable_trial() = trial;
+  }
+  return grpc::Status::OK;
+}
+
 }  // namespace winnow

@@ -45,6 +45,12 @@ class FakeService : public v1::TuningService::Service {
   v1::QueryMetricsRequest metrics_asked;
   v1::GetLogsRequest logs_asked;  // the last
   std::vector<int64_t> watched_after;
+  v1::ReplayTuningJobResponse replay;
+  v1::SuggestTrialsResponse suggestion;
+  v1::ReportMetricsResponse report_answer;
+  v1::SuggestTrialsRequest suggest_asked;
+  v1::ReportMetricsRequest reported;
+  v1::CompleteTrialRequest completed;
 
  private:
   template <class T>
@@ -66,6 +72,11 @@ class FakeService : public v1::TuningService::Service {
                               Writer<v1::TuningJobEvent>*) override;
   grpc::Status ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   grpc::Status GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
+  grpc::Status ReplayTuningJob(Context*, const v1::ReplayTuningJobRequest*,
+                               v1::ReplayTuningJobResponse*) override;
+  grpc::Status SuggestTrials(Context*, const v1::SuggestTrialsRequest*, v1::SuggestTrialsResponse*) override;
+  grpc::Status ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
+  grpc::Status CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
 
   v1::TuningJob* Find(const std::string& id);  // REQUIRES mutex is held
 

@@ -61,6 +61,22 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"submit", "f", "--request-id", ""}, {"--request-id", "expected 1 to 128"}},
       {{"submit", "f", "--name", std::string(64, 'n')}, {"--name", "has 64 characters"}},
       {{"completion", "fish"}, {"SHELL", "\"fish\" is not bash or zsh"}},
+      {{"simulate", "f"}, {"--table is required"}},
+      {{"simulate", "f", "--table", "t", "--seeds", "0"},
+       {"--seeds", "\"0\" is not a whole number from 1 to 1000"}},
+      {{"simulate", "f", "--table", "t", "--workers", "many"}, {"--workers", "\"many\""}},
+      {{"ask", "j", "--count", "0"}, {"--count", "\"0\""}},
+      {{"ask", "j", "--wait", "5m"}, {"--wait", "\"5m\" is not a number of seconds from 0 to 60"}},
+      {{"ask", "j", "--wait", "61s"}, {"--wait", "from 0 to 60"}},
+      {{"tell", "j", "1"}, {"ATTEMPT is required"}},
+      {{"tell", "j", "1", "0"}, {"ATTEMPT", "\"0\""}},
+      {{"tell", "j", "1", "1", "--metric", "auc", "--resource", "3"},
+       {"--metric", "\"auc\" is not NAME=VALUE"}},
+      {{"tell", "j", "1", "1", "--metric", "auc=high", "--resource", "3"},
+       {"\"auc=high\" is not NAME=VALUE"}},
+      {{"tell", "j", "1", "1", "--metric", "auc=0.5"}, {"--resource is missing"}},
+      {{"tell", "j", "1", "1", "--resource", "0"}, {"--resource", "\"0\""}},
+      {{"complete", "j", "1", "1", "--reason", "sad"}, {"--reason is given without --failed"}},
       {{"delete", "latest"}, {"delete takes a job's id", "winnow list"}},
   };
   for (const WrongUsage& usage : cases) {
@@ -109,15 +125,17 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
     const Result result = RunWinnow({"completion", shell}, "");
     CHECK(result.code == 0);
     for (const std::string command :
-         {"submit", "plan", "list", "describe", "trials", "best", "analytics", "metrics", "watch", "logs",
-          "stop", "delete", "workers", "completion", "--follow"}) {
+         {"submit",   "plan",     "list",   "describe", "trials", "best",    "analytics",
+          "metrics",  "watch",    "logs",   "stop",     "delete", "workers", "completion",
+          "--follow", "simulate", "replay", "ask",      "tell",   "--verify"}) {
       INFO(command);
       CHECK(result.out.find(command) != std::string::npos);
     }
     CHECK(result.out.find('@') == std::string::npos);
-    CHECK(result.out.find("describe|trials|best|analytics|metrics|watch|logs|stop|delete)") !=
+    CHECK(result.out.find(
+              "describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|ask|tell|complete)") !=
           std::string::npos);
-    CHECK(result.out.find("submit|plan)") != std::string::npos);
+    CHECK(result.out.find("submit|plan|simulate)") != std::string::npos);
   }
 }
 

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/analytics.h"
+#include "cli/ask.h"
+#include "cli/completion.h"
+#include "cli/logs.h"
+#include "cli/plan.h"
+#include "cli/session.h"
+#include "cli/simulate.h"
+#include "cli/submit.h"
+#include "cli/trials.h"
+
+namespace winnow::cli {
+
+// What the flags of all commands are read into.
+struct Flags {
+  std::string server;
+  double timeout = 10;
+  bool no_color = false;
+  std::string output = "text";
+  std::string job;
+  std::vector<std::string> states;
+  double patience = 600;
+  int64_t list_limit = 50;
+  bool all_workers = false;
+  std::string shell;
+  SubmitOptions submit;
+  PlanOptions plan;
+  SimulateOptions simulate;
+  bool verify = false;
+  AskOptions ask;
+  TellOptions tell;
+  TrialsOptions trials;
+  MetricsOptions metrics;
+  LogsOptions logs;
+  int64_t trial = 0;  // 0: not given
+};
+
+using Run = std::function<Exit(Session&)>;
+
+// Every command, by name, and what it runs.
+class Commands {
+ public:
+  // Defines them on `app`; both must outlive this.
+  Commands(CLI::App& app, Flags& flags);
+
+  // Gives the command that is used the --output which stood before it. What is wrong with it; "" if nothing.
+  std::string TakeOutput(std::string output) const;
+
+  const Run& chosen() const { return runs_.at(app_.get_subcommands().front()->get_name()); }
+
+  std::vector<CommandWords> words() const;
+
+ private:
+  enum class Formats { kTextJson, kTextJsonCsv, kNone };
+
+  CLI::App* Add(const std::string& name, const std::string& help, Formats formats, Run run);
+  void Job(CLI::App* command, std::string* job);
+  CLI::Option* Trial(CLI::App* command, int64_t* trial);
+  CLI::App* AddTell(const std::string& name, const std::string& help,
+                    Run run);  // JOB TRIAL ATTEMPT, and metrics
+  void File(CLI::App* command, std::string* file, std::string* name);
+
+  void DefineJobs();
+  void DefineSearch();
+  void DefineAsks();
+  void DefineCompletion();
+
+  CLI::App& app_;
+  Flags& flags_;
+  std::map<std::string, Run> runs_;
+  std::map<std::string, CLI::Validator> formats_;  // of --output, of commands that take it
+};
+
+}  // namespace winnow::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/space.h"
+#include "scheduler/types.h"
+
+namespace winnow::cli {
+
+// Recorded learning curves of configurations of a space: a configuration has the curve of the nearest row, by
+// Euclidean distance in the unit cube (values of an unordered category, and a value against none, are 1
+// apart), the first of the nearest.
+class CurveTable {
+ public:
+  // CSV, separated by commas, with a header: a column per hyperparameter (NAME, or NAME:KIND:MIN:MAX, of
+  // which the name counts; empty where it does not exist); optionally seconds_per_unit (or
+  // seconds_per_round), above 0; then the values at levels 1, 2, … An unconditional parameter whose value
+  // says where a trial ends by itself needs no column: a curve's level stands for it. Rows outside the space
+  // are left out. NOT_FOUND: the file cannot be read. INVALID_ARGUMENT: names line and column, what is there
+  // and what was expected.
+  static absl::StatusOr<CurveTable> Read(const std::string& path, const SearchSpec& spec);
+
+  int64_t levels() const { return levels_; }
+  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
+  int64_t left_out() const { return left_out_; }
+  bool has_seconds() const { return has_seconds_; }
+  double mean_seconds() const;  // per unit; 0 without that column
+
+  // REQUIRES 1 <= level <= levels() and the configuration is one of the space.
+  double Value(const Configuration& configuration, int64_t level) const;
+
+ private:
+  struct Row {
+    Configuration configuration;
+    std::vector<double> at;  // in the unit cube
+    double seconds = 0;
+    std::vector<double> curve;
+  };
+
+  CurveTable(const SearchSpec& spec, int skipped)
+      : space_(spec.parameters, spec.constraints), skipped_(skipped) {}
+  double Distance(const Configuration& configuration, const std::vector<double>& at, const Row& row) const;
+
+  SearchSpace space_;
+  int skipped_;  // index of the parameter that has no column; -1: none
+  int64_t levels_ = 0;
+  int64_t left_out_ = 0;
+  bool has_seconds_ = false;
+  std::vector<Row> rows_;
+};
+
+}  // namespace winnow::cli

@@ -1,0 +1,129 @@
+#include <cctype>
+
+#include "cli/commands.h"
+#include "cli/jobs.h"
+#include "cli/text.h"
+#include "cli/validators.h"
+#include "cli/watch.h"
+#include "cli/workers.h"
+
+namespace winnow::cli {
+namespace {
+
+const std::vector<std::string>& TrialStates() {
+  static const std::vector<std::string> states = {"pending",   "running", "paused",
+                                                  "completed", "stopped", "failed"};
+  return states;
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace
+
+void Commands::DefineJobs() {
+  Flags& f = flags_;
+  CLI::App* submit = Add("submit", "Start the job that a job file describes", Formats::kTextJson,
+                         [&f](Session& session) { return Submit(session, f.submit); });
+  File(submit, &f.submit.file, &f.submit.name);
+  submit->add_flag("-w,--watch", f.submit.watch,
+                   "show it until it ends, then a summary; exit code 1 if it failed");
+  submit
+      ->add_option("--request-id", f.submit.request_id,
+                   "a second submit with the same id makes no second job")
+      ->check(NotEmpty(128))
+      ->option_text("ID");
+
+  Add("list", "List jobs, newest first", Formats::kTextJson,
+      [&f](Session& session) { return ListJobs(session, f.list_limit); })
+      ->add_option("--limit", f.list_limit, "at most so many (default 50)")
+      ->check(Whole(1, 100000))
+      ->option_text("N");
+
+  CLI::App* describe =
+      Add("describe", "Show a job, or one of its trials with its attempts and events", Formats::kTextJson,
+          [&f](Session& session) {
+            return f.trial > 0 ? DescribeTrial(session, f.job, f.trial) : DescribeJob(session, f.job);
+          });
+  Job(describe, &f.job);
+  Trial(describe, &f.trial);
+
+  CLI::App* trials = Add("trials", "List a job's trials", Formats::kTextJson, [&f](Session& session) {
+    for (const std::string& state : f.states) {
+      v1::Trial::State value = v1::Trial::STATE_UNSPECIFIED;
+      v1::Trial::State_Parse(Upper(state), &value);
+      f.trials.states.push_back(value);
+    }
+    return ListTrials(session, f.trials);
+  });
+  Job(trials, &f.trials.job);
+  trials
+      ->add_option("--sort", f.trials.sort,
+                   "number, objective (best first), resource, training_seconds or a hyperparameter; "
+                   "\"COLUMN desc\" reverses")
+      ->check(NotEmpty(256))
+      ->option_text("COLUMN");
+  trials->add_option("--state", f.states, "only these: " + OneOf(TrialStates()))
+      ->delimiter(',')
+      ->transform([](std::string text) { return CLI::detail::to_lower(text); })
+      ->check(WordOf(TrialStates()))
+      ->option_text("STATE,...");
+  trials->add_option("--limit", f.trials.limit, "at most so many (default all)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+
+  Job(Add("best", "Show the best configuration", Formats::kTextJson,
+          [&f](Session& session) { return ShowBest(session, f.job); }),
+      &f.job);
+  Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
+          Formats::kTextJsonCsv, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
+      &f.job);
+
+  CLI::App* metrics = Add("metrics", "Learning curves: what trials reported", Formats::kTextJsonCsv,
+                          [&f](Session& session) { return ShowMetrics(session, f.metrics); });
+  Job(metrics, &f.metrics.job);
+  metrics->add_option("--trial", f.metrics.trials, "only these trials")
+      ->delimiter(',')
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N,...");
+  metrics->add_option("--metric", f.metrics.metrics, "only these metrics")
+      ->delimiter(',')
+      ->check(NotEmpty(256))
+      ->option_text("NAME,...");
+
+  CLI::App* watch = Add("watch", "Show a job until it ends, then a summary; exit code 1 if it failed",
+                        Formats::kTextJson, [&f](Session& session) {
+                          return Watch(session, {f.job, absl::Seconds(f.patience)});
+                        });
+  Job(watch, &f.job);
+  watch->add_option("--patience", f.patience, "give up when the server is away for so long (default 600)")
+      ->check(Seconds(0, 1e9))
+      ->option_text("SECONDS");
+
+  CLI::App* logs = Add("logs", "Show what a trial printed", Formats::kTextJson,
+                       [&f](Session& session) { return ShowLogs(session, f.logs); });
+  Job(logs, &f.logs.job);
+  Trial(logs, &f.logs.trial)->required();
+  logs->add_option("--attempt", f.logs.attempt, "of this attempt (default: the newest)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  logs->add_option("--rank", f.logs.rank, "of this rank of the trial's cluster (default 0)")
+      ->check(Whole(0, 63))
+      ->option_text("N");
+  logs->add_flag("--stderr", f.logs.standard_error, "standard error instead of standard output");
+  logs->add_flag("-f,--follow", f.logs.follow, "go on until the attempt ends");
+
+  Job(Add("stop", "Start no further trial and stop those that run", Formats::kTextJson,
+          [&f](Session& session) { return StopJob(session, f.job); }),
+      &f.job);
+  Job(Add("delete", "Forget a job that has ended, with all its trials", Formats::kTextJson,
+          [&f](Session& session) { return DeleteJob(session, f.job); }),
+      &f.job);
+  Add("workers", "List workers and their slots", Formats::kTextJson, [&f](Session& session) {
+    return ListWorkers(session, f.all_workers);
+  })->add_flag("--all", f.all_workers, "those that were lost or have left, too");
+}
+
+}  // namespace winnow::cli

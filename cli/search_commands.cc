@@ -1,0 +1,113 @@
+#include <cstdint>
+
+#include "cli/commands.h"
+#include "cli/replay.h"
+#include "cli/validators.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr int64_t kMostWorkers = 10000;
+constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kMostSeeds = 1000;
+constexpr int64_t kMostAsked = 1000;  // of one SuggestTrials
+constexpr double kLongestAsk = 60;    // seconds that a server holds an ask
+constexpr double kLongestUnit = 1e7;  // seconds
+
+}  // namespace
+
+void Commands::DefineSearch() {
+  Flags& f = flags_;
+  CLI::App* plan =
+      Add("plan", "Show what a job file would run, without a server: brackets, rungs, units and time",
+          Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
+  File(plan, &f.plan.file, &f.plan.name);
+  plan->add_option("--workers", f.plan.workers, "for the estimate of time (default 1)")
+      ->check(Whole(1, kMostWorkers))
+      ->option_text("N");
+  plan->add_option("--slots", f.plan.slots, "of each worker (default 1)")
+      ->check(Whole(1, kMostSlots))
+      ->option_text("N");
+  plan->add_option("--unit-seconds", f.plan.unit_seconds,
+                   "how long a trial trains one unit, for the estimate of time")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS");
+
+  CLI::App* simulate =
+      Add("simulate",
+          "Run a job file over a table of recorded learning curves, in virtual time and without a server",
+          Formats::kTextJson, [&f](Session& session) { return ShowSimulation(session, f.simulate); });
+  File(simulate, &f.simulate.file, &f.simulate.name);
+  simulate
+      ->add_option(
+          "--table", f.simulate.table,
+          "CSV: a column per hyperparameter, optionally seconds_per_unit, then one per level: 1, 2, …")
+      ->required()
+      ->check(NotEmpty(4096))
+      ->option_text("CSV");
+  simulate->add_option("--workers", f.simulate.workers, "virtual workers (default 1)")
+      ->check(Whole(1, kMostWorkers))
+      ->option_text("N");
+  simulate->add_option("--slots", f.simulate.slots, "of each (default 1)")
+      ->check(Whole(1, kMostSlots))
+      ->option_text("N");
+  simulate->add_option("--seed", f.simulate.seed, "of the first run (default: the file's)")
+      ->check(Whole(0, INT64_MAX))
+      ->option_text("N");
+  simulate->add_option("--seeds", f.simulate.seeds, "so many runs, of one seed after the other (default 1)")
+      ->check(Whole(1, kMostSeeds))
+      ->option_text("N");
+
+  CLI::App* replay = Add("replay", "Decide a job again from its record, and compare", Formats::kTextJson,
+                         [&f](Session& session) { return Replay(session, f.job, f.verify); });
+  Job(replay, &f.job);
+  replay->add_flag("--verify", f.verify, "exit code 1 unless every decision is the same, bit for bit");
+}
+
+CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Run run) {
+  Flags& f = flags_;
+  CLI::App* command = Add(name, help, Formats::kTextJson, std::move(run));
+  Job(command, &f.tell.job);
+  Trial(command, &f.tell.trial)->required();
+  command->add_option("ATTEMPT", f.tell.attempt, "number of the attempt, as ask gave it")
+      ->required()
+      ->check(Whole(1, INT64_MAX))
+      ->option_text(" ");
+  command->add_option("--metric", f.tell.metrics, "a value that the trial has at --resource")
+      ->check(NotEmpty(256))
+      ->option_text("NAME=VALUE ...");
+  command->add_option("--resource", f.tell.resource, "the level, from 1: rounds or epochs trained so far")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  return command;
+}
+
+void Commands::DefineAsks() {
+  Flags& f = flags_;
+  CLI::App* ask = Add(
+      "ask", "Take trials of a job with an external trainer: a line each, TRIAL ATTEMPT FROM TO NAME=VALUE…",
+      Formats::kTextJson, [&f](Session& session) { return Ask(session, f.ask); });
+  Job(ask, &f.ask.job);
+  ask->add_option("--count", f.ask.count, "at most so many (default 1)")
+      ->check(Whole(1, kMostAsked))
+      ->option_text("N");
+  ask->add_option("--wait", f.ask.wait, "until there is something to train (default 0)")
+      ->transform(WithoutUnit())
+      ->check(Seconds(0, kLongestAsk))
+      ->option_text("SECONDS");
+  ask->add_option("--client", f.ask.client, "who asks, for messages (default: this host)")
+      ->check(NotEmpty(128))
+      ->option_text("NAME");
+
+  AddTell("tell", "Report values of a trial that ask gave, and learn whether to go on",
+          [&f](Session& session) { return Tell(session, f.tell); });
+  CLI::App* complete =
+      AddTell("complete", "Say that a trial that ask gave is trained as far as it was to be, or has failed",
+              [&f](Session& session) { return Complete(session, f.tell); });
+  complete->add_flag("--failed", f.tell.failed, "the attempt failed");
+  complete->add_option("--reason", f.tell.reason, "of the failure")
+      ->check(NotEmpty(4096))
+      ->option_text("TEXT");
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,211 @@
+#include "cli/simulate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/curve_table.h"
+#include "cli/format.h"
+#include "cli/job_source.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "scheduler/simulate.h"
+#include "spec/search_spec.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr double kSeconds = 1e-6;  // of a microsecond
+// A unit in virtual time: so long that the simulator's own delays at the ends of attempts vanish beside it.
+constexpr double kVirtualUnit = 1000;
+
+// What one job came to in virtual time.
+struct Outcome {
+  bool found = false;
+  double best = 0;
+  int64_t trials = 0;
+  int64_t resource = 0;
+  double seconds = 0;
+  double busy = 0;  // part of the slots' time
+};
+
+struct Run {
+  uint64_t seed = 0;
+  Outcome search;
+  Outcome through;
+};
+
+// The furthest level that a trial of the job may reach; 0: not known.
+int64_t Furthest(const SearchSpec& search) {
+  if (HasRungs(search.pruner.kind)) return search.pruner.rungs.max_resource;
+  if (search.limits.max_trial_resource > 0) return search.limits.max_trial_resource;
+  if (search.own_end_parameter < 0) return search.own_end;
+  return std::get<IntegerRange>(search.parameters[static_cast<size_t>(search.own_end_parameter)].range).max;
+}
+
+// When the job's time is up; 0: never. A limit on node time is reached when every slot has been busy so long.
+double TimeLimitOf(const SearchSpec& search, const SimulateOptions& options) {
+  const double wall = static_cast<double>(search.limits.max_wall_time_us) * kSeconds;
+  const double node = static_cast<double>(search.limits.max_node_time_us) * kSeconds /
+                      static_cast<double>(options.workers * options.slots);
+  return wall > 0 && node > 0 ? std::min(wall, node) : std::max(wall, node);
+}
+
+Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const CurveTable& table) {
+  Simulation simulation;
+  simulation.workers = static_cast<int>(options.workers);
+  simulation.slots = static_cast<int32_t>(options.slots);
+  // A trial asks for level after level, and finding the nearest row takes longer than the rest.
+  std::map<Configuration, std::vector<double>> curves;
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    std::vector<double>& curve = curves[configuration];
+    if (curve.empty()) {
+      for (int64_t l = 1; l <= table.levels(); ++l) curve.push_back(table.Value(configuration, l));
+    }
+    return curve[static_cast<size_t>(std::min(level, table.levels()) - 1)];
+  };
+  const double scale = (table.has_seconds() ? table.mean_seconds() : 1) / kVirtualUnit;
+  simulation.unit_seconds = kVirtualUnit;
+  simulation.jitter = 0;
+  simulation.start_seconds = 0;
+  simulation.own_end = table.levels();
+  simulation.wall_time_seconds = TimeLimitOf(search, options) / scale;
+  const SimulationResult result = Simulate(search, simulation);
+  Outcome outcome;
+  if (const auto best = result.state.best_trial()) {
+    outcome.found = true;
+    outcome.best = result.state.trial(*best).best_objective;
+  }
+  outcome.trials = static_cast<int64_t>(result.state.trials().size());
+  outcome.resource = result.state.totals().resource;
+  outcome.seconds = result.elapsed_seconds * scale;
+  const double slot_seconds = result.busy_slot_seconds + result.idle_slot_seconds;
+  outcome.busy = slot_seconds > 0 ? result.busy_slot_seconds / slot_seconds : 0;
+  return outcome;
+}
+
+// As many trials as the search made, by chance and each to its end.
+SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
+  SearchSpec through = search;
+  through.sampler = {};
+  through.pruner = {};
+  through.initial.clear();
+  through.completion = {};
+  through.limits = {};
+  through.limits.max_trials = trials;
+  through.limits.max_trial_resource = Furthest(search);
+  return through;
+}
+
+nlohmann::json ToJson(const Outcome& outcome) {
+  nlohmann::json json = {{"trials", outcome.trials},
+                         {"resource", outcome.resource},
+                         {"elapsed_seconds", outcome.seconds},
+                         {"busy_fraction", outcome.busy}};
+  if (outcome.found) json["best_objective"] = outcome.best;
+  return json;
+}
+
+template <class Of>
+double Median(const std::vector<Run>& runs, Of of) {
+  std::vector<double> values;
+  for (const Run& run : runs) values.push_back(static_cast<double>(of(run)));
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::string BestOf(const Outcome& outcome) { return outcome.found ? NumberText(outcome.best) : "–"; }
+
+std::string RunsText(const Session& session, const std::vector<Run>& runs) {
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {{"SEED", Align::kRight}};
+  for (const char* title :
+       {"BEST", "TRIALS", "UNITS", "ELAPSED", "BUSY", "THROUGH: BEST", "UNITS", "ELAPSED"}) {
+    columns.push_back({title, Align::kRight});
+  }
+  Table table(std::move(columns));
+  for (const Run& run : runs) {
+    table.Add({{Thousands(static_cast<int64_t>(run.seed))},
+               {BestOf(run.search), Style::kGood},
+               {Thousands(run.search.trials)},
+               {Thousands(run.search.resource)},
+               {DurationText(run.search.seconds)},
+               {PercentText(run.search.busy)},
+               {BestOf(run.through)},
+               {Thousands(run.through.resource)},
+               {DurationText(run.through.seconds)}});
+  }
+  return table.Text(session.out, 2);
+}
+
+std::string MedianText(const std::vector<Run>& runs) {
+  const double units = Median(runs, [](const Run& run) { return run.search.resource; });
+  const double through = Median(runs, [](const Run& run) { return run.through.resource; });
+  std::string text = fmt::format(
+      "  median of {}: best {} against {}, {} of {} units", Count(static_cast<int64_t>(runs.size()), "seed"),
+      NumberText(Median(runs, [](const Run& run) { return run.search.best; })),
+      NumberText(Median(runs, [](const Run& run) { return run.through.best; })),
+      Thousands(static_cast<int64_t>(units)), Thousands(static_cast<int64_t>(through)));
+  if (through > 0) text += fmt::format(" ({})", PercentText(units / through));
+  return text + "\n";
+}
+
+}  // namespace
+
+Exit ShowSimulation(Session& session, const SimulateOptions& options) {
+  const auto spec = LoadJob(options.file, options.name);
+  if (!spec.ok()) return spec.status();
+  SearchSpec search = ToSearchSpec(*spec);
+  const auto table = CurveTable::Read(options.table, search);
+  if (!table.ok()) return table.status();
+  if (Furthest(search) > table->levels()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} has {}, but the job trains to {}; expected a level for each unit",
+                    Clean(options.table), Count(table->levels(), "level"), Thousands(Furthest(search))));
+  }
+  if (search.nodes > options.workers * options.slots) {
+    return absl::InvalidArgumentError(
+        fmt::format("a trial takes {}, but there are {}; expected more --workers or --slots",
+                    Count(search.nodes, "node"), Count(options.workers * options.slots, "slot")));
+  }
+  std::vector<Run> runs;
+  const uint64_t first = options.seed < 0 ? search.seed : static_cast<uint64_t>(options.seed);
+  for (int64_t i = 0; i < options.seeds; ++i) {
+    search.seed = first + static_cast<uint64_t>(i);
+    Run run{search.seed, RunOne(search, options, *table), {}};
+    run.through = RunOne(RunThrough(search, run.search.trials), options, *table);
+    runs.push_back(run);
+  }
+  if (session.output == Output::kJson) {
+    nlohmann::json json = {{"job", spec->name()},
+                           {"strategy", StrategyText(*spec)},
+                           {"rows", table->rows()},
+                           {"rows_left_out", table->left_out()},
+                           {"runs", nlohmann::json::array()}};
+    for (const Run& run : runs) {
+      json["runs"].push_back(
+          {{"seed", run.seed}, {"search", ToJson(run.search)}, {"run_through", ToJson(run.through)}});
+    }
+    session.out.Print(json.dump(2) + "\n");
+    return kSuccess;
+  }
+  std::string text = fmt::format(
+      "{}  {}\n  {} of the table{}; {} at a time, {} a unit\n\n",
+      session.out.Paint(Style::kBold, spec->name()), StrategyText(*spec), Count(table->rows(), "row"),
+      table->left_out() > 0
+          ? fmt::format(" ({} outside the search space left out)", Thousands(table->left_out()))
+          : "",
+      Count(options.workers * options.slots / search.nodes, "trial"),
+      table->has_seconds() ? NumberText(table->mean_seconds()) + " s" : "1 s (no seconds_per_unit)");
+  text += RunsText(session, runs);
+  if (runs.size() > 1) text += MedianText(runs);
+  session.out.Print(text + "  THROUGH: as many random trials, each trained to its end\n");
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

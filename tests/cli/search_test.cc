@@ -1,0 +1,182 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/fake_service.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sample.h"
+
+namespace winnow {
+
+using nlohmann::json;
+
+namespace {
+
+// A folder with a file of text each, removed at the end.
+class Files {
+ public:
+  Files() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "winnow-simulate-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    folder_ = pattern;
+  }
+  ~Files() { std::filesystem::remove_all(folder_); }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string JobOf(const std::string& more) {
+  return R"json({"name": "curves",
+    "trainer": {"command": ["/bin/true"], "metrics": [{"name": "auc", "regex": "auc=(.*)"}]},
+    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}},
+                   {"name": "kind", "categorical": {"values": ["a", "b"]}}],
+    "objective": {"metric": "auc", "goal": "MAXIMIZE"}, )json" +
+         more + "}";
+}
+
+// Twenty rows whose values rise with x, and with the level; kind b is better by a little.
+std::string Curves() {
+  std::string text = "x:continuous:0:1,kind,seconds_per_unit,1,2,3,4,5,6,7,8,9\n";
+  for (int i = 0; i < 20; ++i) {
+    const double x = i / 20.0;
+    text += std::to_string(x) + (i % 2 == 0 ? ",a" : ",b") + ",2";
+    for (int level = 1; level <= 9; ++level) {
+      text += "," + std::to_string((x + (i % 2) * 0.01) * level / 9);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+const char* const kHyperband = R"("strategy": "HYPERBAND", "hyperband": {"max_resource": 9})";
+
+}  // namespace
+
+TEST_CASE("simulate: a job over recorded curves, beside every trial trained to its end", "[cli]") {
+  const Files files;
+  const std::string job = files.Write("job.json", JobOf(kHyperband)),
+                    table = files.Write("curves.csv", Curves());
+  const Result result = RunWinnow(
+      {"simulate", job, "--table", table, "--workers", "2", "--seeds", "3", "--output", "json"}, "");
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json answer = json::parse(result.out);
+  CHECK(answer["rows"] == 20);
+  REQUIRE(answer["runs"].size() == 3);
+  for (const json& run : answer["runs"]) {
+    CHECK(run["search"]["trials"] == run["run_through"]["trials"]);
+    CHECK(run["run_through"]["resource"] == 9 * run["search"]["trials"].get<int>());
+    CHECK(run["search"]["resource"] < run["run_through"]["resource"]);
+    CHECK(run["search"]["elapsed_seconds"] < run["run_through"]["elapsed_seconds"]);
+    CHECK(run["search"]["best_objective"] > 0.5);
+  }
+  CHECK(answer["runs"][0] != answer["runs"][1]);
+  const Result again = RunWinnow(
+      {"simulate", job, "--table", table, "--workers", "2", "--seeds", "3", "--output", "json"}, "");
+  CHECK(again.out == result.out);
+  const Result text = RunWinnow({"simulate", job, "--table", table, "--seed", "5", "--seeds", "2"}, "");
+  CHECK(text.out.find("HYPERBAND, R = 9, eta = 3, maximize auc") != std::string::npos);
+  CHECK(text.out.find("median of 2 seeds: best ") != std::string::npos);
+}
+
+TEST_CASE("simulate: a table that cannot serve is refused by line, column and expectation", "[cli]") {
+  const Files files;
+  const std::string job = files.Write("job.json", JobOf(kHyperband));
+  const auto error = [&](const std::string& table) {
+    const Result result = RunWinnow({"simulate", job, "--table", files.Write("t.csv", table)}, "");
+    CHECK(result.code == 1);
+    return result.err;
+  };
+  const auto says = [&](const std::string& table, const std::string& part) {
+    const std::string said = error(table);
+    INFO(said);
+    CHECK(said.find(part) != std::string::npos);
+  };
+  says("x,kind,depth,1\n", "column \"depth\" is no hyperparameter");
+  says("x,1\n", "no column \"kind\"");
+  says("x,kind\n", "no level; expected columns 1, 2");
+  says("x,kind,1,3\n", "column 4 is \"3\"; expected level 2");
+  says("x,kind,1\n0.5,a\n", "line 2: 2 cells; expected 3");
+  says("x,kind,1\nhigh,a,1\n", "line 2: x is \"high\"; expected a number from 0 to 1");
+  says("x,kind,1\n0.5,a,good\n", "line 2: column 3 is \"good\"; expected a number");
+  says("x,kind,seconds_per_unit,1\n0.5,a,0,1\n", "line 2: column 3 is \"0\"; expected seconds above 0");
+  says("x,kind,1\n5,a,1\n", "no row inside the job's search space (1 outside)");
+  says("x,kind,1,2\n0.5,a,1,2\n", "has 2 levels, but the job trains to 9");
+  CHECK(RunWinnow({"simulate", job, "--table", "/no/such/table"}, "").err.find("cannot open the table") !=
+        std::string::npos);
+}
+
+TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
+  const auto planned = [](const std::string& members) {
+    const Result result = RunWinnow({"plan", "-"}, "", JobOf(members));
+    INFO(result.err);
+    CHECK(result.code == 0);
+    return result.out.substr(0, result.out.find('\n'));
+  };
+  CHECK(planned(kHyperband) == "curves  HYPERBAND, R = 9, eta = 3, maximize auc");
+  CHECK(planned(R"("strategy": "ASHA", "pruner": {"max_resource": 27}, "limits": {"max_trials": 9})") ==
+        "curves  ASHA, R = 27, eta = 3, maximize auc");
+  CHECK(planned(R"("sampler": {"kind": "TPE"}, "pruner": {"kind": "MEDIAN"}, "limits": {"max_trials": 9})") ==
+        "curves  TPE sampler, MEDIAN pruner, maximize auc");
+  CHECK(planned(R"("limits": {"max_trials": 9, "max_trial_resource": 9})") ==
+        "curves  FREEZE_THAW, R = 9, eta = 3, maximize auc");
+}
+
+TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli]") {
+  const auto planned = [](const std::string& slots) {
+    const Result result =
+        RunWinnow({"plan", "-", "--workers", "2", "--slots", slots, "--unit-seconds", "3", "-o", "json"}, "",
+                  JobOf(kHyperband));
+    INFO(result.err);
+    return json::parse(result.out);
+  };
+  const json one = planned("1"), eight = planned("8");
+  CHECK(one["elapsed_seconds"] > eight["elapsed_seconds"]);
+  CHECK(eight["elapsed_seconds"] > 0);
+  CHECK(one["busy_fraction"] > eight["busy_fraction"]);
+  CHECK(one["strategy_text"].get<std::string>().find("HYPERBAND") != std::string::npos);
+  const Result text = RunWinnow({"plan", "-", "--unit-seconds", "3"}, "", JobOf(kHyperband));
+  CHECK(text.out.find("  time            about ") != std::string::npos);
+  CHECK(RunWinnow({"plan", "-"}, "", JobOf(kHyperband)).out.find("about") == std::string::npos);
+}
+
+TEST_CASE("describe: what searches, what it began with, and why a bracket and a trial ended", "[cli]") {
+  FakeService service;
+  v1::TuningJob job = SampleJob();
+  job.set_strategy_text("Sobol sampler under the HYPERBAND pruner");
+  job.set_warm_start_text("41 results used: 20 from job a-1, 21 from study.db.");
+  job.mutable_brackets(1)->set_end_reason("its survivors are behind.");
+  service.jobs = {job};
+  service.trials = SampleTrials();
+  service.trials[0].set_choice_reason("Point 1 of the Sobol sequence.");
+  const std::string described = RunWinnow({"describe", "bank"}, service.address()).out;
+  CHECK(described.find("  search    Sobol sampler under the HYPERBAND pruner\n") != std::string::npos);
+  CHECK(described.find("  begun     41 results used: 20 from job a-1, 21 from study.db.\n") !=
+        std::string::npos);
+  CHECK(described.find("  bracket 2 ended: its survivors are behind.\n") != std::string::npos);
+  const std::string trial = RunWinnow({"describe", "bank", "1"}, service.address()).out;
+  CHECK(trial.find("  chosen    Point 1 of the Sobol sequence.\n  reason    Hyperband, bracket 1") !=
+        std::string::npos);
+}
+
+TEST_CASE("A hyperparameter that does not exist in a trial is shown as none", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  service.trials = SampleTrials();
+  service.trials[2].mutable_hyperparameters(2)->clear_value();
+  CHECK(RunWinnow({"describe", "bank", "3"}, service.address()).out.find("  booster         –\n") !=
+        std::string::npos);
+  CHECK(RunWinnow({"best", "bank"}, service.address()).out.find("booster") == std::string::npos);
+}
+
+}  // namespace winnow
