@@ -1,0 +1,154 @@
+// Strategies that ask a model, and trainers outside, on real processes: every decision can be made again from
+// the record.
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/process.h"
+#include "tests/e2e/job_client.h"
+#include "tests/support/server_process.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+const char* kServer = WINNOW_BIN_DIR "/winnow-server";
+const char* kExamples = WINNOW_SOURCE_DIR "/examples";
+
+// Runs the job to its end on a server of its own with four slots, and replays it.
+class EndedJob {
+ public:
+  explicit EndedJob(const std::string& job_file)
+      : server_(kServer, {"--local-workers", "2", "--slots", "2"}) {
+    WriteClassificationTable(server_.folder() + "/train.csv", 2000, 1);
+    v1::TuningJobSpec spec = SpecFromJson(job_file);
+    spec.set_working_directory(server_.folder());
+    JobClient client(server_.Client());
+    id_ = client.Create(spec);
+    job_ = client.WatchToEnd(id_, [](const auto&) {});
+  }
+
+  const v1::TuningJob& job() const { return job_; }
+  std::string log() const { return server_.log(); }
+  Result Winnow(const std::string& command, const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments = {command, id_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunWinnow(arguments, server_.address());
+  }
+
+ private:
+  ServerProcess server_;
+  std::string id_;
+  v1::TuningJob job_;
+};
+
+// Every trial says in a sentence why it was chosen, and every ended one that was stopped, why.
+void CheckExplained(const EndedJob& ended, int64_t trials) {
+  for (int64_t number = 1; number <= trials; ++number) {
+    const json trial =
+        json::parse(ended.Winnow("describe", {std::to_string(number), "-o", "json"}).out)["trial"];
+    INFO(trial.dump(2));
+    CHECK_FALSE(trial["choice_reason"].get<std::string>().empty());
+    if (trial["state"] == "STOPPED") CHECK_FALSE(trial["state_reason"].get<std::string>().empty());
+    const std::string shown = ended.Winnow("describe", {std::to_string(number)}).out;
+    CHECK(shown.find("  chosen    ") != std::string::npos);
+  }
+}
+
+void CheckReplays(const EndedJob& ended) {
+  const Result replay = ended.Winnow("replay", {"--verify", "--output", "json"});
+  INFO(replay.out << replay.err << ended.log());
+  CHECK(replay.code == 0);
+  CHECK(json::parse(replay.out)["mismatch"] == "0");
+}
+
+TEST_CASE("A job without a strategy freezes and thaws trials, and replays to the bit", "[e2e]") {
+  const EndedJob ended(R"({
+    "name": "thaw", "trainer": {"builtin": "gbdt"},
+    "channels": {"train": {"path": "train.csv", "label": "y", "validation_fraction": 0.25}},
+    "static_hyperparameters": {"objective": "binary:logistic", "eval_metric": "auc", "num_round": "27"},
+    "parameters": [
+      {"name": "eta", "continuous": {"min": 0.01, "max": 1, "scaling": "LOG"}},
+      {"name": "max_depth", "integer": {"min": 1, "max": 8}},
+      {"name": "subsample", "continuous": {"min": 0.3, "max": 1}}
+    ],
+    "use_portfolio": true,
+    "objective": {"metric": "validation:auc", "goal": "MAXIMIZE"},
+    "limits": {"max_trials": 16}, "seed": 5})");
+  INFO(ended.log());
+  CHECK(ended.job().state() == v1::TuningJob::COMPLETED);
+  CHECK(ended.job().strategy_text().find("FREEZE_THAW") != std::string::npos);
+  CHECK(ended.job().spend().resource() < 16 * 27);
+  CHECK(ended.job().best().objective() > 0.6);
+  CheckExplained(ended, 16);
+  CheckReplays(ended);
+}
+
+TEST_CASE("A BOHB job over a shell trainer replays to the bit", "[e2e]") {
+  const EndedJob ended(R"json({
+    "name": "bohb",
+    "trainer": {"command": ["awk", "-v", "x={{x}}", "-v", "y={{y}}",
+        "BEGIN {for (i = 1; i <= 9; i++) print \"step \" i \" loss=\" (x - 0.3)^2 + (y - 0.6)^2 + 1 / i; fflush()}"],
+      "metrics": [{"name": "loss", "regex": "loss=(.*)"}], "resource_regex": "step ([0-9]+)", "resumes": false},
+    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}, {"name": "y", "continuous": {"min": 0, "max": 1}}],
+    "objective": {"metric": "loss", "goal": "MINIMIZE"},
+    "strategy": "BOHB", "hyperband": {"max_resource": 9}, "limits": {"max_trials": 44}, "seed": 9})json");
+  INFO(ended.log());
+  CHECK(ended.job().state() == v1::TuningJob::COMPLETED);
+  CHECK(ended.job().strategy_text().find("TPE") != std::string::npos);
+  CHECK(ended.job().best().objective() < 0.3);
+  CheckExplained(ended, 44);
+  CheckReplays(ended);
+}
+
+TEST_CASE("Ask and tell: the example's client trains a whole job, which replays", "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "0"});
+  const Result submitted =
+      RunWinnow({"submit", std::string(kExamples) + "/ask-and-tell.json"}, server.address());
+  INFO(submitted.err << server.log());
+  REQUIRE(submitted.code == 0);
+  const std::string command = "WINNOW_SERVER=" + server.address() + " /usr/bin/python3 " + kExamples +
+                              "/ask_and_tell.py latest --winnow " WINNOW_BIN_DIR "/winnow 2>&1";
+  FILE* client = popen(command.c_str(), "r");
+  REQUIRE(client != nullptr);
+  std::string said;
+  char line[1024];
+  while (fgets(line, sizeof line, client) != nullptr) said += line;
+  INFO(said);
+  CHECK(pclose(client) == 0);
+  CHECK(said.find("the job has ended: COMPLETED") != std::string::npos);
+  const json job = json::parse(RunWinnow({"describe", "latest", "-o", "json"}, server.address()).out);
+  CHECK(job["trial_counts"]["failed"] == "0");
+  CHECK(job["best"]["objective"] < 1);
+  CHECK(RunWinnow({"replay", "latest", "--verify"}, server.address()).code == 0);
+}
+
+TEST_CASE("Ask and tell: an attempt that was completed is told no more, and an ended job asks for nothing",
+          "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "0"});
+  const std::string job = R"({"name": "one", "trainer": {"external": true},
+    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+    "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM", "limits": {"max_trials": 1}})";
+  const auto run = [&server](const std::vector<std::string>& arguments) {
+    return RunWinnow(arguments, server.address());
+  };
+  REQUIRE(RunWinnow({"submit", "-"}, server.address(), job).code == 0);
+  const Result asked = run({"ask", "one", "--wait", "30s"});
+  INFO(asked.err << server.log());
+  REQUIRE(asked.code == 0);
+  CHECK(asked.out.rfind("1 1 0 0 x=", 0) == 0);
+  CHECK(run({"tell", "one", "1", "1", "--metric", "loss=0.5", "--resource", "1"}).out == "go on\n");
+  const Result wrong = run({"tell", "one", "1", "2", "--metric", "loss=0.1", "--resource", "1"});
+  CHECK(wrong.code == 1);
+  CHECK(run({"complete", "one", "1", "1"}).out.rfind("trial 1 is COMPLETED", 0) == 0);
+  CHECK(run({"ask", "one"}).code == 3);
+  const json best = json::parse(run({"best", "one", "-o", "json"}).out);
+  CHECK(best["best_objective"] == 0.5);
+}
+
+}  // namespace
+}  // namespace winnow
