@@ -8,16 +8,18 @@
 namespace winnow {
 
 // The completion rule that `newest`, the last fact applied, meets for the first time; absent: none.
-//   target_objective: a trial reported it, or better.
-//   no_improvement_trials = N: the last N trials that ended, in the order of their ends, did not better the
-//   best of those
-//     before them by more than no_improvement_tolerance of its magnitude.
-//   convergence_tolerance: twice as many trials would better the best by less than this part of its
-//   magnitude. For draws
-//     from a distribution with an exponential tail, the spacings i (y_i - y_i+1) of the best values y_1 >=
-//     y_2 >= … are independent with the tail's scale as their mean (Rényi 1953), and doubling the number of
-//     draws betters the best by ln 2 of that scale on average. The scale is the mean over the best quarter,
-//     at least 5 of at least 20 ended trials.
+//
+// target_objective: a trial reported it, or better.
+//
+// no_improvement_trials = N: the last N trials that ended, in the order of their ends, did not better the best
+// of those before them by more than no_improvement_tolerance of its magnitude.
+//
+// convergence_tolerance: twice as many trials would better the best by less than this part of its magnitude.
+// For draws from a distribution with an exponential tail, the spacings i (y_i - y_i+1) of the best values
+// y_1 >= y_2 >= … are independent with the tail's scale as their mean (Rényi 1953), and doubling the number of
+// draws betters the best by ln 2 of that scale on average. The scale is the mean over the best quarter, at
+// least 5 of at least 20 ended trials.
+//
 // An ended trial counts with the best objective that it had reported by then; one that failed, or has no
 // finite one, only counts among the N.
 std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest);

@@ -17,8 +17,8 @@ struct NextTrial {
   Opening opening;
 };
 
-// The trial that would be created next, whether or not the resource left suffices for it. Absent: none may be, or a model
-// has to be asked first.
+// The trial that would be created next, whether or not the resource left suffices for it. Absent: none may
+// be, or a model has to be asked first.
 std::optional<NextTrial> Next(const JobState& state) {
   if (state.ended() || state.closing() || !MayCreate(state)) return std::nullopt;
   std::optional<Suggestion> suggestion;
@@ -84,8 +84,9 @@ int64_t UnitsOf(const JobState& state, const TrialResumed& promotion) {
 std::string AllEnded(const JobState& state) {
   const size_t count = state.trials().size();
   if (state.exhausted()) {
-    return count == 1 ? "The space is exhausted: its one configuration was tried."
-                      : "The space is exhausted: all " + std::to_string(count) + " configurations were tried.";
+    return count == 1
+               ? "The space is exhausted: its one configuration was tried."
+               : "The space is exhausted: all " + std::to_string(count) + " configurations were tried.";
   }
   if (state.grid() && static_cast<int64_t>(count) >= GridTrials(state.spec(), *state.grid())) {
     return "The grid's " + std::to_string(state.grid()->size()) + " points were tried.";

@@ -89,8 +89,8 @@ struct Describer {
   }
   std::string operator()(const PriorObserved& f) const { return "PriorObserved of " + f.source; }
   std::string operator()(const Suggested& f) const {
-    return OfTrial("Suggested", f.trial) + ", based on fact " + std::to_string(f.based_on) + Text(f.configuration) +
-           ": " + f.why;
+    return OfTrial("Suggested", f.trial) + ", based on fact " + std::to_string(f.based_on) +
+           Text(f.configuration) + ": " + f.why;
   }
   std::string operator()(const TrialCreated& f) const {
     return OfTrial("TrialCreated", f.trial) + ", bracket " + std::to_string(f.bracket) + ", to " + To(f.to) +

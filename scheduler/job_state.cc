@@ -109,8 +109,8 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
   rung.top->Add(spec_.goal == Goal::kMaximize ? -value : value, trial.number);
 }
 
-// A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but for those
-// beyond one that it does not pass. It stays at that one: the pruner stops it.
+// A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but
+// for those beyond one that it does not pass. It stays at that one: the pruner stops it.
 void JobState::PassRungs(TrialState& trial, int64_t resource) {
   const bool waits = trial.phase == TrialPhase::kPending;
   if (waits) pending_.erase(PlaceInQueue(trial));
@@ -147,7 +147,8 @@ void JobState::On(const Reported& fact, int64_t) {
   if (place == trial.curve.end() || place->first != fact.resource) {
     trial.curve.emplace(place, fact.resource, fact.objective);
     RankBest(trial, fact.resource, fact.objective);
-    const bool passes = spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
+    const bool passes =
+        spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
     if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
@@ -267,7 +268,8 @@ void JobState::On(const TrialPaused& fact, int64_t) {
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
   RungState* rung = RungOf(trial);
-  const bool arrived = trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->top && rung->top->Has(trial.number));
+  const bool arrived =
+      trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->top && rung->top->Has(trial.number));
   if (rung != nullptr && !arrived) {
     if (rung->top && fact.end == TrialEnd::kCompleted) {
       ArriveAt(*rung, trial, rung->resource);

@@ -44,20 +44,21 @@ bool operator==(const JobState& a, const JobState& b) {
   const auto same_end = [](const JobEnded& x, const JobEnded& y) {
     return x.end == y.end && x.reason == y.reason;
   };
-  const auto same_priors = [](const PriorObserved& x, const PriorObserved& y) { return Identical(FactBody(x), y); };
+  const auto same_priors = [](const PriorObserved& x, const PriorObserved& y) {
+    return Identical(FactBody(x), y);
+  };
   const auto same_suggestion = [](const std::optional<Suggested>& x, const std::optional<Suggested>& y) {
     return x.has_value() == y.has_value() && (!x || Identical(FactBody(*x), *y));
   };
   return a.spec_ == b.spec_ && a.table_ == b.table_ && a.last_sequence_ == b.last_sequence_ &&
          AllSame(a.trials_, b.trials_) && AllSame(a.brackets_, b.brackets_) && a.pending_ == b.pending_ &&
-         a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ &&
-         a.time_limit_ == b.time_limit_ &&
+         a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ && a.time_limit_ == b.time_limit_ &&
          a.completion_met_.has_value() == b.completion_met_.has_value() &&
          std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
-         same_suggestion(a.suggestion_, b.suggestion_) && a.tried_ == b.tried_ && a.stop_reason_ == b.stop_reason_ &&
-         a.ended_.has_value() == b.ended_.has_value() && (!a.ended_ || same_end(*a.ended_, *b.ended_)) &&
-         a.by_objective_ == b.by_objective_ && a.undecided_ == b.undecided_ &&
-         a.completion_index_ == b.completion_index_ &&
+         same_suggestion(a.suggestion_, b.suggestion_) && a.tried_ == b.tried_ &&
+         a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
+         (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.by_objective_ == b.by_objective_ &&
+         a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&
          a.completed_averages_ == b.completed_averages_;
 }
 

@@ -39,8 +39,10 @@ class Simulator {
   }
 
   SimulationResult Run() {
+    for (const PriorObserved& prior : simulation_.priors) Record(prior);
     if (simulation_.stop_after_seconds > 0) Push(simulation_.stop_after_seconds, StopRequested{"enough"});
-    if (simulation_.wall_time_seconds > 0) Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
+    if (simulation_.wall_time_seconds > 0)
+      Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
     FillSlots();
     while (!state_.ended() && !events_.empty()) {
       Event event = events_.top();
@@ -119,6 +121,10 @@ class Simulator {
       }
       if (admission->decision) Record(ToBody(*admission->decision));
       if (admission->trial == 0) continue;
+      if (LosesCheckpoint(*admission)) {
+        Record(CheckpointLost{admission->trial});
+        continue;
+      }
       const int64_t attempt = state_.trial(admission->trial).attempts + 1;
       Record(AttemptStarted{admission->trial, attempt, admission->from, admission->to});
       for (const std::string& rank : *ranks) {
@@ -132,6 +138,11 @@ class Simulator {
   double Draw(const TrialState& trial, uint64_t what) const {
     return RandomUnit(simulation_.seed, trial.number, Purpose::kSimulation,
                       static_cast<uint64_t>(trial.attempts) * 8 + what);
+  }
+
+  bool LosesCheckpoint(const Admission& admission) const {
+    return admission.from > 0 && simulation_.checkpoint_loss_rate > 0 &&
+           Draw(state_.trial(admission.trial), 2) < simulation_.checkpoint_loss_rate;
   }
 
   // How much longer than others the trial takes on these workers: a gang goes at the pace of its slowest.

@@ -21,17 +21,21 @@ struct Simulation {
   double start_seconds = 0.1;  // of every attempt, before its first unit
   int64_t report_every = 1;    // units; and at the end of an attempt
 
-  // Stragglers, drawn by the seed: parts of the trials and of the workers that are `slow_factor` times as slow.
+  // Stragglers, drawn by the seed: parts of the trials and of the workers that are `slow_factor` times as
+  // slow.
   double slow_trials = 0, slow_workers = 0;
   double slow_factor = 10;
 
   // Chances of an attempt not to finish; where it breaks off is drawn too.
   double failure_rate = 0, loss_rate = 0, hand_back_rate = 0;
-  uint64_t seed = 0;  // of these draws
+  double checkpoint_loss_rate = 0;  // of an attempt that would go on from a checkpoint
+  uint64_t seed = 0;                // of these draws
+
+  std::vector<PriorObserved> priors;  // what the job is started with
 
   int64_t own_end = 100;          // of trainers whose end the spec does not know
   double stop_after_seconds = 0;  // when StopRequested comes; 0: never
-  double wall_time_seconds = 0;   // when WallTimeReached comes; 0: never
+  double wall_time_seconds = 0;   // when TimeLimitReached comes; 0: never
 
   // Called after every entry of the record, once its decisions are applied too.
   std::function<void(const JobState&)> on_settled;

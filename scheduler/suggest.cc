@@ -19,6 +19,11 @@ Configuration AnyUntried(const JobState& state, TrialNumber number) {
   }
 }
 
+// Whether any of its trials may come from a model.
+bool HasModel(const SearchSpec& spec) {
+  return spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe;
+}
+
 }  // namespace
 
 bool MayCreate(const JobState& state) {
@@ -50,7 +55,7 @@ bool WantsSuggestion(const JobState& state) {
     return false;
   if (state.spec().pruner.kind == PrunerKind::kFreezeThaw)
     return MayCreate(state) || state.totals().paused > 0;
-  return MayCreate(state) && !DrawNext(state);
+  return HasModel(state.spec()) && MayCreate(state) && !DrawNext(state);
 }
 
 Suggested Suggester::Suggest(const JobState& state) {

@@ -1,5 +1,6 @@
 #include "tests/scheduler/jobs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -7,6 +8,8 @@
 
 #include "scheduler/random.h"
 #include "scheduler/samplers/grid.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/space.h"
 
 namespace winnow {
 
@@ -52,6 +55,9 @@ namespace {
 
 using Draw = std::function<int64_t(uint64_t below)>;
 
+// Every kind there is.
+constexpr SamplerKind kSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kSobol,
+                                     SamplerKind::kGrid, SamplerKind::kTpe};
 constexpr PrunerKind kPruners[] = {PrunerKind::kNone,         PrunerKind::kMedian,
                                    PrunerKind::kHyperband,    PrunerKind::kHyperband,
                                    PrunerKind::kAsha,         PrunerKind::kSuccessiveHalving,
@@ -69,10 +75,15 @@ void DrawSpace(SearchSpec& spec, const Draw& draw) {
   if (draw(3) == 0) spec.constraints.push_back({{{0, 1.0}, {1, 0.1}}, 0.0, 2.0});
 }
 
+// A model's answer costs more than all else of a job.
+bool AsksModel(const SearchSpec& spec) {
+  return spec.sampler.kind == SamplerKind::kTpe || spec.sampler.kind == SamplerKind::kGp ||
+         spec.pruner.kind == PrunerKind::kFreezeThaw;
+}
+
 void DrawSampler(SearchSpec& spec, const Draw& draw) {
-  constexpr SamplerKind kKinds[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kSobol,
-                                    SamplerKind::kGrid};
-  spec.sampler.kind = kKinds[draw(std::size(kKinds))];
+  spec.sampler.kind = kSamplers[draw(std::size(kSamplers))];
+  if (AsksModel(spec)) spec.sampler.startup_trials = draw(5);
   if (spec.sampler.kind != SamplerKind::kGrid) return;
   for (const Parameter& parameter : spec.parameters) {
     if (HasGridPoints(parameter.range)) spec.sampler.grid_points.push_back(1 + draw(6));
@@ -107,6 +118,7 @@ void DrawPruner(SearchSpec& spec, const Draw& draw) {
 void DrawLimits(SearchSpec& spec, const Draw& draw, int slots) {
   Limits& limits = spec.limits;
   if (!HasBracketTable(spec.pruner.kind) || draw(2) == 0) limits.max_trials = 1 + draw(60);
+  if (AsksModel(spec)) limits.max_trials = 1 + draw(20);
   if (draw(3) == 0) limits.max_total_resource = 40 + draw(600);
   limits.max_parallel_trials = draw(3) == 0 ? 1 + draw(8) : 0;
   limits.max_attempts = 1 + draw(3);
@@ -114,6 +126,17 @@ void DrawLimits(SearchSpec& spec, const Draw& draw, int slots) {
   if (draw(6) == 0) spec.completion.target_objective = spec.goal == Goal::kMaximize ? 0.9 : -0.9;
   if (draw(6) == 0) spec.completion.no_improvement_trials = 5 + draw(20);
   if (draw(10) == 0) spec.completion.convergence_tolerance = 0.01;
+}
+
+// Up to three configurations of the space, all different.
+std::vector<Configuration> DrawConfigurations(const SearchSpec& spec, const Draw& draw) {
+  const SearchSpace space(spec.parameters, spec.constraints);
+  std::vector<Configuration> drawn;
+  for (int64_t i = draw(4); i > 0; --i) {
+    Configuration next = RandomConfiguration(spec, space, static_cast<TrialNumber>(draw(1'000'000)));
+    if (std::find(drawn.begin(), drawn.end(), next) == drawn.end()) drawn.push_back(std::move(next));
+  }
+  return drawn;
 }
 
 }  // namespace
@@ -133,6 +156,7 @@ AnyJob DrawJob(uint64_t number, int slots) {
   DrawPruner(spec, draw);
   DrawLimits(spec, draw, slots);
   if (draw(3) == 0) spec.own_end_parameter = 1;
+  if (draw(3) == 0) spec.initial = DrawConfigurations(spec, draw);
 
   Simulation& simulation = job.simulation;
   simulation = Slots(slots);
@@ -143,6 +167,7 @@ AnyJob DrawJob(uint64_t number, int slots) {
     simulation.failure_rate = 0.1 * static_cast<double>(draw(5));
     simulation.loss_rate = 0.1 * static_cast<double>(draw(4));
     simulation.hand_back_rate = 0.1 * static_cast<double>(draw(3));
+    simulation.checkpoint_loss_rate = 0.1 * static_cast<double>(draw(3));
   }
   if (draw(3) == 0) {
     simulation.slow_trials = 0.1 * static_cast<double>(draw(4));
@@ -163,6 +188,12 @@ AnyJob DrawJob(uint64_t number, int slots) {
     if (flavour == 3) return x - 1 / std::sqrt(level);  // learning curves
     return x + std::sin(level * x * 7 + static_cast<double>(number));
   };
+  if (draw(3) == 0) {
+    for (Configuration& prior : DrawConfigurations(spec, draw)) {
+      const double value = simulation.objective(prior, 9);
+      simulation.priors.push_back({std::move(prior), value, draw(2) == 0 ? 0 : 9, "an earlier job"});
+    }
+  }
   return job;
 }
 

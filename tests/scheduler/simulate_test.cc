@@ -150,11 +150,13 @@ TEST_CASE("Simulation: 3000 jobs of every shape end, within budgets, and never i
   int64_t outcomes[3] = {};
   int64_t cuts = 0, drained = 0, weak = 0;
   std::map<PrunerKind, int64_t> stopped;
+  std::map<std::pair<SamplerKind, PrunerKind>, int64_t> strategies;
   for (uint64_t number = 0; number < 3000; ++number) {
     CAPTURE(number);
     const int slots[] = {1, 4, 64};
     AnyJob job = DrawJob(number, slots[number % 3]);
-    REQUIRE(ValidateSearch(job.spec).empty());
+    for (const Violation& violation : ValidateSearch(job.spec))
+      FAIL(violation.field + " " + violation.description);
     job.simulation.on_settled = CheckBudgets;
     job.simulation.on_idle = CheckIdle;
     const SimulationResult result = Simulate(job.spec, job.simulation);
@@ -170,10 +172,13 @@ TEST_CASE("Simulation: 3000 jobs of every shape end, within budgets, and never i
       cuts += bracket.rungs[0].cut ? 1 : 0;
       weak += bracket.ended ? 1 : 0;
     }
+    ++strategies[{job.spec.sampler.kind, job.spec.pruner.kind}];
     stopped[job.spec.pruner.kind] += result.state.totals().stopped;
     drained += result.state.ended()->reason.find("max_total_resource") != std::string::npos ? 1 : 0;
   }
-  // The draw reaches every kind of end.
+  // The draw reaches every strategy and every kind of end.
+  CHECK(strategies.size() == 4 * 6);
+  for (const auto& [strategy, jobs] : strategies) CHECK(jobs >= 30);
   CHECK(outcomes[0] > 1000);
   CHECK(outcomes[1] > 50);
   CHECK(outcomes[2] > 10);

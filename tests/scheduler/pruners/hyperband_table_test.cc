@@ -1,5 +1,7 @@
 #include "scheduler/pruners/hyperband_table.h"
 
+#include <cmath>
+
 #include "scheduler/plan.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
@@ -39,10 +41,16 @@ TEST_CASE("Hyperband plan: R = 81 costs 1581 units with resume and 1902 without"
 }
 
 TEST_CASE("Hyperband table: exact powers lose no bracket", "[scheduler]") {
-  CHECK(HyperbandBrackets({1, 243, 3}).size() == 6);
-  CHECK(Rungs(HyperbandBrackets({1, 243, 3})[0]) == "243@1 81@3 27@9 9@27 3@81 1@243");
-  CHECK(HyperbandBrackets({1, 1000, 10}).size() == 4);
-  CHECK(Rungs(HyperbandBrackets({1, 1000, 10})[0]) == "1000@1 100@10 10@100 1@1000");
+  CHECK(Table(HyperbandBrackets({1, 243, 3})) == Rows{"243@1 81@3 27@9 9@27 3@81 1@243",  //
+                                                      "98@3 32@9 10@27 3@81 1@243",       //
+                                                      "41@9 13@27 4@81 1@243",            //
+                                                      "18@27 6@81 2@243",                 //
+                                                      "9@81 3@243",                       //
+                                                      "6@243"});
+  CHECK(Table(HyperbandBrackets({1, 1000, 10})) == Rows{"1000@1 100@10 10@100 1@1000",  //
+                                                        "134@10 13@100 1@1000",         //
+                                                        "20@100 2@1000",                //
+                                                        "4@1000"});
   for (int64_t eta = 2; eta <= 10; ++eta) {
     int64_t power = 1;
     for (size_t s = 0; power <= 1'000'000'000; ++s, power *= eta) {
@@ -51,6 +59,30 @@ TEST_CASE("Hyperband table: exact powers lose no bracket", "[scheduler]") {
       if (power > 2) CHECK(HyperbandBrackets({1, power - 1, eta}).size() == (s == 0 ? 1 : s));
     }
   }
+}
+
+TEST_CASE("Hyperband table: R = 64, eta = 2 and R = 27, eta = 3 with a lowest level of 3", "[scheduler]") {
+  CHECK(Table(HyperbandBrackets({1, 64, 2})) == Rows{"64@1 32@2 16@4 8@8 4@16 2@32 1@64",  //
+                                                     "38@2 19@4 9@8 4@16 2@32 1@64",       //
+                                                     "23@4 11@8 5@16 2@32 1@64",           //
+                                                     "14@8 7@16 3@32 1@64",                //
+                                                     "10@16 5@32 2@64",                    //
+                                                     "7@32 3@64",                          //
+                                                     "7@64"});
+  CHECK(Table(HyperbandBrackets({3, 27, 3})) == Rows{"9@3 3@9 1@27", "5@9 1@27", "3@27"});
+}
+
+TEST_CASE("Hyperband plan: what resuming saves", "[scheduler]") {
+  const auto saved_percent = [](int64_t R, int64_t eta) {
+    const Plan plan = MakePlan(HyperbandJob(R, eta));
+    return std::lround(100 - 100.0 * static_cast<double>(plan.resource_with_resume) /
+                                 static_cast<double>(plan.resource_without_resume));
+  };
+  CHECK(saved_percent(81, 3) == 17);
+  CHECK(saved_percent(27, 3) == 16);
+  CHECK(saved_percent(243, 3) == 19);
+  CHECK(saved_percent(64, 2) == 30);
+  CHECK(saved_percent(256, 4) == 13);
 }
 
 TEST_CASE("Hyperband table: R that is no power of eta is rounded down, never below min_resource",

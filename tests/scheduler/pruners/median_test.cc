@@ -29,17 +29,17 @@ TrialNumber Train(PlayedJob& job, std::initializer_list<double> values) {
 
 TEST_CASE("Median: a trial's best so far against the median of running averages", "[scheduler]") {
   PlayedJob job(MedianJob(3));
-  Train(job, {0.2, 0.4, 0.6, 0.8});  // averages 0.2 0.3 0.4 0.5
-  Train(job, {0.1, 0.1, 0.1, 0.1});
-  Train(job, {0.3, 0.5, 0.7, 0.9});  // averages 0.3 0.4 0.5 0.6
+  Train(job, {0.25, 0.5, 0.75, 1});  // averages 0.25 0.375 0.5 0.625
+  Train(job, {0.125, 0.125, 0.125, 0.125});
+  Train(job, {0.5, 0.75, 1, 1.25});  // averages 0.5 0.625 0.75 0.875
   const TrialNumber number = job.Start();
-  job.Report(number, 1, 0.2);  // equal to the median: goes on
-  job.Report(number, 2, 0.3);
+  job.Report(number, 1, 0.25);  // equal to the median: goes on
+  job.Report(number, 2, 0.375);
   CHECK_FALSE(job.trial(number).ended());
-  job.Report(number, 3, 0.1);  // its best is 0.3
+  job.Report(number, 3, 0.125);  // its best is 0.375
   REQUIRE(job.trial(number).phase == TrialPhase::kStopped);
   CHECK(job.trial(number).reason.find(
-            "Median rule: at resource 3 its best score so far, 0.3, is worse than 0.4") == 0);
+            "Median rule: at resource 3 its best score so far, 0.375, is worse than 0.5") == 0);
   CHECK(job.trial(number).reason.find("the median of the running averages of 3 completed trials.") !=
         std::string::npos);
 }
