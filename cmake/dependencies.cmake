@@ -17,6 +17,11 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds
 
+find_library(CSV_LIBRARY csv REQUIRED)  # ships neither a config package nor a pkg-config file
+find_path(CSV_INCLUDE csv.h REQUIRED)
+add_library(CSV::CSV UNKNOWN IMPORTED)
+set_target_properties(CSV::CSV PROPERTIES IMPORTED_LOCATION ${CSV_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${CSV_INCLUDE})
+
 if(WINNOW_TESTS)
   find_package(Catch2 2.13 REQUIRED CONFIG)
   include(Catch)

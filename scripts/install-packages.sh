@@ -7,7 +7,7 @@ build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libre2-dev zlib1g-dev
-  libeigen3-dev libnlopt-dev
+  libeigen3-dev libnlopt-dev libcsv-dev
 )
 test_packages=(catch2 sqlite3 python3-numpy python3-xgboost python3-sklearn python3-optuna)
 

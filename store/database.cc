@@ -72,7 +72,8 @@ absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file, OpenMode mode) {
   sqlite3* handle = nullptr;
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
+  int flags =
+      SQLITE_OPEN_NOMUTEX | (mode == OpenMode::kForeign ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
   if (mode == OpenMode::kReadWrite) flags |= SQLITE_OPEN_CREATE;
   int code = sqlite3_open_v2(file.c_str(), &handle, flags, nullptr);
   std::unique_ptr<Database> database(new Database(file, handle));

@@ -21,12 +21,16 @@ namespace winnow {
 absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
                           std::string_view doing);
 
-enum class OpenMode { kReadWrite, kReadOnly };
+enum class OpenMode {
+  kReadWrite,
+  kReadOnly,
+  kForeign,  // another program's file: nothing is written beside it either
+};
 
 // One connection: WAL, synchronous = FULL, foreign keys on. Not thread-safe: used by one thread at a time.
 class Database {
  public:
-  // ":memory:" gives a private database in memory. kReadOnly REQUIRES the file to exist.
+  // ":memory:" gives a private database in memory. All but kReadWrite REQUIRE the file to exist.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& file, OpenMode mode);
   ~Database();
   Database(const Database&) = delete;

@@ -40,6 +40,9 @@ FactTable::FactTable(Database& database)
                   "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
                   " WHERE job = ?1 AND trial = ?2 AND sequence > 0"
                   " ORDER BY 1"),
+      find_report_(database,
+                   "SELECT value, time_us, sequence FROM reports"
+                   " WHERE job = ?1 AND trial = ?2 AND attempt = ?3 AND resource = ?4 AND metric = ?5"),
       query_(database,
              // The columns beside MIN are those of its row.
              "SELECT trial, MIN(attempt), resource, metric, value, time_us, sequence FROM reports"
@@ -91,6 +94,18 @@ absl::StatusOr<std::vector<Fact>> FactTable::Load(int64_t job, int64_t after, in
 
 absl::StatusOr<std::vector<Fact>> FactTable::LoadTrial(int64_t job, TrialNumber trial) {
   return ReadAll(load_trial_.Bind(job, trial));
+}
+
+absl::StatusOr<std::optional<ReportRow>> FactTable::FindReport(int64_t job, TrialNumber trial,
+                                                               int64_t attempt, int64_t resource,
+                                                               const std::string& metric) {
+  absl::StatusOr<bool> there = find_report_.Bind(job, trial, attempt, resource, metric).Next();
+  if (!there.ok()) return there.status();
+  if (!*there) return std::nullopt;
+  ReportRow row{
+      trial, attempt, resource, metric, ReadValue(find_report_, 0), find_report_.Int(1), find_report_.Int(2)};
+  find_report_.Reset();
+  return row;
 }
 
 absl::StatusOr<std::vector<ReportRow>> FactTable::Query(int64_t job, const std::vector<TrialNumber>& trials,

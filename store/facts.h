@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class FactTable {
   // Those of one trial.
   absl::StatusOr<std::vector<Fact>> LoadTrial(int64_t job, TrialNumber trial);
 
+  // A value as this attempt reported it.
+  absl::StatusOr<std::optional<ReportRow>> FindReport(int64_t job, TrialNumber trial, int64_t attempt,
+                                                      int64_t resource, const std::string& metric);
+
   // Learning curves: at most `limit` points after `cursor`. A level that several attempts have reported is
   // shown once, as the first of them did. Empty filters: all trials, all metrics.
   absl::StatusOr<std::vector<ReportRow>> Query(int64_t job, const std::vector<TrialNumber>& trials,
@@ -52,7 +57,7 @@ class FactTable {
  private:
   absl::StatusOr<std::vector<Fact>> ReadAll(Statement& statement);
   Database& database_;
-  Statement event_, report_, load_, load_trial_, query_;
+  Statement event_, report_, load_, load_trial_, find_report_, query_;
 };
 
 }  // namespace winnow

@@ -20,6 +20,7 @@ struct JobRow {
   int64_t create_us = 0;
   int64_t end_us = 0;  // 0: has not ended
   int64_t last_sequence = 0;
+  std::string warm_start;  // what it was started with; "": nothing
 };
 
 class JobTable {

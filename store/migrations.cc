@@ -120,6 +120,11 @@ CREATE TABLE identity (id TEXT NOT NULL);
 INSERT INTO identity (id) VALUES (LOWER(HEX(RANDOMBLOB(8))));
 )sql";
 
+constexpr char kWarmStart[] = R"sql(
+-- What the job was started with, in a sentence or two; '': nothing.
+ALTER TABLE jobs ADD COLUMN warm_start TEXT NOT NULL DEFAULT '';
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -161,6 +166,7 @@ const std::vector<Migration>& Migrations() {
       {"jobs, facts, workers and assignments", kBaseTables},
       {"what trials print; reports in order of sequence", kLogs},
       {"the file's identity", kIdentity},
+      {"what jobs were started with", kWarmStart},
   };
   return kMigrations;
 }

@@ -87,6 +87,24 @@ TEST_CASE("Migrations: a file of version 2 keeps its logs and gains an identity 
   CHECK(*(*Store::Open(folder.file("b.db")))->Identity() != identity);
 }
 
+TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "[store]") {
+  TempFolder folder;
+  WriteVersion1(folder.file("a.db"));
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    for (int step : {1, 2}) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
+    REQUIRE((*database)->Execute("PRAGMA user_version = 3").ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  CHECK((*(*store)->jobs.Find("old"))->warm_start == "");
+  JobRow row;
+  row.state = "running";
+  row.warm_start = "1 result used: 1 from old.csv.";
+  REQUIRE((*store)->jobs.Insert("new", row).ok());
+  CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
+}
+
 TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {
   TempFolder folder;
   WriteVersion1(folder.file("a.db"));

@@ -1,0 +1,228 @@
+#include "store/optuna_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "store/database.h"
+
+namespace winnow {
+namespace {
+
+using nlohmann::json;
+
+// The tables of Optuna's storages/_rdb/models.py, schema 12 (3.0 and later), so far as they are read here.
+// Since 2.4 they have these columns too; only the types of values came later.
+const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
+  static const std::vector<std::pair<std::string, std::vector<std::string>>> kLayout = {
+      {"studies", {"study_id", "study_name"}},
+      {"study_directions", {"study_id", "direction", "objective"}},
+      {"trials", {"trial_id", "number", "study_id", "state"}},
+      {"trial_params", {"trial_id", "param_name", "param_value", "distribution_json"}},
+      {"trial_values", {"trial_id", "objective", "value"}},
+      {"trial_intermediate_values", {"trial_id", "step"}},
+  };
+  return kLayout;
+}
+
+absl::Status Unreadable(const absl::Status& status) {
+  if (status.code() == absl::StatusCode::kDataLoss) {
+    return absl::InvalidArgumentError("is no SQLite file, or a damaged one");
+  }
+  return absl::InvalidArgumentError("cannot be read: " + std::string(status.message()));
+}
+
+absl::Status CheckLayout(Database& database) {
+  for (const auto& [table, columns] : Layout()) {
+    Statement list(database, "SELECT name FROM pragma_table_info(?1)");
+    list.Bind(table);
+    std::set<std::string> known;
+    absl::Status status = list.ForEach([&] {
+      known.insert(list.Text(0));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return Unreadable(status);
+    for (const std::string& column : columns) {
+      if (known.count(column) > 0) continue;
+      return absl::InvalidArgumentError(fmt::format(
+          "holds no Optuna study that is known here: there is no column {}.{}; expected the tables of "
+          "Optuna 2.4 to 4",
+          table, column));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> FindStudy(Database& database, std::string& name) {
+  Statement list(database, "SELECT study_id, study_name FROM studies ORDER BY study_id");
+  list.Bind();
+  std::string names;
+  int64_t found = 0, count = 0;
+  std::string first;
+  absl::Status status = list.ForEach([&] {
+    const std::string known = list.Text(1);
+    names += (names.empty() ? "" : ", ") + known;
+    ++count;
+    if (name.empty() || known == name) {
+      found = list.Int(0);
+      first = known;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return Unreadable(status);
+  if (count == 0) return absl::InvalidArgumentError("holds no study");
+  if (name.empty() && count > 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("holds {} studies; expected the name of one of {}", count, names));
+  }
+  if (found == 0) {
+    return absl::InvalidArgumentError(fmt::format("holds no study \"{}\"; expected one of {}", name, names));
+  }
+  name = first;
+  return found;
+}
+
+absl::StatusOr<Goal> ReadGoal(Database& database, int64_t study) {
+  Statement list(database, "SELECT direction FROM study_directions WHERE study_id = ?1 ORDER BY objective");
+  list.Bind(study);
+  std::vector<std::string> directions;
+  absl::Status status = list.ForEach([&] {
+    directions.push_back(list.Text(0));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return Unreadable(status);
+  if (directions.size() != 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("the study has {} objectives; expected one", directions.size()));
+  }
+  if (directions[0] == "MAXIMIZE") return Goal::kMaximize;
+  if (directions[0] == "MINIMIZE") return Goal::kMinimize;
+  return absl::InvalidArgumentError(
+      fmt::format("the study's direction is {}; expected MAXIMIZE or MINIMIZE", directions[0]));
+}
+
+// A category's choice. Throws what the JSON library throws.
+Value Choice(const json& choice) {
+  if (choice.is_string()) return choice.get<std::string>();
+  if (choice.is_number_integer()) return choice.get<int64_t>();
+  if (choice.is_number()) return choice.get<double>();
+  return choice.dump();
+}
+
+// A parameter's value from the number that the table holds: of a category, its index.
+Value ReadParameter(double number, const std::string& distribution) {
+  const json parsed = json::parse(distribution);
+  const auto name = parsed.at("name").get<std::string>();
+  if (name == "CategoricalDistribution") {
+    const json& choices = parsed.at("attributes").at("choices");
+    if (!(number >= 0 && number < static_cast<double>(choices.size()))) {
+      throw std::out_of_range("no such choice");
+    }
+    return Choice(choices.at(static_cast<size_t>(number)));
+  }
+  if (!name.starts_with("Int")) return number;
+  constexpr double kMostExact = 9007199254740992;  // 2^53
+  if (!(std::abs(number) <= kMostExact)) throw std::out_of_range("no integer");
+  return static_cast<int64_t>(number);
+}
+
+class Trials {
+ public:
+  Trials(Database& database, int64_t study) : database_(database), study_(study) {}
+
+  absl::StatusOr<std::vector<OptunaTrial>> Read() {
+    for (absl::Status status : {ReadTrials(), ReadParameters(), ReadSteps()}) {
+      if (!status.ok()) return status;
+    }
+    std::vector<OptunaTrial> trials;
+    for (auto& [id, trial] : by_id_) trials.push_back(std::move(trial));
+    std::sort(trials.begin(), trials.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+    return trials;
+  }
+
+ private:
+  absl::Status ReadTrials() {
+    // Infinite values are NULL since 3.0, with their type in a column of their own.
+    Statement list(database_,
+                   "SELECT t.trial_id, t.number, t.state, v.value FROM trials t LEFT JOIN trial_values v"
+                   " ON v.trial_id = t.trial_id AND v.objective = 0 WHERE t.study_id = ?1");
+    list.Bind(study_);
+    absl::Status status = list.ForEach([&] {
+      OptunaTrial& trial = by_id_[list.Int(0)];
+      trial.number = list.Int(1);
+      trial.pruned = list.Text(2) == "PRUNED";
+      trial.finished = trial.pruned || list.Text(2) == "COMPLETE";
+      if (!list.IsNull(3) && std::isfinite(list.Real(3))) trial.value = list.Real(3);
+      return absl::OkStatus();
+    });
+    return status.ok() ? status : Unreadable(status);
+  }
+
+  absl::Status ReadParameters() {
+    Statement list(database_,
+                   "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trial_params p"
+                   " JOIN trials t ON t.trial_id = p.trial_id WHERE t.study_id = ?1");
+    list.Bind(study_);
+    return list.ForEach([&]() -> absl::Status {
+      OptunaTrial& trial = by_id_[list.Int(0)];
+      try {
+        trial.parameters[list.Text(1)] = ReadParameter(list.Real(2), list.Text(3));
+      } catch (const std::exception&) {
+        return absl::InvalidArgumentError(fmt::format("trial {}: parameter {} cannot be read: {} of {}",
+                                                      trial.number, list.Text(1), list.Real(2),
+                                                      list.Text(3)));
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status ReadSteps() {
+    Statement list(database_,
+                   "SELECT i.trial_id, MIN(i.step), MAX(i.step) FROM trial_intermediate_values i"
+                   " JOIN trials t ON t.trial_id = i.trial_id WHERE t.study_id = ?1 GROUP BY i.trial_id");
+    list.Bind(study_);
+    int64_t first = 1;
+    std::map<int64_t, int64_t> last;
+    absl::Status status = list.ForEach([&] {
+      first = std::min(first, list.Int(1));
+      last[list.Int(0)] = list.Int(2);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return Unreadable(status);
+    // A study that counts its steps from 0 has trained one unit at the first.
+    const int64_t offset = first == 0 ? 1 : 0;
+    for (const auto& [id, step] : last) by_id_[id].resource = std::max<int64_t>(0, step + offset);
+    return absl::OkStatus();
+  }
+
+  Database& database_;
+  const int64_t study_;
+  std::map<int64_t, OptunaTrial> by_id_;
+};
+
+}  // namespace
+
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const std::string& file, const std::string& name) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kForeign);
+  if (!database.ok()) return Unreadable(database.status());
+  absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**database);
+  if (!moment.ok()) return Unreadable(moment.status());
+  absl::Status status = CheckLayout(**database);
+  if (!status.ok()) return status;
+  OptunaStudy study;
+  study.name = name;
+  absl::StatusOr<int64_t> id = FindStudy(**database, study.name);
+  if (!id.ok()) return id.status();
+  absl::StatusOr<Goal> goal = ReadGoal(**database, *id);
+  if (!goal.ok()) return goal.status();
+  study.goal = *goal;
+  absl::StatusOr<std::vector<OptunaTrial>> trials = Trials(**database, *id).Read();
+  if (!trials.ok()) return trials.status();
+  study.trials = *std::move(trials);
+  return study;
+}
+
+}  // namespace winnow

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/types.h"
+
+namespace winnow {
+
+// A trial of an Optuna study.
+struct OptunaTrial {
+  int64_t number = 0;     // as Optuna counts, from 0
+  bool finished = false;  // completed or pruned
+  bool pruned = false;
+  // Integers, floats and the choices of categories: numbers and texts as they are, true, false and null as
+  // texts.
+  std::map<std::string, Value> parameters;
+  std::optional<double> value;  // absent: none, or not finite
+  int64_t resource = 0;         // the last step it reported, counted from 1; 0: it reported none
+};
+
+struct OptunaStudy {
+  std::string name;
+  Goal goal = Goal::kMinimize;
+  std::vector<OptunaTrial> trials;  // by number
+};
+
+// Reads a study that Optuna (2.4 to 4) keeps in an SQLite file, without changing the file. `name` = "": the
+// file's only one. INVALID_ARGUMENT says what is wrong, without the file's name: no such file, another
+// program's, an unknown layout, no such study, several objectives.
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const std::string& file, const std::string& name);
+
+}  // namespace winnow
