@@ -12,6 +12,11 @@ bool IsWithin(std::string_view field, std::string_view outer) {
          (field.size() == outer.size() || field[outer.size()] == '.' || field[outer.size()] == '[');
 }
 
+// Whether a job ends without limits depends on what searches.
+bool DependsOn(std::string_view field, std::string_view other) {
+  return field == "limits" && (other == "strategy" || other == "pruner.kind" || other == "hyperband");
+}
+
 }  // namespace
 
 void AddUnrelated(const std::vector<Violation>& found, std::vector<Violation>* violations) {
@@ -20,7 +25,8 @@ void AddUnrelated(const std::vector<Violation>& found, std::vector<Violation>* v
     const bool repeated =
         std::any_of(violations->begin(), violations->begin() + known, [&](const Violation& other) {
           return !other.field.empty() &&
-                 (IsWithin(violation.field, other.field) || IsWithin(other.field, violation.field));
+                 (IsWithin(violation.field, other.field) || IsWithin(other.field, violation.field) ||
+                  DependsOn(violation.field, other.field));
         });
     if (!repeated) violations->push_back(violation);
   }

@@ -7,7 +7,7 @@
 namespace winnow {
 
 // Adds what a later check found, except about fields that are already said to be wrong, their parts or their
-// wholes.
+// wholes, or what they depend on.
 void AddUnrelated(const std::vector<Violation>& found, std::vector<Violation>* violations);
 
 }  // namespace winnow

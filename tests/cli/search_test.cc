@@ -130,6 +130,9 @@ TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
         "curves  TPE sampler, MEDIAN pruner, maximize auc");
   CHECK(planned(R"("limits": {"max_trials": 9, "max_trial_resource": 9})") ==
         "curves  FREEZE_THAW, R = 9, eta = 3, maximize auc");
+  const std::string unknown = RunWinnow({"plan", "-"}, "", JobOf(R"("strategy": "BOHP")")).err;
+  CHECK(unknown.find("1 problem") != std::string::npos);
+  CHECK(unknown.find("strategy: is \"BOHP\"; expected one of RANDOM") != std::string::npos);
 }
 
 TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli]") {
