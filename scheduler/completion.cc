@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "scheduler/rounded.h"
 #include "scheduler/space.h"
 
 namespace winnow {
@@ -17,13 +18,6 @@ double Sign(const JobState& state) { return state.spec().goal == Goal::kMaximize
 
 std::string Named(const JobState& state, double value) {
   return state.spec().objective_metric + " = " + DoubleToString(value);
-}
-
-// With three digits: an estimate.
-std::string Roughly(double value) {
-  if (value == 0) return "0";
-  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 2);
-  return DoubleToString(unit > 0 ? std::round(value / unit) * unit : value);
 }
 
 std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
@@ -62,7 +56,8 @@ std::optional<CompletionMet> Convergence(const JobState& state) {
   const double best = keys.Nth(0);
   if (!(gain < tolerance * std::abs(best))) return std::nullopt;
   return CompletionMet{"Converged: as many trials again would better " + Named(state, Sign(state) * best) +
-                       " by about " + Roughly(gain) + ", less than " + DoubleToString(tolerance) + " of it."};
+                       " by about " + ThreeDigits(gain) + ", less than " + DoubleToString(tolerance) +
+                       " of it."};
 }
 
 }  // namespace

@@ -14,19 +14,22 @@ constexpr int64_t kForgotten = 32;
 constexpr double kSpread = 3;
 constexpr double kNoiseShape = 1.5, kNoiseScale = kNoiseShape * 0.03 * 0.03;
 // Drift in units of the curve's range, per doubling of the level.
-constexpr double kDrift = 0.08;
+constexpr double kDrift = 0.1;
 // A range of nothing (a flat curve) is this part of the value's magnitude.
 constexpr double kLeastRange = 1e-3;
 
-enum class Family { kPow, kExp, kLog };
+enum class Family { kPow, kExp, kLog, kHill };
 struct Member {
   Family family;
   double exponent;
+  double half = 0;  // of kHill: where half of the way is gone, as a part of the last level
 };
 constexpr Member kMembers[] = {
-    {Family::kPow, 0.1}, {Family::kPow, 0.25}, {Family::kPow, 0.5}, {Family::kPow, 1},
-    {Family::kPow, 2},   {Family::kExp, 0.3},  {Family::kExp, 1},   {Family::kExp, 2},
-    {Family::kExp, 4},   {Family::kExp, 8},    {Family::kLog, 1},   {Family::kLog, 2},
+    {Family::kPow, 0.1},     {Family::kPow, 0.25},  {Family::kPow, 0.5},   {Family::kPow, 1},
+    {Family::kPow, 2},       {Family::kExp, 0.3},   {Family::kExp, 1},     {Family::kExp, 2},
+    {Family::kExp, 4},       {Family::kExp, 8},     {Family::kLog, 1},     {Family::kLog, 2},
+    {Family::kHill, 1, 0.3}, {Family::kHill, 1, 1}, {Family::kHill, 1, 3}, {Family::kHill, 2, 0.3},
+    {Family::kHill, 2, 1},   {Family::kHill, 2, 3},
 };
 
 // `x` as a part of the last level.
@@ -36,6 +39,8 @@ double Shape(const Member& member, double x, double last) {
       return -std::pow(x, -member.exponent);
     case Family::kExp:
       return -std::exp(-member.exponent * x);
+    case Family::kHill:
+      return -1 / (1 + std::pow(x / member.half, member.exponent));
     case Family::kLog:
       break;
   }

@@ -8,11 +8,11 @@ namespace winnow {
 
 // Where a learning curve is going: an ensemble of parametric curves, as Domhan, Springenberg and Hutter
 // (IJCAI 2015) use, made cheap by fixing what is not linear. Each member is y = c + a f(x), with f one of
-// x^-p (pow), e^(-q x) (exp), log(x)^p (log-power), over a grid of p and q. It is fitted by Bayesian least
-// squares with a normal-inverse-gamma prior in units of the curve's own range, and the members are weighted
-// by their marginal likelihoods. The uncertainty of the prediction holds that of c and a, of the noise (from
-// the residuals), of which member is right, and a drift that grows with log(level / last level), since real
-// curves follow no formula.
+// x^-p (pow), e^(-q x) (exp), log(x)^p (log-power), 1 / (1 + (x / h)^p) (Hill), over a grid of p, q and h. It
+// is fitted by Bayesian least squares with a normal-inverse-gamma prior in units of the curve's own range,
+// and the members are weighted by their marginal likelihoods. The uncertainty of the prediction holds that of
+// c and a, of the noise (from the residuals), of which member is right, and a drift that grows with log(level
+// / last level), since real curves follow no formula.
 struct CurvePrediction {
   double mean = 0;
   double deviation = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "scheduler/pruners/curve_ensemble.h"
+#include "scheduler/rounded.h"
 #include "scheduler/space.h"
 
 namespace winnow {
@@ -35,19 +36,6 @@ int64_t EndOf(const JobState& state, const TrialState& trial) {
   return own > 0 ? std::min(own, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
 }
 
-std::string Percent(double part) {
-  const double rounded = std::round(part * 1000) / 10;
-  return (rounded == 0 ? "less than 0.05" : DoubleToString(rounded)) + " %";
-}
-
-// Three digits are enough for a sentence.
-std::string Rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return DoubleToString(value);
-  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 2);
-  return DoubleToString(unit >= 1 ? std::round(value / unit) * unit
-                                  : std::round(value / unit) / std::round(1 / unit));
-}
-
 }  // namespace
 
 std::optional<TrialEnded> StopByCurve(const JobState& state, const Reported& report) {
@@ -73,10 +61,10 @@ std::optional<TrialEnded> StopByCurve(const JobState& state, const Reported& rep
   const std::string& metric = state.spec().objective_metric;
   return TrialEnded{trial.number, TrialEnd::kStopped,
                     "Learning curve: after " + metric + " = " + DoubleToString(report.objective) +
-                        " at resource " + std::to_string(now) + ", " + Rounded(sign * at_end.mean) + " ± " +
-                        Rounded(at_end.deviation) + " is expected at resource " + std::to_string(end) +
-                        "; the chance to beat the best so far, " + DoubleToString(bar) + ", is " +
-                        Percent(chance) + ", below min_chance = " + Percent(least) + "."};
+                        " at resource " + std::to_string(now) + ", " + ThreeDigits(sign * at_end.mean) +
+                        " ± " + ThreeDigits(at_end.deviation) + " is expected at resource " +
+                        std::to_string(end) + "; the chance to beat the best so far, " + DoubleToString(bar) +
+                        ", is " + Percent(chance, 1) + ", below min_chance = " + Percent(least, 1) + "."};
 }
 
 std::vector<Decision> LearningCurvePruner::Follow(const JobState& state, const FactBody& newest) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/rounded.h"
 #include "scheduler/space.h"
 
 namespace winnow {
@@ -43,11 +44,6 @@ bool HasUnended(const JobState& state, const BracketState& bracket) {
   return false;
 }
 
-std::string Percent(double part) {
-  const double rounded = std::round(part * 10000) / 100;
-  return (rounded == 0 ? "less than 0.01" : DoubleToString(rounded)) + " %";
-}
-
 }  // namespace
 
 double ChanceBehind(int64_t survivors, int64_t others, int64_t ahead) {
@@ -74,12 +70,13 @@ std::vector<BracketEnded> WeakBrackets(const JobState& state, const RungCut& cut
   }
 
   const auto best = state.best_trial();
+  const int64_t brackets_cut = std::max<int64_t>(1, state.table().cycle_size() - 1);
   std::vector<BracketEnded> weak;
   for (const Survivors& own : all) {
     const BracketState& bracket = state.brackets()[own.bracket];
     const auto k = static_cast<int64_t>(own.keys.size());
-    const double level =
-        settings.weak_bracket_level / static_cast<double>(std::max<int64_t>(1, bracket.plan.s));
+    const int64_t looks = std::max<int64_t>(1, bracket.plan.s) * brackets_cut;
+    const double level = settings.weak_bracket_level / static_cast<double>(looks);
     const auto enough = [&](int64_t others) {
       return others >= kLeastOthers && ChanceBehind(k, others, others) <= level;
     };
@@ -102,7 +99,7 @@ std::vector<BracketEnded> WeakBrackets(const JobState& state, const RungCut& cut
                           " survivors has " + state.spec().objective_metric + " = " + DoubleToString(value) +
                           ", behind " + std::to_string(ahead) + " of the " + std::to_string(m) +
                           " survivors of other brackets; were it no worse, the chance of that would be " +
-                          Percent(chance) + ", and at most " + Percent(level) + " ends it."});
+                          Percent(chance, 2) + ", and at most " + Percent(level, 2) + " ends it."});
   }
   return weak;
 }

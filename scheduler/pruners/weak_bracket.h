@@ -25,9 +25,10 @@ namespace winnow {
 // for the bracket.
 //
 // The level. Bracket b has s cuts, and at each resource it is looked at once: at the first cut there, its own
-// or another's, after which there is evidence enough. It is ended if the chance is at most weak_bracket_level
-// / s, so that by Bonferroni's inequality one that is no worse is ended by all of its looks together at no
-// more than weak_bracket_level.
+// or another's, after which there is evidence enough. A cycle has s_max brackets that are cut at all. A
+// bracket is ended if the chance is at most weak_bracket_level / (s * s_max), so that by Bonferroni's
+// inequality, of the brackets of a cycle that are no worse, any is ended by all looks together at no more
+// than weak_bracket_level.
 //
 // The least evidence. m >= kLeastOthers, and a = m would be significant. The bracket of the best trial so far
 // is never ended. Compared are the kWindow brackets before and after, so that a cut costs the same however

@@ -88,6 +88,7 @@ void DrawSampler(SearchSpec& spec, const Draw& draw) {
   for (const Parameter& parameter : spec.parameters) {
     if (HasGridPoints(parameter.range)) spec.sampler.grid_points.push_back(1 + draw(6));
   }
+  if (GridOf(spec)->size() == 0) spec.constraints.clear();
 }
 
 void DrawPruner(SearchSpec& spec, const Draw& draw) {

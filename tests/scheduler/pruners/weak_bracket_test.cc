@@ -160,7 +160,7 @@ TEST_CASE("Weak brackets: an end is explained with its numbers, and can be turne
           0);
     CHECK(ended->reason.find(
               "behind 9 of the 9 survivors of other brackets; were it no worse, the chance of that would "
-              "be less than 0.01 %, and at most 1.67 % ends it.") != std::string::npos);
+              "be less than 0.005 %, and at most 0.42 % ends it.") != std::string::npos);
     reasons.insert(ended->reason);
   }
   CHECK(reasons.size() == 1);
