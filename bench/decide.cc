@@ -264,8 +264,8 @@ int Main(int count, char** arguments) {
     if (flag == "--python") python = arguments[i + 1];
   }
   const bool flat = Decisions(most);
-  Suggestions();
   Loading(10'000);
+  Suggestions();
   fmt::print("{}\n", flat ? "decisions are flat within 2x and below 1 ms"
                           : "decisions are NOT flat within 2x and below 1 ms");
   std::fflush(stdout);

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The standard library is allowed everywhere; "posix" stands for the system's own headers.
 RULE = {
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
-    "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "nlopt.h"}),
+    "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
     "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "csv.h", "nlohmann", "fmt", "posix"}),
     "server": ({"server", "store", "spec", "scheduler", "proto"},
