@@ -2,7 +2,7 @@
 // the record.
 
 #include <cstdio>
-#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -103,6 +103,26 @@ TEST_CASE("A BOHB job over a shell trainer replays to the bit", "[e2e]") {
   CHECK(ended.job().best().objective() < 0.3);
   CheckExplained(ended, 44);
   CheckReplays(ended);
+}
+
+TEST_CASE("The example of a conditional space: a trainer is given only the hyperparameters that exist",
+          "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "1", "--slots", "2"});
+  const Result watched =
+      RunWinnow({"submit", std::string(kExamples) + "/conditional-space.json", "--watch"}, server.address());
+  INFO(watched.err << server.log());
+  REQUIRE(watched.code == 0);
+  const json answer = json::parse(RunWinnow({"analytics", "latest", "-o", "json"}, server.address()).out);
+  CHECK(answer["job"]["trial_counts"]["failed"] == "0");
+  std::map<std::string, size_t> given;  // hyperparameters, by kind
+  for (const json& trial : answer["trials"]) {
+    size_t count = 0;
+    for (const json& value : trial["hyperparameters"]) {
+      count += value.contains("continuous") || value.contains("categorical") ? 1 : 0;
+    }
+    given[trial["hyperparameters"][1]["categorical"]] = count;
+  }
+  CHECK(given == std::map<std::string, size_t>{{"plain", 2}, {"heavy", 3}, {"adaptive", 4}});
 }
 
 TEST_CASE("Ask and tell: the example's client trains a whole job, which replays", "[e2e]") {
