@@ -1,5 +1,6 @@
 #include "scheduler/facts.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "scheduler/space.h"
@@ -33,7 +34,9 @@ bool Same(const PriorObserved& a, const PriorObserved& b) {
 }
 bool Same(const Suggested& a, const Suggested& b) {
   return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.based_on == b.based_on &&
-         a.why == b.why;
+         a.why == b.why &&
+         std::equal(a.model.begin(), a.model.end(), b.model.begin(), b.model.end(),
+                    [](double x, double y) { return Identical(x, y); });
 }
 bool Same(const TrialCreated& a, const TrialCreated& b) {
   return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.bracket == b.bracket &&

@@ -79,6 +79,8 @@ struct Suggested {
   Configuration configuration;  // of a new one; empty otherwise
   int64_t based_on = 0;
   std::string why;  // one sentence
+  // What the model was fitted to be, where that was done anew; empty: as before. Its meaning is the model's own.
+  std::vector<double> model = {};
 };
 
 // ---- decisions

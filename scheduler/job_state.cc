@@ -65,8 +65,8 @@ void JobState::Apply(const Fact& fact) {
 }
 
 std::optional<TrialNumber> JobState::best_trial() const {
-  if (by_objective_.empty()) return std::nullopt;
-  return by_objective_.begin()->second;
+  if (best_.empty()) return std::nullopt;
+  return best_.first().second;
 }
 
 RungState* JobState::RungOf(const TrialState& trial) {
@@ -127,16 +127,25 @@ void JobState::PassRungs(TrialState& trial, int64_t resource) {
 
 void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   if (!std::isfinite(objective)) return;
-  const auto key = [this](double value) { return spec_.goal == Goal::kMaximize ? -value : value; };
-  if (trial.best_resource > 0) {
-    // Reports need not come in the order of their levels.
-    const auto known = std::make_pair(key(trial.best_objective), trial.best_resource);
-    if (std::make_pair(key(objective), resource) > known) return;
-    by_objective_.erase({known.first, trial.number});
-  }
+  const double sign = spec_.goal == Goal::kMaximize ? -1 : 1;
+  const double key = sign * objective, known = sign * trial.best_objective;
+  const bool is_first = trial.best_resource == 0;
+  // Reports need not come in the order of their levels.
+  if (!is_first && std::make_pair(key, resource) > std::make_pair(known, trial.best_resource)) return;
   trial.best_resource = resource;
   trial.best_objective = objective;
-  if (trial.phase != TrialPhase::kFailed) by_objective_.emplace(key(objective), trial.number);
+  if (trial.phase == TrialPhase::kFailed || (!is_first && key == known)) return;
+  best_.Add({key, trial.number});
+  const auto counts = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
+  best_.DropUnless(counts);
+  if (best_.size() > 2 * trials_.size()) best_.KeepOnly(counts);
+}
+
+// Whether it is still the best of its trial, and that has not failed.
+bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
+  const TrialState& trial = trials_[entry.second - 1];
+  const double key = spec_.goal == Goal::kMaximize ? -trial.best_objective : trial.best_objective;
+  return trial.phase != TrialPhase::kFailed && key == entry.first;
 }
 
 void JobState::On(const Reported& fact, int64_t) {
@@ -214,7 +223,10 @@ void JobState::On(const TimeLimitReached& fact, int64_t) {
 
 void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
 
-void JobState::On(const Suggested& fact, int64_t) { suggestion_ = fact; }
+void JobState::On(const Suggested& fact, int64_t) {
+  suggestion_ = fact;
+  if (!fact.model.empty()) model_ = fact.model;
+}
 
 void JobState::On(const TrialCreated& fact, int64_t time_us) {
   TrialState trial;
@@ -283,10 +295,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   SetPhase(trial, fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
                   : fact.end == TrialEnd::kStopped ? TrialPhase::kStopped
                                                    : TrialPhase::kFailed);
-  if (fact.end == TrialEnd::kFailed && trial.best_resource > 0) {
-    const double best = trial.best_objective;
-    by_objective_.erase({spec_.goal == Goal::kMaximize ? -best : best, trial.number});
-  }
+  if (fact.end == TrialEnd::kFailed)
+    best_.DropUnless([this](const FirstOf::Entry& entry) { return IsBestOf(entry); });
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool counts = fact.end != TrialEnd::kFailed && trial.best_resource > 0;

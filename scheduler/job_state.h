@@ -10,6 +10,7 @@
 
 #include "scheduler/completion_index.h"
 #include "scheduler/facts.h"
+#include "scheduler/pruners/first_of.h"
 #include "scheduler/pruners/hyperband_table.h"
 #include "scheduler/pruners/median_index.h"
 #include "scheduler/pruners/top_share.h"
@@ -116,7 +117,7 @@ class JobState {
   // a finite value was reported.
   std::optional<TrialNumber> best_trial() const;
   // Whether a trial that has not failed ever reported a finite one.
-  bool any_finite_objective() const { return !by_objective_.empty(); }
+  bool any_finite_objective() const { return !best_.empty(); }
 
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
@@ -138,6 +139,8 @@ class JobState {
   const std::vector<PriorObserved>& priors() const { return priors_; }
   // A model's answer that has not been followed yet.
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
+  // What the sampler's model was last fitted to be; empty: never.
+  const std::vector<double>& model() const { return model_; }
 
   // No further trial starts: asked to stop, out of time, or complete.
   bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
@@ -172,6 +175,7 @@ class JobState {
   int64_t& CountOf(TrialPhase phase);
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
+  bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void PassRungs(TrialState& trial, int64_t resource);
@@ -192,10 +196,10 @@ class JobState {
   std::optional<CompletionMet> completion_met_;
   std::vector<PriorObserved> priors_;
   std::optional<Suggested> suggestion_;
+  std::vector<double> model_;
   std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
-  std::set<std::pair<double, TrialNumber>>
-      by_objective_;  // each trial's best, negated to maximise: best first
+  FirstOf best_;  // each trial's best, negated to maximise
   int64_t undecided_ = 0;
   MedianIndex completed_averages_;
   CompletionIndex completion_index_;

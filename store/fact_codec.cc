@@ -100,8 +100,9 @@ struct Encoder {
                {"source", f.source}});
   }
   StoredFact operator()(const Suggested& f) const {
-    return Of("suggested", f.trial,
-              {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}});
+    json details = {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}};
+    if (!f.model.empty()) details["model"] = f.model;
+    return Of("suggested", f.trial, std::move(details));
   }
   StoredFact operator()(const TrialCreated& f) const {
     return Of("trial_created", f.trial,
@@ -173,8 +174,8 @@ Fact Decode(const StoredFact& stored) {
     fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
                               integer("resource"), text("source")};
   } else if (kind == "suggested") {
-    fact.body =
-        Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why")};
+    fact.body = Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why"),
+                          d.value("model", std::vector<double>())};
   } else if (kind == "bracket_ended") {
     fact.body = BracketEnded{integer("bracket"), text("reason")};
   } else if (kind == "completion_met") {
