@@ -73,9 +73,10 @@ CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Ru
       ->required()
       ->check(Whole(1, INT64_MAX))
       ->option_text(" ");
-  command->add_option("--metric", f.tell.metrics, "a value that the trial has at --resource")
+  command->add_option("--metric", f.tell.metrics, "a value that the trial has at --resource; once per metric")
+      ->allow_extra_args(false)
       ->check(NotEmpty(256))
-      ->option_text("NAME=VALUE ...");
+      ->option_text("NAME=VALUE");
   command->add_option("--resource", f.tell.resource, "the level, from 1: rounds or epochs trained so far")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");

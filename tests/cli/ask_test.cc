@@ -65,7 +65,9 @@ TEST_CASE("tell: reports values and says whether to go on", "[cli]") {
   CHECK(service.reported.points(0).value() == 0.75);
   CHECK(service.reported.points(1).resource() == 4);
   service.report_answer = Text<v1::ReportMetricsResponse>(R"(stop: true reason: "ASHA: rank 3 of 3.")");
-  const Result stop = RunWinnow({"tell", "bank-2", "7", "2"}, service.address());
+  const Result stop =
+      RunWinnow({"tell", "--metric", "auc=0.7", "bank-2", "7", "2", "--resource", "5"}, service.address());
+  CHECK(service.reported.points_size() == 1);
   CHECK(stop.code == 3);
   CHECK(stop.out == "stop: ASHA: rank 3 of 3.\n");
   CHECK(json::parse(RunWinnow({"tell", "bank-2", "7", "2", "-o", "json"}, service.address()).out)["stop"] ==
