@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/suggester.h"
 #include "store/store.h"
 
 namespace winnow {
@@ -24,7 +25,14 @@ struct Clock {
 // What falls due, by kind and subject. Times are of Clock::steady_us.
 class Deadlines {
  public:
-  enum class Kind { kLease, kHold, kWallTime };
+  enum class Kind {
+    kLease,        // of a worker
+    kHold,         // a held Sync
+    kWallTime,     // of a job
+    kNodeTime,     // of a job
+    kClientLease,  // of an attempt that a client trains
+    kAsk,          // a held SuggestTrials
+  };
   using Key = std::pair<Kind, std::string>;
 
   void Set(Kind kind, const std::string& subject, int64_t at);
@@ -42,6 +50,7 @@ struct EngineOptions {
   int64_t lease_us = 15'000'000;
   Clock clock = Clock::System();
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
+  ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
 };
 
 // What the use cases of one batch share. Owner: the coordinator thread.

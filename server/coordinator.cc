@@ -6,18 +6,29 @@
 namespace winnow {
 
 Coordinator::Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options)
-    : store_(std::move(store)), hub_(hub), clock_(options.clock), engine_(*store_, std::move(options)) {}
+    : store_(std::move(store)),
+      hub_(hub),
+      clock_(options.clock),
+      make_model_(options.make_model),
+      engine_(*store_, std::move(options)) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<Store> store, Hub& hub,
                                                                 EngineOptions options) {
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), hub, std::move(options)));
   absl::Status status = coordinator->engine_.Load();
   if (!status.ok()) return status;
+  coordinator->models_ = std::make_unique<SuggestionThread>(
+      coordinator->store_->database().file(), coordinator->make_model_,
+      [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
+        raw->Post({[job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); },
+                   [](const absl::Status&) {}});
+      });
   coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
   return coordinator;
 }
 
 Coordinator::~Coordinator() {
+  if (models_ != nullptr) models_->Stop();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -62,7 +73,7 @@ void Coordinator::Run() {
     if (last) break;
     RunBatch(std::move(batch));
   }
-  engine_.StopHolding(absl::UnavailableError("the server is stopping"));
+  engine_.RefuseAll(absl::UnavailableError("the server is stopping"));
 }
 
 void Coordinator::RunBatch(std::deque<UseCase> batch) {
@@ -74,11 +85,20 @@ void Coordinator::RunBatch(std::deque<UseCase> batch) {
   });
   if (status.ok()) {
     engine_.Committed();
+    AskModels();
     for (const std::string& topic : engine_.TakeChanged()) hub_.Publish(topic);
   } else {
     Recover(status);
   }
   for (UseCase& use_case : batch) use_case.complete(status);
+}
+
+void Coordinator::AskModels() {
+  Jobs& jobs = engine_.jobs();
+  for (int64_t key : std::exchange(jobs.to_ask, {})) {
+    if (const OpenJob* job = jobs.FindKey(key)) models_->Ask(key, job->state.spec());
+  }
+  for (int64_t key : std::exchange(jobs.gone, {})) models_->Forget(key);
 }
 
 void Coordinator::Recover(const absl::Status& status) {
@@ -89,11 +109,11 @@ void Coordinator::Recover(const absl::Status& status) {
   std::abort();
 }
 
-void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done) {
+void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
+                            WarmStart start) {
   auto id = std::make_shared<absl::StatusOr<std::string>>();
-  Post({[id, spec = std::move(spec), request_id = std::move(request_id)](Engine& engine) {
-          *id = engine.CreateJob(spec, request_id);
-        },
+  Post({[id, spec = std::move(spec), request_id = std::move(request_id),
+         start = std::move(start)](Engine& engine) { *id = engine.CreateJob(spec, request_id, start); },
         [id, done = std::move(done)](const absl::Status& committed) {
           committed.ok() ? done(*id) : done(committed);
         }});
@@ -128,6 +148,39 @@ void Coordinator::Sync(v1::SyncRequest request, SyncDone done) {
         }});
 }
 
+int64_t Coordinator::SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done) {
+  const int64_t ticket = ++tickets_;
+  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
+  Post({[ticket, taken, request = std::move(request), done](Engine& engine) {
+          *taken = true;
+          engine.SuggestTrials(ticket, request, done);
+        },
+        [taken, done](const absl::Status& committed) {
+          if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+        }});
+  return ticket;
+}
+
+void Coordinator::CancelSuggestTrials(int64_t ticket) {
+  Post({[ticket](Engine& engine) { engine.CancelSuggestTrials(ticket); }, [](const absl::Status&) {}});
+}
+
+void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done) {
+  auto answer = std::make_shared<absl::StatusOr<v1::ReportMetricsResponse>>();
+  Post({[answer, request = std::move(request)](Engine& engine) { *answer = engine.ReportMetrics(request); },
+        [answer, done = std::move(done)](const absl::Status& committed) {
+          committed.ok() ? done(std::move(*answer)) : done(committed);
+        }});
+}
+
+void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done) {
+  auto answer = std::make_shared<absl::StatusOr<v1::CompleteTrialResponse>>();
+  Post({[answer, request = std::move(request)](Engine& engine) { *answer = engine.CompleteTrial(request); },
+        [answer, done = std::move(done)](const absl::Status& committed) {
+          committed.ok() ? done(std::move(*answer)) : done(committed);
+        }});
+}
+
 void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done) {
   auto workers = std::make_shared<std::vector<v1::Worker>>();
   Post({[workers, include_gone](Engine& engine) { *workers = engine.ListWorkers(include_gone); },
@@ -137,8 +190,7 @@ void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> d
 }
 
 void Coordinator::StopHolding() {
-  Post({[](Engine& engine) { engine.StopHolding(absl::UnavailableError("the server is stopping")); },
-        [](const absl::Status&) {}});
+  Post({[](Engine& engine) { engine.StopHolding(); }, [](const absl::Status&) {}});
 }
 
 }  // namespace winnow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,17 +29,25 @@ class Coordinator {
   // Loads the tables and starts the thread. `hub` outlives it.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(std::unique_ptr<Store> store, Hub& hub,
                                                             EngineOptions options);
-  // Answers what is queued, then stops; nothing may be posted any more.
+  // Waits for the model's fit that is under way, if one is, answers what is queued, then stops; nothing may
+  // be posted any more.
   ~Coordinator();
 
   // REQUIRES the spec is checked. Gives the job's id.
-  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done);
+  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
+                 WarmStart start = {});
   void StopJob(std::string id, std::string reason, DoneStatus done);
   void DeleteJob(std::string id, DoneStatus done);
   void Sync(v1::SyncRequest request, SyncDone done);
+  // The call may be held. Gives a ticket to cancel it by; then `done` is told CANCELLED, unless it was told
+  // before.
+  int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done);
+  void CancelSuggestTrials(int64_t ticket);
+  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done);
+  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done);
   void ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done);
 
-  // Held Sync calls are answered UNAVAILABLE and none is held back any more: the server is about to stop.
+  // Held calls are answered UNAVAILABLE and none is held back any more: the server is about to stop.
   void StopHolding();
   // Looks at the clock anew; for tests that tick it.
   void Wake();
@@ -58,12 +67,16 @@ class Coordinator {
   Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
   void Run();
   void RunBatch(std::deque<UseCase> batch);
+  void AskModels();
   void Recover(const absl::Status& status);
 
   std::unique_ptr<Store> store_;
   Hub& hub_;
   Clock clock_;
+  ModelFactory make_model_;
   Engine engine_;  // the thread's own
+  std::unique_ptr<SuggestionThread> models_;
+  std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;
 
   std::mutex mutex_;

@@ -4,16 +4,25 @@
 #include <tuple>
 
 #include "scheduler/decide.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
 
 enum class Placed { kYes, kNoWork, kNoRoom };
 
-Placed PlaceOne(OpenJob& job, Cluster& cluster) {
+// There is no work, unless the job's model knows some: it is asked once there is room.
+Placed AskModel(Jobs& jobs, OpenJob& job, Cluster& cluster) {
+  if (!WantsSuggestion(job.state)) return Placed::kNoWork;
+  if (!Place(cluster.Rooms(), {job.state.spec().nodes, "", ""})) return Placed::kNoRoom;
+  jobs.AskModel(job);
+  return Placed::kNoWork;
+}
+
+Placed PlaceOne(Jobs& jobs, OpenJob& job, Cluster& cluster) {
   while (true) {
     std::optional<Admission> admission = Admit(job.state);
-    if (!admission) return Placed::kNoWork;
+    if (!admission) return AskModel(jobs, job, cluster);
     bool ends = admission->decision && std::holds_alternative<TrialEnded>(*admission->decision);
     if (!ends) {
       const GangRequest gang = cluster.Gang(job, admission->trial, admission->from);
@@ -21,6 +30,7 @@ Placed PlaceOne(OpenJob& job, Cluster& cluster) {
       if (!workers) return Placed::kNoRoom;
       if (admission->from > 0 && !cluster.Share(*workers, gang.storage_id)) {
         // Then it has to train all again, which the limits must allow: it is admitted anew.
+        if (admission->decision) cluster.Observe(job, ToBody(*admission->decision));
         cluster.Observe(job, CheckpointLost{admission->trial});
         continue;
       }
@@ -37,14 +47,14 @@ Placed PlaceOne(OpenJob& job, Cluster& cluster) {
 void Dispatch(Jobs& jobs, Cluster& cluster) {
   std::set<std::tuple<bool, int64_t, int64_t>> order;  // not kept waiting, slots held, key
   for (const auto& [key, job] : jobs.all()) {
-    if (job->state.ended()) continue;
+    if (job->state.ended() || job->external()) continue;
     order.emplace(!job->kept_waiting, cluster.LiveAttempts(*job) * job->state.spec().nodes, key);
   }
   while (!order.empty() && !cluster.Rooms().empty()) {
     auto [fresh, slots, key] = *order.begin();
     order.erase(order.begin());
     OpenJob& job = *jobs.FindKey(key);
-    Placed placed = PlaceOne(job, cluster);
+    Placed placed = PlaceOne(jobs, job, cluster);
     bool could = placed == Placed::kNoRoom && cluster.CouldHold(job.state.spec().nodes);
     job.kept_waiting = could;
     if (could) return;

@@ -9,20 +9,24 @@ namespace winnow {
 
 using google::protobuf::util::TimeUtil;
 
-Engine::Engine(Store& store, EngineOptions options) : context_(store, std::move(options)), desk_(context_) {}
+Engine::Engine(Store& store, EngineOptions options)
+    : context_(store, std::move(options)), desk_(context_), asks_(context_) {}
 
 absl::Status Engine::Load() {
   context_.deadlines = Deadlines();
   context_.failure = absl::OkStatus();
   jobs_ = std::make_unique<Jobs>(context_);
   cluster_ = std::make_unique<Cluster>(context_, *jobs_);
+  attempts_ = std::make_unique<ClientAttempts>(context_, *jobs_, *cluster_);
   absl::Status status = jobs_->Load();
   if (!status.ok()) return status;
+  attempts_->Load();
   return cluster_->Load();
 }
 
-absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id) {
-  return jobs_->Create(spec, request_id);
+absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                              const WarmStart& start) {
+  return jobs_->Create(spec, request_id, start);
 }
 
 absl::Status Engine::StopJob(const std::string& id, const std::string& reason) {
@@ -60,31 +64,63 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
   return list;
 }
 
+void Engine::TakeSuggestion(int64_t key, const std::optional<Suggested>& answer) {
+  OpenJob* job = jobs_->FindKey(key);
+  if (job == nullptr) return;
+  job->awaits_suggestion = false;
+  if (answer && jobs_->IsWanted(*job, *answer)) cluster_->Observe(*job, *answer);
+}
+
 void Engine::Begin() { context_.failure = absl::OkStatus(); }
 
+void Engine::NodeTimeOver(OpenJob& job) {
+  if (job.state.closing() || job.state.ended()) return;
+  if (job.NodeTimeUs(context_.wall_us()) < job.state.spec().limits.max_node_time_us) {
+    jobs_->WatchNodeTime(job);  // the wall clock was set back
+  } else {
+    cluster_->Observe(job, TimeLimitReached{TimeLimit::kNode});
+  }
+}
+
+void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
+  switch (kind) {
+    case Deadlines::Kind::kHold:
+      desk_.HoldExpired(subject);
+      break;
+    case Deadlines::Kind::kLease:
+      if (WorkerEntry* worker = cluster_->FindWorker(subject)) {
+        cluster_->Lose(*worker, fmt::format("worker {} was not heard of for {:.1f} s", worker->row.name,
+                                            static_cast<double>(context_.options.lease_us) / 1e6));
+      }
+      break;
+    case Deadlines::Kind::kWallTime:
+      if (OpenJob* job = jobs_->Find(subject)) {
+        if (!job->state.ended()) cluster_->Observe(*job, TimeLimitReached{TimeLimit::kWall});
+      }
+      break;
+    case Deadlines::Kind::kNodeTime:
+      if (OpenJob* job = jobs_->Find(subject)) NodeTimeOver(*job);
+      break;
+    case Deadlines::Kind::kClientLease:
+      attempts_->LeaseExpired(subject);
+      break;
+    case Deadlines::Kind::kAsk:
+      asks_.WaitOver(std::stoll(subject));
+      break;
+  }
+}
+
 void Engine::FireDeadlines() {
-  for (const auto& [kind, subject] : context_.deadlines.TakeDue(context_.steady_us())) {
-    switch (kind) {
-      case Deadlines::Kind::kHold:
-        desk_.HoldExpired(subject);
-        break;
-      case Deadlines::Kind::kLease:
-        if (WorkerEntry* worker = cluster_->FindWorker(subject)) {
-          cluster_->Lose(*worker, fmt::format("worker {} was not heard of for {:.1f} s", worker->row.name,
-                                              static_cast<double>(context_.options.lease_us) / 1e6));
-        }
-        break;
-      case Deadlines::Kind::kWallTime:
-        if (OpenJob* job = jobs_->Find(subject)) {
-          if (!job->state.ended()) cluster_->Observe(*job, TimeLimitReached{});
-        }
-        break;
-    }
+  // What falls due may let others fall due: an attempt that is lost can use up a job's node time.
+  for (auto due = context_.deadlines.TakeDue(context_.steady_us()); !due.empty();
+       due = context_.deadlines.TakeDue(context_.steady_us())) {
+    for (const auto& [kind, subject] : due) Fire(kind, subject);
   }
 }
 
 absl::Status Engine::Finish() {
   if (context_.failure.ok()) Dispatch(*jobs_, *cluster_);
+  if (context_.failure.ok()) asks_.Serve(*jobs_, *attempts_);
   if (context_.failure.ok()) jobs_->Flush();
   return context_.failure;
 }
@@ -92,17 +128,25 @@ absl::Status Engine::Finish() {
 void Engine::Committed() {
   jobs_->ForgetEnded();
   desk_.Answer(*cluster_);
+  asks_.Answer();
 }
 
 void Engine::RolledBack(const absl::Status& status) {
-  desk_.RefuseAll(
+  RefuseAll(
       absl::UnavailableError(fmt::format("not recorded, send it again: {}", std::string(status.message()))));
   context_.changed.clear();
 }
 
-void Engine::StopHolding(const absl::Status& status) {
+void Engine::StopHolding() {
+  const absl::Status stopping = absl::UnavailableError("the server is stopping");
   desk_.StopHolding();
+  desk_.RefuseAll(stopping);
+  asks_.StopHolding(*jobs_, *attempts_);
+}
+
+void Engine::RefuseAll(const absl::Status& status) {
   desk_.RefuseAll(status);
+  asks_.RefuseAll(status);
 }
 
 }  // namespace winnow

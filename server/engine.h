@@ -5,6 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/asks.h"
+#include "server/client_attempts.h"
 #include "server/cluster.h"
 #include "server/context.h"
 #include "server/jobs.h"
@@ -22,37 +24,59 @@ class Engine {
   absl::Status Load();
 
   // ---- use cases
-  absl::StatusOr<std::string> CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id);
+  absl::StatusOr<std::string> CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                        const WarmStart& start);
   absl::Status StopJob(const std::string& id, const std::string& reason);
   absl::Status DeleteJob(const std::string& id);
   void Sync(const v1::SyncRequest& request, SyncDone done) {
     desk_.Take(*jobs_, *cluster_, request, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
+  // What the model of a job answered; see SuggestionThread::Answer. Dropped if the job has moved on.
+  void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
+  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, SuggestDone done) {
+    asks_.Take(ticket, *jobs_, request, std::move(done));
+  }
+  void CancelSuggestTrials(int64_t ticket) { asks_.Cancel(ticket, *jobs_, *attempts_); }
+  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request) {
+    return attempts_->Report(request);
+  }
+  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request) {
+    return attempts_->Complete(request);
+  }
+  // Held calls are given up: none is held from now on.
+  void StopHolding();
 
   // ---- the batch, in this order
   void Begin();           // forgets the failure of the last one
-  void FireDeadlines();   // leases, wall times
+  void FireDeadlines();   // leases, time limits, held calls
   absl::Status Finish();  // gives out free slots and writes derived rows; not OK: roll back
-  void Committed();       // answers workers
-  // The batch is not in the file: every waiting worker is told to come again. Load follows.
+  void Committed();       // answers workers and clients
+  // The batch is not in the file: everyone who waits is told to come again. Load follows.
   void RolledBack(const absl::Status& status);
 
   std::set<std::string> TakeChanged() { return std::exchange(context_.changed, {}); }
   // In Clock::steady_us.
   std::optional<int64_t> next_deadline() const { return context_.deadlines.next(); }
-  void StopHolding(const absl::Status& status);
+  // Answers all who wait with `status`.
+  void RefuseAll(const absl::Status& status);
 
   Jobs& jobs() { return *jobs_; }
   Cluster& cluster() { return *cluster_; }
   Context& context() { return context_; }
   const RefusedReports& refused() const { return desk_.refused(); }
+  size_t held_asks() const { return asks_.held(); }
 
  private:
+  void Fire(Deadlines::Kind kind, const std::string& subject);
+  void NodeTimeOver(OpenJob& job);
+
   Context context_;
   std::unique_ptr<Jobs> jobs_;
   std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<ClientAttempts> attempts_;
   SyncDesk desk_;
+  AskDesk asks_;
 };
 
 }  // namespace winnow

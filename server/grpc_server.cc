@@ -77,6 +77,7 @@ void GrpcServer::Stop(std::chrono::milliseconds grace) {
   AnnounceStop();
   coordinator_.StopHolding();
   hub_.Publish(kStopTopic);
+  tuning_.StopReplays();
   server_->Shutdown(std::chrono::system_clock::now() + grace);
   server_->Wait();
   server_ = nullptr;

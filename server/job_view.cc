@@ -34,8 +34,10 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     SearchSpec search = ToSearchSpec(*spec);
     ages_.push_front(row.key);
     Plan plan = MakePlan(search);
+    std::string strategy = StrategyText(search);
     auto kept = std::make_unique<Kept>(
-        Kept{{row, *std::move(spec), JobState(std::move(search)), std::move(plan)}, ages_.begin()});
+        Kept{{row, *std::move(spec), JobState(std::move(search)), {}, std::move(strategy), std::move(plan)},
+             ages_.begin()});
     found = views_.emplace(row.key, std::move(kept)).first;
   }
   Kept& kept = *found->second;
@@ -45,7 +47,12 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     Forget(row.key);
     return facts.status();
   }
-  for (const Fact& fact : *facts) kept.view.state.Apply(fact);
+  for (const Fact& fact : *facts) {
+    kept.view.state.Apply(fact);
+    if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
+      kept.view.bracket_ends[ended->bracket] = ended->reason;
+    }
+  }
   kept.view.row = row;
   if (views_.size() > kMaxViews) Forget(ages_.back());
   return &kept.view;

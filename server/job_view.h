@@ -19,6 +19,8 @@ struct JobView {
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
+  std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
+  std::string strategy_text;
   Plan plan;  // of the spec: made once, since it may take a configuration for every trial
 };
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "scheduler/decide.h"
+#include "scheduler/suggest.h"
 #include "server/hub.h"
 #include "spec/search_spec.h"
 
@@ -57,6 +59,12 @@ absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
 OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
     : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)) {}
 
+int64_t OpenJob::NodeTimeUs(int64_t now_us) const {
+  const JobTotals& totals = state.totals();
+  const int64_t live_us = totals.live_attempts * now_us - live_started_us;
+  return state.spec().nodes * (totals.training_us + std::max<int64_t>(0, live_us));
+}
+
 absl::Status Jobs::Load() {
   absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
   if (!rows.ok()) return rows.status();
@@ -73,7 +81,11 @@ absl::Status Jobs::Load() {
       }
       job->state.Apply(fact);
     }
+    for (const TrialState& trial : job->state.trials()) {
+      if (trial.live) job->live_started_us += trial.attempt_started_us;
+    }
     WatchWallTime(*job);
+    WatchNodeTime(*job);
     jobs_[job->row.key] = std::move(job);
   }
   return absl::OkStatus();
@@ -86,7 +98,34 @@ void Jobs::WatchWallTime(const OpenJob& job) {
   context_.deadlines.Set(Deadlines::Kind::kWallTime, job.row.id, context_.steady_us() + left);
 }
 
-absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id) {
+void Jobs::WatchNodeTime(const OpenJob& job) {
+  const int64_t limit = job.state.spec().limits.max_node_time_us;
+  if (limit <= 0) return;
+  const int64_t rate = job.state.totals().live_attempts * job.state.spec().nodes;
+  const int64_t left = limit - job.NodeTimeUs(context_.wall_us());
+  if (job.state.closing() || job.state.ended() || (left > 0 && rate == 0)) {
+    context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
+    return;
+  }
+  const int64_t wait = left > 0 ? (left + rate - 1) / rate : 0;
+  context_.deadlines.Set(Deadlines::Kind::kNodeTime, job.row.id, context_.steady_us() + wait);
+}
+
+void Jobs::AskModel(OpenJob& job) {
+  if (job.awaits_suggestion) return;
+  job.awaits_suggestion = true;
+  to_ask.push_back(job.row.key);
+}
+
+bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
+  if (!WantsSuggestion(job.state)) return false;
+  // That nothing is worth training was said without what has ended since.
+  if (answer.trial == 0 && answer.based_on < job.newest_end) return false;
+  return job.state.Contradiction({job.state.last_sequence() + 1, 0, answer}).empty();
+}
+
+absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                         const WarmStart& start) {
   if (!request_id.empty()) {
     absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
     if (!known.ok()) return known.status();
@@ -97,6 +136,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   row.spec = SpecToJson(spec);
   row.state = "running";
   row.create_us = context_.wall_us();
+  row.warm_start = start.text;
   absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
   if (!inserted.ok()) {
     context_.Check(inserted.status());
@@ -104,9 +144,9 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   }
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);
-  std::string id = job->row.id;
-  jobs_[job->row.key] = std::move(job);
-  return id;
+  OpenJob& created = *(jobs_[job->row.key] = std::move(job));
+  for (const PriorObserved& prior : start.priors) Observe(created, prior);
+  return created.row.id;
 }
 
 absl::Status Jobs::Delete(const std::string& id) {
@@ -125,7 +165,8 @@ absl::Status Jobs::Delete(const std::string& id) {
 void Jobs::Note(OpenJob& job, const Fact& fact) {
   job.changed = true;
   TrialNumber trial = TrialOf(fact.body);
-  if (trial > 0) job.touched.insert(trial);
+  // A model may have named a trial that is yet to be created.
+  if (trial > 0 && trial <= static_cast<int64_t>(job.state.trials().size())) job.touched.insert(trial);
   if (std::holds_alternative<TrialEnded>(fact.body)) ended_trials.emplace_back(&job, trial);
   if (std::holds_alternative<StopRequested>(fact.body)) job.row.state = "stopping";
   if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
@@ -133,6 +174,16 @@ void Jobs::Note(OpenJob& job, const Fact& fact) {
     job.row.reason = ended->reason;
     job.row.end_us = fact.time_us;
     context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
+    context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
+  }
+  if (std::holds_alternative<AttemptStarted>(fact.body)) {
+    job.live_started_us += job.state.trial(trial).attempt_started_us;
+    WatchNodeTime(job);
+  }
+  if (std::holds_alternative<AttemptEnded>(fact.body)) {
+    job.live_started_us -= job.state.trial(trial).attempt_started_us;
+    job.newest_end = fact.sequence;
+    WatchNodeTime(job);
   }
 }
 
@@ -187,7 +238,11 @@ void Jobs::Flush() {
 }
 
 void Jobs::ForgetEnded() {
-  std::erase_if(jobs_, [](const auto& entry) { return entry.second->state.ended().has_value(); });
+  std::erase_if(jobs_, [this](const auto& entry) {
+    const bool ended = entry.second->state.ended().has_value();
+    if (ended) gone.push_back(entry.first);
+    return ended;
+  });
 }
 
 }  // namespace winnow

@@ -8,10 +8,12 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "scheduler/job_state.h"
 #include "server/context.h"
+#include "server/warm_start.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
@@ -23,9 +25,16 @@ struct OpenJob {
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
-  std::set<TrialNumber> touched;  // their rows in `trials` are to be written at the end of the batch
-  bool changed = false;           // so is the job's own
-  bool kept_waiting = false;      // its gang did not fit although it came first; see Dispatch
+  std::set<TrialNumber> touched;   // their rows in `trials` are to be written at the end of the batch
+  bool changed = false;            // so is the job's own
+  bool kept_waiting = false;       // its gang did not fit although it came first; see Dispatch
+  bool awaits_suggestion = false;  // its model was asked and has not answered yet
+  int64_t newest_end = 0;          // sequence of its newest AttemptEnded since it was loaded
+  int64_t live_started_us = 0;     // sum over live attempts of when they were placed
+
+  bool external() const { return spec.trainer().external(); }
+  // Over all ranks of all attempts, live ones up to `now_us`.
+  int64_t NodeTimeUs(int64_t now_us) const;
 };
 
 // The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
@@ -38,7 +47,8 @@ class Jobs {
   absl::Status Load();
 
   // A known request id gives the id of the job it made.
-  absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id);
+  absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                     const WarmStart& start);
   // NOT_FOUND; FAILED_PRECONDITION while it runs.
   absl::Status Delete(const std::string& id);
 
@@ -50,6 +60,13 @@ class Jobs {
   // A value of another metric than the objective.
   bool StoreMetric(OpenJob& job, const ReportRow& report);
 
+  // Its model is to be asked once the batch is committed, if it is not being asked already.
+  void AskModel(OpenJob& job);
+  // Whether the model's answer still fits the job, which may have moved on since it was asked.
+  bool IsWanted(const OpenJob& job, const Suggested& answer) const;
+  // Sets the deadline anew at which max_node_seconds will be used up.
+  void WatchNodeTime(const OpenJob& job);
+
   OpenJob* Find(const std::string& id);
   OpenJob* FindKey(int64_t key);
   const std::map<int64_t, std::unique_ptr<OpenJob>>& all() const { return jobs_; }
@@ -60,6 +77,8 @@ class Jobs {
   void ForgetEnded();
 
   std::deque<std::pair<OpenJob*, TrialNumber>> ended_trials;
+  std::vector<int64_t> to_ask;  // keys of jobs whose models are to be asked
+  std::vector<int64_t> gone;    // keys of jobs that have ended
 
  private:
   void Record(OpenJob& job, FactBody body, int64_t time_us);

@@ -17,15 +17,6 @@ namespace {
 
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
-v1::TuningJob::State JobStateOf(const std::string& name) {
-  if (name == "running") return v1::TuningJob::RUNNING;
-  if (name == "stopping") return v1::TuningJob::STOPPING;
-  if (name == "completed") return v1::TuningJob::COMPLETED;
-  if (name == "stopped") return v1::TuningJob::STOPPED;
-  if (name == "failed") return v1::TuningJob::FAILED;
-  return v1::TuningJob::STATE_UNSPECIFIED;
-}
-
 v1::Trial::State TrialStateOf(const std::string& name) {
   if (name == "pending") return v1::Trial::PENDING;
   if (name == "running") return v1::Trial::RUNNING;
@@ -99,6 +90,30 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
 
 }  // namespace
 
+v1::TuningJob::State JobStateOf(const std::string& name) {
+  if (name == "running") return v1::TuningJob::RUNNING;
+  if (name == "stopping") return v1::TuningJob::STOPPING;
+  if (name == "completed") return v1::TuningJob::COMPLETED;
+  if (name == "stopped") return v1::TuningJob::STOPPED;
+  if (name == "failed") return v1::TuningJob::FAILED;
+  return v1::TuningJob::STATE_UNSPECIFIED;
+}
+
+std::string ChoiceReason(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    if (const auto* created = std::get_if<TrialCreated>(&fact.body)) return created->why;
+  }
+  return "";
+}
+
+void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
+                        google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values) {
+  for (size_t i = 0; i < configuration.size() && i < spec.parameters.size(); ++i) {
+    if (std::holds_alternative<Inactive>(configuration[i])) continue;
+    *values.Add() = ToProto(spec.parameters[i].name, configuration[i]);
+  }
+}
+
 google::protobuf::Timestamp ToTimestamp(int64_t us) {
   return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(us);
 }
@@ -137,6 +152,8 @@ v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
     v1::BracketState* bracket = job.add_brackets();
     bracket->set_index(static_cast<int64_t>(i));
     bracket->set_s(state.brackets()[i].plan.s);
+    const auto end = view.bracket_ends.find(static_cast<int64_t>(i));
+    if (end != view.bracket_ends.end()) bracket->set_end_reason(end->second);
     for (size_t r = 0; r < state.brackets()[i].rungs.size(); ++r) {
       FillRung(state, static_cast<int64_t>(i), r, *bracket->add_rungs());
     }
@@ -144,6 +161,8 @@ v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
   job.set_planned_trials(view.plan.trials);
   job.set_planned_resource(view.plan.resource);
   job.set_last_sequence(state.last_sequence());
+  job.set_strategy_text(view.strategy_text);
+  job.set_warm_start_text(row.warm_start);
   return job;
 }
 
@@ -153,9 +172,7 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   trial.set_number(row.number);
   trial.set_state(TrialStateOf(row.state));
   trial.set_state_reason(row.reason);
-  for (size_t i = 0; i < row.configuration.size() && i < spec.parameters.size(); ++i) {
-    *trial.add_hyperparameters() = ToProto(spec.parameters[i].name, row.configuration[i]);
-  }
+  AddHyperparameters(spec, row.configuration, *trial.mutable_hyperparameters());
   if (row.objective) trial.set_objective(*row.objective);
   trial.set_resource(row.resource);
   if (row.best_objective) trial.set_best_objective(*row.best_objective);
@@ -187,15 +204,21 @@ std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, con
   std::map<std::string, const WorkerRow*> by_id;
   for (const WorkerRow& worker : workers) by_id[worker.id] = &worker;
   std::vector<v1::Attempt> attempts;
+  for (const Fact& fact : facts) {
+    const auto* started = std::get_if<AttemptStarted>(&fact.body);
+    if (started == nullptr) continue;
+    v1::Attempt& attempt = attempts.emplace_back();
+    attempt.set_number(started->attempt);
+    attempt.set_resource_from(started->from);
+    attempt.set_resource_to(started->to);
+    *attempt.mutable_start_time() = ToTimestamp(fact.time_us);
+  }
   for (const AssignmentRow& row : ranks) {
-    if (attempts.empty() || attempts.back().number() != row.attempt) {
-      v1::Attempt& attempt = attempts.emplace_back();
-      attempt.set_number(row.attempt);
-      attempt.set_resource_from(row.resource_from);
-      attempt.set_resource_to(row.resource_to);
-      *attempt.mutable_start_time() = ToTimestamp(row.start_us > 0 ? row.start_us : row.place_us);
-    }
-    v1::Rank* rank = attempts.back().add_ranks();
+    if (row.attempt < 1 || row.attempt > static_cast<int64_t>(attempts.size())) continue;
+    v1::Attempt& attempt = attempts[row.attempt - 1];
+    if (attempt.ranks_size() == 0 && row.start_us > 0)
+      *attempt.mutable_start_time() = ToTimestamp(row.start_us);
+    v1::Rank* rank = attempt.add_ranks();
     rank->set_rank(row.rank);
     rank->set_assignment_id(row.id);
     auto worker = by_id.find(row.worker);

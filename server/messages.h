@@ -18,12 +18,21 @@ namespace winnow {
 v1::TuningJob ToProto(const JobView& view, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
 v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
-// The attempts of one trial, from the rows of their ranks (by attempt and rank) and from its facts.
+// The attempts of one trial, from its facts and from the rows of their ranks (by attempt and rank; none where
+// a client trains).
 std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
                                     const std::vector<WorkerRow>& workers);
 
 // The level to which a trial is trained if nothing stops it early; 0: not known.
 int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration);
+
+// Why the trial's configuration was chosen, from the trial's facts; "": not said.
+std::string ChoiceReason(const std::vector<Fact>& facts);
+// The active ones, in the order of the spec.
+void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
+                        google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values);
+// By the name that the row of a job holds.
+v1::TuningJob::State JobStateOf(const std::string& name);
 
 google::protobuf::Timestamp ToTimestamp(int64_t us);
 

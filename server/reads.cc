@@ -6,19 +6,15 @@
 #include <charconv>
 #include <limits>
 
-#include "server/errors.h"
+#include "scheduler/suggest.h"
 #include "server/messages.h"
 #include "server/paging.h"
-#include "spec/check.h"
-#include "spec/plan_message.h"
-#include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
 
 constexpr int64_t kWatchBatch = 500;
 constexpr int64_t kMaxLogAnswer = 4 << 20;
-constexpr size_t kMaxRequestId = 128;
 
 absl::Status NoTrial(const std::string& job, int64_t trial) {
   return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
@@ -91,6 +87,10 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
 absl::Status Reads::Message(const JobView& job, v1::TuningJob& message) {
   message = ToProto(job, clock_.wall_us());
   if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
+  if (job.spec.trainer().external()) {
+    message.set_state_reason("Waiting for a client to ask for a trial.");
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::vector<WorkerRow>> present = store_.workers.List(false);
   if (!present.ok()) return present.status();
   int64_t slots = 0;
@@ -103,6 +103,8 @@ absl::Status Reads::Message(const JobView& job, v1::TuningJob& message) {
   } else if (slots < nodes) {
     message.set_state_reason(
         fmt::format("Waiting for {} slots at once: the workers present have {}.", nodes, slots));
+  } else if (WantsSuggestion(job.state)) {
+    message.set_state_reason("Waiting for the model's suggestion.");
   }
   return absl::OkStatus();
 }
@@ -193,6 +195,7 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     *response.mutable_trial() = ToProto(request.job_id(), spec, **row);
     absl::StatusOr<std::vector<Fact>> facts = store_.facts.LoadTrial(key, request.trial());
     if (!facts.ok()) return facts.status();
+    response.mutable_trial()->set_choice_reason(ChoiceReason(*facts));
     absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
     if (!ranks.ok()) return ranks.status();
     absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.List(true);
@@ -309,6 +312,29 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
   return answer;
 }
 
+absl::Status Reads::Look(const std::string& id, const std::function<void(const JobView&)>& look) {
+  return store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    look(**view);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
+  Record record;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load((*view)->row.key);
+    if (!facts.ok()) return facts.status();
+    record = {(*view)->state.spec(), *std::move(facts)};
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return record;
+}
+
 absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
   WatchBatch batch;
   absl::Status status = store_.Read([&]() -> absl::Status {
@@ -337,23 +363,6 @@ absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
   absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(request_id);
   if (!row.ok()) return row.status();
   return *row ? (*row)->id : "";
-}
-
-absl::Status CheckCreate(const v1::CreateTuningJobRequest& request) {
-  std::vector<Violation> violations = CheckSpec(request.spec());
-  std::vector<Violation> missing = CheckFiles(request.spec());
-  violations.insert(violations.end(), missing.begin(), missing.end());
-  if (request.request_id().size() > kMaxRequestId) {
-    violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",
-                                                    request.request_id().size(), kMaxRequestId)});
-  }
-  return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
-}
-
-absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
-  std::vector<Violation> violations = CheckSpec(request.spec());
-  if (!violations.empty()) return ViolationsError(violations);
-  return PlanMessage(MakePlan(ToSearchSpec(request.spec())));
 }
 
 }  // namespace winnow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct LogAnswer {
   int64_t assignment = 0;  // whose stream it is: LogTopic
 };
 
+// All that decided a job.
+struct Record {
+  SearchSpec spec;
+  std::vector<Fact> facts;
+};
+
 // What clients may ask of the committed rows. Each method reads one state of the file. Errors: NOT_FOUND
 // names the job or trial, INVALID_ARGUMENT the field. Owner: the reader's thread.
 class Reads {
@@ -38,6 +45,9 @@ class Reads {
   absl::StatusOr<LogAnswer> GetLogs(const v1::GetLogsRequest& request);
   // after = -1: only what is recorded from now on (an empty batch with the job's last sequence).
   absl::StatusOr<WatchBatch> Watch(const std::string& id, int64_t after);
+  absl::StatusOr<Record> GetRecord(const std::string& id);
+  // Shows the job as it is now.
+  absl::Status Look(const std::string& id, const std::function<void(const JobView&)>& look);
   // The id of the job that a create request made; "": none.
   absl::StatusOr<std::string> FindRequest(const std::string& request_id);
 
@@ -48,9 +58,5 @@ class Reads {
   Clock clock_;
   JobViews views_;
 };
-
-// Checks a spec as CreateTuningJob does; INVALID_ARGUMENT carries every violation.
-absl::Status CheckCreate(const v1::CreateTuningJobRequest& request);
-absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request);
 
 }  // namespace winnow

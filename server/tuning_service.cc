@@ -1,6 +1,9 @@
 #include "server/tuning_service.h"
 
+#include "server/ask_call.h"
+#include "server/create.h"
 #include "server/errors.h"
+#include "server/warm_start.h"
 #include "server/watch.h"
 
 namespace winnow {
@@ -8,6 +11,15 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
+
+// Finishes a call with what the coordinator or the replays make of it.
+template <typename Response>
+std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response* response) {
+  return [reactor, response](absl::StatusOr<Response> answer) {
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  };
+}
 
 // Answers a request by what `read` makes of it on the reader's thread.
 template <typename Response, typename Read>
@@ -51,10 +63,17 @@ Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJo
       reactor->Finish(ToGrpc(status));
       return;
     }
-    coordinator_.CreateJob(request->spec(), request->request_id(),
-                           [this, reactor, job](absl::StatusOr<std::string> id) {
-                             FinishWithJob(reactor, id.status(), id.ok() ? *id : "", job);
-                           });
+    absl::StatusOr<WarmStart> start = ReadWarmStart(request->spec(), reads);
+    if (!start.ok()) {
+      reactor->Finish(ToGrpc(start.status()));
+      return;
+    }
+    coordinator_.CreateJob(
+        request->spec(), request->request_id(),
+        [this, reactor, job](absl::StatusOr<std::string> id) {
+          FinishWithJob(reactor, id.status(), id.ok() ? *id : "", job);
+        },
+        *std::move(start));
   });
   return reactor;
 }
@@ -133,6 +152,32 @@ grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
 
 Unary* TuningService::GetLogs(Context*, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
   return LogPoll::Start(reader_, hub_, *request, response);
+}
+
+Unary* TuningService::ReplayTuningJob(Context* context, const v1::ReplayTuningJobRequest* request,
+                                      v1::ReplayTuningJobResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  replays_.Replay(request->id(), FinishBy(reactor, response));
+  return reactor;
+}
+
+Unary* TuningService::SuggestTrials(Context*, const v1::SuggestTrialsRequest* request,
+                                    v1::SuggestTrialsResponse* response) {
+  return AskCall::Start(coordinator_, *request, response);
+}
+
+Unary* TuningService::ReportMetrics(Context* context, const v1::ReportMetricsRequest* request,
+                                    v1::ReportMetricsResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.ReportMetrics(*request, FinishBy(reactor, response));
+  return reactor;
+}
+
+Unary* TuningService::CompleteTrial(Context* context, const v1::CompleteTrialRequest* request,
+                                    v1::CompleteTrialResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.CompleteTrial(*request, FinishBy(reactor, response));
+  return reactor;
 }
 
 }  // namespace winnow

@@ -3,6 +3,7 @@
 #include "server/coordinator.h"
 #include "server/hub.h"
 #include "server/reader.h"
+#include "server/replays.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {
@@ -15,7 +16,7 @@ inline constexpr char kStopTopic[] = "stop";
 class TuningService final : public v1::TuningService::CallbackService {
  public:
   TuningService(Coordinator& coordinator, Reader& reader, Hub& hub)
-      : coordinator_(coordinator), reader_(reader), hub_(hub) {}
+      : coordinator_(coordinator), reader_(reader), hub_(hub), replays_(reader) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -34,6 +35,13 @@ class TuningService final : public v1::TuningService::CallbackService {
                                                                const v1::WatchTuningJobRequest*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
+  Unary* ReplayTuningJob(Context*, const v1::ReplayTuningJobRequest*, v1::ReplayTuningJobResponse*) override;
+  Unary* SuggestTrials(Context*, const v1::SuggestTrialsRequest*, v1::SuggestTrialsResponse*) override;
+  Unary* ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
+  Unary* CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
+
+  // Replays that wait or run are answered UNAVAILABLE: the server is about to stop.
+  void StopReplays() { replays_.Stop(); }
 
  private:
   // Answers with the job as it is once `status` is known; an error is the answer.
@@ -42,6 +50,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Coordinator& coordinator_;
   Reader& reader_;
   Hub& hub_;
+  Replays replays_;
 };
 
 }  // namespace winnow

@@ -36,6 +36,7 @@ void Play::Start() {
   EngineOptions options;
   options.lease_us = lease_us_;
   options.clock = time.clock();
+  options.make_model = make_model;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());
   REQUIRE(coordinator.ok());
@@ -46,10 +47,11 @@ void Play::Start() {
   reads_ = std::make_unique<Reads>(*rows_, time.clock());
 }
 
-void Play::Restart() {
+void Play::Restart(int64_t down_us) {
   reads_ = nullptr;
   rows_ = nullptr;
   coordinator_ = nullptr;
+  time.now_us += down_us;
   Start();
 }
 
@@ -67,9 +69,10 @@ void Play::Tick(int64_t us) {
   REQUIRE(Inside([](Engine&) {}).ok());  // the deadlines have fired
 }
 
-std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& request_id) {
+std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& request_id, WarmStart start) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
-  coordinator_->CreateJob(spec, request_id, [promise](auto id) { promise->set_value(std::move(id)); });
+  coordinator_->CreateJob(
+      spec, request_id, [promise](auto id) { promise->set_value(std::move(id)); }, std::move(start));
   auto id = Wait(promise->get_future());
   INFO(id.status().ToString());
   REQUIRE(id.ok());
@@ -96,6 +99,50 @@ std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequ
 
 absl::StatusOr<v1::SyncResponse> Play::Sync(const v1::SyncRequest& request) {
   return Wait(StartSync(request));
+}
+
+std::future<absl::StatusOr<v1::SuggestTrialsResponse>> Play::StartAsk(const v1::SuggestTrialsRequest& request,
+                                                                      int64_t* ticket) {
+  auto promise = std::make_shared<std::promise<absl::StatusOr<v1::SuggestTrialsResponse>>>();
+  const int64_t given =
+      coordinator_->SuggestTrials(request, [promise](auto answer) { promise->set_value(std::move(answer)); });
+  if (ticket != nullptr) *ticket = given;
+  return promise->get_future();
+}
+
+absl::StatusOr<v1::SuggestTrialsResponse> Play::Ask(const v1::SuggestTrialsRequest& request) {
+  return Wait(StartAsk(request));
+}
+
+absl::StatusOr<v1::ReportMetricsResponse> Play::Report(const v1::ReportMetricsRequest& request) {
+  auto promise = std::make_shared<std::promise<absl::StatusOr<v1::ReportMetricsResponse>>>();
+  coordinator_->ReportMetrics(request, [promise](auto answer) { promise->set_value(std::move(answer)); });
+  return Wait(promise->get_future());
+}
+
+absl::StatusOr<v1::CompleteTrialResponse> Play::Complete(const v1::CompleteTrialRequest& request) {
+  auto promise = std::make_shared<std::promise<absl::StatusOr<v1::CompleteTrialResponse>>>();
+  coordinator_->CompleteTrial(request, [promise](auto answer) { promise->set_value(std::move(answer)); });
+  return Wait(promise->get_future());
+}
+
+void Play::AwaitModels() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (bool asked = true; asked;) {
+    auto promise = std::make_shared<std::promise<bool>>();
+    auto engine = std::make_shared<Engine*>(nullptr);
+    // Looked at after the batch, whose end may ask a model.
+    coordinator_->Post({[engine](Engine& the_engine) { *engine = &the_engine; },
+                        [engine, promise](const absl::Status& status) {
+                          bool any = !status.ok();
+                          for (const auto& [key, job] : (*engine)->jobs().all())
+                            any = any || job->awaits_suggestion;
+                          promise->set_value(any);
+                        }});
+    asked = Wait(promise->get_future());
+    if (std::chrono::steady_clock::now() > until) FAIL("a model has not answered");
+    std::this_thread::yield();
+  }
 }
 
 v1::TuningJob Play::Describe(const std::string& id) {

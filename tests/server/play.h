@@ -29,16 +29,24 @@ class Play {
   explicit Play(int64_t lease_us = 15'000'000);
   ~Play();
 
-  // As after a kill -9: a new coordinator on the same file.
-  void Restart();
+  // As after a kill -9: a new coordinator on the same file, once the server was down for so long.
+  void Restart(int64_t down_us = 0);
   void Tick(int64_t us);
 
-  std::string Create(const v1::TuningJobSpec& spec, const std::string& request_id = "");
+  std::string Create(const v1::TuningJobSpec& spec, const std::string& request_id = "", WarmStart start = {});
   absl::Status Stop(const std::string& id);
   absl::Status Delete(const std::string& id);
   absl::StatusOr<v1::SyncResponse> Sync(const v1::SyncRequest& request);
   // The call may be held: the answer comes later.
   std::future<absl::StatusOr<v1::SyncResponse>> StartSync(const v1::SyncRequest& request);
+  absl::StatusOr<v1::SuggestTrialsResponse> Ask(const v1::SuggestTrialsRequest& request);
+  // The call may be held: the answer comes later. `ticket`, if given, is set to what cancels it.
+  std::future<absl::StatusOr<v1::SuggestTrialsResponse>> StartAsk(const v1::SuggestTrialsRequest& request,
+                                                                  int64_t* ticket = nullptr);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request);
+  // Until every model that was asked has answered.
+  void AwaitModels();
   v1::TuningJob Describe(const std::string& id);
   std::vector<v1::Trial> Trials(const std::string& id);
   std::vector<v1::Worker> Workers(bool include_gone = true);
@@ -49,6 +57,9 @@ class Play {
 
   // What lives in memory is what the tables say: the state from the facts, the rows of trials from the state.
   void CheckStored();
+
+  // Of the coordinators that are started from now on.
+  ModelFactory make_model;
 
   ManualClock time;
   TempFolder folder;

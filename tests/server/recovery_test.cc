@@ -35,8 +35,7 @@ TEST_CASE("Recovery: after a restart every worker has a whole lease", "[server]"
   FakeWorker worker(play, "one", 1);
   play.Create(RandomJob(1));
   REQUIRE(worker.Tell().ok());
-  play.time.now_us += 3'600'000'000;  // the server was down for an hour
-  play.Restart();
+  play.Restart(3'600'000'000);
   play.Tick(14'000'000);
   CHECK(worker.Tell().ok());
   CHECK(worker.running.size() == 1);

@@ -17,6 +17,7 @@ TEST_CASE("Service: a job is created, described and listed", "[server]") {
   CHECK(job.id() == "job");
   CHECK(job.state() == v1::TuningJob::RUNNING);
   CHECK(job.planned_trials() == 17);
+  CHECK(job.strategy_text() != "");
   CHECK(google::protobuf::util::MessageDifferencer::Equals(job.spec(), create.spec()));
   v1::TuningJob again;
   REQUIRE(play.Call(&Stub::CreateTuningJob, create, again).ok());
@@ -72,6 +73,9 @@ TEST_CASE("Service: the plan is shown without starting anything", "[server]") {
   ServicePlay play;
   v1::PreviewTuningJobRequest preview;
   *preview.mutable_spec() = HyperbandJob(81);
+  preview.mutable_spec()->clear_hyperband();
+  preview.mutable_spec()->mutable_pruner()->set_max_resource(81);
+  preview.mutable_spec()->mutable_pruner()->set_stop_weak_brackets(false);  // all of it is trained
   v1::TuningPlan plan;
   REQUIRE(play.Call(&Stub::PreviewTuningJob, preview, plan).ok());
   std::vector<int64_t> widths;
@@ -80,6 +84,19 @@ TEST_CASE("Service: the plan is shown without starting anything", "[server]") {
   CHECK(plan.trials() == 143);
   CHECK(plan.resource() == 1581);
   CHECK(plan.resource_without_resume() == 1902);
+  CHECK(plan.strategy_text() != "");
+  CHECK(plan.elapsed_seconds() == 0);  // there is nothing to estimate from
+  preview.set_slots(4);
+  preview.set_unit_seconds(2);
+  REQUIRE(play.Call(&Stub::PreviewTuningJob, preview, plan).ok());
+  CHECK(plan.elapsed_seconds() >= 1581 * 2 / 4);
+  CHECK(plan.elapsed_seconds() < 1581 * 2);
+  CHECK(plan.busy_fraction() > 0.5);
+  CHECK(plan.busy_fraction() <= 1);
+  preview.set_slots(-1);
+  CHECK_THAT(play.Call(&Stub::PreviewTuningJob, preview, plan).error_message(),
+             Catch::StartsWith("slots: is -1"));
+  preview.clear_slots();
   preview.mutable_spec()->clear_parameters();
   CHECK(play.Call(&Stub::PreviewTuningJob, preview, plan).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }

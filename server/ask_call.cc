@@ -1,0 +1,21 @@
+#include "server/ask_call.h"
+
+#include "server/errors.h"
+
+namespace winnow {
+
+AskCall* AskCall::Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+                        v1::SuggestTrialsResponse* response) {
+  std::shared_ptr<AskCall> call(new AskCall(coordinator, response));
+  call->self_ = call;
+  AskCall* raw = call.get();
+  raw->ticket_ = coordinator.SuggestTrials(request, [call](absl::StatusOr<v1::SuggestTrialsResponse> answer) {
+    if (answer.ok()) *call->response_ = *std::move(answer);
+    call->Finish(ToGrpc(answer.status()));
+  });
+  return raw;
+}
+
+void AskCall::OnDone() { std::shared_ptr<AskCall> last = std::move(self_); }
+
+}  // namespace winnow

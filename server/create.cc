@@ -1,0 +1,55 @@
+#include "server/create.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/plan.h"
+#include "server/errors.h"
+#include "spec/check.h"
+#include "spec/plan_message.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMaxRequestId = 128;
+constexpr int32_t kMostSlots = 100'000;
+constexpr double kMostUnitSeconds = 1e9;
+
+}  // namespace
+
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request) {
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  std::vector<Violation> missing = CheckFiles(request.spec());
+  violations.insert(violations.end(), missing.begin(), missing.end());
+  if (request.request_id().size() > kMaxRequestId) {
+    violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",
+                                                    request.request_id().size(), kMaxRequestId)});
+  }
+  return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
+}
+
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  if (request.slots() < 0 || request.slots() > kMostSlots) {
+    violations.push_back(
+        {"slots", fmt::format("is {}; expected 1 to {}, or 0 for 1", request.slots(), kMostSlots)});
+  }
+  const double unit = request.unit_seconds();
+  if (!(unit >= 0 && unit <= kMostUnitSeconds)) {
+    violations.push_back({"unit_seconds", fmt::format("is {}; expected 0 to {}", unit, kMostUnitSeconds)});
+  }
+  if (!violations.empty()) return ViolationsError(violations);
+  const SearchSpec search = ToSearchSpec(request.spec());
+  v1::TuningPlan plan = PlanMessage(MakePlan(search));
+  plan.set_strategy_text(StrategyText(search));
+  if (unit > 0) {
+    const PlanEstimate estimate = EstimatePlan(search, std::max(1, request.slots()), unit);
+    plan.set_elapsed_seconds(estimate.elapsed_seconds);
+    plan.set_busy_fraction(estimate.busy_fraction);
+  }
+  return plan;
+}
+
+}  // namespace winnow

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "scheduler/facts.h"
+#include "scheduler/job_state.h"
+#include "store/store.h"
+
+namespace winnow {
+
+// What one job's model answers to a state; called with states that only move forward. Default:
+// winnow::Suggester.
+using Model = std::function<Suggested(const JobState&)>;
+using ModelFactory = std::function<Model()>;
+
+// A thread that asks the models of running jobs what to try next. It reads committed facts over its own
+// connection, so that no fit ever holds up the coordinator. Thread-safe.
+class SuggestionThread {
+ public:
+  // The answer for a job, by key; absent: its committed facts do not want one. Called on the thread.
+  using Answer = std::function<void(int64_t job, std::optional<Suggested> answer)>;
+
+  // REQUIRES the file is at the newest version.
+  SuggestionThread(std::string file, ModelFactory make_model, Answer answer);
+  ~SuggestionThread() { Stop(); }
+
+  // Asks the model of a job, from all that is committed by now; every question is answered once, unless the
+  // thread is stopped before.
+  void Ask(int64_t job, SearchSpec spec);
+  // The job has ended: drops its model.
+  void Forget(int64_t job);
+  // Waits for the fit that is under way, if one is; what else was asked is dropped.
+  void Stop();
+
+ private:
+  struct Task {
+    int64_t job = 0;
+    std::optional<SearchSpec> spec;  // absent: forget the job
+  };
+  struct Entry {
+    JobState state;
+    Model model;
+  };
+
+  void Run();
+  std::optional<Suggested> Think(const Task& task);
+  absl::Status BringUpToDate(int64_t job, JobState& state);
+  // False: the thread is to stop.
+  bool Pause();
+
+  const std::string file_;
+  const ModelFactory make_model_;
+  const Answer answer_;
+  std::unique_ptr<Store> store_;    // the thread's own
+  std::map<int64_t, Entry> known_;  // the thread's own; by job
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Task> queue_;  // guarded by mutex_
+  bool stopping_ = false;   // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace winnow

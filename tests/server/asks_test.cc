@@ -1,0 +1,303 @@
+#include "server/asks.h"
+
+#include <cmath>
+
+#include "scheduler/replay.h"
+#include "spec/search_spec.h"
+#include "tests/catch.h"
+#include "tests/server/play.h"
+
+namespace winnow {
+namespace {
+
+// A job whose trainer is the test.
+v1::TuningJobSpec ExternalJob(v1::TuningJobSpec spec) {
+  spec.mutable_trainer()->Clear();
+  spec.mutable_trainer()->set_external(true);
+  spec.mutable_trainer()->mutable_lease()->set_seconds(30);
+  return spec;
+}
+
+v1::SuggestTrialsRequest Asking(const std::string& job, int count = 1, int64_t wait_seconds = 0) {
+  v1::SuggestTrialsRequest request;
+  request.set_job_id(job);
+  request.set_client("me");
+  request.set_count(count);
+  request.mutable_wait()->set_seconds(wait_seconds);
+  return request;
+}
+
+v1::ReportMetricsRequest Telling(const std::string& job, const v1::SuggestedTrial& trial, int64_t resource,
+                                 double loss) {
+  v1::ReportMetricsRequest request;
+  request.set_job_id(job);
+  request.set_trial(trial.trial());
+  request.set_attempt(trial.attempt());
+  v1::ReportedPoint* point = request.add_points();
+  point->set_resource(resource);
+  point->set_metric("loss");
+  point->set_value(loss);
+  return request;
+}
+
+v1::CompleteTrialRequest Completing(const std::string& job, const v1::SuggestedTrial& trial,
+                                    std::vector<double> losses = {}) {
+  v1::CompleteTrialRequest request;
+  request.set_job_id(job);
+  request.set_trial(trial.trial());
+  request.set_attempt(trial.attempt());
+  for (size_t i = 0; i < losses.size(); ++i) {
+    v1::ReportedPoint* point = request.add_points();
+    point->set_resource(static_cast<int64_t>(i) + 1);
+    point->set_metric("loss");
+    point->set_value(losses[i]);
+  }
+  return request;
+}
+
+v1::SuggestedTrial AskOne(Play& play, const std::string& id) {
+  auto answer = play.Ask(Asking(id));
+  INFO(answer.status().ToString());
+  REQUIRE(answer.ok());
+  REQUIRE(answer->trials_size() == 1);
+  return answer->trials(0);
+}
+
+double Loss(const v1::SuggestedTrial& trial, int64_t level) {
+  return std::abs(trial.hyperparameters(0).continuous() - 0.3) + 1.0 / static_cast<double>(level);
+}
+
+// Trains what is suggested, one after the other, until there is nothing more.
+v1::TuningJob TrainAll(Play& play, const std::string& id) {
+  while (true) {
+    auto answer = play.Ask(Asking(id));
+    REQUIRE(answer.ok());
+    if (answer->trials().empty()) return play.Describe(id);
+    const v1::SuggestedTrial& trial = answer->trials(0);
+    bool stopped = false;
+    for (int64_t level = trial.resource_from() + 1; level <= trial.resource_to() && !stopped; ++level) {
+      auto told = play.Report(Telling(id, trial, level, Loss(trial, level)));
+      REQUIRE(told.ok());
+      stopped = told->stop();
+    }
+    if (!stopped) REQUIRE(play.Complete(Completing(id, trial)).ok());
+    play.time.now_us += 1'000'000;
+    play.CheckStored();
+  }
+}
+
+TEST_CASE("Asks: a client trains a whole Hyperband job, and its record verifies", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  v1::TuningJobSpec spec = ExternalJob(HyperbandJob(9));
+  std::string id = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  CHECK(worker.running.empty());  // it is the client's to train
+  CHECK(play.Describe(id).state_reason() == "Waiting for a client to ask for a trial.");
+  v1::TuningJob job = TrainAll(play, id);
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK(job.spend().resource() == job.planned_resource());
+  CHECK(job.spend().training_seconds() == 0);  // the clock stood still while it trained
+  CHECK(Verify(ToSearchSpec(spec), play.Facts(id)).ok());
+  CHECK(play.Ask(Asking(id))->job_state() == v1::TuningJob::COMPLETED);
+}
+
+TEST_CASE("Asks: an answer says all that a client needs", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(3, 9)));
+  auto answer = play.Ask(Asking(id, 2));
+  REQUIRE(answer->trials_size() == 2);
+  CHECK(answer->lease().seconds() == 30);
+  CHECK(answer->job_state() == v1::TuningJob::RUNNING);
+  const v1::SuggestedTrial& second = answer->trials(1);
+  CHECK(second.trial() == 2);
+  CHECK(second.attempt() == 1);
+  CHECK(second.hyperparameters(0).name() == "x");
+  CHECK(second.resource_from() == 0);
+  CHECK(second.resource_to() == 9);
+  CHECK(second.seed() != answer->trials(0).seed());
+  CHECK(second.choice_reason() != "");
+}
+
+TEST_CASE("Asks: a call waits for a trial, and gets it when one comes free", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
+  spec.mutable_limits()->set_max_parallel_trials(1);
+  std::string id = play.Create(spec);
+  v1::SuggestedTrial first = AskOne(play, id);
+  CHECK(play.Ask(Asking(id))->trials().empty());
+  auto held = play.StartAsk(Asking(id, 1, 20));
+  auto impatient = play.StartAsk(Asking(id, 1, 10));
+  play.Tick(10'000'000);
+  CHECK(impatient.get()->trials().empty());
+  REQUIRE(play.Complete(Completing(id, first, {0.5})).ok());
+  CHECK(held.get()->trials(0).trial() == 2);
+}
+
+TEST_CASE("Asks: who waits for a job that ends is told so", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
+  spec.mutable_limits()->set_max_parallel_trials(1);
+  std::string id = play.Create(spec);
+  v1::SuggestedTrial first = AskOne(play, id);
+  auto held = play.StartAsk(Asking(id, 1, 60));
+  REQUIRE(play.Stop(id).ok());
+  CHECK(held.get()->job_state() == v1::TuningJob::STOPPING);
+  auto told = play.Report(Telling(id, first, 1, 0.5));
+  REQUIRE(told.ok());
+  CHECK(told->stop());
+  CHECK_THAT(told->reason(), Catch::Contains("stopped by request"));
+  CHECK(play.Describe(id).state() == v1::TuningJob::STOPPED);
+  CHECK(play.Report(Telling(id, first, 1, 0.5))->stop());  // the answer may have been lost
+  CHECK(play.Complete(Completing(id, first)).ok());
+}
+
+TEST_CASE("Asks: a client that goes away while it waits leaves nothing behind", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
+  spec.mutable_limits()->set_max_parallel_trials(1);
+  std::string id = play.Create(spec);
+  v1::SuggestedTrial first = AskOne(play, id);
+  int64_t ticket = 0;
+  auto held = play.StartAsk(Asking(id, 1, 60), &ticket);
+  play.coordinator().CancelSuggestTrials(ticket);
+  CHECK(held.get().status().code() == absl::StatusCode::kCancelled);
+  REQUIRE(play.Complete(Completing(id, first, {0.5})).ok());
+  CHECK(AskOne(play, id).trial() == 2);
+}
+
+TEST_CASE("Asks: a silent client loses its attempt, and what it says later counts no more", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
+  v1::SuggestedTrial first = AskOne(play, id);
+  play.Tick(29'000'000);
+  v1::ReportMetricsRequest beat = Telling(id, first, 1, 0.5);
+  beat.clear_points();
+  REQUIRE(play.Report(beat).ok());  // renews
+  play.Tick(29'000'000);
+  CHECK(play.Describe(id).trial_counts().running() == 1);
+  play.Tick(1'000'000);
+  CHECK(play.Describe(id).trial_counts().pending() == 1);
+  CHECK(play.Describe(id).spend().training_seconds() == 29);
+  v1::SuggestedTrial second = AskOne(play, id);
+  CHECK(second.trial() == 1);
+  CHECK(second.attempt() == 2);
+  CHECK(play.Report(Telling(id, first, 2, 0.4)).status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(play.Complete(Completing(id, first)).status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(play.Complete(Completing(id, second, {0.5})).ok());
+}
+
+TEST_CASE("Asks: after a restart every attempt has a whole lease, and goes on", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
+  v1::SuggestedTrial trial = AskOne(play, id);
+  play.Restart(3'600'000'000);
+  play.Tick(29'000'000);
+  CHECK_FALSE(play.Report(Telling(id, trial, 1, 0.5))->stop());
+  play.CheckStored();
+  play.Tick(29'000'000);
+  CHECK(play.Complete(Completing(id, trial)).ok());
+  CHECK(play.Describe(id).state() == v1::TuningJob::COMPLETED);
+}
+
+TEST_CASE("Asks: what is said twice counts once", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(2, 9)));
+  v1::SuggestedTrial trial = AskOne(play, id);
+  REQUIRE(play.Report(Telling(id, trial, 1, 0.5)).ok());
+  v1::TuningJob before = play.Describe(id);
+  REQUIRE(play.Report(Telling(id, trial, 1, 0.7)).ok());
+  CHECK(play.Describe(id).last_sequence() == before.last_sequence());
+  CHECK(play.Describe(id).best().objective() == 0.5);
+  REQUIRE(play.Complete(Completing(id, trial, {0.5, 0.25})).ok());
+  before = play.Describe(id);
+  auto again = play.Complete(Completing(id, trial, {0.5, 0.25}));
+  REQUIRE(again.ok());
+  CHECK(again->trial().state() == v1::Trial::COMPLETED);
+  CHECK(again->trial().best_objective() == 0.25);
+  CHECK(play.Describe(id).last_sequence() == before.last_sequence());
+  // Not if it says something else.
+  CHECK(play.Complete(Completing(id, trial, {0.5, 0.1})).status().code() ==
+        absl::StatusCode::kFailedPrecondition);
+  v1::CompleteTrialRequest failed = Completing(id, trial);
+  failed.set_failed(true);
+  CHECK(play.Complete(failed).status().code() == absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("Asks: a completion is known again after its job has ended", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
+  v1::SuggestedTrial trial = AskOne(play, id);
+  REQUIRE(play.Complete(Completing(id, trial, {0.5, NAN})).ok());
+  REQUIRE(play.Describe(id).state() == v1::TuningJob::COMPLETED);
+  play.Restart();
+  CHECK(play.Complete(Completing(id, trial, {0.5, NAN})).ok());
+  CHECK(play.Report(Telling(id, trial, 3, 0.1)).status().code() == absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("Asks: a failure ends the trial in the client's words", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
+  v1::CompleteTrialRequest failed = Completing(id, AskOne(play, id));
+  failed.set_failed(true);
+  failed.set_reason("out of memory");
+  auto answer = play.Complete(failed);
+  REQUIRE(answer.ok());
+  CHECK(answer->trial().state() == v1::Trial::FAILED);
+  CHECK_THAT(answer->trial().state_reason(), Catch::Contains("out of memory"));
+}
+
+TEST_CASE("Asks: two clients share a job without treading on each other", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(HyperbandJob(9)));
+  std::set<std::pair<int64_t, int64_t>> seen;
+  std::vector<std::pair<v1::SuggestedTrial, int64_t>> training(2);
+  for (int step = 0; step < 500 && play.Describe(id).state() == v1::TuningJob::RUNNING; ++step) {
+    auto& [trial, level] = training[step % 2];
+    if (trial.trial() == 0) {
+      auto answer = play.Ask(Asking(id));
+      REQUIRE(answer.ok());
+      if (answer->trials().empty()) continue;
+      trial = answer->trials(0);
+      level = trial.resource_from();
+      CHECK(seen.emplace(trial.trial(), trial.attempt()).second);
+    }
+    ++level;
+    auto told = play.Report(Telling(id, trial, level, Loss(trial, level)));
+    REQUIRE(told.ok());
+    if (!told->stop() && level < trial.resource_to()) continue;
+    if (!told->stop()) REQUIRE(play.Complete(Completing(id, trial)).ok());
+    trial.Clear();
+  }
+  v1::TuningJob job = play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK(job.spend().resource() == job.planned_resource());
+}
+
+TEST_CASE("Asks: what makes no sense is refused by name", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(3, 9)));
+  std::string other = play.Create(RandomJob(1, 9));
+  v1::SuggestedTrial trial = AskOne(play, id);
+  auto words = [](const auto& answer) {
+    return std::to_string(answer.status().raw_code()) + " " + std::string(answer.status().message());
+  };
+  v1::SuggestTrialsRequest many = Asking(id, 1001), long_wait = Asking(id, 1, 61);
+  CHECK_THAT(words(play.Ask(many)), Catch::StartsWith("3 count: 1001"));
+  CHECK_THAT(words(play.Ask(long_wait)), Catch::StartsWith("3 wait: 61 s"));
+  CHECK_THAT(words(play.Ask(Asking("nobody"))), Catch::StartsWith("5 ") && Catch::Contains("\"nobody\""));
+  CHECK_THAT(words(play.Ask(Asking(other))), Catch::StartsWith("9 ") && Catch::Contains("trainer.external"));
+  CHECK_THAT(words(play.Report(Telling(id, trial, 10, 0.5))), Catch::StartsWith("3 points[0].resource: 10"));
+  CHECK_THAT(words(play.Report(Telling(id, trial, 0, 0.5))), Catch::StartsWith("3 points[0].resource: 0"));
+  v1::ReportMetricsRequest nameless = Telling(id, trial, 1, 0.5);
+  nameless.mutable_points(0)->clear_metric();
+  CHECK_THAT(words(play.Report(nameless)), Catch::StartsWith("3 points[0].metric"));
+  trial.set_attempt(2);
+  CHECK_THAT(words(play.Report(Telling(id, trial, 1, 0.5))), Catch::StartsWith("9 trial 1 has no attempt 2"));
+  trial.set_trial(7);
+  CHECK_THAT(words(play.Complete(Completing(id, trial))),
+             Catch::StartsWith("5 ") && Catch::Contains("no trial 7"));
+}
+
+}  // namespace
+}  // namespace winnow
