@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ class RankedList {
 
   size_t size_ = 0;
   std::vector<std::vector<Entry>> blocks_;  // none is empty
+  // Of each block, side by side: what is looked through.
+  std::vector<Entry> firsts_;
+  std::vector<uint32_t> sizes_;
 };
 
 }  // namespace winnow

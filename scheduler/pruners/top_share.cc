@@ -13,39 +13,42 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 void TopShare::Add(double key, TrialNumber number) {
   const bool finite = std::isfinite(key);
-  keys_.emplace(number, finite ? key : kWorst);
+  places_.emplace(number, Place{finite ? key : kWorst, false});
   if (!finite) return;
   finite_.Add({key, number});
-  waiting_.emplace(key, number);
+  waiting_.Add({key, number});
 }
 
 void TopShare::Take(TrialNumber number) {
-  const auto found = keys_.find(number);
-  if (found != keys_.end()) waiting_.erase({found->second, number});
+  const auto found = places_.find(number);
+  if (found == places_.end()) return;
+  found->second.taken = true;
+  waiting_.DropUnless([this](const FirstOf::Entry& entry) { return !places_.at(entry.second).taken; });
 }
 
 bool TopShare::IsTop(TrialNumber number) const {
-  const auto found = keys_.find(number);
-  return found != keys_.end() && found->second < kWorst &&
-         static_cast<int64_t>(finite_.Rank({found->second, number})) < places();
+  const auto found = places_.find(number);
+  return found != places_.end() && found->second.key < kWorst &&
+         static_cast<int64_t>(finite_.Rank({found->second.key, number})) < places();
 }
 
 bool TopShare::IsTopOrTied(TrialNumber number) const {
-  const auto found = keys_.find(number);
-  return found != keys_.end() && found->second < kWorst &&
-         static_cast<int64_t>(finite_.CountBelow(found->second)) < std::max<int64_t>(1, places());
+  const auto found = places_.find(number);
+  return found != places_.end() && found->second.key < kWorst &&
+         static_cast<int64_t>(finite_.CountBelow(found->second.key)) < std::max<int64_t>(1, places());
 }
 
 std::optional<TrialNumber> TopShare::best_waiting() const {
   if (waiting_.empty()) return std::nullopt;
-  const RankedList::Entry& best = *waiting_.begin();
+  const RankedList::Entry& best = waiting_.first();
   if (static_cast<int64_t>(finite_.Rank(best)) >= places()) return std::nullopt;
   return best.second;
 }
 
 int64_t TopShare::Rank(TrialNumber number) const {
-  const auto found = keys_.find(number);
-  return static_cast<int64_t>(found == keys_.end() ? finite_.size() : finite_.Rank({found->second, number}));
+  const auto found = places_.find(number);
+  return static_cast<int64_t>(found == places_.end() ? finite_.size()
+                                                     : finite_.Rank({found->second.key, number}));
 }
 
 std::optional<double> TopShare::cutoff() const {

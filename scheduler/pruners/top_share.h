@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <unordered_map>
-#include <utility>
 
+#include "scheduler/pruners/first_of.h"
 #include "scheduler/pruners/ranked_list.h"
 #include "scheduler/types.h"
 
@@ -23,8 +22,8 @@ class TopShare {
   // It is not to be promoted from here, or not any more.
   void Take(TrialNumber number);
 
-  bool Has(TrialNumber number) const { return keys_.count(number) > 0; }
-  int64_t size() const { return static_cast<int64_t>(keys_.size()); }
+  bool Has(TrialNumber number) const { return places_.count(number) > 0; }
+  int64_t size() const { return static_cast<int64_t>(places_.size()); }
   // floor(n / eta).
   int64_t places() const { return size() / reduction_factor_; }
   bool IsTop(TrialNumber number) const;
@@ -44,8 +43,14 @@ class TopShare {
  private:
   int64_t reduction_factor_;
   RankedList finite_;
-  std::unordered_map<TrialNumber, double> keys_;  // of all; those that are not finite as infinity
-  std::set<RankedList::Entry> waiting_;           // finite, not taken
+  struct Place {
+    double key = 0;  // infinity: not finite
+    bool taken = false;
+
+    bool operator==(const Place&) const = default;
+  };
+  std::unordered_map<TrialNumber, Place> places_;
+  FirstOf waiting_;  // the first one is not taken
 };
 
 }  // namespace winnow
