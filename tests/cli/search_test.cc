@@ -116,6 +116,34 @@ TEST_CASE("simulate: a table that cannot serve is refused by line, column and ex
         std::string::npos);
 }
 
+TEST_CASE("simulate: a hyperparameter that does not exist has an empty cell", "[cli]") {
+  const Files files;
+  // Kind b is better than a by far, and among those a small rate.
+  std::string table = "kind,rate,1\n";
+  for (int i = 0; i <= 10; ++i) {
+    table += "a,,0.5\nb," + std::to_string(i / 10.0) + "," + std::to_string(2 - i / 10.0) + "\n";
+  }
+  const std::string job =
+      files.Write("job.json", R"json({"name": "conditional", "trainer": {"external": true},
+    "parameters": [{"name": "kind", "categorical": {"values": ["a", "b"]}},
+                   {"name": "rate", "continuous": {"min": 0, "max": 1}, "condition": {"parameter": "kind", "values": ["b"]}}],
+    "objective": {"metric": "auc", "goal": "MAXIMIZE"},
+    "initial_configurations": [{"hyperparameters": {"kind": "b", "rate": 0.22}}, {"hyperparameters": {"kind": "a"}}],
+    "strategy": "RANDOM", "limits": {"max_trials": 2, "max_trial_resource": 1}})json");
+  const auto best = [&](const std::string& rows) {
+    const Result result =
+        RunWinnow({"simulate", job, "--table", files.Write("t.csv", rows), "--output", "json"}, "");
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return json::parse(result.out)["runs"][0]["search"]["best_objective"].get<double>();
+  };
+  CHECK(best(table) == 1.8);
+  CHECK(best("kind,rate,1\na,,0.5\n") == 0.5);
+  const Result refused =
+      RunWinnow({"simulate", job, "--table", files.Write("t.csv", "kind,rate,1\n,,0.5\n")}, "");
+  CHECK(refused.err.find("no row inside the job's search space (1 outside)") != std::string::npos);
+}
+
 TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
   const auto planned = [](const std::string& members) {
     const Result result = RunWinnow({"plan", "-"}, "", JobOf(members));
