@@ -22,10 +22,8 @@ SearchSpec Nine(SamplerKind sampler, PrunerKind pruner) {
 }
 
 TEST_CASE("Finite space: every sampler under every pruner tries all of it once, then ends", "[scheduler]") {
-  for (SamplerKind sampler :
-       {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kGrid, SamplerKind::kTpe}) {
-    for (PrunerKind pruner : {PrunerKind::kNone, PrunerKind::kMedian, PrunerKind::kHyperband,
-                              PrunerKind::kAsha, PrunerKind::kSuccessiveHalving}) {
+  for (SamplerKind sampler : kSamplers) {
+    for (PrunerKind pruner : kPruners) {
       for (int slots : {1, 3, 64}) {
         CAPTURE(static_cast<int>(sampler), static_cast<int>(pruner), slots);
         const SearchSpec spec = Nine(sampler, pruner);

@@ -53,15 +53,9 @@ std::string Rungs(const BracketPlan& bracket) {
 
 namespace {
 
-using Draw = std::function<int64_t(uint64_t below)>;
+constexpr int64_t kMostModelTrials = 20;
 
-// Every kind there is.
-constexpr SamplerKind kSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kSobol,
-                                     SamplerKind::kGrid, SamplerKind::kTpe};
-constexpr PrunerKind kPruners[] = {PrunerKind::kNone,         PrunerKind::kMedian,
-                                   PrunerKind::kHyperband,    PrunerKind::kHyperband,
-                                   PrunerKind::kAsha,         PrunerKind::kSuccessiveHalving,
-                                   PrunerKind::kLearningCurve};
+using Draw = std::function<int64_t(uint64_t below)>;
 
 // "x" stays the first parameter, and "rounds" the second.
 void DrawSpace(SearchSpec& spec, const Draw& draw) {
@@ -75,15 +69,9 @@ void DrawSpace(SearchSpec& spec, const Draw& draw) {
   if (draw(3) == 0) spec.constraints.push_back({{{0, 1.0}, {1, 0.1}}, 0.0, 2.0});
 }
 
-// A model's answer costs more than all else of a job.
-bool AsksModel(const SearchSpec& spec) {
-  return spec.sampler.kind == SamplerKind::kTpe || spec.sampler.kind == SamplerKind::kGp ||
-         spec.pruner.kind == PrunerKind::kFreezeThaw;
-}
-
 void DrawSampler(SearchSpec& spec, const Draw& draw) {
-  spec.sampler.kind = kSamplers[draw(std::size(kSamplers))];
-  if (AsksModel(spec)) spec.sampler.startup_trials = draw(5);
+  if (spec.sampler.kind == SamplerKind::kTpe || spec.sampler.kind == SamplerKind::kGp)
+    spec.sampler.startup_trials = draw(5);
   if (spec.sampler.kind != SamplerKind::kGrid) return;
   for (const Parameter& parameter : spec.parameters) {
     if (HasGridPoints(parameter.range)) spec.sampler.grid_points.push_back(1 + draw(6));
@@ -93,7 +81,6 @@ void DrawSampler(SearchSpec& spec, const Draw& draw) {
 
 void DrawPruner(SearchSpec& spec, const Draw& draw) {
   PrunerSettings& pruner = spec.pruner;
-  pruner.kind = kPruners[draw(std::size(kPruners))];
   if (HasRungs(pruner.kind)) {
     pruner.rungs.min_resource = 1 + draw(pruner.rungs.max_resource);
     pruner.rungs.min_resource = 1 + draw(pruner.rungs.min_resource);
@@ -119,7 +106,7 @@ void DrawPruner(SearchSpec& spec, const Draw& draw) {
 void DrawLimits(SearchSpec& spec, const Draw& draw, int slots) {
   Limits& limits = spec.limits;
   if (!HasBracketTable(spec.pruner.kind) || draw(2) == 0) limits.max_trials = 1 + draw(60);
-  if (AsksModel(spec)) limits.max_trials = 1 + draw(20);
+  if (AsksModel({spec.sampler.kind, spec.pruner.kind})) limits.max_trials = 1 + draw(kMostModelTrials);
   if (draw(3) == 0) limits.max_total_resource = 40 + draw(600);
   limits.max_parallel_trials = draw(3) == 0 ? 1 + draw(8) : 0;
   limits.max_attempts = 1 + draw(3);
@@ -140,9 +127,24 @@ std::vector<Configuration> DrawConfigurations(const SearchSpec& spec, const Draw
   return drawn;
 }
 
+// One that asks no model; pruners with brackets most often.
+Strategy DrawStrategy(const Draw& draw) {
+  Strategy strategy;
+  do {
+    strategy.sampler = kSamplers[draw(std::size(kSamplers))];
+    strategy.pruner = draw(8) == 0 ? PrunerKind::kHyperband : kPruners[draw(std::size(kPruners))];
+  } while (AsksModel(strategy));
+  return strategy;
+}
+
 }  // namespace
 
-AnyJob DrawJob(uint64_t number, int slots) {
+bool AsksModel(const Strategy& strategy) {
+  return strategy.sampler == SamplerKind::kTpe || strategy.sampler == SamplerKind::kGp ||
+         strategy.pruner == PrunerKind::kFreezeThaw;
+}
+
+AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy) {
   const Draw draw = [number, index = uint64_t{0}](uint64_t below) mutable {
     return static_cast<int64_t>(RandomBits(number, 0, Purpose::kSimulation, index++) % below);
   };
@@ -152,6 +154,9 @@ AnyJob DrawJob(uint64_t number, int slots) {
   spec.seed = number;
   spec.goal = draw(2) == 0 ? Goal::kMaximize : Goal::kMinimize;
   spec.resumes = draw(4) > 0;
+  const Strategy drawn = strategy ? *strategy : DrawStrategy(draw);
+  spec.sampler.kind = drawn.sampler;
+  spec.pruner.kind = drawn.pruner;
   DrawSpace(spec, draw);
   DrawSampler(spec, draw);
   DrawPruner(spec, draw);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "scheduler/simulate.h"
@@ -25,6 +26,22 @@ struct AnyJob {
   SearchSpec spec;
   Simulation simulation;
 };
-AnyJob DrawJob(uint64_t number, int slots);
+struct Strategy {
+  SamplerKind sampler = SamplerKind::kRandom;
+  PrunerKind pruner = PrunerKind::kNone;
+};
+// Every kind there is. A model's answers cost more than all else of a job: jobs of such strategies are small.
+constexpr SamplerKind kSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kGrid,
+                                     SamplerKind::kTpe};
+constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
+                                   PrunerKind::kMedian,
+                                   PrunerKind::kHyperband,
+                                   PrunerKind::kAsha,
+                                   PrunerKind::kSuccessiveHalving,
+                                   PrunerKind::kLearningCurve};
+bool AsksModel(const Strategy& strategy);
+
+// Of any strategy that asks no model, or of the one given.
+AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy = {});
 
 }  // namespace winnow

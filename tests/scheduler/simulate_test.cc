@@ -146,54 +146,89 @@ void CheckAsha(const SimulationResult& result) {
   }
 }
 
-TEST_CASE("Simulation: 3000 jobs of every shape end, within budgets, and never idle", "[scheduler]") {
+// Plays the job, and checks all that must hold of any.
+SimulationResult PlayAndCheck(AnyJob job) {
+  for (const Violation& violation : ValidateSearch(job.spec))
+    FAIL(violation.field + " " + violation.description);
+  job.simulation.on_settled = CheckBudgets;
+  job.simulation.on_idle = CheckIdle;
+  SimulationResult result = Simulate(job.spec, job.simulation);
+  CheckEnded(result);
+  CheckCuts(result);
+  CheckAsha(result);
+  CheckConfigurations(result.state);
+  const Mismatch mismatch = Verify(job.spec, result.facts);
+  INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
+  REQUIRE(mismatch.ok());
+  return result;
+}
+
+TEST_CASE("Simulation: 6000 jobs of every shape end, within budgets, and never idle", "[scheduler]") {
   int64_t outcomes[3] = {};
   int64_t cuts = 0, drained = 0, weak = 0;
   std::map<PrunerKind, int64_t> stopped;
   std::map<std::pair<SamplerKind, PrunerKind>, int64_t> strategies;
-  for (uint64_t number = 0; number < 3000; ++number) {
+  for (uint64_t number = 0; number < 6000; ++number) {
     CAPTURE(number);
     const int slots[] = {1, 4, 64};
-    AnyJob job = DrawJob(number, slots[number % 3]);
-    for (const Violation& violation : ValidateSearch(job.spec))
-      FAIL(violation.field + " " + violation.description);
-    job.simulation.on_settled = CheckBudgets;
-    job.simulation.on_idle = CheckIdle;
-    const SimulationResult result = Simulate(job.spec, job.simulation);
-    CheckEnded(result);
-    CheckCuts(result);
-    CheckAsha(result);
-    CheckConfigurations(result.state);
-    const Mismatch mismatch = Verify(job.spec, result.facts);
-    INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
-    REQUIRE(mismatch.ok());
+    const SimulationResult result = PlayAndCheck(DrawJob(number, slots[number % 3]));
+    const SearchSpec& spec = result.state.spec();
     ++outcomes[static_cast<int>(result.state.ended()->end)];
     for (const BracketState& bracket : result.state.brackets()) {
       cuts += bracket.rungs[0].cut ? 1 : 0;
       weak += bracket.ended ? 1 : 0;
     }
-    ++strategies[{job.spec.sampler.kind, job.spec.pruner.kind}];
-    stopped[job.spec.pruner.kind] += result.state.totals().stopped;
+    ++strategies[{spec.sampler.kind, spec.pruner.kind}];
+    stopped[spec.pruner.kind] += result.state.totals().stopped;
     drained += result.state.ended()->reason.find("max_total_resource") != std::string::npos ? 1 : 0;
   }
   // The draw reaches every strategy and every kind of end.
-  CHECK(strategies.size() == 4 * 6);
-  for (const auto& [strategy, jobs] : strategies) CHECK(jobs >= 30);
-  CHECK(outcomes[0] > 1000);
-  CHECK(outcomes[1] > 50);
-  CHECK(outcomes[2] > 10);
-  CHECK(cuts > 1000);
-  CHECK(drained > 100);
-  CHECK(weak > 10);
-  CHECK(stopped[PrunerKind::kAsha] > 1000);
-  CHECK(stopped[PrunerKind::kMedian] > 100);
-  CHECK(stopped[PrunerKind::kLearningCurve] > 100);
+  int64_t without_model = 0;
+  for (SamplerKind sampler : kSamplers) {
+    for (PrunerKind pruner : kPruners) without_model += AsksModel({sampler, pruner}) ? 0 : 1;
+  }
+  CHECK(static_cast<int64_t>(strategies.size()) == without_model);
+  for (const auto& [strategy, jobs] : strategies) CHECK(jobs >= 100);
+  CHECK(outcomes[0] > 2000);
+  CHECK(outcomes[1] > 100);
+  CHECK(outcomes[2] > 20);
+  CHECK(cuts > 2000);
+  CHECK(drained > 200);
+  CHECK(weak > 20);
+  CHECK(stopped[PrunerKind::kAsha] > 2000);
+  CHECK(stopped[PrunerKind::kMedian] > 200);
+  CHECK(stopped[PrunerKind::kLearningCurve] > 200);
+}
+
+TEST_CASE("Simulation: jobs of every strategy with a model end, within budgets, and never idle",
+          "[scheduler]") {
+  constexpr uint64_t kJobs = 24;  // of each
+  for (SamplerKind sampler : kSamplers) {
+    for (PrunerKind pruner : kPruners) {
+      if (!AsksModel({sampler, pruner})) continue;
+      int64_t answers = 0;
+      for (uint64_t number = 0; number < kJobs; ++number) {
+        CAPTURE(static_cast<int>(sampler), static_cast<int>(pruner), number);
+        const int slots[] = {1, 4, 64};
+        const SimulationResult result =
+            PlayAndCheck(DrawJob(number, slots[number % 3], Strategy{sampler, pruner}));
+        for (const Fact& fact : result.facts) answers += std::holds_alternative<Suggested>(fact.body) ? 1 : 0;
+      }
+      CHECK(answers > static_cast<int64_t>(kJobs));
+    }
+  }
 }
 
 TEST_CASE("Simulation: a loaded job equals the live one after every prefix of its record", "[scheduler]") {
-  for (uint64_t number = 0; number < 48; ++number) {
-    CAPTURE(number);
-    const AnyJob job = DrawJob(number, 4);
+  std::vector<AnyJob> jobs;
+  for (uint64_t number = 0; number < 48; ++number) jobs.push_back(DrawJob(number, 4));
+  for (PrunerKind pruner : kPruners) {
+    for (SamplerKind sampler : kSamplers) {
+      if (AsksModel({sampler, pruner})) jobs.push_back(DrawJob(jobs.size(), 4, Strategy{sampler, pruner}));
+    }
+  }
+  for (const AnyJob& job : jobs) {
+    CAPTURE(job.spec.seed);
     const std::vector<Fact> facts = Simulate(job.spec, job.simulation).facts;
     JobState live(job.spec);
     for (size_t length = 0; length < std::min<size_t>(facts.size(), 250); ++length) {
