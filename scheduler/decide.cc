@@ -25,7 +25,7 @@ std::optional<NextTrial> Next(const JobState& state) {
   if (const auto& answer = state.suggestion()) {
     if (answer->configuration.empty()) return std::nullopt;
     suggestion = Suggestion{answer->configuration, answer->why};
-  } else {
+  } else if (state.spec().pruner.kind != PrunerKind::kFreezeThaw) {  // which weighs it against paused ones
     suggestion = DrawNext(state);
   }
   if (!suggestion) return std::nullopt;

@@ -1,15 +1,19 @@
 #include "scheduler/suggest.h"
 
+#include "scheduler/pruners/freeze_thaw_choice.h"
 #include "scheduler/random.h"
+#include "scheduler/samplers/random.h"
 
 namespace winnow {
 namespace {
 
 constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is looked through
 
-// REQUIRES a finite space that is not exhausted.
-Configuration AnyUntried(const JobState& state, TrialNumber number) {
+}  // namespace
+
+Configuration AnyConfiguration(const JobState& state, TrialNumber number) {
   const int64_t size = state.space().size();
+  if (size == 0) return RandomConfiguration(state.spec(), state.space(), number);
   const auto first =
       static_cast<int64_t>(RandomBits(state.spec().seed, number, Purpose::kConfiguration, 1ull << 40) %
                            static_cast<uint64_t>(size));
@@ -23,8 +27,6 @@ Configuration AnyUntried(const JobState& state, TrialNumber number) {
 bool HasModel(const SearchSpec& spec) {
   return spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe;
 }
-
-}  // namespace
 
 bool MayCreate(const JobState& state) {
   const auto created = static_cast<int64_t>(state.trials().size());
@@ -45,7 +47,8 @@ std::optional<Suggestion> DrawNext(const JobState& state) {
     auto suggestion = SamplerOf(spec).Draw(state, number, redraw);
     if (!suggestion || !state.tried(suggestion->configuration)) return suggestion;
   }
-  return Suggestion{AnyUntried(state, number), "One of the few configurations that were not tried yet."};
+  return Suggestion{AnyConfiguration(state, number),
+                    "One of the few configurations that were not tried yet."};
 }
 
 bool WantsSuggestion(const JobState& state) {
@@ -59,13 +62,15 @@ bool WantsSuggestion(const JobState& state) {
 }
 
 Suggested Suggester::Suggest(const JobState& state) {
+  if (state.spec().pruner.kind == PrunerKind::kFreezeThaw) return ChooseFreezeThaw(state, memo_);
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number, memo_);
   if (state.tried(suggestion.configuration)) {
-    suggestion = {AnyUntried(state, number),
-                  "What the model prefers was tried already: another configuration."};
+    suggestion.configuration = AnyConfiguration(state, number);
+    suggestion.why = "What the model prefers was tried already: another configuration.";
   }
-  return {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why)};
+  return {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why),
+          std::move(suggestion.model)};
 }
 
 }  // namespace winnow

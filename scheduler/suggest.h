@@ -8,7 +8,8 @@
 
 namespace winnow {
 
-// What to try next, whatever the sampler: the user's own configurations first, and on a finite space nothing twice.
+// What to try next, whatever the sampler: the user's own configurations first, and on a finite space nothing
+// twice.
 
 // Whether limits and the space allow another trial.
 bool MayCreate(const JobState& state);
@@ -16,11 +17,15 @@ bool MayCreate(const JobState& state);
 // At once. Absent: no further trial may be created, or a model has to be asked.
 std::optional<Suggestion> DrawNext(const JobState& state);
 
+// Any configuration that keeps the constraints; of a finite space that is not exhausted, one that was not
+// tried.
+Configuration AnyConfiguration(const JobState& state, TrialNumber number);
+
 // A free slot waits for a model's answer: ask it (Suggester) and record what it says.
 bool WantsSuggestion(const JobState& state);
 
-// Asks the model of one job. Owner: one thread, which must not be the coordinator's. Answers are functions of the
-// facts: a new Suggester gives the same ones.
+// Asks the model of one job. Owner: one thread, which must not be the coordinator's. Answers are functions of
+// the facts: a new Suggester gives the same ones.
 class Suggester {
  public:
   // What follows from `state` as it is; based_on is its last sequence. REQUIRES WantsSuggestion(state).

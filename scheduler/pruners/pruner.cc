@@ -1,6 +1,7 @@
 #include "scheduler/pruners/pruner.h"
 
 #include "scheduler/pruners/asha.h"
+#include "scheduler/pruners/freeze_thaw.h"
 #include "scheduler/pruners/hyperband.h"
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/median.h"
@@ -14,6 +15,7 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
   static const AshaPruner asha;
   static const MedianPruner median;
   static const LearningCurvePruner learning_curve;
+  static const FreezeThawPruner freeze_thaw;
   switch (spec.pruner.kind) {
     case PrunerKind::kHyperband:
     case PrunerKind::kSuccessiveHalving:
@@ -24,6 +26,8 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
       return median;
     case PrunerKind::kLearningCurve:
       return learning_curve;
+    case PrunerKind::kFreezeThaw:
+      return freeze_thaw;
     default:
       return none;
   }

@@ -1,7 +1,9 @@
 #include "scheduler/samplers/sampler.h"
 
 #include <algorithm>
+#include <set>
 
+#include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/grid.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
@@ -16,7 +18,10 @@ const Sampler& SamplerOf(const SearchSpec& spec) {
   static const SobolSampler sobol;
   static const GridSampler grid;
   static const TpeSampler tpe;
+  static const GpSampler gp;
   switch (spec.sampler.kind) {
+    case SamplerKind::kGp:
+      return gp;
     case SamplerKind::kSobol:
       return sobol;
     case SamplerKind::kGrid:
@@ -30,7 +35,27 @@ const Sampler& SamplerOf(const SearchSpec& spec) {
 
 int64_t StartupTrials(const SearchSpec& spec) {
   if (spec.sampler.startup_trials > 0) return spec.sampler.startup_trials;
-  return std::clamp<int64_t>(static_cast<int64_t>(spec.parameters.size()) + 1, 4, 20);
+  const auto parameters = static_cast<int64_t>(spec.parameters.size());
+  if (spec.pruner.kind == PrunerKind::kFreezeThaw) return std::clamp<int64_t>(2 * parameters + 2, 4, 30);
+  return std::clamp<int64_t>(parameters + 1, 4, 20);
+}
+
+bool StartsUp(const JobState& state, TrialNumber number) {
+  const SearchSpec& spec = state.spec();
+  const auto priors = static_cast<int64_t>(state.priors().size());
+  const JobTotals& totals = state.totals();
+  const int64_t results = totals.completed + totals.stopped + totals.paused + priors;
+  const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
+  const int64_t startup = StartupTrials(spec);
+  return results < startup || sampled + priors <= startup;
+}
+
+std::vector<int64_t> RungLevels(const JobState& state) {
+  std::set<int64_t> levels;
+  for (const BracketState& bracket : state.brackets()) {
+    for (const RungState& rung : bracket.rungs) levels.insert(rung.resource);
+  }
+  return {levels.begin(), levels.end()};
 }
 
 }  // namespace winnow

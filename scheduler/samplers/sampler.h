@@ -3,6 +3,7 @@
 #include <any>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scheduler/job_state.h"
 #include "scheduler/types.h"
@@ -13,6 +14,7 @@ namespace winnow {
 struct Suggestion {
   Configuration configuration;
   std::string why;
+  std::vector<double> model = {};  // as in Suggested
 };
 
 // What a model remembers between suggestions of one job. It only saves time: with an empty one the answer is
@@ -37,7 +39,14 @@ class Sampler {
 const Sampler& SamplerOf(const SearchSpec& spec);
 
 // How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
-// than there are parameters, but at least 4 and at most 20.
+// than there are parameters, but at least 4 and at most 20; under FREEZE_THAW, which trains them but a
+// little, twice as many, at most 30.
 int64_t StartupTrials(const SearchSpec& spec);
+
+// Whether trial `number` is still one of those: so few are begun, or have a result, priors included.
+bool StartsUp(const JobState& state, TrialNumber number);
+
+// The resource levels of the rungs of all brackets, rising; without a pruner that has rungs, none.
+std::vector<int64_t> RungLevels(const JobState& state);
 
 }  // namespace winnow

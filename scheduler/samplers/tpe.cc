@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "scheduler/models/kernel_density.h"
 #include "scheduler/random.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
+#include "scheduler/samplers/unit_points.h"
 
 namespace winnow {
 namespace {
@@ -45,15 +45,6 @@ int64_t Reached(const TrialState& trial) {
   return trial.at_own_end ? std::numeric_limits<int64_t>::max() : trial.curve.back().first;
 }
 
-// The rungs' levels, rising.
-std::vector<int64_t> Levels(const JobState& state) {
-  std::set<int64_t> levels;
-  for (const BracketState& bracket : state.brackets()) {
-    for (const RungState& rung : bracket.rungs) levels.insert(rung.resource);
-  }
-  return {levels.begin(), levels.end()};
-}
-
 // The highest level that more than `least` results are from.
 int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_t first, int64_t least) {
   std::vector<int64_t> reached(levels.size() + 1);  // by how many levels they have passed
@@ -77,7 +68,7 @@ History HistoryOf(const JobState& state) {
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
   const size_t count = state.trials().size();
   const size_t first = count > kNewest ? count - kNewest : 0;
-  const auto levels = Levels(state);
+  const auto levels = RungLevels(state);
   if (!levels.empty()) {
     history.level = LevelOf(state, levels, first, static_cast<int64_t>(state.spec().parameters.size()));
   }
@@ -107,62 +98,30 @@ History HistoryOf(const JobState& state) {
   return history;
 }
 
-// Columns of the densities: numbers and ordered categories by their place on the unit interval.
-class Columns {
- public:
-  explicit Columns(const SearchSpace& space) : space_(space) {
-    for (const Parameter& parameter : space.parameters()) {
-      const int64_t count = ValueCount(parameter.range);
-      const auto* categories = std::get_if<CategoricalRange>(&parameter.range);
-      DensityAxis axis;
-      if (categories != nullptr && !categories->ordered) {
-        axis.categories = static_cast<int>(count);
-      } else {
-        // Half of a cell, so that neighbours are tried.
-        axis.least_bandwidth = std::max(kLeastBandwidth, count > 0 ? 0.5 / static_cast<double>(count) : 0);
-      }
-      axes_.push_back(axis);
-    }
+// Half of a cell is the least bandwidth, so that neighbours are tried.
+std::vector<DensityAxis> AxesOf(const UnitPoints& points) {
+  std::vector<DensityAxis> axes;
+  for (size_t j = 0; j < points.columns().size(); ++j) {
+    DensityAxis& axis = axes.emplace_back();
+    axis.categories = points.columns()[j].categories;
+    const auto values = static_cast<double>(points.values(j));
+    axis.least_bandwidth = std::max(kLeastBandwidth, values > 0 ? 0.5 / values : 0);
   }
+  return axes;
+}
 
-  const std::vector<DensityAxis>& axes() const { return axes_; }
-
-  Eigen::VectorXd PointOf(const Configuration& configuration) const {
-    const std::vector<double> unit = space_.ToUnit(configuration);
-    Eigen::VectorXd point(static_cast<Eigen::Index>(unit.size()));
-    for (size_t j = 0; j < unit.size(); ++j) {
-      const int categories = axes_[j].categories;
-      point[static_cast<Eigen::Index>(j)] = std::holds_alternative<Inactive>(configuration[j])
-                                                ? std::numeric_limits<double>::quiet_NaN()
-                                            : categories > 0 ? std::floor(unit[j] * categories)
-                                                             : unit[j];
-    }
-    return point;
+// At most `most` of outcomes from..to, evenly chosen; a column each.
+Eigen::MatrixXd PointsOf(const UnitPoints& points, const std::vector<Outcome>& outcomes, size_t from,
+                         size_t to, size_t most) {
+  const size_t count = std::min(most, to - from);
+  Eigen::MatrixXd columns(static_cast<Eigen::Index>(points.columns().size()),
+                          static_cast<Eigen::Index>(count));
+  for (size_t k = 0; k < count; ++k) {
+    columns.col(static_cast<Eigen::Index>(k)) =
+        points.PointOf(*outcomes[from + k * (to - from) / count].configuration);
   }
-
-  Configuration ConfigurationOf(const Eigen::VectorXd& point) const {
-    std::vector<double> unit(axes_.size());
-    for (size_t j = 0; j < unit.size(); ++j) {
-      const double at = point[static_cast<Eigen::Index>(j)];
-      unit[j] = axes_[j].categories > 0 ? (at + 0.5) / axes_[j].categories : at;
-    }
-    return space_.FromUnit(unit);
-  }
-
-  Eigen::MatrixXd PointsOf(const std::vector<Outcome>& outcomes, size_t from, size_t to, size_t most) const {
-    const size_t count = std::min(most, to - from);
-    Eigen::MatrixXd points(static_cast<Eigen::Index>(axes_.size()), static_cast<Eigen::Index>(count));
-    for (size_t k = 0; k < count; ++k) {
-      points.col(static_cast<Eigen::Index>(k)) =
-          PointOf(*outcomes[from + k * (to - from) / count].configuration);
-    }
-    return points;
-  }
-
- private:
-  const SearchSpace& space_;
-  std::vector<DensityAxis> axes_;
-};
+  return columns;
+}
 
 // "3.1", "12", "0.4"
 std::string Times(double ratio) {
@@ -175,12 +134,7 @@ std::string Times(double ratio) {
 std::optional<Suggestion> TpeSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
   const SearchSpec& spec = state.spec();
   static const SobolSampler sobol;
-  const int64_t startup = StartupTrials(spec);
-  const auto priors = static_cast<int64_t>(state.priors().size());
-  const JobTotals& totals = state.totals();
-  const int64_t results = totals.completed + totals.stopped + totals.paused + priors;
-  const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
-  if (results < startup || sampled + priors <= startup) return sobol.Draw(state, number, redraw);
+  if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
   const bool at_random = spec.pruner.kind == PrunerKind::kHyperband &&
                          RandomUnit(spec.seed, number, Purpose::kModel, 0) < kRandomFraction;
   if (!at_random) return std::nullopt;
@@ -194,19 +148,20 @@ Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number, Memo&)
   const auto best = static_cast<size_t>(
       std::min({kMostBest, history.results,
                 static_cast<int64_t>(std::ceil(kBestPart * static_cast<double>(history.results)))}));
-  const Columns columns(state.space());
-  const KernelDensity good(columns.axes(), columns.PointsOf(history.outcomes, 0, best, best));
-  const KernelDensity others(columns.axes(),
-                             columns.PointsOf(history.outcomes, best, history.outcomes.size(), kMostOthers));
+  const UnitPoints points(state.space());
+  const std::vector<DensityAxis> axes = AxesOf(points);
+  const KernelDensity good(axes, PointsOf(points, history.outcomes, 0, best, best));
+  const KernelDensity others(axes,
+                             PointsOf(points, history.outcomes, best, history.outcomes.size(), kMostOthers));
   uint64_t draws = 0;
   const auto uniform = [&] { return RandomUnit(spec.seed, number, Purpose::kModel, ++draws); };
   Configuration chosen;
   double most = -std::numeric_limits<double>::infinity();
   for (int draw = 0, kept = 0; kept < kCandidates && draw < kCandidates * kMostDrawsPerCandidate; ++draw) {
-    Configuration candidate = columns.ConfigurationOf(good.Draw(uniform));
+    Configuration candidate = points.ConfigurationOf(good.Draw(uniform));
     if (!state.space().Satisfies(candidate) || state.tried(candidate)) continue;
     ++kept;
-    const Eigen::VectorXd point = columns.PointOf(candidate);
+    const Eigen::VectorXd point = points.PointOf(candidate);
     const double ratio = good.LogDensity(point) - others.LogDensity(point);
     if (ratio <= most) continue;
     most = ratio;

@@ -1,0 +1,150 @@
+// Plays Winnow's strategies on a family in the simulator and prints what bench/search/report.py reads: lines
+// strategy,family,seed,spent,regret, one whenever the incumbent's regret changes, and one at the end
+// (bench/search/trajectory.py says how all are measured).
+//
+//   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
+//
+// The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
+// "default" is what a job runs where strategy is left out.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "bench/search/families.h"
+#include "scheduler/simulate.h"
+
+namespace winnow {
+namespace {
+
+struct Pair {
+  SamplerKind sampler;
+  PrunerKind pruner;
+};
+
+const std::map<std::string, Pair> kStrategies = {
+    {"default", {SamplerKind::kGp, PrunerKind::kFreezeThaw}},
+    {"random", {SamplerKind::kRandom, PrunerKind::kNone}},
+    {"sobol", {SamplerKind::kSobol, PrunerKind::kNone}},
+    {"bayesian", {SamplerKind::kGp, PrunerKind::kNone}},
+    {"tpe", {SamplerKind::kTpe, PrunerKind::kNone}},
+    {"hyperband", {SamplerKind::kSobol, PrunerKind::kHyperband}},
+    {"asha", {SamplerKind::kSobol, PrunerKind::kAsha}},
+    {"successive_halving", {SamplerKind::kSobol, PrunerKind::kSuccessiveHalving}},
+    {"median", {SamplerKind::kSobol, PrunerKind::kMedian}},
+    {"bohb", {SamplerKind::kTpe, PrunerKind::kHyperband}},
+    {"gp_hyperband", {SamplerKind::kGp, PrunerKind::kHyperband}},
+    {"gp_asha", {SamplerKind::kGp, PrunerKind::kAsha}},
+};
+
+Parameter ToParameter(const FamilyParameter& from) {
+  const Scaling scaling = from.log ? Scaling::kLog : Scaling::kLinear;
+  switch (from.kind) {
+    case FamilyKind::kInteger:
+      return {from.name,
+              IntegerRange{static_cast<int64_t>(from.min), static_cast<int64_t>(from.max), scaling}};
+    case FamilyKind::kContinuous:
+      return {from.name, ContinuousRange{from.min, from.max, scaling}};
+    case FamilyKind::kCategorical:
+      break;
+  }
+  CategoricalRange range;
+  for (int value = 0; value <= static_cast<int>(from.max); ++value)
+    range.values.push_back(std::to_string(value));
+  return {from.name, std::move(range)};
+}
+
+SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, double multiple) {
+  SearchSpec spec;
+  for (const FamilyParameter& parameter : family.parameters())
+    spec.parameters.push_back(ToParameter(parameter));
+  spec.objective_metric = "value";
+  spec.sampler.kind = strategy.sampler;
+  spec.pruner.kind = strategy.pruner;
+  spec.pruner.rungs.max_resource = family.max_resource();
+  spec.limits.max_trial_resource = HasRungs(strategy.pruner) ? 0 : family.max_resource();
+  spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
+  spec.seed = seed;
+  return spec;
+}
+
+void Play(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
+          double multiple, int workers) {
+  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple);
+  const SearchSpace space(spec.parameters);
+  std::map<Configuration, Family::Curve> curves;
+  const auto curve_of = [&](const Configuration& configuration) -> const Family::Curve& {
+    auto found = curves.find(configuration);
+    if (found == curves.end()) {
+      found = curves.emplace(configuration, family.WholeCurve(space.ToUnit(configuration), seed)).first;
+    }
+    return found->second;
+  };
+  Simulation simulation;
+  simulation.workers = workers;
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    return curve_of(configuration).observed[static_cast<size_t>(level) - 1];
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+
+  int64_t spent = 0, printed = 0;
+  double best = -std::numeric_limits<double>::infinity(), regret = best;
+  const auto print = [&] {
+    printed = spent;
+    std::printf("%s,%s,%llu,%lld,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
+                static_cast<long long>(spent), regret);
+  };
+  for (const Fact& fact : result.facts) {
+    const auto* report = std::get_if<Reported>(&fact.body);
+    if (report == nullptr) continue;
+    ++spent;
+    if (!(report->objective > best)) continue;
+    best = report->objective;
+    const Family::Curve& curve = curve_of(result.state.trial(report->trial).configuration);
+    const double now = family.optimum() - curve.values[static_cast<size_t>(report->resource) - 1];
+    if (now == regret) continue;
+    regret = now;
+    print();
+  }
+  if (printed < spent) print();
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main(int argc, char** argv) {
+  CLI::App app("Plays Winnow's strategies on a family of learning curves.");
+  std::string strategy = "default", family, table, seeds = "1..1";
+  double multiple = 64;
+  int workers = 1;
+  bool list = false;
+  app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
+  app.add_option("--family", family, "a closed-form family, or table");
+  app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
+  app.add_option("--seeds", seeds, "A..B, both included");
+  app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
+  app.add_option("--workers", workers)->check(CLI::PositiveNumber);
+  app.add_flag("--list", list, "print the strategies instead");
+  CLI11_PARSE(app, argc, argv);
+  if (list) {
+    for (const auto& [name, pair] : winnow::kStrategies) std::printf("%s\n", name.c_str());
+    return 0;
+  }
+  unsigned long long first = 0, last = 0;
+  if (std::sscanf(seeds.c_str(), "%llu..%llu", &first, &last) != 2 || first > last) {
+    std::fprintf(stderr, "--seeds %s: expected A..B with A <= B\n", seeds.c_str());
+    return 2;
+  }
+  auto functions = winnow::MakeFamily(family == "table" ? "table:" + table : family);
+  if (!functions.ok()) {
+    std::fprintf(stderr, "--family %s: %s\n", family.c_str(),
+                 std::string(functions.status().message()).c_str());
+    return 2;
+  }
+  for (unsigned long long seed = first; seed <= last; ++seed) {
+    winnow::Play(strategy, family, **functions, seed, multiple, workers);
+  }
+  return 0;
+}

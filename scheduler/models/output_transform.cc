@@ -1,0 +1,77 @@
+#include "scheduler/models/output_transform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scheduler/models/quantile.h"
+
+namespace winnow {
+namespace {
+
+constexpr double kBadTail = -8;  // units below the median: what is below is drawn nearer
+// Powers that are tried. 1 is straight; the prior's spread around it is 1.
+constexpr double kLeastPower = -1, kMostPower = 3, kPowerStep = 0.1;
+constexpr double kSame = 1e-6;    // powers that near to 0 or 2 count as those
+constexpr double kLeast = 1e-12;  // of a variance, before its logarithm
+
+double DrawNearer(double a) { return a < kBadTail ? kBadTail - std::log1p(kBadTail - a) : a; }
+double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(kBadTail - a) : a; }
+
+double YeoJohnson(double a, double power) {
+  if (a >= 0) return std::abs(power) < kSame ? std::log1p(a) : (std::pow(1 + a, power) - 1) / power;
+  const double other = 2 - power;
+  return std::abs(other) < kSame ? -std::log1p(-a) : -(std::pow(1 - a, other) - 1) / other;
+}
+
+double InverseYeoJohnson(double w, double power) {
+  constexpr double kEnd = 1e-9;  // the argument of a root, which has to be positive
+  if (w >= 0) {
+    return std::abs(power) < kSame ? std::expm1(w) : std::pow(std::max(kEnd, power * w + 1), 1 / power) - 1;
+  }
+  const double other = 2 - power;
+  return std::abs(other) < kSame ? -std::expm1(-w) : 1 - std::pow(std::max(kEnd, 1 - other * w), 1 / other);
+}
+
+}  // namespace
+
+OutputTransform::OutputTransform(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  centre_ = Quantile(values, 0.5);
+  double distance = 0;
+  for (const double value : values) distance += std::abs(value - centre_) / count;
+  if (distance > 0) unit_ = distance;
+
+  double most = -std::numeric_limits<double>::infinity(), chosen = 1;
+  const int steps = static_cast<int>(std::lround((kMostPower - kLeastPower) / kPowerStep));
+  for (int step = 0; step <= steps; ++step) {
+    power_ = kLeastPower + step * kPowerStep;
+    double mean = 0, jacobian = 0, squares = 0;
+    for (const double value : values) {
+      const double a = std::max(kBadTail, (value - centre_) / unit_);
+      mean += Bend(value) / count;
+      jacobian += a >= 0 ? (power_ - 1) * std::log1p(a) : (1 - power_) * std::log1p(-a);
+    }
+    for (const double value : values) squares += std::pow(Bend(value) - mean, 2) / count;
+    const double density = -count / 2 * std::log(squares + kLeast) + jacobian - std::pow(power_ - 1, 2) / 2;
+    if (density > most) {
+      most = density;
+      chosen = power_;
+    }
+  }
+  power_ = chosen;
+  for (const double value : values) mean_ += Bend(value) / count;
+  double squares = 0;
+  for (const double value : values) squares += std::pow(Bend(value) - mean_, 2) / count;
+  if (squares > 0) spread_ = std::sqrt(squares);
+}
+
+double OutputTransform::Bend(double value) const {
+  return YeoJohnson(DrawNearer((value - centre_) / unit_), power_);
+}
+
+double OutputTransform::Inverse(double transformed) const {
+  return centre_ + unit_ * DrawAway(InverseYeoJohnson(transformed * spread_ + mean_, power_));
+}
+
+}  // namespace winnow

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+namespace winnow {
+
+// A rising function of values, more is better, after which they look as if drawn from a normal distribution
+// of mean 0 and spread 1: the power transform of Yeo and Johnson (Biometrika 87, 2000) around the median, in
+// units of the mean distance from it, with the power of highest posterior density. What is far below the
+// median is drawn nearer by a logarithm, so that one failed experiment does not set the scale of all.
+class OutputTransform {
+ public:
+  // REQUIRES at least one value, all finite. Equal ones are all laid on 0.
+  explicit OutputTransform(const std::vector<double>& values);
+
+  double operator()(double value) const { return (Bend(value) - mean_) / spread_; }
+  // The value that is laid there; beyond the transform's range, its end.
+  double Inverse(double transformed) const;
+
+ private:
+  double Bend(double value) const;
+
+  double centre_ = 0, unit_ = 1;
+  double power_ = 1;
+  double mean_ = 0, spread_ = 1;
+};
+
+}  // namespace winnow

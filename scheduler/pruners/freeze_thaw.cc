@@ -1,0 +1,44 @@
+#include "scheduler/pruners/freeze_thaw.h"
+
+#include <algorithm>
+
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+const std::vector<RungState>& RungsOf(const JobState& state) { return state.brackets()[0].rungs; }
+
+}  // namespace
+
+std::optional<Opening> FreezeThawPruner::Open(const JobState& state, const Configuration&) const {
+  return Opening{0, 0, RungsOf(state).front().resource};
+}
+
+std::optional<TrialResumed> FreezeThawPruner::Promote(const JobState& state) const {
+  const auto& answer = state.suggestion();
+  if (!answer || answer->trial == 0 || !answer->configuration.empty()) return std::nullopt;
+  const int64_t rung = state.trial(answer->trial).rung + 1;
+  return TrialResumed{answer->trial, rung, RungsOf(state)[rung].resource, answer->why};
+}
+
+Decision FreezeThawPruner::PartFinished(const JobState& state, const TrialState& trial) const {
+  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  const bool highest = trial.rung + 1 == static_cast<int64_t>(RungsOf(state).size());
+  if (!trial.at_own_end && !highest) return TrialPaused{trial.number, resource};
+  std::string reason = "Trained to resource " + std::to_string(resource);
+  reason += trial.at_own_end ? ", the trainer's own end." : ", the highest rung.";
+  return TrialEnded{trial.number, TrialEnd::kCompleted, reason};
+}
+
+std::vector<Decision> FreezeThawPruner::Follow(const JobState&, const FactBody&) const { return {}; }
+
+std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
+  const int64_t resource = RungsOf(state)[trial.rung].resource;
+  const auto value = trial.value_at(resource);
+  return "Paused at rung " + std::to_string(trial.rung + 1) + " at resource " + std::to_string(resource) +
+         " with " + state.spec().objective_metric + " = " + (value ? DoubleToString(*value) : "no value") +
+         ", and not taken up again: " + state.completion_met()->reason;
+}
+
+}  // namespace winnow

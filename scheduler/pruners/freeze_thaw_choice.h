@@ -1,0 +1,30 @@
+#pragma once
+
+#include "scheduler/facts.h"
+#include "scheduler/job_state.h"
+#include "scheduler/samplers/sampler.h"
+
+namespace winnow {
+
+// What a free slot of a FREEZE_THAW job is worth most for: a new trial to the lowest rung, or a paused one to
+// its next rung.
+//
+// 1. Start. StartupTrials Sobol points (initial configurations first); of these the best 1 / eta of every
+// rung but
+//    the last two go on, as in ASHA.
+// 2. Afterwards samplers/trial_model.h predicts where every paused trial would end, and where the sampler's
+// new
+//    configuration would. The choice is the largest expected improvement over the best value known, divided
+//    by the training it is expected to cost: the part to the next rung, and if the trial turns out to beat
+//    the best, which has the chance that is predicted, the rest. A new one has to be worth kNewPenalty as
+//    much again: what is predicted of it has not been tested by a single report.
+// 3. A part of the choices, kSafeguard, follows ASHA (arXiv 1810.05934) instead, so that a model that is
+// wrong costs at
+//    most that part.
+//
+// Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
+// exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
+// then nothing is worth training any more (Suggested::trial = 0). REQUIRES WantsSuggestion(state).
+Suggested ChooseFreezeThaw(const JobState& state, Memo& memo);
+
+}  // namespace winnow

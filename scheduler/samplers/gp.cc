@@ -1,0 +1,68 @@
+#include "scheduler/samplers/gp.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/models/normal.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/samplers/sobol.h"
+#include "scheduler/space.h"
+
+namespace winnow {
+namespace {
+
+// With so many decimals that a range of `width` has two digits.
+std::string Rounded(double value, double width) {
+  if (!std::isfinite(value) || !(width > 0)) return DoubleToString(value);
+  const double scale = std::pow(10, std::clamp(1 - std::floor(std::log10(width)), -15.0, 15.0));
+  return DoubleToString(std::round(value * scale) / scale);
+}
+
+}  // namespace
+
+double ChanceToBeat(const Prediction& end, double best) {
+  constexpr double kLeastVariance = 1e-12;
+  return NormalCdf((end.mean - best) / std::sqrt(end.variance + kLeastVariance));
+}
+
+std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
+  constexpr double kMiddle90 = 1.645;  // deviations on either side
+  const double deviation = std::sqrt(end.variance);
+  double low = model.ToObjective(end.mean - kMiddle90 * deviation);
+  double high = model.ToObjective(end.mean + kMiddle90 * deviation);
+  if (low > high) std::swap(low, high);
+  const std::vector<int64_t> levels = RungLevels(state);
+  const std::string where = levels.empty() ? "" : " at resource " + std::to_string(levels.back());
+  const double chance = std::round(100 * ChanceToBeat(end, model.best()));
+  const auto shown = [width = high - low](double value) { return Rounded(value, width); };
+  return state.spec().objective_metric + " = " + shown(model.ToObjective(end.mean)) + " (" + shown(low) +
+         " to " + shown(high) + ")" + where + ", " + DoubleToString(chance) + " % likely to beat " +
+         shown(model.ToObjective(model.best()));
+}
+
+std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
+  static const SobolSampler sobol;
+  if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
+  return std::nullopt;
+}
+
+Suggestion GpSampler::Suggest(const JobState& state, TrialNumber number, Memo&) const {
+  const TrialModel model(state);
+  if (model.empty()) {
+    static const SobolSampler sobol;
+    return *sobol.Draw(state, number, 0);
+  }
+  std::vector<double> refitted = model.refitted();
+  auto proposal = Propose(state, model);
+  if (!proposal) {
+    return {RandomConfiguration(state.spec(), state.space(), number),
+            "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already.",
+            std::move(refitted)};
+  }
+  return {std::move(proposal->configuration),
+          "Gaussian process on " + std::to_string(model.results()) +
+              " results: largest expected improvement; " + Expectation(state, model, proposal->end) + ".",
+          std::move(refitted)};
+}
+
+}  // namespace winnow

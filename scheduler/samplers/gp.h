@@ -1,0 +1,23 @@
+#pragma once
+
+#include "scheduler/samplers/gp_proposal.h"
+#include "scheduler/samplers/sampler.h"
+
+namespace winnow {
+
+// Bayesian optimisation with a Gaussian process (samplers/trial_model.h) and expected improvement
+// (samplers/gp_proposal.h), after StartupTrials Sobol points and as many results.
+class GpSampler : public Sampler {
+ public:
+  std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
+  Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const override;
+};
+
+// "auc = 0.78 (0.77 to 0.79) at resource 81, 23 % likely to beat 0.775": what the model predicts, the middle
+// 90 % in brackets. `end` in the model's units.
+std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end);
+
+// Of beating the best, 0 to 1.
+double ChanceToBeat(const Prediction& end, double best);
+
+}  // namespace winnow

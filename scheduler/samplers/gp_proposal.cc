@@ -1,0 +1,235 @@
+#include "scheduler/samplers/gp_proposal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "scheduler/models/acquisition.h"
+#include "scheduler/models/lbfgs.h"
+#include "scheduler/random.h"
+
+namespace winnow {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr int kCandidates = 300;  // half of them over the whole space
+constexpr int kMostDraws = 20;    // per candidate, until one keeps the constraints
+constexpr size_t kCentres = 5;    // best known configurations, around which the other half lies
+// Distances from a centre: from half of a range down, over so many powers of ten.
+constexpr double kWidest = 0.5, kDecades = 2.5;
+constexpr size_t kPolished = 3;
+constexpr double kApart = 0.05;  // of starts, in at least one coordinate
+constexpr int kPolishRounds = 2, kPolishEvaluations = 25;
+constexpr int kMostCategories = 30;  // tried when polishing
+
+class Proposer {
+ public:
+  Proposer(const JobState& state, const TrialModel& model) : state_(state), model_(model) {}
+
+  std::optional<Proposal> Run() {
+    DrawCandidates();
+    if (candidates_.empty()) return std::nullopt;
+    Score();
+    std::vector<VectorXd> starts;
+    for (const Candidate& candidate : candidates_) {
+      if (starts.size() == kPolished) break;
+      const bool apart = std::all_of(starts.begin(), starts.end(), [&](const VectorXd& start) {
+        return Distance(start, candidate.point) >= kApart;
+      });
+      if (apart) starts.push_back(candidate.point);
+    }
+    for (const VectorXd& start : starts) Polish(start);
+    std::stable_sort(candidates_.begin(), candidates_.end(), Better);
+    for (const Candidate& candidate : candidates_) {
+      Configuration configuration = model_.points().ConfigurationOf(Active(candidate.point));
+      if (IsKnown(configuration)) continue;
+      return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Candidate {
+    VectorXd point;
+    double score = 0;
+  };
+  static bool Better(const Candidate& a, const Candidate& b) { return a.score > b.score; }
+
+  double Uniform() {
+    // No other draw of the job's models comes near: a suggestion takes less than 2^20.
+    const uint64_t draw = (static_cast<uint64_t>(state_.last_sequence()) << 20) + ++draws_;
+    return RandomUnit(state_.spec().seed, 0, Purpose::kModel, draw);
+  }
+  double Normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - Uniform()));
+    return radius * std::cos(2 * std::numbers::pi * Uniform());
+  }
+
+  const std::vector<Column>& columns() const { return model_.points().columns(); }
+
+  static double Distance(const VectorXd& a, const VectorXd& b) {
+    double most = 0;
+    for (Index j = 0; j < a.size(); ++j) {
+      if (std::isnan(a[j]) != std::isnan(b[j])) return 1;
+      if (!std::isnan(a[j])) most = std::max(most, std::abs(a[j] - b[j]));
+    }
+    return most;
+  }
+
+  // Inactive coordinates get a value: they may become active as others change.
+  VectorXd Active(VectorXd point) const {
+    for (Index j = 0; j < point.size(); ++j) {
+      if (std::isnan(point[j])) point[j] = columns()[static_cast<size_t>(j)].categories > 0 ? 0 : 0.5;
+    }
+    return point;
+  }
+
+  // The point of the space that holds `active`; absent: it breaks a constraint or was tried.
+  std::optional<VectorXd> Allowed(const VectorXd& active) const {
+    const Configuration configuration = model_.points().ConfigurationOf(active);
+    if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
+    return model_.points().PointOf(configuration);
+  }
+
+  double Anywhere(Index j) {
+    const int categories = columns()[static_cast<size_t>(j)].categories;
+    return categories > 0 ? std::floor(Uniform() * categories) : Uniform();
+  }
+
+  VectorXd Near(VectorXd centre) {
+    const auto count = centre.size();
+    const double width = kWidest * std::pow(10, -kDecades * Uniform());
+    const double share = std::min(1.0, std::max(2.0 / static_cast<double>(count), Uniform()));
+    const auto certain = static_cast<Index>(Uniform() * static_cast<double>(count));
+    for (Index j = 0; j < count; ++j) {
+      if (j != certain && Uniform() > share) continue;
+      if (columns()[static_cast<size_t>(j)].categories > 0) {
+        centre[j] = Anywhere(j);
+        continue;
+      }
+      double at = centre[j] + width * Normal();
+      // What leaves the range ends at its end or as far inside.
+      if (at < 0) at = Uniform() < 0.5 ? 0 : -at;
+      if (at > 1) at = Uniform() < 0.5 ? 1 : 2 - at;
+      centre[j] = std::clamp(at, 0.0, 1.0);
+    }
+    return centre;
+  }
+
+  void DrawCandidates() {
+    const std::vector<TrialModel::Known>& known = model_.known();
+    std::vector<size_t> order(known.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
+    const size_t centres = std::min(kCentres, order.size());
+    for (int i = 0; i < kCandidates; ++i) {
+      for (int draw = 0; draw < kMostDraws; ++draw) {
+        VectorXd active(static_cast<Index>(columns().size()));
+        if (centres > 0 && i >= kCandidates / 2) {
+          active = Near(Active(known[order[static_cast<size_t>(i) % centres]].point));
+        } else {
+          for (Index j = 0; j < active.size(); ++j) active[j] = Anywhere(j);
+        }
+        auto point = Allowed(active);
+        if (!point) continue;
+        candidates_.push_back({*std::move(point)});
+        break;
+      }
+    }
+  }
+
+  void Score() {
+    MatrixXd points(static_cast<Index>(candidates_.size()), static_cast<Index>(columns().size()));
+    for (Index i = 0; i < points.rows(); ++i)
+      points.row(i) = candidates_[static_cast<size_t>(i)].point.transpose();
+    const auto [means, variances] = model_.process().PredictAll(points);
+    for (Index i = 0; i < points.rows(); ++i) {
+      candidates_[static_cast<size_t>(i)].score =
+          LogExpectedImprovement({means[i], variances[i]}, model_.best());
+    }
+    std::stable_sort(candidates_.begin(), candidates_.end(), Better);
+  }
+
+  double ScoreOf(const VectorXd& point) const {
+    return LogExpectedImprovement(model_.process().Predict(point), model_.best());
+  }
+
+  void Polish(VectorXd point) {
+    double score = ScoreOf(point);
+    for (int round = 0; round < kPolishRounds; ++round) {
+      const double before = score;
+      Take(Climb(point), point, score);
+      for (Index j = 0; j < point.size(); ++j) {
+        const int categories = columns()[static_cast<size_t>(j)].categories;
+        if (std::isnan(point[j])) continue;
+        for (int c = 0; c < std::min(categories, kMostCategories); ++c) {
+          VectorXd active = Active(point);
+          active[j] = categories <= kMostCategories ? c : std::floor(Uniform() * categories);
+          Take(active, point, score);
+        }
+      }
+      if (score <= before) break;
+    }
+    candidates_.push_back({point, score});
+  }
+
+  // Moves `point` where `active` is allowed and better.
+  void Take(const VectorXd& active, VectorXd& point, double& score) const {
+    const auto allowed = Allowed(active);
+    if (!allowed) return;
+    const double at = ScoreOf(*allowed);
+    if (!(at > score)) return;
+    point = *allowed;
+    score = at;
+  }
+
+  // Where the numbers lead uphill, as if they were all continuous.
+  VectorXd Climb(const VectorXd& point) const {
+    std::vector<Index> numbers;
+    for (Index j = 0; j < point.size(); ++j) {
+      if (columns()[static_cast<size_t>(j)].categories == 0 && !std::isnan(point[j])) numbers.push_back(j);
+    }
+    VectorXd active = Active(point);
+    if (numbers.empty()) return active;
+    const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
+      VectorXd moved = point;
+      moved(numbers) = at;
+      const Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.best());
+      gradient = -acquisition.gradient(numbers);
+      return -acquisition.value;
+    };
+    const auto count = static_cast<Index>(numbers.size());
+    active(numbers) = Minimize(minus_score, active(numbers), VectorXd::Zero(count), VectorXd::Ones(count),
+                               kPolishEvaluations)
+                          .at;
+    return active;
+  }
+
+  bool IsKnown(const Configuration& configuration) const {
+    // A finite space knows all that were tried; elsewhere the newest are looked through.
+    constexpr size_t kLookedThrough = 20'000;
+    const auto& trials = state_.trials();
+    const size_t first = trials.size() > kLookedThrough ? trials.size() - kLookedThrough : 0;
+    return std::any_of(trials.begin() + static_cast<int64_t>(first), trials.end(),
+                       [&](const TrialState& trial) { return trial.configuration == configuration; });
+  }
+
+  const JobState& state_;
+  const TrialModel& model_;
+  uint64_t draws_ = 0;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::optional<Proposal> Propose(const JobState& state, const TrialModel& model) {
+  return Proposer(state, model).Run();
+}
+
+}  // namespace winnow

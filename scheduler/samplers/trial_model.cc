@@ -1,0 +1,288 @@
+#include "scheduler/samplers/trial_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "scheduler/models/fit.h"
+#include "scheduler/models/quantile.h"
+#include "scheduler/samplers/sampler.h"
+
+namespace winnow {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Of longer histories the newest are looked at.
+constexpr size_t kNewest = 20'000;
+constexpr int64_t kRungWork = 2;   // a further rung of a trial, counted in trials
+constexpr double kMoreWork = 0.1;  // as a part of that at the last fit: then it is fitted anew
+// Of what is predicted, in variances of the ends.
+constexpr double kPriorError = 0.05;      // of an earlier job: other data, another seed
+constexpr double kPartPriorError = 0.25;  // at a lower level than the last
+constexpr double kFailureError = 0.25;
+constexpr size_t kMostFailed = 50;  // the newest
+
+const FitSettings kFitSettings{
+    .most_points = 100, .evaluations = 30, .warp = false, .length_spread = 1, .noise_median = 1e-3};
+
+Hyperparameters Unfitted(size_t parameters) {
+  const auto count = static_cast<Index>(parameters);
+  Hyperparameters start;
+  start.warping = {VectorXd::Constant(count, 0.5 * std::sqrt(static_cast<double>(parameters))),
+                   VectorXd::Ones(count), VectorXd::Ones(count)};
+  start.noise = kFitSettings.noise_median;
+  return start;
+}
+
+// The finite part of a trial's curve.
+SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels) {
+  SeenCurve curve;
+  if (levels.empty()) {
+    if (trial.ended() && trial.best_resource > 0) {
+      curve = {{{trial.best_resource, sign * trial.best_objective}}, 1};
+    }
+    return curve;
+  }
+  for (const auto& [level, value] : trial.curve) {
+    if (std::isfinite(value)) curve.points.emplace_back(level, sign * value);
+  }
+  if (curve.points.empty()) return curve;
+  const int64_t reached = trial.curve.back().first;
+  curve.rungs = static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), reached) - levels.begin());
+  if (trial.at_own_end) curve.rungs = levels.size();
+  return curve;
+}
+
+// Where the trials would end if they gained what is usual.
+std::vector<double> RoughEnds(const std::vector<RungValues>& values, size_t rungs) {
+  std::vector<double> usual(rungs, 0);
+  for (size_t k = 1; k < rungs; ++k) {
+    std::vector<double> gains;
+    for (const RungValues& trial : values) {
+      if (trial.at.size() > k) gains.push_back(trial.at[k] - trial.at[k - 1]);
+    }
+    if (!gains.empty()) usual[k] = Quantile(std::move(gains), 0.5);
+  }
+  std::vector<double> ends;
+  for (const RungValues& trial : values) {
+    ends.push_back(
+        std::accumulate(usual.begin() + static_cast<int64_t>(trial.at.size()), usual.end(), trial.at.back()));
+  }
+  return ends;
+}
+
+// Which trials the model rests on, if not on all: the best by their rough ends, the newest, those that were
+// trained furthest, and an even choice of the others.
+std::vector<size_t> Choose(const std::vector<RungValues>& values, const std::vector<double>& ends,
+                           size_t most) {
+  const size_t count = ends.size();
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  if (count <= most) return order;
+  std::vector<bool> chosen(count);
+  size_t left = most;
+  const auto choose = [&](size_t i) {
+    if (chosen[i] || left == 0) return;
+    chosen[i] = true;
+    --left;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ends[a] > ends[b]; });
+  for (size_t i = 0; i < most / 2; ++i) choose(order[i]);
+  for (size_t i = 0; i < most / 8; ++i) choose(count - 1 - i);
+  std::sort(order.begin(), order.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a].at.size() > values[b].at.size(); });
+  for (size_t i = 0; i < most / 4; ++i) choose(order[i]);
+  const size_t places = left;
+  for (size_t i = 0; i < places; ++i) choose((2 * i + 1) * count / (2 * places));
+  for (size_t i = 0; i < count; ++i) choose(i);
+  std::vector<size_t> which;
+  for (size_t i = 0; i < count; ++i) {
+    if (chosen[i]) which.push_back(i);
+  }
+  return which;
+}
+
+}  // namespace
+
+FittedModel FittedModel::Unpack(const std::vector<double>& packed, size_t parameters) {
+  const auto count = static_cast<Index>(parameters);
+  const auto vector = [&](Index from) -> VectorXd {
+    return Eigen::Map<const VectorXd>(&packed[from], count);
+  };
+  FittedModel model;
+  model.work = static_cast<int64_t>(packed[0]);
+  model.hyperparameters.warping = {vector(1), vector(1 + count), vector(1 + 2 * count)};
+  const size_t rest = 1 + 3 * parameters;
+  model.hyperparameters.signal = packed[rest];
+  model.hyperparameters.noise = packed[rest + 1];
+  model.hyperparameters.mean = packed[rest + 2];
+  for (size_t i = rest + 3; i + 2 < packed.size(); i += 3) {
+    model.gains.push_back({static_cast<int64_t>(packed[i]), packed[i + 1], packed[i + 2]});
+  }
+  return model;
+}
+
+std::vector<double> FittedModel::Pack() const {
+  std::vector<double> packed{static_cast<double>(work)};
+  const Warping& warping = hyperparameters.warping;
+  for (const VectorXd* each : {&warping.length, &warping.a, &warping.b}) {
+    packed.insert(packed.end(), each->begin(), each->end());
+  }
+  packed.insert(packed.end(), {hyperparameters.signal, hyperparameters.noise, hyperparameters.mean});
+  for (const GainFit& gain : gains) {
+    packed.insert(packed.end(), {static_cast<double>(gain.pairs), gain.alike, gain.rest});
+  }
+  return packed;
+}
+
+TrialModel::TrialModel(const JobState& state)
+    : sign_(state.spec().goal == Goal::kMaximize ? 1 : -1), points_(state.space()) {
+  const size_t parameters = state.spec().parameters.size();
+  if (!state.model().empty()) {
+    fitted_ = FittedModel::Unpack(state.model(), parameters);
+  } else {
+    fitted_.hyperparameters = Unfitted(parameters);
+  }
+  std::vector<int64_t> levels = RungLevels(state);
+  if (levels.empty()) levels = {1};
+  const Results results = ResultsOf(state, levels);
+  if (results.work == 0 || parameters == 0) return;
+  Fit(results, levels);
+  AddPending(state);
+}
+
+TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const {
+  Results results;
+  for (const PriorObserved& prior : state.priors()) {
+    if (!std::isfinite(prior.objective)) continue;
+    const bool whole = prior.resource == 0 || prior.resource >= levels.back() || state.brackets().empty();
+    results.fixed.push_back(
+        {&prior.configuration, sign_ * prior.objective, whole ? kPriorError : kPartPriorError});
+    ++results.work;
+  }
+  if (results.fixed.size() > kMostTrials) {
+    std::stable_sort(results.fixed.begin(), results.fixed.end(),
+                     [](const Fixed& a, const Fixed& b) { return a.value > b.value; });
+    results.fixed.resize(kMostTrials);
+  }
+
+  std::vector<Seen> seen;
+  std::vector<RungValues> values;
+  std::vector<const Configuration*> failed;
+  const size_t count = state.trials().size();
+  for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
+    const TrialState& trial = state.trials()[i];
+    SeenCurve curve = CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels);
+    const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
+    if (trial.phase == TrialPhase::kFailed || no_number) {
+      failed.push_back(&trial.configuration);
+    } else if (curve.rungs > 0) {
+      results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);
+      values.push_back(ReadRungs(levels, curve));
+      seen.push_back({trial.number, &trial.configuration, std::move(curve)});
+    }
+  }
+  for (const size_t i : Choose(values, RoughEnds(values, levels.size()), kMostTrials)) {
+    results.seen.push_back(std::move(seen[i]));
+  }
+  const size_t known = std::min(failed.size(), kMostFailed);
+  for (size_t i = failed.size() - known; i < failed.size(); ++i) {
+    results.fixed.push_back({failed[i], std::nullopt, kFailureError});
+  }
+  return results;
+}
+
+void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels) {
+  std::vector<SeenCurve> curves;
+  for (const Seen& seen : results.seen) curves.push_back(seen.curve);
+  std::vector<RungValues> values = ReadRungs(levels, curves);
+  std::vector<double> ends = RoughEnds(values, levels.size());
+  for (const Fixed& fixed : results.fixed) {
+    if (fixed.value) ends.push_back(*fixed.value);
+  }
+  transform_.emplace(ends);
+  for (RungValues& trial : values) {
+    for (double& value : trial.at) value = (*transform_)(value);
+    for (double& value : trial.before) value = (*transform_)(value);
+  }
+
+  const auto seen = static_cast<Index>(results.seen.size());
+  const auto all = seen + static_cast<Index>(results.fixed.size());
+  Observations observations{MatrixXd(all, static_cast<Index>(points_.columns().size())), VectorXd(all),
+                            VectorXd::Zero(all), MatrixXd::Zero(all, all)};
+  for (Index i = 0; i < all; ++i) {
+    const auto at = static_cast<size_t>(i < seen ? i : i - seen);
+    observations.points.row(i) =
+        points_.PointOf(*(i < seen ? results.seen[at].configuration : results.fixed[at].configuration))
+            .transpose();
+  }
+  const FeatureMap map(points_.columns());
+  fitted_.gains.resize(levels.size() - 1);
+  Ends predicted;
+  refitted_ = PredictEnds(values, map.Map(observations.points.topRows(seen), fitted_.hyperparameters.warping),
+                          levels.size(), fitted_.gains, predicted);
+
+  // On to unit spread, fixed results included; what failed comes last, when the worst is known.
+  observations.values.head(seen) = predicted.means;
+  Index finite = seen;
+  while (finite < all && results.fixed[static_cast<size_t>(finite - seen)].value) {
+    observations.values[finite] = (*transform_)(*results.fixed[static_cast<size_t>(finite - seen)].value);
+    ++finite;
+  }
+  centre_ = observations.values.head(finite).mean();
+  const double variance = (observations.values.head(finite).array() - centre_).square().mean();
+  if (variance > 0) spread_ = std::sqrt(variance);
+  observations.values.head(finite) = (observations.values.head(finite).array() - centre_) / spread_;
+  observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
+  observations.covariance.topLeftCorner(seen, seen) = predicted.covariance / (spread_ * spread_);
+  for (Index i = seen; i < all; ++i)
+    observations.variances[i] = results.fixed[static_cast<size_t>(i - seen)].error;
+
+  if (static_cast<double>(results.work) > static_cast<double>(fitted_.work) * (1 + kMoreWork)) {
+    fitted_.hyperparameters = winnow::Fit(map, observations, kFitSettings);
+    fitted_.work = results.work;
+    refitted_ = true;
+  }
+  process_ = std::make_unique<GaussianProcess>(map, fitted_.hyperparameters, observations);
+  const auto [means, variances] = process_->PredictAll(observations.points);
+  best_ = -std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < seen; ++i) {
+    const auto at = static_cast<size_t>(i);
+    known_.push_back(
+        {results.seen[at].trial, observations.points.row(i).transpose(), {means[i], variances[i]}});
+    // A report that the model takes for luck does not set the mark.
+    const double top = *std::max_element(values[at].at.begin(), values[at].at.end());
+    best_ = std::max(best_, std::min((top - centre_) / spread_, means[i]));
+  }
+  results_ = finite;
+  // Earlier jobs alone: nothing is reached here yet.
+  if (seen == 0) best_ = means.head(finite).minCoeff();
+}
+
+void TrialModel::AddPending(const JobState& state) {
+  // The newest of many.
+  constexpr int64_t kMostPending = 128;
+  int64_t left = kMostPending;
+  const size_t count = state.trials().size();
+  for (size_t i = count; i > 0 && left > 0 && count - i < kNewest; --i) {
+    const TrialState& trial = state.trials()[i - 1];
+    if (trial.ended() || trial.phase == TrialPhase::kPaused) continue;
+    const bool known = std::any_of(known_.begin(), known_.end(),
+                                   [&](const Known& each) { return each.trial == trial.number; });
+    if (known) continue;
+    const VectorXd point = points_.PointOf(trial.configuration);
+    process_->Append(point, process_->Predict(point).mean, 0);
+    --left;
+  }
+}
+
+double TrialModel::ToObjective(double value) const {
+  return sign_ * transform_->Inverse(value * spread_ + centre_);
+}
+
+}  // namespace winnow

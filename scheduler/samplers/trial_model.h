@@ -1,0 +1,99 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "scheduler/job_state.h"
+#include "scheduler/models/end_model.h"
+#include "scheduler/models/gaussian_process.h"
+#include "scheduler/models/output_transform.h"
+#include "scheduler/samplers/unit_points.h"
+
+namespace winnow {
+
+// What a model is fitted to be, as Suggested::model records it.
+struct FittedModel {
+  int64_t work = 0;  // results it was fitted to: trials, and rungs they reached
+  Hyperparameters hyperparameters;
+  std::vector<GainFit> gains;  // per step to a next rung
+
+  // REQUIRES `packed` is what Pack gave, for a space of so many parameters.
+  static FittedModel Unpack(const std::vector<double>& packed, size_t parameters);
+  std::vector<double> Pack() const;
+};
+
+// A Gaussian process over configurations, fitted to a job's trials. Of a trial that was trained part of the
+// way, what it is predicted to reach at the last rung counts, with the uncertainty of that
+// (models/end_model.h; freeze-thaw Bayesian optimisation, Swersky, Snoek and Adams, arXiv 1406.3896, section
+// 3); without rungs, the best value of each trial that has ended. Trials that run without a result count as
+// if they gave what the model expects ("kriging believer", Ginsbourger et al. 2010), so that parallel
+// suggestions differ; those that failed, as the worst. Results of earlier jobs count with a larger error. A
+// function of the state alone: hyperparameters are those that were recorded with the last suggestion, and are
+// fitted anew where there are a tenth more results. Cost does not grow beyond kMostTrials, which are chosen.
+class TrialModel {
+ public:
+  static constexpr size_t kMostTrials = 200;
+
+  explicit TrialModel(const JobState& state);
+
+  // No trial has given a finite value: nothing below may be asked.
+  bool empty() const { return process_ == nullptr; }
+
+  const UnitPoints& points() const { return points_; }
+  const GaussianProcess& process() const { return *process_; }
+  // In the process's units: the best value that is known, of a trial at any level, noise smoothed out.
+  double best() const { return best_; }
+  // In the process's units, back to values of the objective.
+  double ToObjective(double value) const;
+
+  // What the process says of a trial of the job that is part of it.
+  struct Known {
+    TrialNumber trial = 0;
+    Eigen::VectorXd point;
+    Prediction end;
+  };
+  const std::vector<Known>& known() const { return known_; }
+  // How many finite results it rests on.
+  int64_t results() const { return results_; }
+
+  // To be recorded with the suggestion; empty: nothing was fitted anew.
+  std::vector<double> refitted() const { return refitted_ ? fitted_.Pack() : std::vector<double>(); }
+
+ private:
+  // A trial that has reached a rung.
+  struct Seen {
+    TrialNumber trial = 0;
+    const Configuration* configuration = nullptr;
+    SeenCurve curve;
+  };
+  // A result at the last rung, with the variance of its error; absent: as bad as the worst.
+  struct Fixed {
+    const Configuration* configuration = nullptr;
+    std::optional<double> value;
+    double error = 0;
+  };
+  struct Results {
+    std::vector<Seen> seen;
+    std::vector<Fixed> fixed;
+    int64_t work = 0;
+  };
+
+  Results ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const;
+  void Fit(const Results& results, const std::vector<int64_t>& levels);
+  // Trials that run and have shown nothing yet.
+  void AddPending(const JobState& state);
+
+  double sign_ = 1;  // objective * sign is better if more
+  UnitPoints points_;
+  FittedModel fitted_;
+  bool refitted_ = false;
+  std::optional<OutputTransform> transform_;
+  double centre_ = 0, spread_ = 1;  // of the predicted ends, on the transform's scale
+  std::unique_ptr<GaussianProcess> process_;
+  double best_ = 0;
+  int64_t results_ = 0;
+  std::vector<Known> known_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "scheduler/models/feature_map.h"
+#include "scheduler/space.h"
+
+namespace winnow {
+
+// Lays configurations on points for models: a coordinate per parameter, which is a place on the unit interval
+// for numbers and ordered categories, the number of the category for others, kInactive where the parameter
+// is.
+class UnitPoints {
+ public:
+  // `space` has to outlive it.
+  explicit UnitPoints(const SearchSpace& space);
+
+  const std::vector<Column>& columns() const { return columns_; }
+  // How many values the parameter has; 0: any number, or too many to count.
+  int64_t values(size_t parameter) const { return values_[parameter]; }
+
+  Eigen::VectorXd PointOf(const Configuration& configuration) const;
+
+  // From coordinates that are all active; parameters whose condition does not hold become Inactive.
+  // Constraints may be broken.
+  Configuration ConfigurationOf(const Eigen::VectorXd& point) const;
+
+ private:
+  const SearchSpace& space_;
+  std::vector<Column> columns_;
+  std::vector<int64_t> values_;
+};
+
+}  // namespace winnow
