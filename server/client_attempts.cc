@@ -15,6 +15,8 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kDefaultLeaseUs = 60'000'000;
+constexpr size_t kMostMetricLength = 128;
+constexpr size_t kMostReasonLength = 4096;  // of the client's own words: it is shown as a sentence
 
 std::string Subject(int64_t job, TrialNumber trial) { return fmt::format("{}/{}", job, trial); }
 
@@ -25,6 +27,15 @@ std::pair<int64_t, TrialNumber> ReadSubject(const std::string& subject) {
   const auto [slash, error] = std::from_chars(subject.data(), end, ids.first);
   std::from_chars(slash + 1, end, ids.second);
   return ids;
+}
+
+// The end of a text that is too long, from a character's first byte on: that is where a stack trace says what
+// happened.
+std::string Shortened(const std::string& text) {
+  if (text.size() <= kMostReasonLength) return text;
+  size_t begin = text.size() - kMostReasonLength;
+  while (begin < text.size() && (text[begin] & 0xC0) == 0x80) ++begin;
+  return text.substr(begin);
 }
 
 std::string NameOf(TrialNumber trial, int64_t attempt) {
@@ -158,6 +169,11 @@ absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const 
       return absl::InvalidArgumentError(fmt::format("points[{}].metric: is missing; expected its name, as {}",
                                                     i, job.spec.objective().metric()));
     }
+    if (point.metric().size() > kMostMetricLength) {
+      return absl::InvalidArgumentError(
+          fmt::format("points[{}].metric: has {} characters; expected at most {}", i, point.metric().size(),
+                      kMostMetricLength));
+    }
   }
   return absl::OkStatus();
 }
@@ -250,7 +266,7 @@ absl::StatusOr<v1::CompleteTrialResponse> ClientAttempts::Complete(const v1::Com
   if (!status.ok()) return status;
   Record(job, number, request.points());
   End(job, number, request.failed() ? AttemptOutcome::kFailed : AttemptOutcome::kFinished,
-      request.failed() ? request.reason() : "", context_.wall_us());
+      request.failed() ? Shortened(request.reason()) : "", context_.wall_us());
   *response.mutable_trial() = ToProto(job.row.id, job.state.spec(), MakeTrialRow(job.state.trial(number)));
   return response;
 }

@@ -247,6 +247,94 @@ TEST_CASE("Asks: a failure ends the trial in the client's words", "[server]") {
   CHECK_THAT(answer->trial().state_reason(), Catch::Contains("out of memory"));
 }
 
+TEST_CASE("Asks: of a long reason the end is kept", "[server]") {
+  Play play;
+  std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
+  v1::CompleteTrialRequest failed = Completing(id, AskOne(play, id));
+  failed.set_failed(true);
+  for (int i = 0; i < 5000; ++i) failed.mutable_reason()->append("é");
+  failed.mutable_reason()->append("MemoryError");
+  auto answer = play.Complete(failed);
+  REQUIRE(answer.ok());
+  const std::string& reason = answer->trial().state_reason();
+  CHECK(reason.size() == 4095);  // the first byte that is kept begins a character
+  CHECK_THAT(reason, Catch::StartsWith("é") && Catch::EndsWith("MemoryError"));
+}
+
+// One trial is there at once, the second a model is asked for; it thinks while the gate is closed.
+struct ThinkingPlay {
+  ThinkingPlay() {
+    play.make_model = [this] {
+      return [this](const JobState& state) {
+        gate.get_future().wait();
+        return Suggested{2, {0.75}, state.last_sequence(), "it seems best"};
+      };
+    };
+    play.Restart();
+    v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
+    spec.clear_strategy();
+    spec.mutable_sampler()->set_kind(v1::SamplerSpec::TPE);
+    spec.mutable_sampler()->set_startup_trials(1);
+    spec.mutable_pruner()->set_kind(v1::PrunerSpec::NONE);
+    (*spec.add_initial_configurations()->mutable_hyperparameters())["x"] = "0.5";
+    id = play.Create(spec, "", {{{{0.2}, 1.5, 9, "the first"}, {{0.8}, 2.5, 9, "the second"}}, ""});
+  }
+  ~ThinkingPlay() {
+    if (!open) Open();
+  }
+  void Open() {
+    gate.set_value();
+    open = true;
+  }
+  std::promise<void> gate;
+  bool open = false;
+  Play play;
+  std::string id;
+};
+
+TEST_CASE("Asks: who asks for two waits for the model's answer to the second", "[server]") {
+  ThinkingPlay t;
+  auto held = t.play.StartAsk(Asking(t.id, 2, 60));
+  CHECK(t.play.Ask(Asking(t.id))->trials().empty());  // the first went to the one who came before
+  t.Open();
+  auto answer = held.get();
+  REQUIRE(answer.ok());
+  REQUIRE(answer->trials_size() == 2);
+  CHECK(answer->trials(0).hyperparameters(0).continuous() == 0.5);
+  CHECK(answer->trials(1).hyperparameters(0).continuous() == 0.75);
+  CHECK(answer->trials(1).choice_reason() == "it seems best");
+}
+
+TEST_CASE("Asks: when the wait is over a client gets what there is", "[server]") {
+  ThinkingPlay t;
+  auto held = t.play.StartAsk(Asking(t.id, 2, 20));
+  t.play.Tick(20'000'000);
+  CHECK(held.get()->trials_size() == 1);
+}
+
+TEST_CASE("Asks: what a client was given but did not wait for goes to the next", "[server]") {
+  ThinkingPlay t;
+  int64_t ticket = 0;
+  auto held = t.play.StartAsk(Asking(t.id, 2, 60), &ticket);
+  t.play.Tick(0);  // by now it was given the first
+  t.play.coordinator().CancelSuggestTrials(ticket);
+  CHECK(held.get().status().code() == absl::StatusCode::kCancelled);
+  CHECK(t.play.Describe(t.id).trial_counts().pending() == 1);
+  v1::SuggestedTrial again = AskOne(t.play, t.id);
+  CHECK(again.trial() == 1);
+  CHECK(again.attempt() == 2);
+  t.play.CheckStored();
+}
+
+TEST_CASE("Asks: a server that stops takes back what it was about to give", "[server]") {
+  ThinkingPlay t;
+  auto held = t.play.StartAsk(Asking(t.id, 2, 60));
+  t.play.Tick(0);
+  t.play.coordinator().StopHolding();
+  CHECK(held.get().status().code() == absl::StatusCode::kUnavailable);
+  CHECK(t.play.Describe(t.id).trial_counts().pending() == 1);
+}
+
 TEST_CASE("Asks: two clients share a job without treading on each other", "[server]") {
   Play play;
   std::string id = play.Create(ExternalJob(HyperbandJob(9)));
@@ -291,6 +379,9 @@ TEST_CASE("Asks: what makes no sense is refused by name", "[server]") {
   CHECK_THAT(words(play.Report(Telling(id, trial, 0, 0.5))), Catch::StartsWith("3 points[0].resource: 0"));
   v1::ReportMetricsRequest nameless = Telling(id, trial, 1, 0.5);
   nameless.mutable_points(0)->clear_metric();
+  v1::ReportMetricsRequest endless = Telling(id, trial, 1, 0.5);
+  endless.mutable_points(0)->set_metric(std::string(129, 'x'));
+  CHECK_THAT(words(play.Report(endless)), Catch::StartsWith("3 points[0].metric: has 129"));
   CHECK_THAT(words(play.Report(nameless)), Catch::StartsWith("3 points[0].metric"));
   trial.set_attempt(2);
   CHECK_THAT(words(play.Report(Telling(id, trial, 1, 0.5))), Catch::StartsWith("9 trial 1 has no attempt 2"));
