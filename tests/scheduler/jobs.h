@@ -32,13 +32,14 @@ struct Strategy {
 };
 // Every kind there is. A model's answers cost more than all else of a job: jobs of such strategies are small.
 constexpr SamplerKind kSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kGrid,
-                                     SamplerKind::kTpe};
+                                     SamplerKind::kGp, SamplerKind::kTpe};
 constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
                                    PrunerKind::kMedian,
                                    PrunerKind::kHyperband,
                                    PrunerKind::kAsha,
                                    PrunerKind::kSuccessiveHalving,
-                                   PrunerKind::kLearningCurve};
+                                   PrunerKind::kLearningCurve,
+                                   PrunerKind::kFreezeThaw};
 bool AsksModel(const Strategy& strategy);
 
 // Of any strategy that asks no model, or of the one given.

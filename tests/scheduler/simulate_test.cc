@@ -202,7 +202,7 @@ TEST_CASE("Simulation: 6000 jobs of every shape end, within budgets, and never i
 
 TEST_CASE("Simulation: jobs of every strategy with a model end, within budgets, and never idle",
           "[scheduler]") {
-  constexpr uint64_t kJobs = 24;  // of each
+  constexpr uint64_t kJobs = 60;  // of each
   for (SamplerKind sampler : kSamplers) {
     for (PrunerKind pruner : kPruners) {
       if (!AsksModel({sampler, pruner})) continue;
