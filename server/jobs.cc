@@ -80,6 +80,7 @@ absl::Status Jobs::Load() {
             fmt::format("job {}: fact {} is missing", job->row.id, job->state.last_sequence() + 1));
       }
       job->state.Apply(fact);
+      if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
     }
     for (const TrialState& trial : job->state.trials()) {
       if (trial.live) job->live_started_us += trial.attempt_started_us;

@@ -29,7 +29,7 @@ struct OpenJob {
   bool changed = false;            // so is the job's own
   bool kept_waiting = false;       // its gang did not fit although it came first; see Dispatch
   bool awaits_suggestion = false;  // its model was asked and has not answered yet
-  int64_t newest_end = 0;          // sequence of its newest AttemptEnded since it was loaded
+  int64_t newest_end = 0;          // sequence of its newest AttemptEnded
   int64_t live_started_us = 0;     // sum over live attempts of when they were placed
 
   bool external() const { return spec.trainer().external(); }

@@ -208,23 +208,34 @@ TEST_CASE("Suggester: a server that stops waits for the fit under way alone", "[
   t.play.CheckStored();
 }
 
+v1::TuningJobSpec StrategyJob(v1::Strategy strategy) {
+  v1::TuningJobSpec spec = strategy == v1::BOHB ? HyperbandJob(9) : RandomJob(12, 9);
+  spec.set_strategy(strategy);
+  if (strategy == v1::FREEZE_THAW) {
+    spec.mutable_limits()->clear_max_trial_resource();
+    spec.mutable_pruner()->set_max_resource(9);
+  }
+  return spec;
+}
+
 TEST_CASE("Suggester: jobs of real models verify, across restarts and whatever order answers come in",
           "[server]") {
   Play play;
   FakeWorker one(play, "one", 2), two(play, "two", 3);
-  v1::TuningJobSpec bohb = HyperbandJob(9);
-  bohb.set_strategy(v1::BOHB);
-  const std::map<std::string, v1::TuningJobSpec> specs = {{play.Create(bohb), bohb},
-                                                          {play.Create(TpeJob(20)), TpeJob(20)}};
-  for (const auto& [id, spec] : specs) {
-    v1::TuningJob job = PlayToEnd(play, id, {&one, &two}, [&](int step) {
+  one.fails_at = two.fails_at = {{3, 2}};
+  const std::vector<v1::TuningJobSpec> specs = {StrategyJob(v1::BOHB), TpeJob(20), StrategyJob(v1::BAYESIAN),
+                                                StrategyJob(v1::FREEZE_THAW)};
+  std::vector<std::string> ids;
+  for (const v1::TuningJobSpec& spec : specs) ids.push_back(play.Create(spec));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    v1::TuningJob job = PlayToEnd(play, ids[i], {&one, &two}, [&](int step) {
       if (step % 3 == 0) play.AwaitModels();
       if (step % 20 == 10) play.Restart();
     });
     CHECK(job.state() == v1::TuningJob::COMPLETED);
-    std::vector<Fact> facts = play.Facts(id);
-    const Mismatch mismatch = Verify(ToSearchSpec(spec), facts);
-    INFO(mismatch.recorded << " | " << mismatch.expected);
+    std::vector<Fact> facts = play.Facts(ids[i]);
+    const Mismatch mismatch = Verify(ToSearchSpec(specs[i]), facts);
+    INFO(ids[i] << ": " << mismatch.recorded << " | " << mismatch.expected);
     CHECK(mismatch.ok());
     CHECK(std::count_if(facts.begin(), facts.end(),
                         [](const Fact& fact) { return std::holds_alternative<Suggested>(fact.body); }) >= 3);
