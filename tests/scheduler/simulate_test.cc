@@ -160,6 +160,9 @@ SimulationResult PlayAndCheck(AnyJob job) {
   const Mismatch mismatch = Verify(job.spec, result.facts);
   INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
   REQUIRE(mismatch.ok());
+  JobState loaded(job.spec);
+  for (const Fact& fact : result.facts) loaded.Apply(fact);
+  REQUIRE(loaded == result.state);
   return result;
 }
 
