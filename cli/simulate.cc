@@ -47,11 +47,18 @@ int64_t Furthest(const SearchSpec& search) {
   return std::get<IntegerRange>(search.parameters[static_cast<size_t>(search.own_end_parameter)].range).max;
 }
 
-// When the job's time is up; 0: never. A limit on node time is reached when every slot has been busy so long.
+int64_t TrialsAtOnce(const SearchSpec& search, const SimulateOptions& options) {
+  const int64_t fit = options.workers * options.slots / search.nodes;
+  const int64_t most = search.limits.max_parallel_trials;
+  return most > 0 ? std::min(most, fit) : fit;
+}
+
+// When the job's time is up; 0: never. A limit on node time is reached when every slot that the job may take
+// has been busy so long.
 double TimeLimitOf(const SearchSpec& search, const SimulateOptions& options) {
   const double wall = static_cast<double>(search.limits.max_wall_time_us) * kSeconds;
   const double node = static_cast<double>(search.limits.max_node_time_us) * kSeconds /
-                      static_cast<double>(options.workers * options.slots);
+                      static_cast<double>(TrialsAtOnce(search, options) * search.nodes);
   return wall > 0 && node > 0 ? std::min(wall, node) : std::max(wall, node);
 }
 
@@ -96,7 +103,8 @@ SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
   through.initial.clear();
   through.completion = {};
   through.limits = {};
-  through.limits.max_trials = trials;
+  through.limits.max_parallel_trials = search.limits.max_parallel_trials;
+  through.limits.max_trials = std::max<int64_t>(1, trials);
   through.limits.max_trial_resource = Furthest(search);
   return through;
 }
@@ -200,7 +208,7 @@ Exit ShowSimulation(Session& session, const SimulateOptions& options) {
       table->left_out() > 0
           ? fmt::format(" ({} outside the search space left out)", Thousands(table->left_out()))
           : "",
-      Count(options.workers * options.slots / search.nodes, "trial"),
+      Count(TrialsAtOnce(search, options), "trial"),
       table->has_seconds() ? NumberText(table->mean_seconds()) + " s" : "1 s (no seconds_per_unit)");
   text += RunsText(session, runs);
   if (runs.size() > 1) text += MedianText(runs);

@@ -89,6 +89,26 @@ TEST_CASE("simulate: a job over recorded curves, beside every trial trained to i
   CHECK(text.out.find("median of 2 seeds: best ") != std::string::npos);
 }
 
+TEST_CASE("simulate: limits on parallel trials and node seconds hold in virtual time", "[cli]") {
+  const Files files;
+  const std::string table = files.Write("curves.csv", Curves());
+  const auto simulated = [&](const std::string& limits) {
+    const std::string job = files.Write(
+        "job.json", JobOf(R"("strategy": "RANDOM", "limits": {"max_trial_resource": 9, )" + limits + "}"));
+    const Result result =
+        RunWinnow({"simulate", job, "--table", table, "--workers", "4", "--output", "json"}, "");
+    INFO(result.err);
+    return json::parse(result.out)["runs"][0];
+  };
+  // A unit takes two seconds.
+  const json one = simulated(R"("max_trials": 4, "max_parallel_trials": 1)");
+  CHECK(one["search"]["elapsed_seconds"].get<double>() == Approx(4 * 9 * 2).epsilon(0.01));
+  CHECK(one["run_through"]["elapsed_seconds"].get<double>() == Approx(4 * 9 * 2).epsilon(0.01));
+  const json two = simulated(R"("max_node_seconds": 70, "max_parallel_trials": 2)");
+  CHECK(two["search"]["elapsed_seconds"].get<double>() == Approx(35).epsilon(0.01));
+  CHECK(two["search"]["resource"] == 34);  // two trials, 17 whole units each
+}
+
 TEST_CASE("simulate: a table that cannot serve is refused by line, column and expectation", "[cli]") {
   const Files files;
   const std::string job = files.Write("job.json", JobOf(kHyperband));
