@@ -184,7 +184,7 @@ double CurveTable::Distance(const Configuration& configuration, const std::vecto
   return sum;
 }
 
-double CurveTable::Value(const Configuration& configuration, int64_t level) const {
+const std::vector<double>& CurveTable::CurveOf(const Configuration& configuration) const {
   const std::vector<double> at = space_.ToUnit(configuration);
   const Row* nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -194,7 +194,7 @@ double CurveTable::Value(const Configuration& configuration, int64_t level) cons
     least = distance;
     nearest = &row;
   }
-  return nearest->curve[static_cast<size_t>(level - 1)];
+  return nearest->curve;
 }
 
 }  // namespace winnow::cli

@@ -29,8 +29,8 @@ class CurveTable {
   bool has_seconds() const { return has_seconds_; }
   double mean_seconds() const;  // per unit; 0 without that column
 
-  // REQUIRES 1 <= level <= levels() and the configuration is one of the space.
-  double Value(const Configuration& configuration, int64_t level) const;
+  // By level, the first at 0. REQUIRES the configuration is one of the space.
+  const std::vector<double>& CurveOf(const Configuration& configuration) const;
 
  private:
   struct Row {

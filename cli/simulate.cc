@@ -67,13 +67,11 @@ Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const C
   simulation.workers = static_cast<int>(options.workers);
   simulation.slots = static_cast<int32_t>(options.slots);
   // A trial asks for level after level, and finding the nearest row takes longer than the rest.
-  std::map<Configuration, std::vector<double>> curves;
+  std::map<Configuration, const std::vector<double>*> curves;
   simulation.objective = [&](const Configuration& configuration, int64_t level) {
-    std::vector<double>& curve = curves[configuration];
-    if (curve.empty()) {
-      for (int64_t l = 1; l <= table.levels(); ++l) curve.push_back(table.Value(configuration, l));
-    }
-    return curve[static_cast<size_t>(std::min(level, table.levels()) - 1)];
+    const std::vector<double>*& curve = curves[configuration];
+    if (curve == nullptr) curve = &table.CurveOf(configuration);
+    return (*curve)[static_cast<size_t>(std::min(level, table.levels()) - 1)];
   };
   const double scale = (table.has_seconds() ? table.mean_seconds() : 1) / kVirtualUnit;
   simulation.unit_seconds = kVirtualUnit;
