@@ -1,6 +1,7 @@
-// What one decision costs, as a job grows: an admission, its placement, a report and the attempt's end, with
-// all that follows from them; what a model's suggestion costs; and what loading a job from its database
-// costs. Beside Optuna's ask and tell, measured in the same run where its program is given:
+// What one decision costs, as a job grows: an admission, its placement, a report (MEDIAN and CURVES: one at
+// each of 27 levels) and the attempt's end, with all that follows from them; what a model's suggestion costs;
+// and what loading a job from its database costs. Beside Optuna's ask and tell, measured in the same run
+// where its program is given:
 //   bench-decide [--most 1000000] [--peer bench/decide_peer.py] [--python /usr/bin/python3]
 
 #include "scheduler/decide.h"
@@ -31,6 +32,7 @@ constexpr int kParameters = 6;
 constexpr size_t kAtOnce = 16;   // attempts that run
 constexpr int kMeasured = 2000;  // decisions for a figure
 constexpr int kMeasuredSuggestions = 30;
+constexpr int64_t kMostOfEveryLevel = 10'000;  // trials of 27 reports each
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
@@ -55,6 +57,7 @@ SearchSpec Job(SamplerKind sampler, PrunerKind pruner) {
     spec.pruner.rungs = {1, 27, 3};
   } else {
     spec.limits.max_trial_resource = 27;
+    if (pruner == PrunerKind::kLearningCurve) spec.pruner.min_chance = 0.05;
   }
   spec.limits.max_total_resource = int64_t{1} << 50;  // brackets are opened for ever
   spec.seed = 1;
@@ -68,10 +71,11 @@ double ValueOf(const Configuration& configuration, int64_t level) {
   return sum - 1 / static_cast<double>(level);
 }
 
-// A job whose attempts report once, at the end of their part.
+// A job whose attempts report at every level of their part, or once at its end.
 class Playing {
  public:
-  explicit Playing(const SearchSpec& spec) : state_(spec) {}
+  explicit Playing(const SearchSpec& spec, bool every_level = false)
+      : state_(spec), every_level_(every_level) {}
 
   JobState& state() { return state_; }
   std::vector<Fact>* record = nullptr;  // where facts go; null: nowhere
@@ -93,8 +97,12 @@ class Playing {
     const TrialState& trial = state_.trial(running_.front());
     running_.pop_front();
     const TrialNumber number = trial.number;
-    const int64_t attempt = trial.attempts, level = trial.to;
-    Record(Reported{number, attempt, level, ValueOf(trial.configuration, level)});
+    const int64_t attempt = trial.attempts, last = trial.to;
+    const Configuration configuration = trial.configuration;
+    for (int64_t level = every_level_ ? trial.attempt_from + 1 : last; level <= last; ++level) {
+      if (state_.trial(number).ended()) break;
+      Record(Reported{number, attempt, level, ValueOf(configuration, level)});
+    }
     Record(AttemptEnded{number, attempt, AttemptOutcome::kFinished, "", 1, 2});
   }
 
@@ -115,6 +123,7 @@ class Playing {
   }
 
   JobState state_;
+  bool every_level_;
   Suggester suggester_;
   std::deque<TrialNumber> running_;
   int64_t now_us_ = 0;
@@ -124,6 +133,7 @@ struct Strategy {
   const char* name;
   SamplerKind sampler;
   PrunerKind pruner;
+  bool every_level = false;
 };
 
 // Whether decisions stay below 1 ms and within a factor of two of those at 100 trials.
@@ -132,14 +142,16 @@ bool Decisions(int64_t most) {
                                       {"SOBOL", SamplerKind::kSobol, PrunerKind::kNone},
                                       {"HYPERBAND", SamplerKind::kSobol, PrunerKind::kHyperband},
                                       {"ASHA", SamplerKind::kSobol, PrunerKind::kAsha},
-                                      {"MEDIAN", SamplerKind::kSobol, PrunerKind::kMedian}};
+                                      {"MEDIAN", SamplerKind::kSobol, PrunerKind::kMedian, true},
+                                      {"CURVES", SamplerKind::kSobol, PrunerKind::kLearningCurve, true}};
   bool flat = true;
   fmt::print("{:<12}{:>12}{:>12}{:>12}{:>14}{:>12}\n", "decision", "finished", "p50 us", "p99 us",
              "p50 ratio", "p99 ratio");
   for (const Strategy& strategy : kStrategies) {
-    Playing playing(Job(strategy.sampler, strategy.pruner));
+    Playing playing(Job(strategy.sampler, strategy.pruner), strategy.every_level);
     Quantiles first;
-    for (int64_t trials = 100; trials <= most; trials *= 100) {
+    const int64_t end = strategy.every_level ? std::min(most, kMostOfEveryLevel) : most;
+    for (int64_t trials = 100; trials <= end; trials *= 100) {
       playing.StepTo(trials);
       std::vector<double> seconds;
       for (int i = 0; i < kMeasured; ++i) {
@@ -247,7 +259,8 @@ void Loading(int64_t trials) {
   const double all = Seconds(begin);
   const auto count = static_cast<double>(state.trials().size());
   fmt::print(
-      "\nload of {} trials, {} facts: {:.0f} ms ({:.0f} ms of it SQLite); {:.0f} bytes a trial in memory\n",
+      "\nload of {} trials, {} facts: {:.0f} ms ({:.0f} ms of it reading the file); {:.0f} bytes a trial in "
+      "memory\n",
       state.trials().size(), facts.size(), all * 1e3, read * 1e3,
       static_cast<double>(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd) / count);
   if (!(state == playing.state())) fmt::print("the loaded state differs\n");
