@@ -123,6 +123,23 @@ TEST_CASE("Service: a job is decided again from its record", "[server]") {
   CHECK(play.Call(&Stub::ReplayTuningJob, request, replayed).error_code() == grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_CASE("Service: a replay that waits is refused when the server stops", "[server]") {
+  ServicePlay play;
+  v1::ReplayTuningJobRequest request;
+  request.set_id(play.Create(RandomJob(1)));
+  std::promise<void> gate;
+  play.reader->Post([open = gate.get_future().share()](Reads&) { open.wait(); });
+  std::promise<grpc::Status> ended;
+  std::thread caller([&] {
+    v1::ReplayTuningJobResponse none;
+    ended.set_value(play.Call(&Stub::ReplayTuningJob, request, none));
+  });
+  play.server->Stop(std::chrono::seconds(30));
+  CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
+  caller.join();
+  gate.set_value();
+}
+
 TEST_CASE("Service: a record that was tampered with does not verify", "[server]") {
   ServicePlay play;
   FakeWorker worker(play, "one", 1);

@@ -69,6 +69,22 @@ TEST_CASE("Service: everything that is wrong with a spec comes in one answer", "
   CHECK(none.jobs_size() == 0);
 }
 
+TEST_CASE("Service: why a weak bracket was ended is told", "[server]") {
+  ServicePlay play;
+  FakeWorker worker(play, "one", 16);
+  worker.objective = [](TrialNumber trial, int64_t level) {  // the trials of the first bracket are better
+    return (trial <= 81 ? 0 : 10) + 0.01 * static_cast<double>(trial) + 1.0 / static_cast<double>(level);
+  };
+  PlayToEnd(play, play.Create(HyperbandJob(81)), {&worker});
+  v1::DescribeTuningJobRequest request;
+  request.set_id("job");
+  v1::TuningJob job;
+  REQUIRE(play.Call(&Stub::DescribeTuningJob, request, job).ok());
+  CHECK(job.brackets(0).end_reason() == "");
+  CHECK_THAT(job.brackets(1).end_reason(), Catch::Contains("bracket"));
+  CHECK(job.spend().resource() < job.planned_resource());
+}
+
 TEST_CASE("Service: the plan is shown without starting anything", "[server]") {
   ServicePlay play;
   v1::PreviewTuningJobRequest preview;
