@@ -102,6 +102,8 @@ struct Encoder {
   StoredFact operator()(const Suggested& f) const {
     json details = {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}};
     if (!f.model.empty()) details["model"] = f.model;
+    if (f.rule != SuggestionRule::kModel) details["rule"] = static_cast<int64_t>(f.rule);
+    if (f.to != 0) details["to"] = f.to;
     return Of("suggested", f.trial, std::move(details));
   }
   StoredFact operator()(const TrialCreated& f) const {
@@ -175,7 +177,8 @@ Fact Decode(const StoredFact& stored) {
                               integer("resource"), text("source")};
   } else if (kind == "suggested") {
     fact.body = Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why"),
-                          d.value("model", std::vector<double>())};
+                          d.value("model", std::vector<double>()),
+                          static_cast<SuggestionRule>(d.value("rule", int64_t{0})), d.value("to", int64_t{0})};
   } else if (kind == "bracket_ended") {
     fact.body = BracketEnded{integer("bracket"), text("reason")};
   } else if (kind == "completion_met") {

@@ -33,11 +33,10 @@ struct Teller {
       case AttemptOutcome::kFailed:
         return fmt::format("Trial {} failed in attempt {}{}", f.trial, f.attempt, Because(f.reason));
       case AttemptOutcome::kLost:
-        return fmt::format("Trial {} lost attempt {} with its worker{}", f.trial, f.attempt,
-                           Because(f.reason));
+        return fmt::format("Trial {} lost attempt {}{}", f.trial, f.attempt, Because(f.reason));
       case AttemptOutcome::kHandedBack:
-        return fmt::format("Trial {} was handed back in attempt {} by a worker that leaves{}", f.trial,
-                           f.attempt, Because(f.reason));
+        return fmt::format("Trial {} was handed back in attempt {}{}", f.trial, f.attempt,
+                           f.reason.empty() ? " by a worker that leaves." : Because(f.reason));
       case AttemptOutcome::kStopped:
         return fmt::format("Trial {} has stopped training in attempt {}.", f.trial, f.attempt);
     }
@@ -70,7 +69,7 @@ struct Teller {
     return fmt::format("Trial {} goes on, to train {}{}", f.trial, Budget(f.to), Because(f.reason));
   }
   std::string operator()(const TrialPaused& f) const {
-    return fmt::format("Trial {} waits at resource {} for the rung to be cut.", f.trial, f.resource);
+    return fmt::format("Trial {} pauses at resource {}.", f.trial, f.resource);
   }
   std::string operator()(const TrialEnded& f) const {
     const char* how = f.end == TrialEnd::kCompleted ? "is complete"

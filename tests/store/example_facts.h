@@ -17,7 +17,7 @@ inline std::vector<Fact> OneOfEachKind() {
       {6, 60, TimeLimitReached{}},
       {7, 70, PriorObserved{{int64_t{5}, 0.5, std::string("sgd")}, 0.625, 27, "job old, trial 7"}},
       {8, 80, Suggested{4, {int64_t{7}, 0.125, std::string("adam")}, 6, "it promises most",
-                        {12, -0.1, 1e-300}}},
+                        {12, -0.1, 1e-300}, SuggestionRule::kStraight, 81}},
       {9, 90, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9, "it promises most"}},
       {10, 100, TrialResumed{3, 1, 27, "2nd of 9"}},
       {11, 110, TrialPaused{3, 9}},

@@ -20,7 +20,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "The model suggests trial 4, from what was known after fact 6: it promises most",
                     "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
                     "Trial 3 goes on, to train to resource 27: 2nd of 9",
-                    "Trial 3 waits at resource 9 for the rung to be cut.",
+                    "Trial 3 pauses at resource 9.",
                     "Trial 3 is stopped: ranked 5th of 9",
                     "Bracket 1 is cut at resource 9: 1 of 3 trials go on (cut-off auc = 0.75).",
                     "Bracket 2 is ended: behind bracket 1 at resource 9",
@@ -40,6 +40,10 @@ TEST_CASE("Fact text: what does not apply is left out", "[store]") {
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, "auc") ==
         "The job has reached its limit of node time.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");
+  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kHandedBack, "", 0, 0}}, "auc") ==
+        "Trial 1 was handed back in attempt 2 by a worker that leaves.");
+  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, "auc") ==
+        "Trial 1 lost attempt 2: client me is silent");
   CHECK(FactText({1, 1, AttemptStarted{1, 1, 0, 0}}, "auc") ==
         "Trial 1 starts, to train to the trainer's own end.");
 }
