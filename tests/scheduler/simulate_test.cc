@@ -34,6 +34,17 @@ void CheckBudgets(const JobState& state) {
   REQUIRE(totals.pending == static_cast<int64_t>(state.pending().size()));
 }
 
+// The best trial, looked for among all.
+void CheckBest(const JobState& state) {
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  std::optional<TrialNumber> best;
+  for (const TrialState& trial : state.trials()) {
+    if (trial.phase == TrialPhase::kFailed || trial.best_resource == 0) continue;
+    if (!best || sign * trial.best_objective > sign * state.trial(*best).best_objective) best = trial.number;
+  }
+  REQUIRE(state.best_trial() == best);
+}
+
 // A free slot has nothing to do only if nothing waits or may go on, and no further trial may be created.
 void CheckIdle(const JobState& state) {
   const Limits& limits = state.spec().limits;
@@ -150,7 +161,10 @@ void CheckAsha(const SimulationResult& result) {
 SimulationResult PlayAndCheck(AnyJob job) {
   for (const Violation& violation : ValidateSearch(job.spec))
     FAIL(violation.field + " " + violation.description);
-  job.simulation.on_settled = CheckBudgets;
+  job.simulation.on_settled = [](const JobState& state) {
+    CheckBudgets(state);
+    CheckBest(state);
+  };
   job.simulation.on_idle = CheckIdle;
   SimulationResult result = Simulate(job.spec, job.simulation);
   CheckEnded(result);
