@@ -18,15 +18,20 @@ struct Search {
   const Differentiable& function;
   nlopt_opt optimizer;
   Minimum best;
+  bool ended = false;
 };
 
 double Evaluate(unsigned dimensions, const double* x, double* gradient, void* data) {
   auto& search = *static_cast<Search*>(data);
+  // NLopt may go on with a line search that it has begun.
+  if (gradient != nullptr) Eigen::Map<VectorXd>(gradient, dimensions).setZero();
+  if (search.ended) return std::numeric_limits<double>::max();
   const VectorXd at = Eigen::Map<const VectorXd>(x, dimensions);
   VectorXd slope = VectorXd::Zero(dimensions);
   const double value = search.function(at, slope);
   if (!std::isfinite(value) || !slope.allFinite()) {
     nlopt_force_stop(search.optimizer);
+    search.ended = true;
     return std::numeric_limits<double>::max();
   }
   if (search.best.at.size() == 0 || value < search.best.value) search.best = {at, value};
@@ -40,7 +45,7 @@ Minimum Minimize(const Differentiable& function, const VectorXd& start, const Ve
                  const VectorXd& upper, int evaluations) {
   const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimizer(
       nlopt_create(NLOPT_LD_LBFGS, static_cast<unsigned>(start.size())), &nlopt_destroy);
-  Search search{function, optimizer.get(), {}};
+  Search search{function, optimizer.get(), {}, false};
   nlopt_set_min_objective(optimizer.get(), &Evaluate, &search);
   nlopt_set_lower_bounds(optimizer.get(), lower.data());
   nlopt_set_upper_bounds(optimizer.get(), upper.data());
