@@ -6,8 +6,9 @@ namespace winnow {
 
 // A rising function of values, more is better, after which they look as if drawn from a normal distribution
 // of mean 0 and spread 1: the power transform of Yeo and Johnson (Biometrika 87, 2000) around the median, in
-// units of the mean distance from it, with the power of highest posterior density. What is far below the
-// median is drawn nearer by a logarithm, so that one failed experiment does not set the scale of all.
+// units of the mean distance from it (limited for the farthest), with the power of highest posterior density.
+// What is far below the median is drawn nearer by a logarithm, so that one failed experiment does not set the
+// scale of all.
 class OutputTransform {
  public:
   // REQUIRES at least one value, all finite. Equal ones are all laid on 0.
