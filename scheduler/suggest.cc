@@ -62,15 +62,20 @@ bool WantsSuggestion(const JobState& state) {
 }
 
 Suggested Suggester::Suggest(const JobState& state) {
-  if (state.spec().pruner.kind == PrunerKind::kFreezeThaw) return ChooseFreezeThaw(state, memo_);
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
-  Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number, memo_);
-  if (state.tried(suggestion.configuration)) {
-    suggestion.configuration = AnyConfiguration(state, number);
-    suggestion.why = "What the model prefers was tried already: another configuration.";
+  Suggested answer;
+  if (state.spec().pruner.kind == PrunerKind::kFreezeThaw) {
+    answer = ChooseFreezeThaw(state, memo_);
+  } else {
+    Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number, memo_);
+    answer = {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why),
+              std::move(suggestion.model)};
   }
-  return {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why),
-          std::move(suggestion.model)};
+  if (!answer.configuration.empty() && state.tried(answer.configuration)) {
+    answer.configuration = AnyConfiguration(state, number);
+    answer.why = "What the model prefers was tried already: another configuration.";
+  }
+  return answer;
 }
 
 }  // namespace winnow
