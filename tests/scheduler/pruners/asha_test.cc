@@ -1,8 +1,12 @@
 #include "scheduler/pruners/asha.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
+#include "scheduler/pruners/top_share.h"
+#include "scheduler/random.h"
 #include "scheduler/replay.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
@@ -20,6 +24,33 @@ SearchSpec AshaJob(AshaForm form, int64_t max_trials) {
 }
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+TEST_CASE("Top share: as a sorted list of all that came, whatever was taken", "[scheduler]") {
+  TopShare top(3);
+  std::vector<std::pair<double, TrialNumber>> sorted;  // the finite ones
+  std::set<TrialNumber> taken;
+  for (TrialNumber n = 1; n <= 2000; ++n) {
+    const auto draw = [n](uint64_t i) { return RandomUnit(5, n, Purpose::kSimulation, i); };
+    const double key = draw(0) < 0.1 ? kNaN : std::floor(50 * draw(1));
+    top.Add(key, n);
+    if (std::isfinite(key)) sorted.emplace_back(key, n);
+    std::sort(sorted.begin(), sorted.end());
+    const auto take = static_cast<TrialNumber>(1 + draw(2) * static_cast<double>(n));
+    if (draw(3) < 0.4) {
+      top.Take(take);
+      taken.insert(take);
+    }
+    const size_t places = std::min(sorted.size(), static_cast<size_t>(n / 3));
+    const auto waiting = std::find_if(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(places),
+                                      [&](const auto& entry) { return taken.count(entry.second) == 0; });
+    const bool any = waiting != sorted.begin() + static_cast<std::ptrdiff_t>(places);
+    REQUIRE(top.best_waiting() == (any ? std::make_optional(waiting->second) : std::nullopt));
+    REQUIRE(top.cutoff() == (places > 0 ? std::make_optional(sorted[places - 1].first) : std::nullopt));
+    const auto place = std::find(sorted.begin(), sorted.end(), std::make_pair(key, n)) - sorted.begin();
+    REQUIRE(top.IsTop(n) == (static_cast<size_t>(place) < places));
+    REQUIRE(top.Rank(n) == place);
+  }
+}
 
 TEST_CASE("Asha: the promotions of a scripted order of arrivals", "[scheduler]") {
   PlayedJob job(AshaJob(AshaForm::kPromotion, 100));
