@@ -135,8 +135,11 @@ void Play::AwaitModels() {
     coordinator_->Post({[engine](Engine& the_engine) { *engine = &the_engine; },
                         [engine, promise](const absl::Status& status) {
                           bool any = !status.ok();
-                          for (const auto& [key, job] : (*engine)->jobs().all())
-                            any = any || job->awaits_suggestion;
+                          if (status.ok()) {
+                            for (const auto& [key, job] : (*engine)->jobs().all()) {
+                              any = any || job->awaits_suggestion;
+                            }
+                          }
                           promise->set_value(any);
                         }});
     asked = Wait(promise->get_future());

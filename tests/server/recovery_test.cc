@@ -122,5 +122,26 @@ TEST_CASE("Recovery: while another process holds the file, calls are told to com
   CHECK(worker.Tell().ok());
 }
 
+TEST_CASE("Recovery: a client that asks while nothing can be recorded is told to come again", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = RandomJob(2);
+  spec.mutable_trainer()->Clear();
+  spec.mutable_trainer()->set_external(true);
+  spec.mutable_limits()->set_max_parallel_trials(1);
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(play.Create(spec));
+  REQUIRE(play.Ask(ask)->trials_size() == 1);
+  ask.mutable_wait()->set_seconds(60);
+  auto held = play.StartAsk(ask);
+  REQUIRE(play.Inside([](Engine& engine) {
+                CHECK(engine.held_asks() == 1);
+                engine.context().Check(absl::ResourceExhaustedError("the disk is full"));
+              })
+              .code() == absl::StatusCode::kResourceExhausted);
+  CHECK(held.get().status().code() == absl::StatusCode::kUnavailable);
+  play.CheckStored();
+  CHECK(play.Describe(ask.job_id()).trial_counts().running() == 1);  // it is still the first's
+}
+
 }  // namespace
 }  // namespace winnow

@@ -208,6 +208,25 @@ TEST_CASE("Suggester: a server that stops waits for the fit under way alone", "[
   t.play.CheckStored();
 }
 
+TEST_CASE("Suggester: a batch that fails forgets the question, and it is asked again", "[server]") {
+  ModelPlay t;
+  FakeWorker worker(t.play, "one", 1);
+  t.model.Open(false);
+  std::string id = t.Create(3);
+  REQUIRE(worker.Tell().ok());
+  t.model.AwaitQuestion(1);
+  REQUIRE_FALSE(t.play
+                    .Inside([](Engine& engine) {
+                      engine.context().Check(absl::ResourceExhaustedError("the disk is full"));
+                    })
+                    .ok());
+  REQUIRE(worker.Tell().ok());
+  t.model.Open(true);
+  t.model.AwaitQuestion(2);
+  v1::TuningJob job = PlayToEnd(t.play, id, {&worker}, [&](int) { t.play.AwaitModels(); });
+  CHECK(job.trial_counts().completed() == 3);
+}
+
 v1::TuningJobSpec StrategyJob(v1::Strategy strategy) {
   v1::TuningJobSpec spec = strategy == v1::BOHB ? HyperbandJob(9) : RandomJob(12, 9);
   spec.set_strategy(strategy);
