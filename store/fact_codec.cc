@@ -176,9 +176,13 @@ Fact Decode(const StoredFact& stored) {
     fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
                               integer("resource"), text("source")};
   } else if (kind == "suggested") {
-    fact.body = Suggested{stored.trial, ToConfiguration(d.at("configuration")), integer("based_on"), text("why"),
+    fact.body = Suggested{stored.trial,
+                          ToConfiguration(d.at("configuration")),
+                          integer("based_on"),
+                          text("why"),
                           d.value("model", std::vector<double>()),
-                          static_cast<SuggestionRule>(d.value("rule", int64_t{0})), d.value("to", int64_t{0})};
+                          static_cast<SuggestionRule>(d.value("rule", int64_t{0})),
+                          d.value("to", int64_t{0})};
   } else if (kind == "bracket_ended") {
     fact.body = BracketEnded{integer("bracket"), text("reason")};
   } else if (kind == "completion_met") {
