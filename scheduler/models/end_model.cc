@@ -107,6 +107,7 @@ class Predictor {
     ends_.means = VectorXd(count);
     ends_.covariance = MatrixXd::Zero(count, count);
     last_gain_ = VectorXd::Zero(count);
+    gain_covariance_ = cross_covariance_ = MatrixXd::Zero(count, count);
     for (Index i = 0; i < count; ++i) ends_.means[i] = values[static_cast<size_t>(i)].at.back();
   }
 
@@ -153,18 +154,31 @@ class Predictor {
     return step;
   }
 
-  // Features of those that have to make the step. Some have not even reached the rung before: their gain so
-  // far is the predicted one, and the other features stand to it as they do, on average, for those that have
-  // made it.
-  MatrixXd FeaturesOf(const Step& step, const std::vector<Index>& to_make, size_t k) const {
+  // How a trial's features stand to its gain so far, on average, and how that varies.
+  struct Usual {
     double newest = 0, shrinks = 0;
-    if (k > 1) {
-      constexpr double kUsualNewest = 0.3, kUsualShrinks = 0.5;  // count as one trial
-      const Eigen::ArrayXd gain = step.own.col(1).array().abs() + 1e-6;
-      const auto count = static_cast<double>(step.own.rows());
-      newest = std::clamp(((step.own.col(2).array() / gain).sum() + kUsualNewest) / (count + 1), 0.0, 1.0);
-      shrinks = std::clamp(((step.own.col(3).array() / gain).sum() + kUsualShrinks) / (count + 1), 0.0, 1.0);
-    }
+    double newest_variance = 0, shrinks_variance = 0;
+  };
+
+  // Of those that have made the step; what is usual counts as one of them.
+  static Usual UsualOf(const Step& step) {
+    constexpr double kUsualNewest = 0.3, kUsualShrinks = 0.5, kUsualVariance = 0.04;
+    const Eigen::ArrayXd gain = step.own.col(1).array().abs() + 1e-6;
+    const double count = static_cast<double>(gain.size()) + 1;
+    const auto parts = [&](Index column, double prior, double& mean, double& variance) {
+      const Eigen::ArrayXd part = step.own.col(column).array() / gain;
+      mean = std::clamp((part.sum() + prior) / count, 0.0, 1.0);
+      variance = ((part.max(-1).min(1) - mean).square().sum() + kUsualVariance) / count;
+    };
+    Usual usual;
+    parts(2, kUsualNewest, usual.newest, usual.newest_variance);
+    parts(3, kUsualShrinks, usual.shrinks, usual.shrinks_variance);
+    return usual;
+  }
+
+  // Features of those that have to make the step. Some have not even reached the rung before: their gain so
+  // far is the predicted one, and the other features stand to it as is usual.
+  MatrixXd FeaturesOf(const Usual& usual, const std::vector<Index>& to_make, size_t k) const {
     MatrixXd own(static_cast<Index>(to_make.size()), FeatureCount(k));
     for (Index i = 0; i < own.rows(); ++i) {
       const Index trial = to_make[static_cast<size_t>(i)];
@@ -173,17 +187,19 @@ class Predictor {
       } else {
         const double gain = last_gain_[trial];
         own(i, 0) = 1;
-        if (k > 1) own.row(i).tail(3) = Eigen::RowVector3d(gain, gain * newest, gain * shrinks);
+        if (k > 1) own.row(i).tail(3) = gain * Eigen::RowVector3d(1, usual.newest, usual.shrinks);
       }
     }
     return own;
   }
 
   void CarryOn(const Step& step, const GainFit& gain, const std::vector<Index>& to_make, size_t k) {
-    const MatrixXd own = FeaturesOf(step, to_make, k);
+    const Usual usual = k > 1 ? UsualOf(step) : Usual();
+    const MatrixXd own = FeaturesOf(usual, to_make, k);
     const MatrixXd features = Rows(features_, to_make);
     VectorXd mean = own * step.prior.mean;
     MatrixXd covariance = step.Linear(own, own) + gain.alike * Matern::Values(features, features);
+    VectorXd slopes = step.prior.mean;
     double grows = 0;  // a gain with the gain before it: an error made so far goes on with it
     if (step.gains.size() > 0) {
       MatrixXd seen =
@@ -196,18 +212,30 @@ class Predictor {
       mean += cross.transpose() * solved;
       const MatrixXd half = factor.matrixL().solve(cross);
       covariance -= half.transpose() * half;
-      if (k > 1) grows = step.prior.mean[1] + step.prior.variance[1] * step.own.col(1).dot(solved);
+      slopes += step.prior.variance.cwiseProduct(step.own.transpose() * solved);
+    }
+    if (k > 1) {
+      // Where features are only the usual ones, what they vary by is a further error.
+      grows = slopes[1] + slopes[2] * usual.newest + slopes[3] * usual.shrinks;
+      const double by_part =
+          slopes[2] * slopes[2] * usual.newest_variance + slopes[3] * slopes[3] * usual.shrinks_variance;
+      for (Index i = 0; i < own.rows(); ++i) {
+        if (Reached(to_make[static_cast<size_t>(i)]) < k) covariance(i, i) += by_part * own(i, 1) * own(i, 1);
+      }
     }
     covariance.diagonal().array() += gain.rest;
 
     constexpr double kMostGrowth = 0.8;
-    const double growth = 1 + std::clamp(grows, 0.0, kMostGrowth);
-    VectorXd scale = VectorXd::Ones(ends_.means.size());
+    // The newest gain's error goes on in the next one: gain' = growth * gain + error, end' = end + gain'.
+    VectorXd growth = VectorXd::Zero(ends_.means.size());
     for (const Index trial : to_make) {
-      if (Reached(trial) < k) scale[trial] = growth;
+      if (Reached(trial) < k) growth[trial] = std::clamp(grows, 0.0, kMostGrowth);
     }
-    ends_.covariance = scale.asDiagonal() * ends_.covariance * scale.asDiagonal();
-    ends_.covariance(to_make, to_make) += covariance;
+    gain_covariance_ = growth.asDiagonal() * gain_covariance_ * growth.asDiagonal();
+    const MatrixXd carried = cross_covariance_ * growth.asDiagonal();
+    gain_covariance_(to_make, to_make) += covariance;
+    ends_.covariance += carried + carried.transpose() + gain_covariance_;
+    cross_covariance_ = carried + gain_covariance_;
     for (Index i = 0; i < mean.size(); ++i) {
       const Index trial = to_make[static_cast<size_t>(i)];
       ends_.means[trial] += mean[i];
@@ -220,6 +248,8 @@ class Predictor {
   std::vector<GainFit>& gains_;
   Ends& ends_;
   VectorXd last_gain_;  // predicted
+  // Of the errors of the last gains: among each other, and (rows) of the ends so far with them.
+  MatrixXd gain_covariance_, cross_covariance_;
   bool refitted_ = false;
 };
 
