@@ -11,11 +11,10 @@ namespace {
 
 enum class Placed { kYes, kNoWork, kNoRoom };
 
-// There is no work, unless the job's model knows some: it is asked once there is room.
+// There is no work, unless the job's model knows some. A gang's is asked before there is room for all of it:
+// while it thought, others would take that room, and only what is to be placed can be kept waiting.
 Placed AskModel(Jobs& jobs, OpenJob& job, Cluster& cluster) {
-  if (!WantsSuggestion(job.state)) return Placed::kNoWork;
-  if (!Place(cluster.Rooms(), {job.state.spec().nodes, "", ""})) return Placed::kNoRoom;
-  jobs.AskModel(job);
+  if (WantsSuggestion(job.state) && cluster.CouldHold(job.state.spec().nodes)) jobs.AskModel(job);
   return Placed::kNoWork;
 }
 

@@ -157,6 +157,23 @@ TEST_CASE("Suggester: two jobs share the models' thread and the slots", "[server
   CHECK(t.play.Describe(second).trial_counts().running() == 4);
 }
 
+TEST_CASE("Suggester: a gang that the model suggests is not starved by small trials", "[server]") {
+  ModelPlay t;
+  FakeWorker worker(t.play, "one", 4);
+  std::string small = t.play.Create(RandomJob(100, 2));
+  REQUIRE(worker.Tell().ok());
+  CHECK(worker.running.size() == 4);
+  v1::TuningJobSpec spec = TpeJob(1);
+  spec.mutable_cluster()->set_nodes(4);
+  std::string gang = t.play.Create(spec, "", {kPriors, ""});
+  for (int step = 0; step < 20 && t.play.Describe(gang).trial_counts().running() == 0; ++step) {
+    REQUIRE(worker.Step().ok());
+    t.play.AwaitModels();
+  }
+  CHECK(t.play.Describe(gang).trial_counts().running() == 1);
+  CHECK(t.play.Describe(small).state() == v1::TuningJob::RUNNING);
+}
+
 TEST_CASE("Suggester: a job that was deleted while its model thought leaves nothing behind", "[server]") {
   ModelPlay t;
   FakeWorker worker(t.play, "one", 1);
