@@ -12,15 +12,14 @@ namespace {
 constexpr double kBadTail = -8;  // units below the median: what is below is drawn nearer
 // A distance from the median counts as at most so many median distances in the unit.
 constexpr double kFarthest = 8;
-// Of the logarithm by which the tail is drawn away again: no value is further off than some 10^21 units.
-constexpr double kMostDrawn = 50;
+constexpr double kBeyond = 8;  // units that Inverse goes beyond the values
 // Powers that are tried. 1 is straight; the prior's spread around it is 1.
 constexpr double kLeastPower = -1, kMostPower = 3, kPowerStep = 0.1;
 constexpr double kSame = 1e-6;    // powers that near to 0 or 2 count as those
 constexpr double kLeast = 1e-12;  // of a variance, before its logarithm
 
 double DrawNearer(double a) { return a < kBadTail ? kBadTail - std::log1p(kBadTail - a) : a; }
-double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(std::min(kBadTail - a, kMostDrawn)) : a; }
+double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(kBadTail - a) : a; }
 
 double YeoJohnson(double a, double power) {
   if (a >= 0) return std::abs(power) < kSame ? std::log1p(a) : (std::pow(1 + a, power) - 1) / power;
@@ -44,7 +43,8 @@ double UnitOf(const std::vector<double>& values, double centre) {
   const double middle = Quantile(distances, 0.5);
   double mean = 0;
   for (const double distance : distances) {
-    mean += (middle > 0 ? std::min(distance, kFarthest * middle) : distance) / static_cast<double>(values.size());
+    mean +=
+        (middle > 0 ? std::min(distance, kFarthest * middle) : distance) / static_cast<double>(values.size());
   }
   return mean > 0 ? mean : 1;
 }
@@ -55,6 +55,9 @@ OutputTransform::OutputTransform(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   centre_ = Quantile(values, 0.5);
   unit_ = UnitOf(values, centre_);
+  const auto [least, most_value] = std::minmax_element(values.begin(), values.end());
+  least_ = *least - kBeyond * unit_;
+  most_ = *most_value + kBeyond * unit_;
 
   double most = -std::numeric_limits<double>::infinity(), chosen = 1;
   const int steps = static_cast<int>(std::lround((kMostPower - kLeastPower) / kPowerStep));
@@ -85,7 +88,8 @@ double OutputTransform::Bend(double value) const {
 }
 
 double OutputTransform::Inverse(double transformed) const {
-  return centre_ + unit_ * DrawAway(InverseYeoJohnson(transformed * spread_ + mean_, power_));
+  const double value = centre_ + unit_ * DrawAway(InverseYeoJohnson(transformed * spread_ + mean_, power_));
+  return std::clamp(value, least_, most_);
 }
 
 }  // namespace winnow

@@ -15,13 +15,14 @@ class OutputTransform {
   explicit OutputTransform(const std::vector<double>& values);
 
   double operator()(double value) const { return (Bend(value) - mean_) / spread_; }
-  // The value that is laid there; beyond the transform's range, its end.
+  // The value that is laid there; not further beyond the values that were given than eight units.
   double Inverse(double transformed) const;
 
  private:
   double Bend(double value) const;
 
   double centre_ = 0, unit_ = 1;
+  double least_ = 0, most_ = 0;  // of what Inverse gives
   double power_ = 1;
   double mean_ = 0, spread_ = 1;
 };

@@ -28,16 +28,19 @@ double ChanceToBeat(const Prediction& end, double best) {
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
   constexpr double kMiddle90 = 1.645;  // deviations on either side
   const double deviation = std::sqrt(end.variance);
+  const double middle = model.ToObjective(end.mean);
   double low = model.ToObjective(end.mean - kMiddle90 * deviation);
   double high = model.ToObjective(end.mean + kMiddle90 * deviation);
   if (low > high) std::swap(low, high);
   const std::vector<int64_t> levels = RungLevels(state);
   const std::string where = levels.empty() ? "" : " at resource " + std::to_string(levels.back());
   const double chance = std::round(100 * ChanceToBeat(end, model.best()));
-  const auto shown = [width = high - low](double value) { return Rounded(value, width); };
-  return state.spec().objective_metric + " = " + shown(model.ToObjective(end.mean)) + " (" + shown(low) +
-         " to " + shown(high) + ")" + where + ", " + DoubleToString(chance) + " % likely to beat " +
-         shown(model.ToObjective(model.best()));
+  // Each to what the interval tells on its side; what is compared, to the finer of the two.
+  const double below = middle - low, above = high - middle;
+  const double finer = below > 0 && above > 0 ? std::min(below, above) : std::max(below, above);
+  return state.spec().objective_metric + " = " + Rounded(middle, finer) + " (" + Rounded(low, below) +
+         " to " + Rounded(high, above) + ")" + where + ", " + DoubleToString(chance) + " % likely to beat " +
+         Rounded(model.ToObjective(model.best()), finer);
 }
 
 std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
