@@ -151,13 +151,13 @@ class Proposer {
     const auto [means, variances] = model_.process().PredictAll(points);
     for (Index i = 0; i < points.rows(); ++i) {
       candidates_[static_cast<size_t>(i)].score =
-          LogExpectedImprovement({means[i], variances[i]}, model_.best());
+          LogExpectedImprovement({means[i], variances[i]}, model_.bar());
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
   double ScoreOf(const VectorXd& point) const {
-    return LogExpectedImprovement(model_.process().Predict(point), model_.best());
+    return LogExpectedImprovement(model_.process().Predict(point), model_.bar());
   }
 
   void Polish(VectorXd point) {
@@ -200,7 +200,7 @@ class Proposer {
     const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
       VectorXd moved = point;
       moved(numbers) = at;
-      const Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.best());
+      const Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.bar());
       gradient = -acquisition.gradient(numbers);
       return -acquisition.value;
     };

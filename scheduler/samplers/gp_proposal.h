@@ -10,7 +10,7 @@ namespace winnow {
 struct Proposal {
   Configuration configuration;
   Prediction end;              // in the model's units
-  double log_improvement = 0;  // of the expected improvement over the model's best
+  double log_improvement = 0;  // of the expected improvement over the model's bar
 };
 
 // The configuration of largest expected improvement that was found: many candidates, over the whole space and

@@ -153,6 +153,7 @@ TrialModel::TrialModel(const JobState& state)
   const Results results = ResultsOf(state, levels);
   if (results.work == 0 || parameters == 0) return;
   Fit(results, levels);
+  bar_ = best_;
   AddPending(state);
 }
 
@@ -276,7 +277,10 @@ void TrialModel::AddPending(const JobState& state) {
                                    [&](const Known& each) { return each.trial == trial.number; });
     if (known) continue;
     const VectorXd point = points_.PointOf(trial.configuration);
-    process_->Append(point, process_->Predict(point).mean, 0);
+    // As if it were known without noise: a second one beside it would tell nothing new.
+    const double expected = process_->Predict(point).mean;
+    process_->Append(point, expected, -fitted_.hyperparameters.noise);
+    bar_ = std::max(bar_, expected);
     --left;
   }
 }

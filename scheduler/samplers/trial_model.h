@@ -44,6 +44,8 @@ class TrialModel {
   const GaussianProcess& process() const { return *process_; }
   // In the process's units: the best value that is known, of a trial at any level, noise smoothed out.
   double best() const { return best_; }
+  // The same, or what a trial that runs without a result is expected to give, if that is better.
+  double bar() const { return bar_; }
   // In the process's units, back to values of the objective.
   double ToObjective(double value) const;
 
@@ -91,7 +93,7 @@ class TrialModel {
   std::optional<OutputTransform> transform_;
   double centre_ = 0, spread_ = 1;  // of the predicted ends, on the transform's scale
   std::unique_ptr<GaussianProcess> process_;
-  double best_ = 0;
+  double best_ = 0, bar_ = 0;
   int64_t results_ = 0;
   std::vector<Known> known_;
 };
