@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "scheduler/budget.h"
 #include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/grid.h"
@@ -32,22 +33,6 @@ std::optional<NextTrial> Next(const JobState& state) {
   const auto opening = PrunerOf(state.spec()).Open(state, suggestion->configuration);
   if (!opening) return std::nullopt;
   return NextTrial{std::move(*suggestion), *opening};
-}
-
-// Whether `units` more can be spent beside what is reported, and beside what live attempts may still report.
-bool FitsNow(const JobState& state, int64_t units) {
-  const int64_t most = state.spec().limits.max_total_resource;
-  return most == 0 || units <= most - state.totals().resource - state.totals().reserved_resource;
-}
-bool FitsEver(const JobState& state, int64_t units) {
-  const int64_t most = state.spec().limits.max_total_resource;
-  return most == 0 || units <= most - state.totals().resource;
-}
-
-std::string SpentReason(const JobState& state) {
-  return "max_total_resource = " + std::to_string(state.spec().limits.max_total_resource) +
-         " leaves too little for another part: " + std::to_string(state.totals().resource) +
-         " units are trained.";
 }
 
 std::string StopReason(const JobState& state) {
@@ -159,9 +144,9 @@ std::vector<Decision> Close(const JobState& state) {
   }
   if (WantsSuggestion(state)) return {};
   const auto promotion = PromotionOf(state);
-  if (promotion && FitsEver(state, UnitsOf(state, *promotion))) return {};
+  if (promotion && PaysEver(state, UnitsOf(state, *promotion))) return {};
   const auto next = Next(state);
-  if (next && FitsEver(state, next->opening.to)) return {};
+  if (next && PaysEver(state, next->opening.to)) return {};
   const std::string spent = next || promotion ? SpentReason(state) : "";
   const std::string why = spent.empty() ? AllEnded(state) : spent;
   if (totals.paused > 0) return {CompletionMet{why, true}};
@@ -217,8 +202,8 @@ std::optional<Admission> Admit(const JobState& state) {
     const TrialState& trial = state.trial(number);
     const int64_t from = trial.checkpoint;
     const int64_t units = trial.to > 0 ? trial.to - from : 0;
-    if (FitsNow(state, units)) return Admission{std::nullopt, number, from, trial.to};
-    if (!FitsEver(state, units)) {
+    if (PaysNow(state, units)) return Admission{std::nullopt, number, from, trial.to};
+    if (!PaysEver(state, units)) {
       return Admission{TrialEnded{number, TrialEnd::kStopped, SpentReason(state)}, 0, 0, 0};
     }
   }
@@ -226,12 +211,12 @@ std::optional<Admission> Admit(const JobState& state) {
   if (!state.pending().empty()) return std::nullopt;
   if (auto promotion = PromotionOf(state)) {
     const int64_t from = state.trial(promotion->trial).checkpoint;
-    if (FitsNow(state, UnitsOf(state, *promotion))) {
+    if (PaysNow(state, UnitsOf(state, *promotion))) {
       return Admission{*promotion, promotion->trial, from, promotion->to};
     }
   }
   auto next = Next(state);
-  if (!next || !FitsNow(state, next->opening.to)) return std::nullopt;
+  if (!next || !PaysNow(state, next->opening.to)) return std::nullopt;
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   const Opening& at = next->opening;
   return Admission{TrialCreated{number, std::move(next->suggestion.configuration), at.bracket, at.rung, at.to,

@@ -34,7 +34,7 @@ bool Same(const PriorObserved& a, const PriorObserved& b) {
 }
 bool Same(const Suggested& a, const Suggested& b) {
   return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.based_on == b.based_on &&
-         a.why == b.why &&
+         a.why == b.why && a.rule == b.rule && a.to == b.to &&
          std::equal(a.model.begin(), a.model.end(), b.model.begin(), b.model.end(),
                     [](double x, double y) { return Identical(x, y); });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -73,6 +74,16 @@ struct PriorObserved {
   std::string source;    // "job bank-3, trial 7"
 };
 
+// Why a suggestion was made; the numbers are part of every recorded job.
+enum class SuggestionRule : int64_t {
+  kModel = 0,      // the model prefers it
+  kStart = 1,      // before there is a model
+  kSafeguard = 2,  // whatever the model says: a rule without one
+  kExplore = 3,    // where the model knows least
+  kStraight = 4,   // trained to the end at once
+};
+constexpr size_t kSuggestionRules = 5;
+
 // A model's answer: what it gave after fact `based_on`.
 struct Suggested {
   TrialNumber trial = 0;  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
@@ -81,6 +92,8 @@ struct Suggested {
   std::string why;  // one sentence
   // What the model was fitted to be, where that was done anew; empty: as before. Its meaning is the model's own.
   std::vector<double> model = {};
+  SuggestionRule rule = SuggestionRule::kModel;
+  int64_t to = 0;  // the level to be trained to next; 0: the pruner decides
 };
 
 // ---- decisions

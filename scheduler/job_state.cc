@@ -226,6 +226,9 @@ void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact);
 void JobState::On(const Suggested& fact, int64_t) {
   suggestion_ = fact;
   if (!fact.model.empty()) model_ = fact.model;
+  const bool goes_on = fact.trial > 0 && fact.configuration.empty();
+  if (fact.to > 0)
+    suggested_units_[static_cast<size_t>(fact.rule)] += fact.to - (goes_on ? At(fact.trial).checkpoint : 0);
 }
 
 void JobState::On(const TrialCreated& fact, int64_t time_us) {
@@ -250,7 +253,7 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
     }
     brackets_.push_back(std::move(bracket));
   }
-  brackets_[fact.bracket].rungs[0].entered.push_back(fact.trial);
+  brackets_[fact.bracket].rungs[fact.rung].entered.push_back(fact.trial);
 }
 
 void JobState::On(const TrialResumed& fact, int64_t) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -139,6 +140,8 @@ class JobState {
   const std::vector<PriorObserved>& priors() const { return priors_; }
   // A model's answer that has not been followed yet.
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
+  // How many units the suggestions of a rule that gave levels asked for.
+  int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
   // What the sampler's model was last fitted to be; empty: never.
   const std::vector<double>& model() const { return model_; }
 
@@ -197,6 +200,7 @@ class JobState {
   std::vector<PriorObserved> priors_;
   std::optional<Suggested> suggestion_;
   std::vector<double> model_;
+  std::array<int64_t, kSuggestionRules> suggested_units_{};
   std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
   FirstOf best_;  // each trial's best, negated to maximise

@@ -48,6 +48,7 @@ struct Checker {
   }
   std::string operator()(const Suggested& f) const {
     if (f.based_on < 0 || f.based_on > state.last_sequence()) return "it is based on a later fact";
+    if (static_cast<size_t>(f.rule) >= kSuggestionRules) return "there is no such rule";
     if (f.configuration.empty()) return f.trial == 0 ? "" : NotIn(f.trial, {TrialPhase::kPaused}, "paused");
     if (f.configuration.size() != state.spec().parameters.size())
       return "the configuration has another length";
@@ -61,7 +62,10 @@ struct Checker {
     const auto opened = static_cast<int64_t>(state.brackets().size());
     const int64_t planned = state.table().empty() ? opened : state.table().bracket_count();
     if (f.bracket > opened || (planned >= 0 && f.bracket >= planned)) return "there is no such bracket";
-    return f.rung == 0 ? "" : "a new trial enters rung 0";
+    if (f.rung == 0) return "";
+    const bool open = HasOpenRungs(state.spec().pruner.kind) &&
+                      f.rung < static_cast<int64_t>(state.brackets()[f.bracket].rungs.size());
+    return open ? "" : "a new trial enters rung 0";
   }
   std::string operator()(const TrialResumed& f) const {
     if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPaused}, "running or paused");

@@ -55,7 +55,7 @@ bool operator==(const JobState& a, const JobState& b) {
          a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ && a.time_limit_ == b.time_limit_ &&
          a.completion_met_.has_value() == b.completion_met_.has_value() &&
          std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
-         same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.tried_ == b.tried_ &&
+         same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.suggested_units_ == b.suggested_units_ && a.tried_ == b.tried_ &&
          a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
          (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ &&
          a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&

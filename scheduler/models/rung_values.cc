@@ -46,8 +46,11 @@ double NoiseVariance(const std::vector<SeenCurve>& curves) {
     double sum = 0;
     size_t count = 0;
     const size_t stride = std::max<size_t>(1, p.size() / (2 * kMostWindow));
-    for (size_t i = p.size() / 3; i + 2 < p.size(); i += stride, ++count) {
-      sum += std::pow(p[i].second - 2 * p[i + 1].second + p[i + 2].second, 2) / 6;
+    for (size_t i = p.size() / 3; i + 4 < p.size(); i += stride, ++count) {
+      constexpr double kSquares = 1 + 16 + 36 + 16 + 1;  // of the coefficients
+      const double difference =
+          p[i].second - 4 * p[i + 1].second + 6 * p[i + 2].second - 4 * p[i + 3].second + p[i + 4].second;
+      sum += difference * difference / kSquares;
     }
     variances.push_back(sum / static_cast<double>(count));
   }

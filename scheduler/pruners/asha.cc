@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/budget.h"
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/space.h"
 
@@ -65,11 +66,6 @@ std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& repo
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
 }
 
-bool CanEverPay(const JobState& state, int64_t units) {
-  const int64_t most = state.spec().limits.max_total_resource;
-  return most == 0 || units <= most - state.totals().resource;
-}
-
 }  // namespace
 
 std::optional<Opening> AshaPruner::Open(const JobState& state, const Configuration&) const {
@@ -89,7 +85,7 @@ std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
       if (!best) continue;
       const TrialState& trial = state.trial(*best);
       const int64_t to = bracket.rungs[rung + 1].resource;
-      if (!CanEverPay(state, to - trial.checkpoint)) continue;
+      if (!PaysEver(state, to - trial.checkpoint)) continue;
       const TopShare& top = *bracket.rungs[rung].top;
       return TrialResumed{*best, trial.rung + 1, to,
                           Standing(state, trial, bracket.rungs[rung].resource) + ", of the best " +

@@ -9,17 +9,24 @@ namespace {
 
 const std::vector<RungState>& RungsOf(const JobState& state) { return state.brackets()[0].rungs; }
 
+int64_t RungAt(const JobState& state, int64_t resource) {
+  const std::vector<RungState>& rungs = RungsOf(state);
+  return std::find_if(rungs.begin(), rungs.end(),
+                      [resource](const RungState& rung) { return rung.resource == resource; }) -
+         rungs.begin();
+}
+
 }  // namespace
 
 std::optional<Opening> FreezeThawPruner::Open(const JobState& state, const Configuration&) const {
-  return Opening{0, 0, RungsOf(state).front().resource};
+  const int64_t to = state.suggestion() ? state.suggestion()->to : RungsOf(state).front().resource;
+  return Opening{0, RungAt(state, to), to};
 }
 
 std::optional<TrialResumed> FreezeThawPruner::Promote(const JobState& state) const {
   const auto& answer = state.suggestion();
   if (!answer || answer->trial == 0 || !answer->configuration.empty()) return std::nullopt;
-  const int64_t rung = state.trial(answer->trial).rung + 1;
-  return TrialResumed{answer->trial, rung, RungsOf(state)[rung].resource, answer->why};
+  return TrialResumed{answer->trial, RungAt(state, answer->to), answer->to, answer->why};
 }
 
 Decision FreezeThawPruner::PartFinished(const JobState& state, const TrialState& trial) const {

@@ -3,21 +3,24 @@
 #include <cmath>
 #include <limits>
 
+#include "scheduler/budget.h"
 #include "scheduler/models/acquisition.h"
 #include "scheduler/pruners/asha.h"
-#include "scheduler/pruners/freeze_thaw.h"
 #include "scheduler/random.h"
 #include "scheduler/samplers/gp.h"
-#include "scheduler/samplers/random.h"
 #include "scheduler/space.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
 
-constexpr double kSafeguard = 0.1;
-constexpr double kNewPenalty = 2;
+constexpr double kStraightShare = 0.5, kExploreShare = 0.03, kSafeguardShare = 0.1;
+constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
 constexpr double kLeastChance = 0.05;
+
+// By which a new trial's gain is divided, as a logarithm: grows with the units spent, in those of a whole
+// trial.
+double NewPenalty(double spent) { return 0.25 * std::log2(1 + 0.25 * spent); }
 
 class Choice {
  public:
@@ -25,70 +28,109 @@ class Choice {
       : state_(state),
         memo_(memo),
         rungs_(state.brackets()[0].rungs),
+        lowest_(rungs_.front().resource),
+        highest_(rungs_.back().resource),
         number_(static_cast<TrialNumber>(state.trials().size()) + 1),
-        may_create_(MayCreate(state) && Pays(rungs_.front().resource)) {}
+        spent_(static_cast<double>(state.totals().resource + state.totals().reserved_resource)),
+        may_create_(MayCreate(state) && Pays(lowest_)) {}
 
   Suggested Run() {
-    if (may_create_ && StartsUp(state_, number_)) {
-      const auto promotion = Promotion();
-      if (promotion && promotion->rung + 1 < Rungs()) return Resume(*promotion);
-      return New(*DrawNext(state_));
-    }
+    if (may_create_ && StartsUp(state_, number_)) return Start();
     const TrialModel model(state_);
-    if (model.empty())
-      return may_create_ ? New(NewOf(model)) : Nothing("No trial gave a finite value to go on from.");
+    if (model.empty()) {
+      if (!may_create_) return Nothing("No trial gave a finite value to go on from.");
+      return New(NewOf(model), SuggestionRule::kStart);
+    }
     refitted_ = model.refitted();
-    if (RandomUnit(state_.spec().seed, state_.last_sequence(), Purpose::kModel, 0) < kSafeguard) {
-      if (const auto promotion = Promotion()) return Resume(*promotion);
+    if (auto straight = Straight()) return *std::move(straight);
+    if (may_create_ && IsDue(SuggestionRule::kExplore, kExploreShare)) {
+      return New(LeastKnown(state_, model), SuggestionRule::kExplore);
+    }
+    if (IsDue(SuggestionRule::kSafeguard, kSafeguardShare)) {
+      if (const auto promotion = Promotion()) return Resume(*promotion, SuggestionRule::kSafeguard);
+      // Breadth, of which more will have to go on.
+      if (may_create_) return New(NewOf(model), SuggestionRule::kModel);
     }
     return ByGain(model);
   }
 
  private:
-  int64_t Rungs() const { return static_cast<int64_t>(rungs_.size()); }
-
-  // Whether it can be spent beside what live attempts may still report.
-  bool Pays(int64_t units) const {
-    const int64_t most = state_.spec().limits.max_total_resource;
-    return most == 0 || units <= most - state_.totals().resource - state_.totals().reserved_resource;
+  // Whether the rule has had less than its share of the units after the start.
+  bool IsDue(SuggestionRule rule, double share) const {
+    const double start = static_cast<double>(state_.suggested_units(SuggestionRule::kStart));
+    return static_cast<double>(state_.suggested_units(rule)) < share * (spent_ - start);
   }
 
-  // Units from where the trial is taken up to a rung.
-  int64_t Units(const TrialState& trial, int64_t rung) const {
-    return rungs_[rung].resource - trial.checkpoint;
+  bool Pays(int64_t units) {
+    const bool pays = PaysNow(state_, units);
+    unpaid_ = unpaid_ || !pays;
+    return pays;
   }
 
-  std::optional<TrialResumed> Promotion() const {
+  std::optional<TrialResumed> Promotion() {
     auto promotion = AshaPruner().Promote(state_);
     if (promotion && !Pays(promotion->to - state_.trial(promotion->trial).checkpoint)) return std::nullopt;
     return promotion;
   }
 
-  Suggested New(Suggestion suggestion) {
-    if (refitted_.empty()) refitted_ = std::move(suggestion.model);
-    return {number_, std::move(suggestion.configuration), state_.last_sequence(), std::move(suggestion.why),
-            std::move(refitted_)};
+  Suggested Start() {
+    const auto promotion = Promotion();
+    const bool goes_on = promotion && promotion->to < highest_;
+    return goes_on ? Resume(*promotion, SuggestionRule::kStart)
+                   : New(*DrawNext(state_), SuggestionRule::kStart);
   }
-  Suggested Resume(const TrialResumed& promotion) { return Resume(promotion.trial, promotion.reason); }
-  Suggested Resume(TrialNumber trial, std::string why) {
-    return {trial, {}, state_.last_sequence(), std::move(why), std::move(refitted_)};
+
+  std::optional<Suggested> Straight() {
+    if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
+    const auto units = static_cast<double>(state_.suggested_units(SuggestionRule::kStraight) + highest_);
+    if (units > kStraightShare * spent_) return std::nullopt;
+    const TrialModel finished(state_, TrialModel::Basis::kFinished);
+    if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
+    Suggestion suggestion = NewOf(finished);
+    suggestion.why += " of finished trials; to be trained to the end at once, whatever its curve looks like.";
+    return New(std::move(suggestion), SuggestionRule::kStraight);
+  }
+
+  Suggested New(Suggestion suggestion, SuggestionRule rule) {
+    if (refitted_.empty()) refitted_ = std::move(suggestion.model);
+    return {number_,
+            std::move(suggestion.configuration),
+            state_.last_sequence(),
+            WithFullStop(std::move(suggestion.why)),
+            std::move(refitted_),
+            rule,
+            rule == SuggestionRule::kStraight ? highest_ : lowest_};
+  }
+  Suggested Resume(const TrialResumed& promotion, SuggestionRule rule) {
+    return {promotion.trial, {}, state_.last_sequence(), promotion.reason, std::move(refitted_), rule,
+            promotion.to};
   }
   Suggested Nothing(std::string why) {
     return {0, {}, state_.last_sequence(), std::move(why), std::move(refitted_)};
   }
 
-  // The sampler's next configuration.
+  static std::string WithoutFullStop(std::string sentence) {
+    if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
+    return sentence;
+  }
+  static std::string WithFullStop(std::string sentence) { return WithoutFullStop(std::move(sentence)) + "."; }
+
+  // The sampler's next configuration; `why` is an unfinished sentence.
   Suggestion NewOf(const TrialModel& model) {
-    if (auto drawn = DrawNext(state_)) return *std::move(drawn);
-    if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
-      return SamplerOf(state_.spec()).Suggest(state_, number_, memo_);
+    Suggestion suggestion;
+    if (auto drawn = DrawNext(state_)) {
+      suggestion = *std::move(drawn);
+    } else if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
+      suggestion = SamplerOf(state_.spec()).Suggest(state_, number_, memo_);
+    } else if (auto proposal = Propose(state_, model)) {
+      suggestion = {std::move(proposal->configuration),
+                    "Gaussian process on " + std::to_string(model.results()) + " results"};
+    } else {
+      suggestion = {AnyConfiguration(state_, number_),
+                    "Drawn at random: what the model prefers breaks constraints or was tried"};
     }
-    if (auto proposal = Propose(state_, model)) {
-      return {std::move(proposal->configuration),
-              "Gaussian process on " + std::to_string(model.results()) + " results"};
-    }
-    return {AnyConfiguration(state_, number_),
-            "Drawn at random: what the model prefers breaks constraints or was tried"};
+    suggestion.why = WithoutFullStop(std::move(suggestion.why));
+    return suggestion;
   }
 
   // Expected improvement per unit of training, as a logarithm: `first` units to the next rung, `rest` beyond
@@ -100,49 +142,58 @@ class Choice {
   }
 
   Suggested ByGain(const TrialModel& model) {
-    const int64_t last = rungs_.back().resource;
     double most = -std::numeric_limits<double>::infinity();
     std::optional<Suggestion> fresh;
     Prediction fresh_end;
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = model.process().Predict(model.points().PointOf(fresh->configuration));
-      const int64_t first = rungs_.front().resource;
-      most = Gain(model, fresh_end, first, last - first) - std::log(kNewPenalty);
+      most = Gain(model, fresh_end, lowest_, highest_ - lowest_) -
+             NewPenalty(spent_ / static_cast<double>(highest_));
     }
     const TrialModel::Known* chosen = nullptr;
+    int64_t chosen_to = 0;
     for (const TrialModel::Known& known : model.known()) {
       const TrialState& trial = state_.trial(known.trial);
-      if (trial.phase != TrialPhase::kPaused || trial.rung + 1 >= Rungs()) continue;
-      const int64_t first = Units(trial, trial.rung + 1);
-      if (!Pays(first)) continue;
+      const auto next = static_cast<size_t>(trial.rung) + 1;
+      if (trial.phase != TrialPhase::kPaused || next >= rungs_.size()) continue;
       if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
-      const double gain = Gain(model, known.end, first, last - rungs_[trial.rung + 1].resource);
+      const int64_t to = rungs_[next].resource, first = to - trial.checkpoint;
+      if (!Pays(first)) continue;
+      const double gain = Gain(model, known.end, first, highest_ - to);
       if (gain <= most) continue;
       most = gain;
       chosen = &known;
+      chosen_to = to;
     }
     if (chosen != nullptr) {
-      const int64_t to = rungs_[state_.trial(chosen->trial).rung + 1].resource;
-      return Resume(chosen->trial, "Freeze-thaw: most expected gain per unit of training, on to resource " +
-                                       std::to_string(to) + "; " + Expectation(state_, model, chosen->end) +
-                                       ".");
+      std::string why = "Freeze-thaw: most expected gain per unit of training, on to resource " +
+                        std::to_string(chosen_to) + "; " + Expectation(state_, model, chosen->end) + ".";
+      return Resume({chosen->trial, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
       fresh->why += "; a new trial has most expected gain per unit of training: " +
-                    Expectation(state_, model, fresh_end) + ".";
-      return New(*std::move(fresh));
+                    Expectation(state_, model, fresh_end);
+      return New(*std::move(fresh), SuggestionRule::kModel);
     }
-    return Nothing("No paused trial has a chance of " + DoubleToString(100 * kLeastChance) +
-                   " % or more to beat " + state_.spec().objective_metric + " = " +
-                   DoubleToString(model.ToObjective(model.best())) + ".");
+    if (unpaid_) return Nothing(SpentReason(state_));
+    std::string why = "No paused trial has a chance of " + DoubleToString(100 * kLeastChance) +
+                      " % or more to beat the best";
+    if (const auto best = state_.best_trial()) {
+      why += ", trial " + std::to_string(*best) + " with " + state_.spec().objective_metric + " = " +
+             DoubleToString(state_.trial(*best).best_objective);
+    }
+    return Nothing(why + ".");
   }
 
   const JobState& state_;
   Memo& memo_;
   const std::vector<RungState>& rungs_;
-  TrialNumber number_;
-  bool may_create_;
+  const int64_t lowest_, highest_;
+  const TrialNumber number_;
+  const double spent_;
+  bool unpaid_ = false;  // something was too dear for the rest of the budget
+  const bool may_create_;
   std::vector<double> refitted_;
 };
 

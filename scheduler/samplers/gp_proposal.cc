@@ -9,6 +9,7 @@
 #include "scheduler/models/acquisition.h"
 #include "scheduler/models/lbfgs.h"
 #include "scheduler/random.h"
+#include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
@@ -18,8 +19,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int kCandidates = 300;  // half of them over the whole space
-constexpr int kMostDraws = 20;    // per candidate, until one keeps the constraints
-constexpr size_t kCentres = 5;    // best known configurations, around which the other half lies
+constexpr int kExplored = 400;
+constexpr int kMostDraws = 20;  // per candidate, until one keeps the constraints
+constexpr size_t kCentres = 5;  // best known configurations, around which the other half lies
 // Distances from a centre: from half of a range down, over so many powers of ten.
 constexpr double kWidest = 0.5, kDecades = 2.5;
 constexpr size_t kPolished = 3;
@@ -51,6 +53,16 @@ class Proposer {
       return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score};
     }
     return std::nullopt;
+  }
+
+  std::optional<Configuration> Explore() {
+    for (int i = 0; i < kExplored; ++i) DrawCandidate([&] { return Somewhere(); });
+    if (candidates_.empty()) return std::nullopt;
+    const auto [means, variances] = model_.process().PredictAll(Points());
+    constexpr double kDeviations = 2;
+    Index most = 0;
+    (means.array() + kDeviations * variances.array().sqrt()).maxCoeff(&most);
+    return model_.points().ConfigurationOf(Active(candidates_[static_cast<size_t>(most)].point));
   }
 
  private:
@@ -129,27 +141,40 @@ class Proposer {
                      [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
     const size_t centres = std::min(kCentres, order.size());
     for (int i = 0; i < kCandidates; ++i) {
-      for (int draw = 0; draw < kMostDraws; ++draw) {
-        VectorXd active(static_cast<Index>(columns().size()));
-        if (centres > 0 && i >= kCandidates / 2) {
-          active = Near(Active(known[order[static_cast<size_t>(i) % centres]].point));
-        } else {
-          for (Index j = 0; j < active.size(); ++j) active[j] = Anywhere(j);
-        }
-        auto point = Allowed(active);
-        if (!point) continue;
-        candidates_.push_back({*std::move(point)});
-        break;
-      }
+      const bool near = centres > 0 && i >= kCandidates / 2;
+      DrawCandidate([&] {
+        return near ? Near(Active(known[order[static_cast<size_t>(i) % centres]].point)) : Somewhere();
+      });
     }
   }
 
-  void Score() {
+  VectorXd Somewhere() {
+    VectorXd active(static_cast<Index>(columns().size()));
+    for (Index j = 0; j < active.size(); ++j) active[j] = Anywhere(j);
+    return active;
+  }
+
+  // The first of a few draws that is allowed.
+  template <typename Draw>
+  void DrawCandidate(const Draw& draw) {
+    for (int i = 0; i < kMostDraws; ++i) {
+      auto point = Allowed(draw());
+      if (!point) continue;
+      candidates_.push_back({*std::move(point)});
+      return;
+    }
+  }
+
+  MatrixXd Points() const {
     MatrixXd points(static_cast<Index>(candidates_.size()), static_cast<Index>(columns().size()));
     for (Index i = 0; i < points.rows(); ++i)
       points.row(i) = candidates_[static_cast<size_t>(i)].point.transpose();
-    const auto [means, variances] = model_.process().PredictAll(points);
-    for (Index i = 0; i < points.rows(); ++i) {
+    return points;
+  }
+
+  void Score() {
+    const auto [means, variances] = model_.process().PredictAll(Points());
+    for (Index i = 0; i < means.size(); ++i) {
       candidates_[static_cast<size_t>(i)].score =
           LogExpectedImprovement({means[i], variances[i]}, model_.bar());
     }
@@ -227,6 +252,15 @@ class Proposer {
 };
 
 }  // namespace
+
+Suggestion LeastKnown(const JobState& state, const TrialModel& model) {
+  if (auto found = Proposer(state, model).Explore()) {
+    return {*std::move(found), "Where the Gaussian process on " + std::to_string(model.results()) +
+                                   " results knows least: largest mean plus two deviations"};
+  }
+  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+  return {AnyConfiguration(state, number), "Drawn at random: few configurations keep the constraints"};
+}
 
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model) {
   return Proposer(state, model).Run();

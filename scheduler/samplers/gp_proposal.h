@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "scheduler/job_state.h"
+#include "scheduler/samplers/sampler.h"
 #include "scheduler/samplers/trial_model.h"
 
 namespace winnow {
@@ -19,5 +20,8 @@ struct Proposal {
 // was found. A function of the state: candidates are drawn by the job's seed and the facts' count. REQUIRES
 // !model.empty().
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model);
+
+// Of many points over the whole space, the one of the largest mean plus two deviations. REQUIRES as above.
+Suggestion LeastKnown(const JobState& state, const TrialModel& model);
 
 }  // namespace winnow

@@ -36,7 +36,7 @@ const Sampler& SamplerOf(const SearchSpec& spec) {
 int64_t StartupTrials(const SearchSpec& spec) {
   if (spec.sampler.startup_trials > 0) return spec.sampler.startup_trials;
   const auto parameters = static_cast<int64_t>(spec.parameters.size());
-  if (spec.pruner.kind == PrunerKind::kFreezeThaw) return std::clamp<int64_t>(2 * parameters + 2, 4, 30);
+  if (spec.pruner.kind == PrunerKind::kFreezeThaw) return std::min<int64_t>(3 * parameters + 4, 40);
   return std::clamp<int64_t>(parameters + 1, 4, 20);
 }
 

@@ -40,7 +40,7 @@ const Sampler& SamplerOf(const SearchSpec& spec);
 
 // How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
 // than there are parameters, but at least 4 and at most 20; under FREEZE_THAW, which trains them but a
-// little, twice as many, at most 30.
+// little, 4 more than three times as many, at most 40.
 int64_t StartupTrials(const SearchSpec& spec);
 
 // Whether trial `number` is still one of those: so few are begun, or have a result, priors included.

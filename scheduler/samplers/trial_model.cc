@@ -140,10 +140,10 @@ std::vector<double> FittedModel::Pack() const {
   return packed;
 }
 
-TrialModel::TrialModel(const JobState& state)
-    : sign_(state.spec().goal == Goal::kMaximize ? 1 : -1), points_(state.space()) {
+TrialModel::TrialModel(const JobState& state, Basis basis)
+    : basis_(basis), sign_(state.spec().goal == Goal::kMaximize ? 1 : -1), points_(state.space()) {
   const size_t parameters = state.spec().parameters.size();
-  if (!state.model().empty()) {
+  if (!state.model().empty() && basis == Basis::kAll) {
     fitted_ = FittedModel::Unpack(state.model(), parameters);
   } else {
     fitted_.hyperparameters = Unfitted(parameters);
@@ -182,7 +182,7 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
     const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
     if (trial.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
-    } else if (curve.rungs > 0) {
+    } else if (curve.rungs >= (basis_ == Basis::kAll ? 1 : levels.size())) {
       results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);
       values.push_back(ReadRungs(levels, curve));
       seen.push_back({trial.number, &trial.configuration, std::move(curve)});

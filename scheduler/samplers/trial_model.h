@@ -35,7 +35,10 @@ class TrialModel {
  public:
   static constexpr size_t kMostTrials = 200;
 
-  explicit TrialModel(const JobState& state);
+  // kFinished: of trials that have reached the last rung alone, and always fitted anew: what is predicted of
+  // others cannot mislead it.
+  enum class Basis { kAll, kFinished };
+  explicit TrialModel(const JobState& state, Basis basis = Basis::kAll);
 
   // No trial has given a finite value: nothing below may be asked.
   bool empty() const { return process_ == nullptr; }
@@ -59,8 +62,10 @@ class TrialModel {
   // How many finite results it rests on.
   int64_t results() const { return results_; }
 
-  // To be recorded with the suggestion; empty: nothing was fitted anew.
-  std::vector<double> refitted() const { return refitted_ ? fitted_.Pack() : std::vector<double>(); }
+  // To be recorded with the suggestion; empty: nothing was fitted anew that later ones go by.
+  std::vector<double> refitted() const {
+    return refitted_ && basis_ == Basis::kAll ? fitted_.Pack() : std::vector<double>();
+  }
 
  private:
   // A trial that has reached a rung.
@@ -86,6 +91,7 @@ class TrialModel {
   // Trials that run and have shown nothing yet.
   void AddPending(const JobState& state);
 
+  Basis basis_;
   double sign_ = 1;  // objective * sign is better if more
   UnitPoints points_;
   FittedModel fitted_;

@@ -1,0 +1,20 @@
+#include "scheduler/budget.h"
+
+namespace winnow {
+
+bool PaysNow(const JobState& state, int64_t units) {
+  return PaysEver(state, units + state.totals().reserved_resource);
+}
+
+bool PaysEver(const JobState& state, int64_t units) {
+  const int64_t most = state.spec().limits.max_total_resource;
+  return most == 0 || units <= most - state.totals().resource;
+}
+
+std::string SpentReason(const JobState& state) {
+  return "max_total_resource = " + std::to_string(state.spec().limits.max_total_resource) +
+         " leaves too little for another part: " + std::to_string(state.totals().resource) +
+         " units are trained.";
+}
+
+}  // namespace winnow
