@@ -1,0 +1,273 @@
+#include "scheduler/pruners/freeze_thaw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "scheduler/replay.h"
+#include "scheduler/samplers/sampler.h"
+#include "scheduler/simulate.h"
+#include "scheduler/suggest.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+#include "tests/scheduler/played_job.h"
+
+namespace winnow {
+namespace {
+
+SearchSpec FreezeThawJob(int64_t max_trials) {
+  SearchSpec spec = HyperbandJob(27, 3, max_trials);
+  spec.parameters.push_back({"y", ContinuousRange{0, 1}});
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  return spec;
+}
+
+double Curve(const Configuration& configuration, int64_t resource) {
+  const double x = std::get<double>(configuration[0]) - 0.3, y = std::get<double>(configuration[1]) - 0.6;
+  const double speed = 0.3 + 0.5 * std::abs(std::sin(40 * x));
+  return 1 - 2 * x * x - y * y - 0.5 * std::pow(static_cast<double>(resource), -speed);
+}
+
+SimulationResult Run(const SearchSpec& spec, int slots) {
+  Simulation simulation = Slots(slots);
+  simulation.objective = Curve;
+  return Simulate(spec, simulation);
+}
+
+// Places the next trial, asking the model if it has to be asked; 0: nothing is worth it.
+TrialNumber Next(PlayedJob& job) {
+  if (const TrialNumber number = job.Start()) return number;
+  if (WantsSuggestion(job.state())) job.Record(Suggester().Suggest(job.state()));
+  return job.Start();
+}
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("Freeze-thaw: begins with Sobol points, of which the best go on, but not to the end",
+          "[scheduler]") {
+  const SearchSpec spec = FreezeThawJob(40);
+  int64_t created = 0, resumed = 0;
+  for (const Fact& fact : Run(spec, 1).facts) {
+    if (const auto* suggested = std::get_if<Suggested>(&fact.body)) {
+      if (Contains(suggested->why, "Gaussian process") || Contains(suggested->why, "Freeze-thaw")) break;
+    }
+    if (const auto* trial = std::get_if<TrialCreated>(&fact.body)) {
+      CHECK(trial->why == "Point " + std::to_string(++created) + " of a scrambled Sobol sequence.");
+      CHECK(trial->to == 1);
+    }
+    if (const auto* trial = std::get_if<TrialResumed>(&fact.body)) {
+      CHECK(Contains(trial->reason, ", of the best "));
+      CHECK(trial->to < 27);
+      ++resumed;
+    }
+  }
+  CHECK(created == StartupTrials(spec));
+  CHECK(resumed > 0);
+  CHECK(resumed <= created / 2);
+}
+
+TEST_CASE("Freeze-thaw: initial configurations come before Sobol points", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(12);
+  spec.initial = {{0.25, 0.5}, {0.75, 0.5}};
+  const SimulationResult result = Run(spec, 2);
+  CHECK(result.state.trial(1).configuration == spec.initial[0]);
+  CHECK(result.state.trial(2).configuration == spec.initial[1]);
+}
+
+TEST_CASE("Freeze-thaw: the clearly best paused trial is the first that is trained to the end",
+          "[scheduler]") {
+  PlayedJob job(FreezeThawJob(0));
+  for (int choice = 0; choice < 200; ++choice) {
+    const TrialNumber number = Next(job);
+    REQUIRE(number > 0);
+    const double rungs = std::log(static_cast<double>(job.trial(number).to)) / std::log(3.0);
+    job.Finish(number, (number == 4 ? 0.6 : 0.2 + 0.01 * static_cast<double>(number % 7)) + 0.05 * rungs);
+    if (job.trial(number).phase != TrialPhase::kCompleted) continue;
+    CHECK(number == 4);
+    CHECK(job.state().trials().size() < 100);
+    return;
+  }
+  FAIL("none was");
+}
+
+TEST_CASE("Freeze-thaw: hopeless trials are left where they paused", "[scheduler]") {
+  const SimulationResult result = Run(FreezeThawJob(60), 2);
+  std::vector<double> ends;
+  for (const TrialState& trial : result.state.trials()) ends.push_back(Curve(trial.configuration, 27));
+  std::sort(ends.begin(), ends.end());
+  int64_t low_units = 0, units = 0;
+  std::set<TrialNumber> straight;  // to the end from the first, whatever they look like
+  for (const Fact& fact : result.facts) {
+    const auto* created = std::get_if<TrialCreated>(&fact.body);
+    if (created != nullptr && created->to == 27) straight.insert(created->trial);
+  }
+  for (const TrialState& trial : result.state.trials()) {
+    if (straight.count(trial.number) > 0) continue;
+    units += trial.trained_resource;
+    low_units += Curve(trial.configuration, 27) < ends[20] ? trial.trained_resource : 0;
+  }
+  CHECK(low_units < units / 5);
+}
+
+TEST_CASE("Freeze-thaw: ends nearer to the top than as many units of random trials", "[scheduler]") {
+  double regret = 0, random_regret = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SearchSpec spec = FreezeThawJob(0);
+    spec.limits.max_total_resource = 300;
+    spec.seed = seed;
+    SimulationResult result = Run(spec, 1);
+    const double top = Curve({0.3, 0.6}, 1'000'000'000);
+    regret += top - result.state.trial(*result.state.best_trial()).best_objective;
+    spec.sampler.kind = SamplerKind::kRandom;
+    spec.pruner = {};
+    spec.limits.max_trial_resource = 27;
+    result = Run(spec, 1);
+    random_regret += top - result.state.trial(*result.state.best_trial()).best_objective;
+  }
+  CHECK(regret < 0.8 * random_regret);
+}
+
+TEST_CASE("Freeze-thaw: with all trials created it ends when none is likely to become best, and says so",
+          "[scheduler]") {
+  const SearchSpec spec = FreezeThawJob(30);
+  const SimulationResult result = Run(spec, 3);
+  REQUIRE(result.state.ended());
+  CHECK(result.state.ended()->end == JobEnd::kCompleted);
+  CHECK(Contains(result.state.ended()->reason, "No paused trial has a chance of "));
+  int stopped = 0;
+  for (const TrialState& trial : result.state.trials()) {
+    CHECK_FALSE(trial.phase == TrialPhase::kPaused);
+    if (trial.phase != TrialPhase::kStopped) continue;
+    ++stopped;
+    CHECK(trial.reason.find("Paused at rung ") == 0);
+    CHECK(Contains(trial.reason, " with score = "));
+    CHECK(Contains(trial.reason, "not taken up again: No paused trial has a chance of "));
+  }
+  CHECK(stopped > 10);
+  CHECK(result.state.totals().completed > 0);
+}
+
+TEST_CASE("Freeze-thaw: of max_total_resource nothing is exceeded, and no rest is left that pays for a trial",
+          "[scheduler]") {
+  for (const int64_t most : {30, 101, 333}) {
+    for (const int slots : {1, 5}) {
+      for (const bool resumes : {true, false}) {
+        CAPTURE(most, slots, resumes);
+        SearchSpec spec = FreezeThawJob(0);
+        spec.pruner.rungs = {2, 54, 3};
+        spec.limits.max_total_resource = most;
+        spec.resumes = resumes;
+        Simulation simulation = Slots(slots);
+        simulation.objective = Curve;
+        simulation.on_settled = [&](const JobState& state) {
+          if (state.totals().resource + state.totals().reserved_resource > most) FAIL("exceeded");
+        };
+        const SimulationResult result = Simulate(spec, simulation);
+        REQUIRE(result.state.ended());
+        CHECK(most - result.state.totals().resource < 2);
+        CHECK(result.state.ended()->reason.find("max_total_resource = ") == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("Freeze-thaw: any sampler, on one slot and on sixteen, every decision again from the record",
+          "[scheduler]") {
+  for (const SamplerKind sampler : kSamplers) {
+    for (const int slots : {1, 16}) {
+      CAPTURE(static_cast<int>(sampler), slots);
+      SearchSpec spec = FreezeThawJob(32);
+      spec.sampler.kind = sampler;
+      if (sampler == SamplerKind::kGrid) spec.sampler.grid_points = {4, 6};
+      Simulation simulation = Slots(slots);
+      simulation.objective = Curve;
+      simulation.failure_rate = slots > 1 ? 0.1 : 0;
+      const SimulationResult result = Simulate(spec, simulation);
+      CHECK_FALSE(result.stalled);
+      CHECK(result.state.trials().size() == (sampler == SamplerKind::kGrid ? 24 : 32));
+      CHECK(result.state.totals().completed > 0);
+      CHECK(Verify(spec, result.facts).ok());
+    }
+  }
+}
+
+TEST_CASE("Freeze-thaw: a trainer that cannot resume begins every part from nothing", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(24);
+  spec.resumes = false;
+  const SimulationResult result = Run(spec, 2);
+  int parts = 0;
+  for (const Fact& fact : result.facts) {
+    const auto* started = std::get_if<AttemptStarted>(&fact.body);
+    if (started == nullptr) continue;
+    CHECK(started->from == 0);
+    parts += started->attempt > 1 ? 1 : 0;
+  }
+  CHECK(parts > 0);
+  CHECK(result.state.ended()->end == JobEnd::kCompleted);
+}
+
+TEST_CASE("Freeze-thaw: a trial that its trainer ended below the last rung is complete", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(24);
+  spec.own_end = 7;
+  Simulation simulation = Slots(2);
+  simulation.objective = Curve;
+  simulation.own_end = 7;
+  const SimulationResult result = Simulate(spec, simulation);
+  int completed = 0;
+  for (const TrialState& trial : result.state.trials()) {
+    CHECK(trial.trained_resource <= 7);
+    if (trial.phase != TrialPhase::kCompleted) continue;
+    ++completed;
+    CHECK(trial.reason == "Trained to resource 7, the trainer's own end.");
+  }
+  CHECK(completed > 0);
+  CHECK(Verify(spec, result.facts).ok());
+}
+
+TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(15);
+  spec.pruner.rungs = {9, 9, 3};
+  SimulationResult result = Run(spec, 2);
+  CHECK(result.state.totals().completed == 15);
+  CHECK(Verify(spec, result.facts).ok());
+
+  spec = FreezeThawJob(15);
+  Simulation simulation = Slots(2);
+  simulation.objective = [](const Configuration&, int64_t) { return std::nan(""); };
+  result = Simulate(spec, simulation);
+  CHECK_FALSE(result.stalled);
+  CHECK(result.state.ended()->end == JobEnd::kFailed);
+  CHECK(result.state.trials().size() == 15);
+}
+
+TEST_CASE("Freeze-thaw: every choice is told in one sentence with numbers in it", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(60);
+  std::map<bool, int> kinds;
+  for (const Fact& fact : Run(spec, 2).facts) {
+    const auto* suggested = std::get_if<Suggested>(&fact.body);
+    if (suggested == nullptr) continue;
+    const std::string& why = suggested->why;
+    CAPTURE(why);
+    CHECK(why.back() == '.');
+    CHECK_FALSE(Contains(why, ". "));
+    CHECK_FALSE(Contains(why, ".."));
+    CHECK_FALSE(Contains(why, "nan"));
+    CHECK_FALSE(Contains(why, "inf"));
+    CHECK_FALSE(Contains(why, "-0 "));
+    CHECK(why.size() < 300);
+    if (Contains(why, " score = ") && Contains(why, "gain per unit")) {
+      CHECK(Contains(why, " at resource 27, "));
+      CHECK(Contains(why, " % likely to beat "));
+      ++kinds[suggested->configuration.empty()];
+    }
+  }
+  CHECK(kinds[true] > 0);
+  CHECK(kinds[false] > 0);
+}
+
+}  // namespace
+}  // namespace winnow
