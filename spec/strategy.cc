@@ -99,10 +99,10 @@ PrunerSettings ToPruner(const v1::TuningJobSpec& spec, PrunerKind kind) {
   pruner.kind = kind;
   if (HasRungs(kind))
     pruner.rungs = spec.has_hyperband() ? ToRungs(spec.hyperband(), spec) : ToRungs(block, spec);
-  pruner.asha_form = block.form() == v1::PrunerSpec::STOPPING ||
-                             (block.form() == v1::PrunerSpec::FORM_UNSPECIFIED && !Resumes(spec))
-                         ? AshaForm::kStopping
-                         : AshaForm::kPromotion;
+  // FREEZE_THAW promotes by ASHA's rungs too, whatever the trainer can.
+  const bool stops = block.form() == v1::PrunerSpec::STOPPING ||
+                     (block.form() == v1::PrunerSpec::FORM_UNSPECIFIED && !Resumes(spec));
+  pruner.asha_form = kind == PrunerKind::kAsha && stops ? AshaForm::kStopping : AshaForm::kPromotion;
   pruner.asha_brackets = OrDefault(block.brackets(), pruner.asha_brackets);
   pruner.bracket_trials = block.trials();
   if (block.has_stop_weak_brackets()) pruner.stop_weak_brackets = block.stop_weak_brackets();

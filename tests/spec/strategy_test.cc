@@ -67,6 +67,8 @@ TEST_CASE("Strategy: settings and their defaults", "[spec]") {
   CHECK(asha.min_chance == 0);
   CHECK(Chosen(R"({"strategy": "ASHA", "trainer": {"resumes": false}})").pruner.asha_form ==
         AshaForm::kStopping);
+  CHECK(Chosen(R"({"strategy": "FREEZE_THAW", "trainer": {"resumes": false}})").pruner.asha_form ==
+        AshaForm::kPromotion);
   CHECK(Chosen(R"({"pruner": {"kind": "LEARNING_CURVE"}})").pruner.min_chance == 0.05);
   CHECK(Chosen(R"({"pruner": {"kind": "LEARNING_CURVE", "min_chance": 0}})").pruner.min_chance == 0);
   const PrunerSettings bands =
