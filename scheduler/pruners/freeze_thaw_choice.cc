@@ -6,9 +6,8 @@
 #include "scheduler/budget.h"
 #include "scheduler/models/acquisition.h"
 #include "scheduler/pruners/asha.h"
-#include "scheduler/random.h"
+#include "scheduler/rounded.h"
 #include "scheduler/samplers/gp.h"
-#include "scheduler/space.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
@@ -44,12 +43,19 @@ class Choice {
     refitted_ = model.refitted();
     if (auto straight = Straight()) return *std::move(straight);
     if (may_create_ && IsDue(SuggestionRule::kExplore, kExploreShare)) {
-      return New(LeastKnown(state_, model), SuggestionRule::kExplore);
+      Suggestion suggestion = LeastKnown(state_, model);
+      suggestion.why += "; " + Expectation(state_, model, EndOf(model, suggestion));
+      return New(std::move(suggestion), SuggestionRule::kExplore);
     }
     if (IsDue(SuggestionRule::kSafeguard, kSafeguardShare)) {
       if (const auto promotion = Promotion()) return Resume(*promotion, SuggestionRule::kSafeguard);
-      // Breadth, of which more will have to go on.
-      if (may_create_) return New(NewOf(model), SuggestionRule::kModel);
+      if (may_create_) {  // breadth, of which more will have to go on
+        Suggestion suggestion = NewOf(model);
+        suggestion.why +=
+            "; a new trial, since ASHA's share of the training is due and it has none to promote: " +
+            Expectation(state_, model, EndOf(model, suggestion));
+        return New(std::move(suggestion), SuggestionRule::kModel);
+      }
     }
     return ByGain(model);
   }
@@ -133,6 +139,10 @@ class Choice {
     return suggestion;
   }
 
+  static Prediction EndOf(const TrialModel& model, const Suggestion& suggestion) {
+    return model.process().Predict(model.points().PointOf(suggestion.configuration));
+  }
+
   // Expected improvement per unit of training, as a logarithm: `first` units to the next rung, `rest` beyond
   // it.
   static double Gain(const TrialModel& model, const Prediction& end, int64_t first, int64_t rest) {
@@ -147,7 +157,7 @@ class Choice {
     Prediction fresh_end;
     if (may_create_) {
       fresh = NewOf(model);
-      fresh_end = model.process().Predict(model.points().PointOf(fresh->configuration));
+      fresh_end = EndOf(model, *fresh);
       most = Gain(model, fresh_end, lowest_, highest_ - lowest_) -
              NewPenalty(spent_ / static_cast<double>(highest_));
     }
@@ -177,13 +187,9 @@ class Choice {
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (unpaid_) return Nothing(SpentReason(state_));
-    std::string why = "No paused trial has a chance of " + DoubleToString(100 * kLeastChance) +
-                      " % or more to beat the best";
-    if (const auto best = state_.best_trial()) {
-      why += ", trial " + std::to_string(*best) + " with " + state_.spec().objective_metric + " = " +
-             DoubleToString(state_.trial(*best).best_objective);
-    }
-    return Nothing(why + ".");
+    return Nothing("No paused trial has a chance of " + Percent(kLeastChance, 0) +
+                   " or more to end better than " + ThreeDigits(model.ToObjective(model.best())) +
+                   ", what the model holds the best " + state_.spec().objective_metric + " to be worth.");
   }
 
   const JobState& state_;

@@ -34,13 +34,18 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
   if (low > high) std::swap(low, high);
   const std::vector<int64_t> levels = RungLevels(state);
   const std::string where = levels.empty() ? "" : " at resource " + std::to_string(levels.back());
-  const double chance = std::round(100 * ChanceToBeat(end, model.best()));
   // Each to what the interval tells on its side; what is compared, to the finer of the two.
   const double below = middle - low, above = high - middle;
   const double finer = below > 0 && above > 0 ? std::min(below, above) : std::max(below, above);
-  return state.spec().objective_metric + " = " + Rounded(middle, finer) + " (" + Rounded(low, below) +
-         " to " + Rounded(high, above) + ")" + where + ", " + DoubleToString(chance) + " % likely to beat " +
-         Rounded(model.ToObjective(model.best()), finer);
+  std::string text = state.spec().objective_metric + " = " + Rounded(middle, finer) + " (" +
+                     Rounded(low, below) + " to " + Rounded(high, above) + ")" + where;
+  if (const auto best = state.best_trial()) {
+    const double value = state.trial(*best).best_objective;
+    const double chance = std::round(100 * ChanceToBeat(end, model.FromObjective(value)));
+    text += ", " + DoubleToString(chance) + " % likely to beat the " + Rounded(value, finer) + " of trial " +
+            std::to_string(*best);
+  }
+  return text;
 }
 
 std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {

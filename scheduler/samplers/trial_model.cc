@@ -285,6 +285,10 @@ void TrialModel::AddPending(const JobState& state) {
   }
 }
 
+double TrialModel::FromObjective(double objective) const {
+  return ((*transform_)(sign_ * objective) - centre_) / spread_;
+}
+
 double TrialModel::ToObjective(double value) const {
   return sign_ * transform_->Inverse(value * spread_ + centre_);
 }

@@ -51,6 +51,7 @@ class TrialModel {
   double bar() const { return bar_; }
   // In the process's units, back to values of the objective.
   double ToObjective(double value) const;
+  double FromObjective(double objective) const;
 
   // What the process says of a trial of the job that is part of it.
   struct Known {
