@@ -84,7 +84,7 @@ class Playing {
   void Step() {
     auto admission = Admit(state_);
     if (!admission && WantsSuggestion(state_)) {
-      Record(suggester_.Suggest(state_));
+      Record(Suggest(state_));
       admission = Admit(state_);
     }
     if (admission) {
@@ -124,7 +124,6 @@ class Playing {
 
   JobState state_;
   bool every_level_;
-  Suggester suggester_;
   std::deque<TrialNumber> running_;
   int64_t now_us_ = 0;
 };
@@ -177,7 +176,6 @@ void Suggestions() {
     for (int64_t trials : {100, 1'000, 10'000}) {
       const SearchSpec spec = Job(strategy.sampler, strategy.pruner);
       JobState state(spec);
-      Suggester suggester;
       const auto train = [&](Configuration configuration) {
         const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
         const int64_t to = spec.limits.max_trial_resource;
@@ -198,7 +196,7 @@ void Suggestions() {
       std::vector<double> seconds;
       for (int i = 0; i < kMeasuredSuggestions; ++i) {
         const auto begin = std::chrono::steady_clock::now();
-        Suggested suggested = suggester.Suggest(state);
+        Suggested suggested = Suggest(state);
         seconds.push_back(Seconds(begin));
         train(std::move(suggested.configuration));
       }

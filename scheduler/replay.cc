@@ -32,7 +32,6 @@ std::string Expected(const JobState& state, const FactBody& body) {
 
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
   JobState state(spec);
-  Suggester suggester;
   std::set<int64_t> asked;  // the facts after which the model was asked
   for (const Fact& fact : facts) {
     if (const auto* suggested = std::get_if<Suggested>(&fact.body)) asked.insert(suggested->based_on);
@@ -40,7 +39,7 @@ Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
   Suggested answer;
   std::vector<FactBody> due;  // decisions still to come, the next one last
   for (const Fact& fact : facts) {
-    if (asked.count(state.last_sequence()) > 0 && WantsSuggestion(state)) answer = suggester.Suggest(state);
+    if (asked.count(state.last_sequence()) > 0 && WantsSuggestion(state)) answer = Suggest(state);
     const auto mismatch = [&fact](std::string expected) {
       return Mismatch{fact.sequence, Describe(fact.body), std::move(expected)};
     };

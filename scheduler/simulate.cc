@@ -112,7 +112,7 @@ class Simulator {
       if (!ranks) return;
       auto admission = Admit(state_);
       if (!admission && WantsSuggestion(state_)) {
-        Record(suggester_.Suggest(state_));
+        Record(Suggest(state_));
         continue;
       }
       if (!admission) {
@@ -199,7 +199,6 @@ class Simulator {
   const Simulation& simulation_;
   SimulationResult result_;
   JobState& state_;
-  Suggester suggester_;
   double now_ = 0;
   int64_t events_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

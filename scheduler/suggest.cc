@@ -61,13 +61,13 @@ bool WantsSuggestion(const JobState& state) {
   return HasModel(state.spec()) && MayCreate(state) && !DrawNext(state);
 }
 
-Suggested Suggester::Suggest(const JobState& state) {
+Suggested Suggest(const JobState& state) {
   const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
   Suggested answer;
   if (state.spec().pruner.kind == PrunerKind::kFreezeThaw) {
-    answer = ChooseFreezeThaw(state, memo_);
+    answer = ChooseFreezeThaw(state);
   } else {
-    Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number, memo_);
+    Suggestion suggestion = SamplerOf(state.spec()).Suggest(state, number);
     answer = {number, std::move(suggestion.configuration), state.last_sequence(), std::move(suggestion.why),
               std::move(suggestion.model)};
   }

@@ -21,18 +21,11 @@ std::optional<Suggestion> DrawNext(const JobState& state);
 // tried.
 Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 
-// A free slot waits for a model's answer: ask it (Suggester) and record what it says.
+// A free slot waits for a model's answer: ask it (Suggest) and record what it says.
 bool WantsSuggestion(const JobState& state);
 
-// Asks the model of one job. Owner: one thread, which must not be the coordinator's. Answers are functions of
-// the facts: a new Suggester gives the same ones.
-class Suggester {
- public:
-  // What follows from `state` as it is; based_on is its last sequence. REQUIRES WantsSuggestion(state).
-  Suggested Suggest(const JobState& state);
-
- private:
-  Memo memo_;
-};
+// Asks the model what follows from `state` as it is; based_on is its last sequence. A function of the facts.
+// Takes milliseconds: never on the coordinator's thread. REQUIRES WantsSuggestion(state).
+Suggested Suggest(const JobState& state);
 
 }  // namespace winnow

@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds kReadAgainAfter{1};
 
 Model RealModel() {
-  return [suggester = Suggester()](const JobState& state) mutable { return suggester.Suggest(state); };
+  return Suggest;
 }
 
 }  // namespace

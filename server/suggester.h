@@ -19,7 +19,7 @@
 namespace winnow {
 
 // What one job's model answers to a state; called with states that only move forward. Default:
-// winnow::Suggester.
+// winnow::Suggest.
 using Model = std::function<Suggested(const JobState&)>;
 using ModelFactory = std::function<Model()>;
 

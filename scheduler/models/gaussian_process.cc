@@ -13,16 +13,19 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 MatrixXd CholeskyFactor(MatrixXd covariance) {
-  constexpr double kFirstJitter = 1e-10;  // of the mean of the diagonal
-  const double scale = covariance.diagonal().mean();
+  // Parts of the mean of the diagonal. The most makes any matrix of finite numbers dominated by its diagonal.
+  constexpr double kFirstJitter = 1e-10, kMostJitter = 1e10;
+  const double scale = covariance.diagonal().cwiseAbs().mean();
   double jitter = 0;
-  while (true) {
+  while (jitter <= kMostJitter * scale) {
     const Eigen::LLT<MatrixXd> factorised(covariance);
     if (factorised.info() == Eigen::Success) return factorised.matrixL();
     const double more = jitter == 0 ? kFirstJitter * scale : 9 * jitter;
+    if (!(more > 0)) break;
     covariance.diagonal().array() += more;
     jitter += more;
   }
+  return MatrixXd::Identity(covariance.rows(), covariance.cols());
 }
 
 GaussianProcess::GaussianProcess(FeatureMap map, Hyperparameters hyperparameters,

@@ -64,7 +64,7 @@ class GaussianProcess {
 };
 
 // The lower Cholesky factor of a covariance matrix. Where rounding makes it indefinite, as much as it takes is
-// added to the diagonal.
+// added to the diagonal. The identity for one that is not finite, or zero.
 Eigen::MatrixXd CholeskyFactor(Eigen::MatrixXd covariance);
 
 }  // namespace winnow

@@ -23,9 +23,8 @@ double NewPenalty(double spent) { return 0.25 * std::log2(1 + 0.25 * spent); }
 
 class Choice {
  public:
-  Choice(const JobState& state, Memo& memo)
+  explicit Choice(const JobState& state)
       : state_(state),
-        memo_(memo),
         rungs_(state.brackets()[0].rungs),
         lowest_(rungs_.front().resource),
         highest_(rungs_.back().resource),
@@ -127,7 +126,7 @@ class Choice {
     if (auto drawn = DrawNext(state_)) {
       suggestion = *std::move(drawn);
     } else if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
-      suggestion = SamplerOf(state_.spec()).Suggest(state_, number_, memo_);
+      suggestion = SamplerOf(state_.spec()).Suggest(state_, number_);
     } else if (auto proposal = Propose(state_, model)) {
       suggestion = {std::move(proposal->configuration),
                     "Gaussian process on " + std::to_string(model.results()) + " results"};
@@ -193,7 +192,6 @@ class Choice {
   }
 
   const JobState& state_;
-  Memo& memo_;
   const std::vector<RungState>& rungs_;
   const int64_t lowest_, highest_;
   const TrialNumber number_;
@@ -205,6 +203,6 @@ class Choice {
 
 }  // namespace
 
-Suggested ChooseFreezeThaw(const JobState& state, Memo& memo) { return Choice(state, memo).Run(); }
+Suggested ChooseFreezeThaw(const JobState& state) { return Choice(state).Run(); }
 
 }  // namespace winnow

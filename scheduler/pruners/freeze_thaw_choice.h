@@ -25,6 +25,6 @@ namespace winnow {
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
 // exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
 // then nothing is worth training any more (Suggested::trial = 0). REQUIRES WantsSuggestion(state).
-Suggested ChooseFreezeThaw(const JobState& state, Memo& memo);
+Suggested ChooseFreezeThaw(const JobState& state);
 
 }  // namespace winnow

@@ -54,7 +54,7 @@ std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber num
   return std::nullopt;
 }
 
-Suggestion GpSampler::Suggest(const JobState& state, TrialNumber number, Memo&) const {
+Suggestion GpSampler::Suggest(const JobState& state, TrialNumber number) const {
   const TrialModel model(state);
   if (model.empty()) {
     static const SobolSampler sobol;

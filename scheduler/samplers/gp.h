@@ -10,7 +10,7 @@ namespace winnow {
 class GpSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
-  Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const override;
+  Suggestion Suggest(const JobState& state, TrialNumber number) const override;
 };
 
 // "auc = 0.78 (0.77 to 0.79) at resource 81, 23 % likely to beat the 0.775 of trial 4": what the model

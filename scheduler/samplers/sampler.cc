@@ -11,7 +11,7 @@
 
 namespace winnow {
 
-Suggestion Sampler::Suggest(const JobState&, TrialNumber, Memo&) const { return {}; }
+Suggestion Sampler::Suggest(const JobState&, TrialNumber) const { return {}; }
 
 const Sampler& SamplerOf(const SearchSpec& spec) {
   static const RandomSampler random;

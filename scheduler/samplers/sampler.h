@@ -1,6 +1,5 @@
 #pragma once
 
-#include <any>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +16,6 @@ struct Suggestion {
   std::vector<double> model = {};  // as in Suggested
 };
 
-// What a model remembers between suggestions of one job. It only saves time: with an empty one the answer is
-// the same.
-using Memo = std::any;
-
 // Decides what to try next: const functions of the recorded facts and the number of the trial that is about
 // to be created.
 class Sampler {
@@ -33,7 +28,7 @@ class Sampler {
 
   // From the model; takes milliseconds: never on the coordinator's thread. REQUIRES Draw gives none for
   // redraw 0.
-  virtual Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const;
+  virtual Suggestion Suggest(const JobState& state, TrialNumber number) const;
 };
 
 const Sampler& SamplerOf(const SearchSpec& spec);

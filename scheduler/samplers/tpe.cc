@@ -142,7 +142,7 @@ std::optional<Suggestion> TpeSampler::Draw(const JobState& state, TrialNumber nu
                     "Drawn at random, as a third of the trials of TPE under HYPERBAND."};
 }
 
-Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number, Memo&) const {
+Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number) const {
   const SearchSpec& spec = state.spec();
   const History history = HistoryOf(state);
   const auto best = static_cast<size_t>(

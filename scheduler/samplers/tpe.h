@@ -16,7 +16,7 @@ namespace winnow {
 class TpeSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
-  Suggestion Suggest(const JobState& state, TrialNumber number, Memo& memo) const override;
+  Suggestion Suggest(const JobState& state, TrialNumber number) const override;
 };
 
 }  // namespace winnow

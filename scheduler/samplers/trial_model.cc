@@ -26,6 +26,12 @@ constexpr double kPartPriorError = 0.25;  // at a lower level than the last
 constexpr double kFailureError = 0.25;
 constexpr size_t kMostFailed = 50;  // the newest
 
+// On the transform's scale, where ends are about 1 apart. What lies beyond is as far as anything can be: its
+// squares leave room for rounding.
+constexpr double kFar = 1e4;
+
+double Near(double value) { return std::clamp(value, -kFar, kFar); }
+
 const FitSettings kFitSettings{
     .most_points = 100, .evaluations = 30, .warp = false, .length_spread = 1, .noise_median = 1e-3};
 
@@ -208,8 +214,8 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   }
   transform_.emplace(ends);
   for (RungValues& trial : values) {
-    for (double& value : trial.at) value = (*transform_)(value);
-    for (double& value : trial.before) value = (*transform_)(value);
+    for (double& value : trial.at) value = Near((*transform_)(value));
+    for (double& value : trial.before) value = Near((*transform_)(value));
   }
 
   const auto seen = static_cast<Index>(results.seen.size());

@@ -121,6 +121,13 @@ TEST_CASE("Gaussian process: an indefinite matrix is mended by as much as it tak
   CHECK((factor * factor.transpose()).isApprox(ones, 1e-8));
 }
 
+TEST_CASE("Gaussian process: any matrix has a factor, however wrong it is", "[scheduler]") {
+  const MatrixXd negative = -1e15 * MatrixXd::Ones(3, 3);
+  CHECK(CholeskyFactor(negative).allFinite());
+  CHECK(CholeskyFactor(MatrixXd::Constant(3, 3, NAN)) == MatrixXd::Identity(3, 3));
+  CHECK(CholeskyFactor(MatrixXd::Zero(3, 3)) == MatrixXd::Identity(3, 3));
+}
+
 TEST_CASE("Feature map: any two categories are equally far apart, and what is inactive from all that is not",
           "[scheduler]") {
   const FeatureMap map({{4, true}});

@@ -39,7 +39,7 @@ SimulationResult Run(const SearchSpec& spec, int slots) {
 // Places the next trial, asking the model if it has to be asked; 0: nothing is worth it.
 TrialNumber Next(PlayedJob& job) {
   if (const TrialNumber number = job.Start()) return number;
-  if (WantsSuggestion(job.state())) job.Record(Suggester().Suggest(job.state()));
+  if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
   return job.Start();
 }
 

@@ -75,16 +75,15 @@ TEST_CASE("Gp: maximising is minimising the other way round", "[scheduler]") {
 TEST_CASE("Gp: a batch of eight after twenty trials is eight different, spread configurations",
           "[scheduler]") {
   PlayedJob job(GpJob(0));
-  Suggester suggester;
   for (TrialNumber number = 1; number <= 20; ++number) {
-    if (WantsSuggestion(job.state())) job.Record(suggester.Suggest(job.state()));
+    if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
     REQUIRE(job.Start() == number);
     const Configuration& at = job.trial(number).configuration;
     job.Finish(number, Bowl(at, 1) + 0.3 * std::sin(20 * std::get<double>(at[0])));
   }
   for (TrialNumber number = 21; number <= 28; ++number) {
     REQUIRE(WantsSuggestion(job.state()));
-    job.Record(suggester.Suggest(job.state()));
+    job.Record(Suggest(job.state()));
     REQUIRE(job.Start() == number);
   }
   double nearest = 1, farthest = 0;
@@ -197,7 +196,7 @@ TEST_CASE("Gp: what a job is started with is its experience from the first trial
     job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
   }
   REQUIRE(WantsSuggestion(job.state()));
-  const Suggested answer = Suggester().Suggest(job.state());
+  const Suggested answer = Suggest(job.state());
   CHECK(answer.why.find("Gaussian process on 30 results: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.05);
 }

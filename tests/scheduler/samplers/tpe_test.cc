@@ -66,15 +66,14 @@ TEST_CASE("Tpe: finds the best category and the value that only it has", "[sched
 TEST_CASE("Tpe: a batch of eight after twenty trials is eight different, spread configurations",
           "[scheduler]") {
   PlayedJob job(TpeJob(0));
-  Suggester suggester;
   for (TrialNumber number = 1; number <= 20; ++number) {
-    if (WantsSuggestion(job.state())) job.Record(suggester.Suggest(job.state()));
+    if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
     REQUIRE(job.Start() == number);
     job.Finish(number, Bowl(job.trial(number).configuration, 1));
   }
   for (TrialNumber number = 21; number <= 28; ++number) {
     REQUIRE(WantsSuggestion(job.state()));
-    job.Record(suggester.Suggest(job.state()));
+    job.Record(Suggest(job.state()));
     REQUIRE(job.Start() == number);
   }
   double nearest = 1, farthest = 0;
@@ -137,7 +136,7 @@ TEST_CASE("Tpe: what a job is started with is its experience from the first tria
     job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
   }
   REQUIRE(WantsSuggestion(job.state()));
-  const Suggested answer = Suggester().Suggest(job.state());
+  const Suggested answer = Suggest(job.state());
   CHECK(answer.why.find("TPE on 30 trials: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.1);
 }
