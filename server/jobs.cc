@@ -79,6 +79,10 @@ absl::Status Jobs::Load() {
         return absl::DataLossError(
             fmt::format("job {}: fact {} is missing", job->row.id, job->state.last_sequence() + 1));
       }
+      if (const std::string why = job->state.Contradiction(fact); !why.empty()) {
+        return absl::DataLossError(
+            fmt::format("job {}: fact {} contradicts those before it: {}", job->row.id, fact.sequence, why));
+      }
       job->state.Apply(fact);
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
     }

@@ -130,6 +130,26 @@ TEST_CASE("Coordinator: a trial that fails again and again is given up, and a jo
   CHECK_THAT(trials[0].state_reason(), Catch::Contains("out of luck"));
 }
 
+TEST_CASE("Coordinator: a record that makes no sense is refused at the start, by name", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(play.Inside([](Engine& engine) {
+                CHECK(engine.context()
+                          .store.database()
+                          .Execute("UPDATE events SET trial = 7 WHERE kind = 'attempt_started'")
+                          .ok());
+              })
+              .ok());
+  Hub hub;
+  EngineOptions options;
+  options.clock = play.time.clock();
+  auto second = Coordinator::Start(*Store::Open(play.file()), hub, std::move(options));
+  CHECK(second.status().code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(second.status().message()), Catch::StartsWith("job job: fact 2 contradicts"));
+}
+
 TEST_CASE("Coordinator: two jobs share the slots", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 4);
