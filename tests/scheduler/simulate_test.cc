@@ -225,7 +225,7 @@ TEST_CASE("Simulation: jobs of every strategy with a model end, within budgets, 
       if (!AsksModel({sampler, pruner})) continue;
       int64_t answers = 0;
       for (uint64_t job = 0; job <= kJobs; ++job) {
-        // The last one's values are far apart where its ends are equal.
+        // The curves of the last one predict ends whose covariance rounding leaves far from definite.
         const uint64_t number = job < kJobs ? job : 500'078;
         CAPTURE(static_cast<int>(sampler), static_cast<int>(pruner), number);
         const int slots[] = {1, 4, 64};
