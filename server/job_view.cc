@@ -48,6 +48,11 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
     return facts.status();
   }
   for (const Fact& fact : *facts) {
+    if (const std::string why = kept.view.state.Contradiction(fact); !why.empty()) {
+      Forget(row.key);
+      return absl::DataLossError(
+          fmt::format("job \"{}\": fact {} contradicts those before it: {}", row.id, fact.sequence, why));
+    }
     kept.view.state.Apply(fact);
     if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
       kept.view.bracket_ends[ended->bracket] = ended->reason;

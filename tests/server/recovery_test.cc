@@ -122,6 +122,24 @@ TEST_CASE("Recovery: while another process holds the file, calls are told to com
   CHECK(worker.Tell().ok());
 }
 
+TEST_CASE("Recovery: a record from which a fact was taken away is refused, and the server lives",
+          "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  const std::string id = play.Create(RandomJob(2));
+  PlayToEnd(play, id, {&worker});
+  REQUIRE(play.Inside([](Engine& engine) {
+                CHECK(
+                    engine.context().store.database().Execute("DELETE FROM events WHERE sequence = 2").ok());
+              })
+              .ok());
+  auto rows = Store::OpenReadOnly(play.file());
+  REQUIRE(rows.ok());
+  const absl::Status status = Reads(**rows, play.time.clock()).GetRecord(id).status();
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("\"job\": fact 3 contradicts"));
+}
+
 TEST_CASE("Recovery: a client that asks while nothing can be recorded is told to come again", "[server]") {
   Play play;
   v1::TuningJobSpec spec = RandomJob(2);
