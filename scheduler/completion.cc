@@ -20,6 +20,14 @@ std::string Named(const JobState& state, double value) {
   return state.spec().objective_metric + " = " + DoubleToString(value);
 }
 
+// Whether a trial that has not ended reported more than `tolerance` better than the key `best`: survivors of
+// a rung's cut have, of which only the losers have ended.
+bool IsBettered(const JobState& state, double best, double tolerance) {
+  const auto number = state.best_trial();
+  if (!number || state.trial(*number).ended()) return false;
+  return Sign(state) * state.trial(*number).best_objective < best - tolerance * std::abs(best);
+}
+
 std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
   const auto& target = state.spec().completion.target_objective;
   if (!target || !(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
@@ -40,6 +48,7 @@ std::optional<CompletionMet> NoImprovement(const JobState& state) {
   if (!std::isfinite(best)) return std::nullopt;
   if (index.BestOfFirst(index.ended()) < best - rules.no_improvement_tolerance * std::abs(best))
     return std::nullopt;
+  if (IsBettered(state, best, rules.no_improvement_tolerance)) return std::nullopt;
   return CompletionMet{"No improvement: the last " + std::to_string(rules.no_improvement_trials) +
                        " trials that ended did not better " + Named(state, Sign(state) * best) +
                        " by more than " + DoubleToString(rules.no_improvement_tolerance) + " of it."};
@@ -54,7 +63,7 @@ std::optional<CompletionMet> Convergence(const JobState& state) {
   const double scale = keys.Nth(spacings) - keys.SumOfLeast(spacings) / static_cast<double>(spacings);
   const double gain = std::numbers::ln2 * std::max(0.0, scale);
   const double best = keys.Nth(0);
-  if (!(gain < tolerance * std::abs(best))) return std::nullopt;
+  if (!(gain < tolerance * std::abs(best)) || IsBettered(state, best, tolerance)) return std::nullopt;
   return CompletionMet{"Converged: as many trials again would better " + Named(state, Sign(state) * best) +
                        " by about " + ThreeDigits(gain) + ", less than " + DoubleToString(tolerance) +
                        " of it."};

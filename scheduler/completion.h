@@ -22,6 +22,9 @@ namespace winnow {
 //
 // An ended trial counts with the best objective that it had reported by then; one that failed, or has no
 // finite one, only counts among the N.
+//
+// Neither of the last two is met while a trial that has not ended is better than the best by more than the
+// tolerance: the losers of a rung's cut end long before its survivors.
 std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest);
 
 }  // namespace winnow

@@ -70,6 +70,18 @@ TEST_CASE("Completion: three trials without improvement end the job, a small one
         "No improvement: the last 3 trials that ended did not better score = 1.2 by more than 0.1 of it.");
 }
 
+TEST_CASE("Completion: a trial that goes on and is better keeps the job from ending", "[scheduler]") {
+  for (const Completion& rules : {Completion{{}, 2, 0.1, 0}, Completion{{}, 0, 0, 0.1}}) {
+    PlayedJob job(Job(rules));
+    const TrialNumber better = job.Start();
+    job.Report(better, 1, 1.2);
+    CHECK(Play(job, std::vector<double>(25, 1)) == 25);
+    CHECK_FALSE(job.state().completion_met());
+    job.End(better, AttemptOutcome::kFinished);
+    CHECK(Play(job, std::vector<double>(25, 1)) < 25);
+  }
+}
+
 TEST_CASE("Completion: trials that fail count among those without improvement", "[scheduler]") {
   PlayedJob job(Job({{}, 2, 0, 0}, Goal::kMinimize));
   CHECK(Play(job, {-1}) == 1);
