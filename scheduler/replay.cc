@@ -9,12 +9,6 @@
 namespace winnow {
 namespace {
 
-bool IsObserved(const FactBody& body) {
-  return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
-         std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
-         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body);
-}
-
 // What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.
 std::string Expected(const JobState& state, const FactBody& body) {
   if (IsObserved(body)) return "";
@@ -29,6 +23,12 @@ std::string Expected(const JobState& state, const FactBody& body) {
 }
 
 }  // namespace
+
+bool IsObserved(const FactBody& body) {
+  return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
+         std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
+         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body);
+}
 
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
   JobState state(spec);

@@ -23,4 +23,7 @@ struct Mismatch {
 // spec.
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts);
 
+// Whether the fact came from outside; the others are decisions, or follow from an admission.
+bool IsObserved(const FactBody& body);
+
 }  // namespace winnow

@@ -8,12 +8,6 @@
 namespace winnow {
 namespace {
 
-bool IsObserved(const FactBody& body) {
-  return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
-         std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
-         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body);
-}
-
 v1::ReplayTuningJobResponse Decided(const SearchSpec& spec, const std::vector<Fact>& facts) {
   v1::ReplayTuningJobResponse response;
   response.set_facts(static_cast<int64_t>(facts.size()));
