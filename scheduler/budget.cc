@@ -12,7 +12,9 @@ bool PaysEver(const JobState& state, int64_t units) {
 }
 
 std::string SpentReason(const JobState& state) {
-  return "max_total_resource = " + std::to_string(state.spec().limits.max_total_resource) +
+  const int64_t most = state.spec().limits.max_total_resource;
+  if (state.totals().resource >= most) return "max_total_resource = " + std::to_string(most) + " is used up.";
+  return "max_total_resource = " + std::to_string(most) +
          " leaves too little for another part: " + std::to_string(state.totals().resource) +
          " units are trained.";
 }

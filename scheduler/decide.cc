@@ -102,7 +102,7 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
     case AttemptOutcome::kFinished:
       if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
       return TrialEnded{trial.number, TrialEnd::kFailed,
-                        "exit code 0 but printed no value of " + state.spec().objective_metric};
+                        "It ended without a value of " + state.spec().objective_metric + "."};
     case AttemptOutcome::kFailed:
       return AfterFailure(state, trial, ended.reason);
     case AttemptOutcome::kLost:

@@ -14,7 +14,7 @@ constexpr int64_t kForgotten = 32;
 constexpr double kSpread = 3;
 constexpr double kNoiseShape = 1.5, kNoiseScale = kNoiseShape * 0.03 * 0.03;
 // Drift in units of the curve's range, per doubling of the level.
-constexpr double kDrift = 0.1;
+constexpr double kDrift = 0.2;
 // A range of nothing (a flat curve) is this part of the value's magnitude.
 constexpr double kLeastRange = 1e-3;
 

@@ -20,7 +20,7 @@ struct CurvePrediction {
 };
 
 // The fewest finite points that a prediction is made of.
-constexpr int64_t kLeastCurvePoints = 4;
+constexpr int64_t kLeastCurvePoints = 8;
 
 // `curve`: (level, value) by rising level, all finite, at least kLeastCurvePoints; thinned to at most 64.
 // REQUIRES level >= the last one's. About 20 microseconds.

@@ -27,7 +27,9 @@ double ChanceToBeat(const Prediction& end, double best) {
 
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
   constexpr double kMiddle90 = 1.645;  // deviations on either side
-  const double deviation = std::sqrt(end.variance);
+  // Of what will be reported, so with the noise of reports.
+  const Prediction report{end.mean, end.variance + model.process().hyperparameters().noise};
+  const double deviation = std::sqrt(report.variance);
   const double middle = model.ToObjective(end.mean);
   double low = model.ToObjective(end.mean - kMiddle90 * deviation);
   double high = model.ToObjective(end.mean + kMiddle90 * deviation);
@@ -41,7 +43,7 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
                      Rounded(low, below) + " to " + Rounded(high, above) + ")" + where;
   if (const auto best = state.best_trial()) {
     const double value = state.trial(*best).best_objective;
-    const double chance = std::round(100 * ChanceToBeat(end, model.FromObjective(value)));
+    const double chance = std::round(100 * ChanceToBeat(report, model.FromObjective(value)));
     text += ", " + DoubleToString(chance) + " % likely to beat the " + Rounded(value, finer) + " of trial " +
             std::to_string(*best);
   }

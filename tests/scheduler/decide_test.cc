@@ -41,11 +41,11 @@ TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the j
   job.Start();
   job.End(1, AttemptOutcome::kFinished);
   CHECK(job.trial(1).phase == TrialPhase::kFailed);
-  CHECK(job.trial(1).reason == "exit code 0 but printed no value of score");
+  CHECK(job.trial(1).reason == "It ended without a value of score.");
   REQUIRE(job.state().ended());
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK(job.state().ended()->reason.find(
-            "No trial that did not fail gave a finite value of score. Trial 1 failed: exit code 0") !=
+            "No trial that did not fail gave a finite value of score. Trial 1 failed: It ended without a value") !=
         std::string::npos);
 }
 
