@@ -94,7 +94,11 @@ Exit Ask(Session& session, const AskOptions& options) {
       session.out.Print(line + "\n");
     }
   }
-  if (!answer->trials().empty() || !IsEnd(answer->job_state())) return kSuccess;
+  if (!answer->trials().empty()) return kSuccess;
+  if (!IsEnd(answer->job_state())) {
+    session.err.Print(fmt::format("winnow: {} has no trial to give yet; ask again, or longer with --wait\n", *id));
+    return kSuccess;
+  }
   session.err.Print(fmt::format("winnow: {} has ended: {}\n", *id, StateText(answer->job_state())));
   return kNoMore;
 }
