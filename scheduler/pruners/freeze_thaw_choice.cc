@@ -81,8 +81,24 @@ class Choice {
   Suggested Start() {
     const auto promotion = Promotion();
     const bool goes_on = promotion && promotion->to < highest_;
-    return goes_on ? Resume(*promotion, SuggestionRule::kStart)
-                   : New(*DrawNext(state_), SuggestionRule::kStart);
+    if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
+    auto centre = Centre();
+    return New(centre ? *std::move(centre) : *DrawNext(state_), SuggestionRule::kStart);
+  }
+
+  // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
+  // own (as in Vizier, Song et al., AutoML 2022). Absent: it is not the GP's to choose, or not allowed.
+  std::optional<Suggestion> Centre() const {
+    const SearchSpec& spec = state_.spec();
+    if (spec.sampler.kind != SamplerKind::kGp || !state_.priors().empty() ||
+        number_ != static_cast<TrialNumber>(spec.initial.size()) + 1) {
+      return std::nullopt;
+    }
+    constexpr double kMiddle = 0.5;
+    Configuration configuration =
+        state_.space().FromUnit(std::vector<double>(spec.parameters.size(), kMiddle));
+    if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
+    return Suggestion{std::move(configuration), "The centre of the space."};
   }
 
   std::optional<Suggested> Straight() {

@@ -9,7 +9,7 @@ namespace winnow {
 // What a free slot of a FREEZE_THAW job is worth most for: a new trial to the lowest rung, or a paused one to
 // its next rung. In this order:
 //
-// Start: StartupTrials Sobol points, initial configurations first; of these the best 1 / eta of every rung
+// Start: initial configurations, the centre of the space and Sobol points, StartupTrials in all but the first; of these the best 1 / eta of every rung
 // but the last two go on, as in ASHA. Straight: kStraightShare of all units go to new trials that are trained
 // to the end at once, chosen by a Gaussian process that knows only finished trials, as in Bayesian
 // optimisation without early stopping. Where the beginnings of curves mislead, these do not. Explore:

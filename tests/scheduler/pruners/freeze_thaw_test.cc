@@ -47,7 +47,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("Freeze-thaw: begins with Sobol points, of which the best go on, but not to the end",
+TEST_CASE("Freeze-thaw: begins with the centre and Sobol points, of which the best go on, but not to the end",
           "[scheduler]") {
   const SearchSpec spec = FreezeThawJob(40);
   int64_t created = 0, resumed = 0;
@@ -56,7 +56,9 @@ TEST_CASE("Freeze-thaw: begins with Sobol points, of which the best go on, but n
       if (Contains(suggested->why, "Gaussian process") || Contains(suggested->why, "Freeze-thaw")) break;
     }
     if (const auto* trial = std::get_if<TrialCreated>(&fact.body)) {
-      CHECK(trial->why == "Point " + std::to_string(++created) + " of a scrambled Sobol sequence.");
+      const bool first = ++created == 1;
+      const std::string point = "Point " + std::to_string(created) + " of a scrambled Sobol sequence.";
+      CHECK(trial->why == (first ? "The centre of the space." : point));
       CHECK(trial->to == 1);
     }
     if (const auto* trial = std::get_if<TrialResumed>(&fact.body)) {
