@@ -101,7 +101,10 @@ Plan OpenRungsPlan(const SearchSpec& spec) {
   } else {
     plan.evaluations = plan.resource_with_resume = plan.resource_without_resume = 0;
     plan.resource = plan.full_resource;
-    AddNote(plan, "FREEZE_THAW decides part by part what to train: this is the most that it may train.");
+    AddNote(plan,
+            plan.trials == 0
+                ? "FREEZE_THAW decides part by part what to train."
+                : "FREEZE_THAW decides part by part what to train: this is the most that it may train.");
   }
   if (plan.trials == 0) AddNote(plan, "Trials are started until another limit ends the job.");
   return plan;
@@ -153,6 +156,7 @@ Plan MakePlan(const SearchSpec& spec) {
         "than planned.");
   }
   const int64_t most = spec.limits.max_total_resource;
+  if (most > 0 && plan.trials == 0) plan.resource = most;
   if (most > 0 && plan.resource > most) {
     AddNote(plan, "max_total_resource = " + std::to_string(most) + " ends the job before the " +
                       std::to_string(plan.resource) + " units of the whole plan are trained.");

@@ -112,9 +112,9 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
         static_cast<int64_t>(std::ceil(std::min(limits.max_node_seconds(), kMostNodeSeconds) * kMicros));
   }
   search.limits.max_parallel_trials = limits.max_parallel_trials();
-  // Under a pruner with rungs that names no R of its own, it is R.
-  const bool is_r = HasRungs(search.pruner.kind) && spec.pruner().max_resource() == 0 &&
-                    spec.hyperband().max_resource() == 0;
+  // Under a pruner with rungs it is R, said once or twice.
+  const bool is_r = HasRungs(search.pruner.kind) &&
+                    limits.max_trial_resource() == search.pruner.rungs.max_resource;
   search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
   search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
 }

@@ -84,10 +84,13 @@ TEST_CASE("Search spec: completion, node time and the number of a grid's points"
   CHECK(search.sampler.grid_points == std::vector<int64_t>{4, 0, 3});
 }
 
-TEST_CASE("Search spec: a trial's limit is R where rungs have none of their own", "[spec]") {
-  const SearchSpec search = Search(R"({"strategy": "ASHA", "limits": {"max_trial_resource": 27}})");
-  CHECK(search.pruner.rungs.max_resource == 27);
-  CHECK(search.limits.max_trial_resource == 0);
+TEST_CASE("Search spec: a trial's limit is R under rungs that have none of their own, or the same", "[spec]") {
+  for (const char* pruner : {"", R"(, "pruner": {"max_resource": 27})"}) {
+    const SearchSpec search =
+        Search(R"({"strategy": "ASHA", "limits": {"max_trial_resource": 27})" + std::string(pruner) + "}");
+    CHECK(search.pruner.rungs.max_resource == 27);
+    CHECK(search.limits.max_trial_resource == 0);
+  }
 }
 
 TEST_CASE("Search spec: the shortest wall time is still a limit", "[spec]") {
