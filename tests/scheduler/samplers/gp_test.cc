@@ -11,40 +11,15 @@
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"
+#include "tests/scheduler/samplers/bowl.h"
 
 namespace winnow {
 namespace {
-
-using Objective = std::function<double(const Configuration&, int64_t)>;
-
-SearchSpec GpJob(int64_t max_trials) {
-  SearchSpec spec = RandomJob(max_trials, 1);
-  spec.parameters.push_back({"y", ContinuousRange{0, 1}});
-  spec.sampler.kind = SamplerKind::kGp;
-  spec.goal = Goal::kMinimize;
-  return spec;
-}
-
-double Bowl(const Configuration& configuration, int64_t) {
-  const double x = std::get<double>(configuration[0]) - 0.3, y = std::get<double>(configuration[1]) - 0.6;
-  return x * x + y * y;
-}
 
 SimulationResult Run(const SearchSpec& spec, int slots, const Objective& objective) {
   Simulation simulation = Slots(slots);
   simulation.objective = objective;
   return Simulate(spec, simulation);
-}
-
-double MedianBest(SearchSpec spec, const Objective& objective) {
-  std::vector<double> best;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    spec.seed = seed;
-    const SimulationResult result = Run(spec, 1, objective);
-    best.push_back(result.state.trial(*result.state.best_trial()).best_objective);
-  }
-  std::nth_element(best.begin(), best.begin() + 10, best.end());
-  return best[10];
 }
 
 std::set<Configuration> Tried(const SimulationResult& result) {
@@ -57,14 +32,14 @@ std::set<Configuration> Tried(const SimulationResult& result) {
 }
 
 TEST_CASE("Gp: finds the bottom of a bowl far better than random search", "[scheduler]") {
-  SearchSpec spec = GpJob(20);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 20);
   const double gp = MedianBest(spec, Bowl);
   spec.sampler.kind = SamplerKind::kRandom;
   CHECK(gp < MedianBest(spec, Bowl) / 20);
 }
 
 TEST_CASE("Gp: maximising is minimising the other way round", "[scheduler]") {
-  SearchSpec spec = GpJob(14);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 14);
   const SimulationResult down = Run(spec, 2, Bowl);
   spec.goal = Goal::kMaximize;
   const SimulationResult up = Run(spec, 2, [](const Configuration& at, int64_t) { return -Bowl(at, 1); });
@@ -74,34 +49,15 @@ TEST_CASE("Gp: maximising is minimising the other way round", "[scheduler]") {
 
 TEST_CASE("Gp: a batch of eight after twenty trials is eight different, spread configurations",
           "[scheduler]") {
-  PlayedJob job(GpJob(0));
-  for (TrialNumber number = 1; number <= 20; ++number) {
-    if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
-    REQUIRE(job.Start() == number);
-    const Configuration& at = job.trial(number).configuration;
-    job.Finish(number, Bowl(at, 1) + 0.3 * std::sin(20 * std::get<double>(at[0])));
-  }
-  for (TrialNumber number = 21; number <= 28; ++number) {
-    REQUIRE(WantsSuggestion(job.state()));
-    job.Record(Suggest(job.state()));
-    REQUIRE(job.Start() == number);
-  }
-  double nearest = 1, farthest = 0;
-  for (TrialNumber a = 21; a <= 28; ++a) {
-    for (TrialNumber b = 21; b < a; ++b) {
-      const Configuration &one = job.trial(a).configuration, &other = job.trial(b).configuration;
-      const double distance = std::hypot(std::get<double>(one[0]) - std::get<double>(other[0]),
-                                         std::get<double>(one[1]) - std::get<double>(other[1]));
-      nearest = std::min(nearest, distance);
-      farthest = std::max(farthest, distance);
-    }
-  }
-  CHECK(nearest > 0.001);
-  CHECK(farthest > 0.2);
+  const Spread spread = SpreadOfBatch(BowlJob(SamplerKind::kGp, 0), [](const Configuration& at, int64_t) {
+    return Bowl(at, 1) + 0.3 * std::sin(20 * std::get<double>(at[0]));
+  });
+  CHECK(spread.nearest > 0.001);
+  CHECK(spread.farthest > 0.2);
 }
 
 TEST_CASE("Gp: begins with Sobol points, and says what it expects then", "[scheduler]") {
-  SearchSpec spec = GpJob(12);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 12);
   spec.sampler.startup_trials = 5;
   const SimulationResult result = Run(spec, 1, Bowl);
   std::vector<std::string> why;
@@ -121,7 +77,7 @@ TEST_CASE("Gp: begins with Sobol points, and says what it expects then", "[sched
 }
 
 TEST_CASE("Gp: 200 suggestions of a conditional, constrained space all keep it", "[scheduler]") {
-  SearchSpec spec = GpJob(200);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 200);
   spec.parameters = {{"a", ContinuousRange{0, 1}},
                      {"kind", CategoricalRange{{"tree", "line"}}},
                      {"depth", IntegerRange{2, 40}, Condition{1, {std::string("tree")}}},
@@ -137,7 +93,7 @@ TEST_CASE("Gp: 200 suggestions of a conditional, constrained space all keep it",
 }
 
 TEST_CASE("Gp: a finite space is tried without a repeat, to its end", "[scheduler]") {
-  SearchSpec spec = GpJob(0);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 0);
   spec.parameters = {{"a", IntegerRange{1, 5}}, {"kind", CategoricalRange{{"p", "q", "r"}}}};
   const SimulationResult result = Run(spec, 3, [](const Configuration& at, int64_t) {
     return static_cast<double>(std::get<int64_t>(at[0]));
@@ -149,7 +105,7 @@ TEST_CASE("Gp: a finite space is tried without a repeat, to its end", "[schedule
 
 TEST_CASE("Gp: a finite space whose values are no numbers is tried without a repeat too", "[scheduler]") {
   for (const PrunerKind pruner : {PrunerKind::kNone, PrunerKind::kFreezeThaw}) {
-    SearchSpec spec = pruner == PrunerKind::kNone ? GpJob(0) : HyperbandJob(9, 3);
+    SearchSpec spec = pruner == PrunerKind::kNone ? BowlJob(SamplerKind::kGp, 0) : HyperbandJob(9, 3);
     spec.sampler.kind = SamplerKind::kGp;
     spec.pruner.kind = pruner;
     spec.parameters = {{"a", IntegerRange{1, 5}}, {"kind", CategoricalRange{{"p", "q", "r"}}}};
@@ -161,7 +117,7 @@ TEST_CASE("Gp: a finite space whose values are no numbers is tried without a rep
 }
 
 TEST_CASE("Gp: spaces of one parameter, of categories only and of integers only", "[scheduler]") {
-  SearchSpec spec = GpJob(16);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 16);
   spec.parameters = {{"x", ContinuousRange{1e-4, 1, Scaling::kLog}}};
   const SimulationResult one = Run(spec, 1, [](const Configuration& at, int64_t) {
     return std::abs(std::log10(std::get<double>(at[0])) + 2);
@@ -189,7 +145,7 @@ TEST_CASE("Gp: spaces of one parameter, of categories only and of integers only"
 }
 
 TEST_CASE("Gp: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  PlayedJob job(GpJob(0));
+  PlayedJob job(BowlJob(SamplerKind::kGp, 0));
   for (uint64_t i = 0; i < 30; ++i) {
     const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
                                          RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
@@ -202,7 +158,7 @@ TEST_CASE("Gp: what a job is started with is its experience from the first trial
 }
 
 TEST_CASE("Gp: jobs with failing trials, in parallel, verify", "[scheduler]") {
-  SearchSpec spec = GpJob(24);
+  SearchSpec spec = BowlJob(SamplerKind::kGp, 24);
   Simulation simulation = Slots(4);
   simulation.objective = Bowl;
   simulation.failure_rate = 0.3;

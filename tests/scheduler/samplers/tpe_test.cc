@@ -11,45 +11,20 @@
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"
+#include "tests/scheduler/samplers/bowl.h"
 
 namespace winnow {
 namespace {
 
-SearchSpec TpeJob(int64_t max_trials) {
-  SearchSpec spec = RandomJob(max_trials, 1);
-  spec.parameters.push_back({"y", ContinuousRange{0, 1}});
-  spec.sampler.kind = SamplerKind::kTpe;
-  spec.goal = Goal::kMinimize;
-  return spec;
-}
-
-double Bowl(const Configuration& configuration, int64_t) {
-  const double x = std::get<double>(configuration[0]) - 0.3, y = std::get<double>(configuration[1]) - 0.6;
-  return x * x + y * y;
-}
-
-double MedianBest(SearchSpec spec, const std::function<double(const Configuration&, int64_t)>& objective) {
-  std::vector<double> best;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    spec.seed = seed;
-    Simulation simulation = Slots(1);
-    simulation.objective = objective;
-    const SimulationResult result = Simulate(spec, simulation);
-    best.push_back(result.state.trial(*result.state.best_trial()).best_objective);
-  }
-  std::nth_element(best.begin(), best.begin() + 10, best.end());
-  return best[10];
-}
-
 TEST_CASE("Tpe: finds the bottom of a bowl far better than random search", "[scheduler]") {
-  SearchSpec spec = TpeJob(50);
+  SearchSpec spec = BowlJob(SamplerKind::kTpe, 50);
   const double tpe = MedianBest(spec, Bowl);
   spec.sampler.kind = SamplerKind::kRandom;
   CHECK(tpe < MedianBest(spec, Bowl) / 8);
 }
 
 TEST_CASE("Tpe: finds the best category and the value that only it has", "[scheduler]") {
-  SearchSpec spec = TpeJob(60);
+  SearchSpec spec = BowlJob(SamplerKind::kTpe, 60);
   spec.parameters = {{"kind", CategoricalRange{{"a", "b", "c", "d", "e"}}},
                      {"size", IntegerRange{1, 1000, Scaling::kLog}, Condition{0, {std::string("d")}}},
                      {"rate", ContinuousRange{0, 1}}};
@@ -65,33 +40,13 @@ TEST_CASE("Tpe: finds the best category and the value that only it has", "[sched
 
 TEST_CASE("Tpe: a batch of eight after twenty trials is eight different, spread configurations",
           "[scheduler]") {
-  PlayedJob job(TpeJob(0));
-  for (TrialNumber number = 1; number <= 20; ++number) {
-    if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
-    REQUIRE(job.Start() == number);
-    job.Finish(number, Bowl(job.trial(number).configuration, 1));
-  }
-  for (TrialNumber number = 21; number <= 28; ++number) {
-    REQUIRE(WantsSuggestion(job.state()));
-    job.Record(Suggest(job.state()));
-    REQUIRE(job.Start() == number);
-  }
-  double nearest = 1, farthest = 0;
-  for (TrialNumber a = 21; a <= 28; ++a) {
-    for (TrialNumber b = 21; b < a; ++b) {
-      const Configuration &one = job.trial(a).configuration, &other = job.trial(b).configuration;
-      const double distance = std::hypot(std::get<double>(one[0]) - std::get<double>(other[0]),
-                                         std::get<double>(one[1]) - std::get<double>(other[1]));
-      nearest = std::min(nearest, distance);
-      farthest = std::max(farthest, distance);
-    }
-  }
-  CHECK(nearest > 0.005);
-  CHECK(farthest > 0.2);
+  const Spread spread = SpreadOfBatch(BowlJob(SamplerKind::kTpe, 0), Bowl);
+  CHECK(spread.nearest > 0.005);
+  CHECK(spread.farthest > 0.2);
 }
 
 TEST_CASE("Tpe: begins with Sobol points, and says what it does then", "[scheduler]") {
-  SearchSpec spec = TpeJob(8);
+  SearchSpec spec = BowlJob(SamplerKind::kTpe, 8);
   spec.sampler.startup_trials = 5;
   Simulation simulation = Slots(1);
   simulation.objective = Bowl;
@@ -129,7 +84,7 @@ TEST_CASE("Tpe: under rungs it learns from the highest one that enough trials ha
 }
 
 TEST_CASE("Tpe: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  PlayedJob job(TpeJob(0));
+  PlayedJob job(BowlJob(SamplerKind::kTpe, 0));
   for (uint64_t i = 0; i < 30; ++i) {
     const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
                                          RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
@@ -142,7 +97,7 @@ TEST_CASE("Tpe: what a job is started with is its experience from the first tria
 }
 
 TEST_CASE("Tpe: configurations keep the constraints and are not repeated", "[scheduler]") {
-  SearchSpec spec = TpeJob(40);
+  SearchSpec spec = BowlJob(SamplerKind::kTpe, 40);
   spec.parameters = {{"a", IntegerRange{1, 9}}, {"b", IntegerRange{1, 9}}};
   spec.constraints = {{{{0, 1}, {1, 1}}, 0, 11}};
   Simulation simulation = Slots(5);
