@@ -9,6 +9,11 @@ namespace {
 
 constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is looked through
 
+// Whether any of its trials may come from a model.
+bool HasModel(const SearchSpec& spec) {
+  return spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe;
+}
+
 }  // namespace
 
 Configuration AnyConfiguration(const JobState& state, TrialNumber number) {
@@ -21,11 +26,6 @@ Configuration AnyConfiguration(const JobState& state, TrialNumber number) {
     Configuration configuration = state.space().Nth((first + i) % size);
     if (!state.tried(configuration)) return configuration;
   }
-}
-
-// Whether any of its trials may come from a model.
-bool HasModel(const SearchSpec& spec) {
-  return spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe;
 }
 
 bool MayCreate(const JobState& state) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "scheduler/random.h"
 #include "scheduler/simulate.h"
 #include "scheduler/suggest.h"
 #include "tests/catch.h"
@@ -61,6 +62,17 @@ Spread SpreadOfBatch(const SearchSpec& spec, const Objective& objective) {
     }
   }
   return spread;
+}
+
+Suggested FirstAfterPriors(const SearchSpec& spec) {
+  PlayedJob job(spec);
+  for (uint64_t i = 0; i < 30; ++i) {
+    const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
+                                         RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
+    job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
+  }
+  REQUIRE(WantsSuggestion(job.state()));
+  return Suggest(job.state());
 }
 
 }  // namespace winnow

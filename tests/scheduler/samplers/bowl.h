@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "scheduler/facts.h"
 #include "scheduler/types.h"
 
 namespace winnow {
@@ -23,5 +24,8 @@ struct Spread {
   double nearest = 1, farthest = 0;
 };
 Spread SpreadOfBatch(const SearchSpec& spec, const Objective& objective);
+
+// What is suggested first for a job of BowlJob that is started with thirty results of an earlier one.
+Suggested FirstAfterPriors(const SearchSpec& spec);
 
 }  // namespace winnow

@@ -145,14 +145,7 @@ TEST_CASE("Gp: spaces of one parameter, of categories only and of integers only"
 }
 
 TEST_CASE("Gp: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  PlayedJob job(BowlJob(SamplerKind::kGp, 0));
-  for (uint64_t i = 0; i < 30; ++i) {
-    const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
-                                         RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
-    job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
-  }
-  REQUIRE(WantsSuggestion(job.state()));
-  const Suggested answer = Suggest(job.state());
+  const Suggested answer = FirstAfterPriors(BowlJob(SamplerKind::kGp, 0));
   CHECK(answer.why.find("Gaussian process on 30 results: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.05);
 }

@@ -84,14 +84,7 @@ TEST_CASE("Tpe: under rungs it learns from the highest one that enough trials ha
 }
 
 TEST_CASE("Tpe: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  PlayedJob job(BowlJob(SamplerKind::kTpe, 0));
-  for (uint64_t i = 0; i < 30; ++i) {
-    const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
-                                         RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
-    job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
-  }
-  REQUIRE(WantsSuggestion(job.state()));
-  const Suggested answer = Suggest(job.state());
+  const Suggested answer = FirstAfterPriors(BowlJob(SamplerKind::kTpe, 0));
   CHECK(answer.why.find("TPE on 30 trials: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.1);
 }
