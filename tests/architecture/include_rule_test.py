@@ -20,7 +20,7 @@ RULE = {
                {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "posix"}),
     "worker": ({"worker", "proto"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
     "worker/data": ({"worker/data"}, {"absl", "zlib.h", "fmt", "posix"}),
-    "worker/collective": ({"worker/collective"}, {"absl", "openssl", "posix"}),
+    "worker/collective": ({"worker/collective"}, {"absl", "openssl", "fmt", "posix"}),
     "worker/gbdt": ({"worker/gbdt", "worker/data", "worker/collective"}, {"absl", "nlohmann", "fmt", "CLI", "posix"}),
     "cli": ({"cli", "spec", "scheduler", "proto"},
             {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "CLI", "posix"}),
