@@ -15,10 +15,14 @@ struct GbdtModel {
   DataOptions reading;  // how the training file was read
   DataSchema schema;
   std::vector<std::string> feature_names;
-  std::vector<Tree> trees;  // round after round; within a round, class after class
+  std::vector<Tree> trees;  // round after round; in a round class after class; in a class its parallel trees
+  std::vector<float> tree_weights;  // [tree] what DART multiplies its leaves with; empty: all 1
   int64_t best_round = -1;  // from 0, where early stopping ended the training; -1: every round counts
 
-  int64_t rounds() const { return static_cast<int64_t>(trees.size()) / parameters.classes(); }
+  int64_t trees_per_round() const { return parameters.classes(); }
+  int64_t rounds() const { return static_cast<int64_t>(trees.size()) / trees_per_round(); }
+  // The class whose margins a tree adds to.
+  int class_of(int64_t tree) const { return static_cast<int>(tree % trees_per_round()); }
   // Rounds that predictions are made from.
   int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
 };
