@@ -14,12 +14,12 @@
 namespace winnow {
 
 // One rank's end of a group that computes together. All ranks call the same operations in the same order; an
-// operation returns when this rank's part of it is done. Sums are of integers modulo 2^64, so they are exact in
-// any order, and two 32-bit fields may travel in one word.
+// operation returns when this rank's part of it is done. Sums are of integers modulo 2^64, so they are exact
+// in any order, and two 32-bit fields may travel in one word.
 //
-// An error is final: it names the rank that failed and why, every later call returns it again, and every other
-// rank of the group gets one too. Every operation has a deadline, so a rank that stands still is an error
-// (DeadlineExceeded) and not a hang. One thread at a time may call.
+// An error is final: it names the rank that failed and why, every later call returns it again, and every
+// other rank of the group gets one too. Every operation has a deadline, so a rank that stands still is an
+// error (DeadlineExceeded) and not a hang. One thread at a time may call.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -31,8 +31,9 @@ class Communicator {
   virtual absl::Status AllReduceSum(std::span<uint64_t> data) = 0;
   virtual absl::Status AllReduceMax(std::span<uint64_t> data) = 0;
 
-  // Of the sums, rank r gets those of [begins[r], begins[r + 1]), in place; the rest of data is left undefined.
-  // REQUIRES: begins the same on all ranks, ascending, size() + 1 of them, begins[0] = 0, the last data.size().
+  // Of the sums, rank r gets those of [begins[r], begins[r + 1]), in place; the rest of data is left
+  // undefined. REQUIRES: begins the same on all ranks, ascending, size() + 1 of them, begins[0] = 0, the last
+  // data.size().
   virtual absl::Status ReduceScatterSum(std::span<uint64_t> data, std::span<const std::size_t> begins) = 0;
 
   // Every rank's bytes, by rank. Sizes may differ.

@@ -15,7 +15,9 @@ class SoleRank final : public Communicator {
   absl::StatusOr<std::vector<std::string>> AllGather(std::string_view mine) override {
     return std::vector<std::string>{std::string(mine)};
   }
-  absl::StatusOr<std::vector<std::string>> AllToAll(const std::vector<std::string>& to) override { return to; }
+  absl::StatusOr<std::vector<std::string>> AllToAll(const std::vector<std::string>& to) override {
+    return to;
+  }
   absl::Status Broadcast(int, std::string*) override { return absl::OkStatus(); }
   void Fail(const absl::Status&) override {}
   uint64_t bytes_sent() const override { return 0; }

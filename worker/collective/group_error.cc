@@ -1,0 +1,26 @@
+#include "worker/collective/group_error.h"
+
+#include "fmt/format.h"
+
+namespace winnow {
+
+absl::Status OfRank(int rank, const absl::Status& reason) {
+  const std::string_view message(reason.message().data(), reason.message().size());
+  return absl::Status(reason.code(), fmt::format("rank {}: {}", rank, message));
+}
+
+absl::Status IsGone(int rank, std::string_view why) {
+  return absl::UnavailableError(fmt::format("rank {} is gone: {}", rank, why));
+}
+
+absl::Status StandsStill(int rank, std::string_view operation, std::chrono::milliseconds patience) {
+  return absl::DeadlineExceededError(fmt::format("rank {} stands still: nothing from it for {} s in {}", rank,
+                                                 static_cast<double>(patience.count()) / 1000, operation));
+}
+
+absl::Status OperationsDiffer(int rank_a, std::string_view a, int rank_b, std::string_view b) {
+  return absl::InternalError(
+      fmt::format("the ranks do different things: rank {}: {}; rank {}: {}", rank_a, a, rank_b, b));
+}
+
+}  // namespace winnow
