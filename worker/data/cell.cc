@@ -23,15 +23,6 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
   return true;
 }
 
-bool IsMissing(std::string_view cell) {
-  if (cell.empty() || cell == "?") return true;
-  if (cell.size() > 4) return false;
-  for (const std::string_view word : {"na", "n/a", "nan", "null"}) {
-    if (EqualsIgnoringCase(cell, word)) return true;
-  }
-  return false;
-}
-
 // The length of the UTF-8 character that `text` begins with, or 0 if it begins with none.
 size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
@@ -56,6 +47,15 @@ std::string_view TrimBlanks(std::string_view text) {
   return text;
 }
 
+bool IsMissingCell(std::string_view cell) {
+  if (cell.empty() || cell == "?") return true;
+  if (cell.size() > 4) return false;
+  for (const std::string_view word : {"na", "n/a", "nan", "null"}) {
+    if (EqualsIgnoringCase(cell, word)) return true;
+  }
+  return false;
+}
+
 CellKind ParseCell(std::string_view cell, float* value) {
   *value = kNaN;
   // Most cells of most tables are short integers.
@@ -68,7 +68,7 @@ CellKind ParseCell(std::string_view cell, float* value) {
       return CellKind::kNumber;
     }
   }
-  if (IsMissing(cell)) return CellKind::kMissing;
+  if (IsMissingCell(cell)) return CellKind::kMissing;
   std::string_view digits = cell;
   if (digits[0] == '+') {
     digits.remove_prefix(1);

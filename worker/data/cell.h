@@ -15,6 +15,9 @@ enum class CellKind {
 // `text` without blanks and tabs at its ends.
 std::string_view TrimBlanks(std::string_view text);
 
+// Whether `cell` (trimmed by the caller) says that a value is missing.
+bool IsMissingCell(std::string_view cell);
+
 // What `cell` (trimmed by the caller) says. *value is set to the nearest float of a kNumber and to NaN
 // otherwise.
 CellKind ParseCell(std::string_view cell, float* value);

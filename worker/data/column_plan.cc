@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
@@ -136,23 +138,32 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   plan.label = options.label.empty() ? 0 : planner.Find(options.label);
   if (by_name && options.label.empty() && HasColumn(*like, names[0])) plan.label = -1;
   if (plan.label < 0 && like == nullptr) return planner.NotThere("label", options.label);
+  const bool to_predict = like != nullptr && plan.label < 0;  // may lack the others too
   if (!options.weight.empty()) {
     plan.weight = planner.Find(options.weight);
-    if (plan.weight < 0 && !(like != nullptr && plan.label < 0))
-      return planner.NotThere("weight", options.weight);
+    if (plan.weight < 0 && !to_predict) return planner.NotThere("weight", options.weight);
   }
-  if (plan.label >= 0 && plan.label == plan.weight) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: column \"{}\" is both label and weight; expected two columns", path,
-                    names[static_cast<size_t>(plan.label)]));
+  if (!options.group.empty()) {
+    plan.group = planner.Find(options.group);
+    if (plan.group < 0 && !to_predict) return planner.NotThere("group", options.group);
   }
-  std::set<int> taken = {plan.label, plan.weight};
+  std::map<int, const char*> roles;
+  for (const auto& [position, role] :
+       {std::pair(plan.label, "label"), {plan.weight, "weight"}, {plan.group, "group"}}) {
+    if (position < 0) continue;
+    const auto [before, is_new] = roles.emplace(position, role);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(fmt::format("{}: column \"{}\" is both {} and {}; expected two columns",
+                                                  path, names[static_cast<size_t>(position)], before->second,
+                                                  role));
+  }
+  std::set<int> taken = {plan.label, plan.weight, plan.group};
   for (const std::string& drop : options.drop) {
     const int position = planner.Find(drop);
     if (position < 0 && like == nullptr) return planner.NotThere("drop", drop);
-    if (position >= 0 && (position == plan.label || position == plan.weight)) {
-      return absl::InvalidArgumentError(fmt::format("{}: column \"{}\" is in drop, but it is the {}", path,
-                                                    drop, position == plan.label ? "label" : "weight"));
+    if (const auto role = roles.find(position); role != roles.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: column \"{}\" is in drop, but it is the {}", path, drop, role->second));
     }
     taken.insert(position);
   }
@@ -169,9 +180,10 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
     if (taken.count(static_cast<int>(i)) == 0) plan.features.push_back(static_cast<int>(i));
   }
   if (plan.features.empty()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{}: no feature column is left beside label, weight and drop; expected at least one. Columns: {}",
-        path, Listed(names)));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: no feature column is left beside label, weight, group and drop; expected at least "
+                    "one. Columns: {}",
+                    path, Listed(names)));
   }
   if (like != nullptr && plan.features.size() != like->columns.size()) {
     return absl::InvalidArgumentError(

@@ -12,6 +12,7 @@ namespace winnow {
 struct ColumnPlan {
   int label = -1;             // -1: the file has none
   int weight = -1;            // -1: none is wanted
+  int group = -1;             // -1: none is wanted
   std::vector<int> features;  // in the order of `like` if there is one, else of the file
 };
 

@@ -10,6 +10,7 @@
 #include "worker/data/column_plan.h"
 #include "worker/data/csv_column.h"
 #include "worker/data/csv_table.h"
+#include "worker/data/groups.h"
 
 namespace winnow {
 namespace {
@@ -25,6 +26,8 @@ struct Columns {
   std::vector<CsvColumn> features;
   std::vector<CsvColumn> label;   // one or none
   std::vector<CsvColumn> weight;  // one or none
+  std::vector<CsvColumn> group;   // one or none
+  std::vector<GroupStart> group_starts;
   int64_t rows = 0;
 
   absl::Status AddNumbers(CellPlace place, const std::vector<std::string_view>& fields) {
@@ -43,12 +46,19 @@ struct Columns {
             place, fmt::format("the weight is \"{}\"; expected a number of 0 or more", Excerpt(cell)));
       }
     }
+    for (CsvColumn& column : group) {
+      const std::string_view cell = fields[column.position()];
+      if (IsMissingCell(cell))
+        return column.Error(place, "the query id is missing; expected one in every row");
+      if (group_starts.empty() || group_starts.back().id != cell)
+        group_starts.push_back({std::string(cell), rows - 1, place});
+    }
     return absl::OkStatus();
   }
 
   absl::Status AddTexts(CellPlace place, const std::vector<std::string_view>& fields) {
-    for (std::vector<CsvColumn>* group : {&features, &label}) {
-      for (CsvColumn& column : *group) {
+    for (std::vector<CsvColumn>* kind : {&features, &label}) {
+      for (CsvColumn& column : *kind) {
         if (column.is_text()) column.AddText(fields[column.position()], place);
       }
     }
@@ -97,19 +107,33 @@ void AppendOneHot(const CsvColumn& column, const ColumnSchema& schema, DataSet* 
   }
 }
 
-absl::Status AppendFeature(CsvColumn& column, const ColumnSchema* like, int max_levels, DataSet* data) {
+void AppendCategorical(const CsvColumn& column, const ColumnSchema& schema, DataSet* data) {
+  data->feature_names.push_back(schema.name);
+  std::vector<float>& values = data->columns.emplace_back();
+  for (const int32_t level : column.LevelsOfRows(schema.levels))
+    values.push_back(level >= 0 ? static_cast<float>(level) : kNaN);
+}
+
+absl::Status AppendFeature(CsvColumn& column, const ColumnSchema* like, const DataOptions& options,
+                           DataSet* data) {
   ColumnSchema schema{like != nullptr ? like->name : column.name(), column.is_text(), {}};
+  schema.categorical = column.is_text() && (like != nullptr ? like->categorical : options.categorical);
   if (!column.is_text()) {
     data->feature_names.push_back(schema.name);
     data->columns.push_back(column.TakeNumbers());
   } else {
     schema.levels = like != nullptr ? like->levels : column.SortedLevels();
     if (like == nullptr) {
-      if (absl::Status status = column.CheckLevelCount(schema.levels.size(), max_levels); !status.ok())
+      if (absl::Status status = column.CheckLevelCount(schema.levels.size(), options.max_levels);
+          !status.ok())
         return status;
     }
-    AppendOneHot(column, schema, data);
+    if (schema.categorical)
+      AppendCategorical(column, schema, data);
+    else
+      AppendOneHot(column, schema, data);
   }
+  data->categorical.resize(data->columns.size(), schema.categorical);
   data->schema.columns.push_back(std::move(schema));
   return absl::OkStatus();
 }
@@ -163,6 +187,7 @@ absl::StatusOr<DataSet> ReadCsv(const std::vector<SourceFile>& files, const Data
   for (const int position : plan->features) columns.features.push_back(MakeColumn(*table, position));
   if (plan->label >= 0) columns.label.push_back(MakeColumn(*table, plan->label));
   if (plan->weight >= 0) columns.weight.push_back(MakeColumn(*table, plan->weight));
+  if (plan->group >= 0) columns.group.push_back(MakeColumn(*table, plan->group));
   absl::Status status =
       table->ForEachRecord([&](CellPlace place, const std::vector<std::string_view>& fields) {
         return columns.AddNumbers(place, fields);
@@ -188,7 +213,7 @@ absl::StatusOr<DataSet> ReadCsv(const std::vector<SourceFile>& files, const Data
   data.rows = columns.rows;
   for (size_t i = 0; i < columns.features.size(); ++i) {
     const ColumnSchema* column_like = like != nullptr ? &like->columns[i] : nullptr;
-    status = AppendFeature(columns.features[i], column_like, options.max_levels, &data);
+    status = AppendFeature(columns.features[i], column_like, options, &data);
     if (!status.ok()) return status;
   }
   for (CsvColumn& column : columns.label) {
@@ -199,6 +224,12 @@ absl::StatusOr<DataSet> ReadCsv(const std::vector<SourceFile>& files, const Data
   if (!data.weight.empty() && *std::max_element(data.weight.begin(), data.weight.end()) == 0) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: column \"{}\": every weight is 0; expected some above 0", path, columns.weight[0].name()));
+  }
+  if (!columns.group.empty()) {
+    absl::StatusOr<std::vector<int64_t>> begins = GroupBegins(columns.group_starts, data.rows);
+    if (!begins.ok()) return begins.status();
+    data.group_begin = *std::move(begins);
+    if (status = WeighGroups(path, data.group_begin, &data.weight); !status.ok()) return status;
   }
   if (status = CheckFeatureNames(path, data); !status.ok()) return status;
   return data;

@@ -12,12 +12,6 @@
 
 namespace winnow {
 
-// Where a cell stands; for errors.
-struct CellPlace {
-  const SourceFile* file = nullptr;
-  int64_t line = 0;
-};
-
 // CSV files as one sequence of records of the same width, the header apart.
 class CsvTable {
  public:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@ namespace winnow {
 struct SourceFile {
   std::string path;
   std::string bytes;  // uncompressed, without a byte order mark; no byte is 0
+};
+
+// Where a cell stands; for errors.
+struct CellPlace {
+  const SourceFile* file = nullptr;
+  int64_t line = 0;
 };
 
 // The bytes of one regular file; a gzip file (known by its first bytes, whatever its name) is unpacked, also

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/data/cell.h"
+#include "worker/data/groups.h"
 
 namespace winnow {
 namespace {
@@ -67,6 +68,7 @@ class LibsvmParser {
  public:
   absl::Status ParseFile(const SourceFile& file) {
     path_ = &file.path;
+    file_ = &file;
     line_ = 0;
     std::string_view text = file.bytes;
     while (!text.empty()) {
@@ -86,6 +88,7 @@ class LibsvmParser {
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<float>& label() { return label_; }
   std::vector<float>& weight() { return weight_; }
+  const std::vector<GroupStart>& group_starts() const { return group_starts_; }
   int64_t smallest() const { return smallest_; }
   int64_t largest() const { return largest_; }
 
@@ -116,6 +119,7 @@ class LibsvmParser {
           fmt::format("a row {} weight after rows {} one; expected label:weight in every row or in none",
                       weighted ? "with a" : "without a", weighted ? "without" : "with"));
     }
+    if (absl::Status status = TakeGroup(&line); !status.ok()) return status;
     row_indices_.clear();
     while (!(line = TrimBlanks(line)).empty()) {
       if (absl::Status status = ParseEntry(TakeToken(&line)); !status.ok()) return status;
@@ -128,12 +132,32 @@ class LibsvmParser {
     return absl::OkStatus();
   }
 
+  // Takes "qid:ID" off the front of *line if it stands there.
+  absl::Status TakeGroup(std::string_view* line) {
+    std::string_view rest = *line;
+    std::string_view id = TakeToken(&rest);
+    const bool grouped = id.starts_with("qid:");
+    if (label_.size() > 1 && grouped == group_starts_.empty()) {
+      return Error(
+          fmt::format("a row {} a qid after rows {} one; expected label qid:ID in every row or in none",
+                      grouped ? "with" : "without", grouped ? "without" : "with"));
+    }
+    if (!grouped) return absl::OkStatus();
+    *line = rest;
+    id.remove_prefix(4);
+    if (id.empty() || id.find_first_not_of("0123456789") != std::string_view::npos)
+      return Error(fmt::format("\"qid:{}\"; expected qid: and a whole number of 0 or more", Excerpt(id)));
+    if (group_starts_.empty() || group_starts_.back().id != id)
+      group_starts_.push_back({std::string(id), static_cast<int64_t>(label_.size()) - 1, {file_, line_}});
+    return absl::OkStatus();
+  }
+
   absl::Status ParseEntry(std::string_view token) {
     std::string_view value_text = token;
     const std::string_view index_text = TakeUntil(&value_text, ':');
     if (index_text == "qid") {
-      return Error(fmt::format("\"{}\": groups for ranking are not supported; remove the qid entries",
-                               Excerpt(token)));
+      return Error(
+          fmt::format("\"{}\" after other entries; expected it once, behind the label", Excerpt(token)));
     }
     const std::optional<int64_t> index = Index(index_text);
     if (!index || token.find(':') == std::string_view::npos) {
@@ -154,9 +178,11 @@ class LibsvmParser {
   }
 
   const std::string* path_ = nullptr;
+  const SourceFile* file_ = nullptr;
   int64_t line_ = 0;
   std::vector<Entry> entries_;
   std::vector<float> label_, weight_;
+  std::vector<GroupStart> group_starts_;
   std::vector<int32_t> row_indices_;
   int64_t smallest_ = kMaxIndex, largest_ = -1;
 };
@@ -170,6 +196,8 @@ absl::Status CheckOptions(const std::string& path, const DataOptions& options) {
     return refuse("label", options.label, "its label stands first; leave label empty");
   if (!options.weight.empty())
     return refuse("weight", options.weight, "write label:weight, and leave weight empty");
+  if (!options.group.empty())
+    return refuse("group", options.group, "write qid:ID behind the label, and leave group empty");
   return absl::OkStatus();
 }
 
@@ -247,6 +275,7 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const D
   if (column_of.empty()) {
     return absl::InvalidArgumentError(fmt::format("{}: drop leaves no feature; expected at least one", path));
   }
+  data.categorical.assign(column_of.size(), false);
   data.columns.assign(column_of.size(), std::vector<float>(static_cast<size_t>(data.rows),
                                                            std::numeric_limits<float>::quiet_NaN()));
   for (const LibsvmParser::Entry& entry : parser.entries()) {
@@ -256,6 +285,12 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const D
   }
   data.label = std::move(parser.label());
   data.weight = std::move(parser.weight());
+  if (!parser.group_starts().empty()) {
+    absl::StatusOr<std::vector<int64_t>> begins = GroupBegins(parser.group_starts(), data.rows);
+    if (!begins.ok()) return begins.status();
+    data.group_begin = *std::move(begins);
+    if (absl::Status status = WeighGroups(path, data.group_begin, &data.weight); !status.ok()) return status;
+  }
   return data;
 }
 

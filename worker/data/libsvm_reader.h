@@ -12,10 +12,10 @@ namespace winnow {
 // index:value pairs, at least one.
 bool LooksLikeLibsvm(const SourceFile& file);
 
-// Reads `files`, at least one, as one LIBSVM table: "label[:weight] index:value … # comment" on each line.
-// Features are named "f<index>" with the index as written and count from 0 if that index occurs, else from 1,
-// up to the largest. An entry that is absent is missing (NaN). With `like`, features it does not have are
-// read over.
+// Reads `files`, at least one, as one LIBSVM table: "label[:weight] [qid:ID] index:value … # comment" on each
+// line. Features are named "f<index>" with the index as written and count from 0 if that index occurs, else
+// from 1, up to the largest. An entry that is absent is missing (NaN). With `like`, features it does not have
+// are read over.
 absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const DataOptions& options,
                                    const DataSchema* like);
 

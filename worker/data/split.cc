@@ -1,5 +1,6 @@
 #include "worker/data/split.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,11 +43,20 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
     return absl::InvalidArgumentError(
         fmt::format("validation_fraction is {}; expected a number above 0 and below 1", validation_fraction));
   }
-  std::vector<bool> chosen(static_cast<size_t>(all.rows));
+  std::vector<bool> chosen(static_cast<size_t>(all.rows)), chosen_groups;
   int64_t count = 0;
-  for (int64_t row = 0; row < all.rows; ++row) {
-    chosen[static_cast<size_t>(row)] = RowUniform(seed, row) < validation_fraction;
-    count += chosen[static_cast<size_t>(row)];
+  const bool grouped = !all.group_begin.empty();
+  const size_t units = grouped ? all.group_begin.size() - 1 : static_cast<size_t>(all.rows);
+  std::vector<int64_t> begins[2] = {{0}, {0}};  // of the groups that stay and of those chosen
+  for (size_t unit = 0; unit < units; ++unit) {
+    const int64_t begin = grouped ? all.group_begin[unit] : static_cast<int64_t>(unit);
+    const int64_t end = grouped ? all.group_begin[unit + 1] : begin + 1;
+    const bool choose = RowUniform(seed, all.first_row + begin) < validation_fraction;
+    std::fill(chosen.begin() + begin, chosen.begin() + end, choose);
+    if (choose) count += end - begin;
+    if (!grouped) continue;
+    chosen_groups.push_back(choose);
+    begins[choose].push_back(begins[choose].back() + end - begin);
   }
   if (count == 0 || count == all.rows) {
     return absl::InvalidArgumentError(fmt::format(
@@ -56,12 +66,21 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   DataSet validation;
   validation.rows = count;
   validation.feature_names = all.feature_names;
+  validation.categorical = all.categorical;
   validation.schema = all.schema;
   for (std::vector<float>& column : all.columns)
     validation.columns.push_back(TakeChosen(chosen, count, column));
   validation.label = TakeChosen(chosen, count, all.label);
-  validation.weight = TakeChosen(chosen, count, all.weight);
+  if (grouped) {
+    const auto groups = static_cast<int64_t>(begins[1].size()) - 1;
+    validation.weight = TakeChosen(chosen_groups, groups, all.weight);
+    validation.group_begin = std::move(begins[1]);
+    all.group_begin = std::move(begins[0]);
+  } else {
+    validation.weight = TakeChosen(chosen, count, all.weight);
+  }
   all.rows -= count;
+  all.first_row = 0;
   return std::make_pair(std::move(all), std::move(validation));
 }
 

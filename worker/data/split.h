@@ -9,8 +9,10 @@
 namespace winnow {
 
 // Parts `all` into training (first) and validation (second) rows, each in file order. Whether row i validates
-// depends on (seed, i) alone, so adding rows at the end moves none. The share is `validation_fraction` in
-// expectation. InvalidArgument unless 0 < validation_fraction < 1 and both parts get a row.
+// depends on (seed, first_row + i) alone, so adding rows at the end moves none; of data with groups, whole
+// groups move, by their first row. The parts' first_row is 0: across ranks it is the caller's to set. The
+// share is `validation_fraction` in expectation. InvalidArgument unless 0 < validation_fraction < 1 and both
+// parts get a row.
 absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double validation_fraction,
                                                             uint64_t seed);
 

@@ -141,6 +141,20 @@ TEST_CASE("Csv: a text column becomes one column a level, in byte order, where i
   CHECK(data.schema.columns[1].levels == Names{"10", "Bar", "bar", "zoo"});
 }
 
+TEST_CASE("Csv: a text column may stay one categorical feature of level numbers", "[data]") {
+  DataFolder folder;
+  DataOptions options;
+  options.categorical = true;
+  const DataSet data = folder.Read("y,a,job\n1,1,zoo\n0,2,Bar\n1,3,NA\n0,4,10\n", options);
+  CHECK(data.feature_names == Names{"a", "job"});
+  CHECK(data.categorical == std::vector<bool>{false, true});
+  CHECK(Same(Feature(data, "job"), {2, 1, kNaN, 0}));
+  // The training data decides, not the options; a level that it did not have is missing.
+  const DataSet later = folder.Read("y,a,job\n1,1,Bar\n0,2,bar\n", {}, &data.schema);
+  CHECK(later.categorical == data.categorical);
+  CHECK(Same(Feature(later, "job"), {1, kNaN}));
+}
+
 TEST_CASE("Csv: texts that are not UTF-8 are read as Latin-1", "[data]") {
   DataFolder folder;
   const DataSet data = folder.Read("y,city\n1,S\xe3o\n0,Z\xc3\xbcrich\n");
