@@ -1,0 +1,144 @@
+"""The data sets of the boosted-tree benchmarks: made once from fixed seeds into a folder, as text files that every
+system reads (CSV without a header, the label first; LIBSVM for the sparse one)."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHUNK = 4096  # rows formatted at a time
+
+
+class DataSet:
+    """Where a data set lies and what is asked of it. metric: auc, rmse or mlogloss, of the validation part."""
+
+    def __init__(self, name, folder, objective, metric, rounds, suffix="csv", classes=0):
+        self.name, self.objective, self.metric, self.rounds, self.classes = name, objective, metric, rounds, classes
+        self.suffix = suffix
+        self.train = folder / f"train.{suffix}"
+        self.validation = folder / f"validation.{suffix}"
+
+
+def write_csv(path, label, table):
+    line = "%.6g," + ",".join(["%.5g"] * table.shape[1]) + "\n"
+    with open(path, "w", encoding="ascii") as file:
+        for begin in range(0, len(label), CHUNK):
+            rows = table[begin:begin + CHUNK].tolist()
+            file.writelines(line % (y, *row) for y, row in zip(label[begin:begin + CHUNK].tolist(), rows))
+
+
+def write_libsvm(path, label, levels, width):
+    """Column i of `levels` becomes the one-hot features i * width + 1 .. (i + 1) * width."""
+    indices = levels + numpy.arange(levels.shape[1]) * width + 1
+    line = "%d " + " ".join(["%d:1"] * levels.shape[1]) + "\n"
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(line % (y, *row) for y, row in zip(label.tolist(), indices.tolist()))
+
+
+def chance(rng, score):
+    return (rng.random(len(score)) < 1 / (1 + numpy.exp(-score))).astype(int)
+
+
+def make_higgs_like(rows, seed):
+    """21 measured quantities and 7 derived from them, as in the HIGGS data; the classes overlap."""
+    rng = numpy.random.default_rng(seed)
+    measured = rng.normal(size=(rows, 21)).astype(numpy.float32)
+    measured[:, 0:7] = numpy.exp(measured[:, 0:7] / 2)
+    measured[:, 7:14] = rng.uniform(-numpy.pi, numpy.pi, size=(rows, 7))
+    p, phi, eta = measured[:, 0:7], measured[:, 7:14], measured[:, 14:21]
+    shifted = numpy.roll(numpy.arange(7), -1)
+    derived = numpy.sqrt(p * p[:, shifted] * numpy.abs(numpy.cosh(numpy.clip(eta - eta[:, shifted], -3, 3))
+                                                       - numpy.cos(phi - phi[:, shifted])))
+    score = (numpy.sin(derived[:, 0] * 2) + 0.8 * (derived[:, 1] > 1.5) * eta[:, 3] - 0.7 * derived[:, 2]
+             + numpy.cos(phi[:, 4]) * p[:, 4] + 0.5 * eta[:, 5] * eta[:, 6])
+    return chance(rng, 1.2 * (score - score.mean())), numpy.hstack([measured, derived.astype(numpy.float32)])
+
+
+def make_friedman_like(rows, seed, columns=100):
+    rng = numpy.random.default_rng(seed)
+    table = rng.random((rows, columns)).astype(numpy.float32)
+    label = sum(10 * numpy.sin(numpy.pi * table[:, i] * table[:, i + 1]) + 20 * (table[:, i + 2] - 0.5) ** 2
+                + 10 * table[:, i + 3] + 5 * table[:, i + 4] for i in range(0, 25, 5))
+    return label + rng.normal(size=rows), table
+
+
+def make_one_hot(rows, seed, columns=25, width=20):
+    """Levels of `columns` text columns, frequent ones first; effects are the same for every seed."""
+    effects = numpy.random.default_rng(1).normal(size=(columns, width)) / 3
+    pairs = numpy.random.default_rng(2).normal(size=(columns // 2, width, width)) / 3
+    rng = numpy.random.default_rng(seed)
+    frequency = 1 / numpy.arange(1, width + 1)
+    levels = rng.choice(width, size=(rows, columns), p=frequency / frequency.sum())
+    score = effects[numpy.arange(columns), levels].sum(axis=1)
+    score += sum(pairs[i][levels[:, 2 * i], levels[:, 2 * i + 1]] for i in range(columns // 2))
+    return chance(rng, score), levels
+
+
+def make_wide(rows, seed, columns=2000):
+    rng = numpy.random.default_rng(seed)
+    table = rng.normal(size=(rows, columns)).astype(numpy.float32)
+    score = sum(table[:, i] * (table[:, i + 1] > 0) for i in range(0, 40, 2))
+    return chance(rng, score), table
+
+
+def make_seven_classes(rows, seed):
+    """10 continuous columns and two one-hot groups of 4 and 40, as in the covertype data."""
+    rng = numpy.random.default_rng(seed)
+    continuous = numpy.round(rng.normal(size=(rows, 10)) * 50 + 200)
+    area, soil = rng.integers(4, size=rows), rng.integers(40, size=rows)
+    level = (continuous[:, 0] - 200) / 25 + numpy.abs(continuous[:, 1] - 200) / 50 + area * 0.5 + (soil % 7) * 0.4
+    level += numpy.sin(continuous[:, 2] / 20) + rng.normal(size=rows) / 2
+    table = numpy.hstack([continuous, numpy.eye(4)[area], numpy.eye(40)[soil]])
+    return numpy.digitize(level, [-0.5, 0.7, 1.7, 2.6, 3.6, 5.0]), table
+
+
+def make_direct_marketing(folder):
+    """The bank data of scripts/get-data.sh without its headers. Needs WINNOW_DATA_DIR, else it is the synthetic stand-in."""
+    subprocess.run([ROOT / "scripts/get-data.sh", folder], check=True, stdout=subprocess.DEVNULL)
+    for part in ("validation", "train"):
+        with open(folder / "direct-marketing" / f"{part}.csv", encoding="utf-8") as file:
+            lines = file.readlines()
+        (folder / f"{part}.csv").write_text("".join(lines[1:]))
+
+
+def make_parts(folder, make, rows, write, suffix):
+    for part, count, seed in (("validation", rows // 10, 12), ("train", rows, 11)):  # train.csv says that all is there
+        write(folder / "unfinished", *make(count, seed))
+        os.replace(folder / "unfinished", folder / f"{part}.{suffix}")
+
+
+# name: objective, metric, rounds, classes, suffix, maker, rows
+SETS = {
+    "direct-marketing": ("binary:logistic", "auc", 150, 0, "csv", None, 0),
+    "dense-1m": ("binary:logistic", "auc", 30, 0, "csv", make_higgs_like, 1_000_000),
+    "dense-100k": ("reg:squarederror", "rmse", 100, 0, "csv", make_friedman_like, 100_000),
+    "one-hot-200k": ("binary:logistic", "auc", 100, 0, "libsvm", make_one_hot, 200_000),
+    "wide-20k": ("binary:logistic", "auc", 50, 0, "csv", make_wide, 20_000),
+    "7-class-200k": ("multi:softprob", "mlogloss", 30, 7, "csv", make_seven_classes, 200_000),
+}
+
+
+def get(name, cache):
+    """The data set `name`, made in the folder `cache` if it is not there yet."""
+    objective, metric, rounds, classes, suffix, make, rows = SETS[name]
+    folder = pathlib.Path(cache) / name
+    data = DataSet(name, folder, objective, metric, rounds, suffix, classes)
+    if data.train.exists():  # written last
+        return data
+    print(f"making {name} in {folder}", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    if make is None:
+        make_direct_marketing(folder)
+        return data
+    write = (lambda path, label, levels: write_libsvm(path, label, levels, 20)) if suffix == "libsvm" else write_csv
+    make_parts(folder, make, rows, write, suffix)
+    return data
+
+
+def labels_of(path):
+    """The labels of a file written here."""
+    with open(path, encoding="ascii") as file:
+        return numpy.array([float(line.split("," if path.suffix == ".csv" else " ", 1)[0]) for line in file])

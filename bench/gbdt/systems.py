@@ -1,0 +1,104 @@
+"""The systems under measurement, each trained in a process of its own on a data_sets.DataSet."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsample=1.0, seed=1):
+    return {"train": str(data.train), "validation": str(data.validation), "objective": data.objective,
+            "classes": data.classes, "rounds": data.rounds, "threads": threads, "eta": eta, "depth": depth,
+            "max_bin": max_bin, "subsample": subsample, "colsample": colsample, "seed": seed}
+
+
+def run_and_wait(command, text="", environment=None):
+    """Standard output, and what the kernel counted of the process."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **(environment or {})})
+    process.stdin.write(text)
+    process.stdin.close()
+    output, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} ended with code {process.returncode}: {errors.strip()[-500:]}")
+    return output, usage
+
+
+class Peer:
+    """XGBoost or LightGBM through its Python module; `path` is put before the installed modules."""
+
+    def __init__(self, name, library, path="", quantised=False):
+        self.name, self.library, self.path, self.quantised = name, library, str(path), quantised
+
+    def train(self, job, predictions):
+        # A waiting thread that spins takes the processor of the others' threads.
+        environment = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(job["threads"])}
+        if self.library == "xgboost" and self.path:
+            environment["PYTHONPATH"] = self.path
+        text = json.dumps({**job, "library": self.library, "lightgbm": self.path, "quantised": self.quantised,
+                           "predictions": predictions and str(predictions)})
+        output, _ = run_and_wait([sys.executable, HERE / "peer_process.py"], text, environment)
+        return json.loads(output.splitlines()[-1])
+
+
+class Winnow:
+    """The program winnow-gbdt of the folder `bin`. `cache`: where it keeps its read data, if it does; None: no cache."""
+
+    def __init__(self, bin_folder, work, name="winnow-gbdt"):
+        self.name, self.binary, self.work = name, pathlib.Path(bin_folder) / "winnow-gbdt", pathlib.Path(work)
+        self.help = subprocess.run([self.binary, "--help"], check=True, capture_output=True, text=True).stdout
+
+    def command(self, job, rounds):
+        parameters = {"objective": job["objective"], "eta": job["eta"], "max_depth": job["depth"],
+                      "max_bin": job["max_bin"], "subsample": job["subsample"], "seed": job["seed"],
+                      "colsample_bytree": job["colsample"], "num_round": rounds}
+        if job["classes"]:
+            parameters["num_class"] = job["classes"]
+        (self.work / "hp.json").write_text(json.dumps(parameters))
+        sparse = job["train"].endswith(".libsvm")
+        reading = ["--format", "libsvm"] if sparse else ["--format", "csv", "--header", "no", "--label", "0"]
+        return [self.binary, "--train", job["train"], *reading, "--hyperparameters", self.work / "hp.json",
+                "--model-dir", self.work / "model", "--threads", str(job["threads"]), *self.cache_flags()]
+
+    def cache_flags(self):
+        """Each measured run reads its data itself, as the peers do."""
+        return ["--no-cache"] if "--no-cache" in self.help else []
+
+    def train(self, job, predictions):
+        result = self.timed(job) if "--timing" in self.help else self.differenced(job)
+        if predictions:
+            output, _ = run_and_wait([self.binary, "predict", "--model", self.work / "model/model.json", "--data",
+                                      job["validation"]])
+            rows = [[float(cell) for cell in line.split(",")] for line in output.splitlines()[1:]]
+            numpy.save(predictions, numpy.array(rows).squeeze())
+        return result
+
+    def timed(self, job):
+        timing = self.work / "timing.json"
+        _, usage = run_and_wait([*self.command(job, job["rounds"]), "--timing", timing])
+        said = json.loads(timing.read_text())
+        rounds = said["round_seconds"]
+        usual = statistics.median(rounds[1:11])
+        return {**said, "setup_seconds": said["setup_seconds"] + max(0, rounds[0] - usual), "round_seconds": rounds[1:],
+                "peak_mib": usage.ru_maxrss / 1024, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+
+    def differenced(self, job):
+        """For a program without --timing: runs of N and 2 N rounds; a round then includes its metric."""
+        seconds, results = [], []
+        for rounds in (2 * job["rounds"], job["rounds"]):
+            start = time.perf_counter()
+            results.append(run_and_wait(self.command(job, rounds))[1])
+            seconds.append(time.perf_counter() - start)
+        a_round = max(0.0, seconds[0] - seconds[1]) / job["rounds"]
+        return {"setup_seconds": max(0.0, seconds[1] - a_round * job["rounds"]),
+                "round_seconds": [a_round] * (job["rounds"] - 1), "peak_mib": results[1].ru_maxrss / 1024,
+                "cpu_seconds": results[1].ru_utime + results[1].ru_stime}
