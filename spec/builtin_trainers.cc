@@ -1,5 +1,7 @@
 #include "spec/builtin_trainers.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -9,7 +11,31 @@ namespace {
 
 using Kind = HyperparameterKind;
 
-constexpr double kMostRounds = 1e15;  // reals below are whole numbers of rounds
+constexpr double kMostRounds = 1e15;            // reals below are whole numbers of rounds
+constexpr double kMostTweediePower = 1.999999;  // winnow-gbdt takes any number below 2
+
+// As short as winnow-gbdt prints them: no zeros that could be left out.
+constexpr const char* kGbdtMetricRegex =
+    R"(error@(0|[1-9][0-9]{0,5})(\.[0-9]{0,3}[1-9])?|tweedie-nloglik@1(\.[0-9]{0,3}[1-9])?|)"
+    R"((ndcg|map)(@[1-9][0-9]{0,5})?-?|pre@[1-9][0-9]{0,5})";
+
+// What is evaluated where no eval_metric is given, where it is not rmse.
+constexpr std::pair<std::string_view, const char*> kGbdtMetricOf[] = {
+    {"binary:logistic", "logloss"},
+    {"binary:logitraw", "logloss"},
+    {"binary:hinge", "error"},
+    {"reg:squaredlogerror", "rmsle"},
+    {"reg:absoluteerror", "mae"},
+    {"reg:pseudohubererror", "mphe"},
+    {"reg:quantileerror", "quantile"},
+    {"count:poisson", "poisson-nloglik"},
+    {"reg:gamma", "gamma-nloglik"},
+    {"reg:tweedie", "tweedie-nloglik"},
+    {"multi:softmax", "mlogloss"},
+    {"multi:softprob", "mlogloss"},
+    {"rank:ndcg", "map"},
+    {"rank:pairwise", "map"},
+};
 
 BuiltinHyperparameter Real(std::string name, std::optional<double> min, std::optional<double> max = {},
                            bool above_min = false) {
@@ -75,7 +101,27 @@ BuiltinTrainer Gbdt() {
   trainer.default_resource = 10;
   trainer.resource_regex = R"(^\[([0-9]+)\])";
   trainer.resource_offset = 1;
-  trainer.metrics = {"auc", "aucpr", "logloss", "error", "rmse", "mae", "mlogloss", "merror"};
+  trainer.metrics = {"auc",
+                     "aucpr",
+                     "logloss",
+                     "error",
+                     "rmse",
+                     "rmsle",
+                     "mae",
+                     "mape",
+                     "mphe",
+                     "mlogloss",
+                     "merror",
+                     "poisson-nloglik",
+                     "gamma-nloglik",
+                     "gamma-deviance",
+                     "tweedie-nloglik",
+                     "quantile",
+                     "ndcg",
+                     "map",
+                     "pre"};
+  trainer.metric_regex = kGbdtMetricRegex;
+  trainer.metric_examples = {"error@0.7", "tweedie-nloglik@1.3", "ndcg@5", "ndcg@5-", "map-", "pre@10"};
   trainer.hyperparameters = {
       Integer("num_round", 1, 1e7),
       Real("eta", 0, 1),
@@ -97,33 +143,38 @@ BuiltinTrainer Gbdt() {
       Integer("nthread", 0, 1024, false),
       Integer("num_class", 0, 10000, false),
       Integer("early_stopping_rounds", 0, 1e7),
-      Text("objective", {"binary:logistic", "binary:logitraw", "reg:squarederror", "multi:softprob"}, false),
+      Integer("num_parallel_tree", 1, 10000),
+      Real("rate_drop", 0, 1),
+      Integer("one_drop", 0, 1),
+      Real("skip_drop", 0, 1),
+      Text("sample_type", {"uniform", "weighted"}),
+      Text("normalize_type", {"tree", "forest"}),
+      Text("enable_categorical", {"0", "1", "true", "false"}),
+      Integer("max_cat_to_onehot", 1, 1e6),
+      Integer("max_cat_threshold", 1, 1e6),
+      Real("huber_slope", 0, 1e9, true),
+      Real("tweedie_variance_power", 1, kMostTweediePower),
+      Real("quantile_alpha", 0, 1, false),
+      Integer("lambdarank_num_pair_per_sample", 1, 1e6),
+      Text("lambdarank_pair_method", {"topk"}, false),
+      Integer("ndcg_exp_gain", 0, 1, false),
+      Text("monotone_constraints", {}, false),
+      Text("interaction_constraints", {}, false),
+      Text("objective",
+           {"binary:logistic", "binary:logitraw", "binary:hinge", "reg:squarederror", "reg:squaredlogerror",
+            "reg:logistic", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror", "count:poisson",
+            "reg:gamma", "reg:tweedie", "multi:softmax", "multi:softprob", "rank:ndcg", "rank:pairwise"},
+           false),
       Text("eval_metric", {}, false),
       Text("tree_method", {"hist", "exact", "approx", "auto"}),
-      Text("booster", {"gbtree"}),
-      Text("grow_policy", {"depthwise"}),
+      Text("booster", {"gbtree", "dart"}),
+      Text("grow_policy", {"depthwise", "lossguide"}),
   };
-  for (const char* accepted : {"rate_drop",
-                               "one_drop",
-                               "skip_drop",
-                               "sample_type",
-                               "normalize_type",
-                               "tweedie_variance_power",
-                               "lambda_bias",
-                               "huber_slope",
-                               "aft_loss_distribution",
-                               "feature_selector",
-                               "top_k",
-                               "sketch_eps",
-                               "refresh_leaf",
-                               "predictor",
-                               "single_precision_histogram",
-                               "deterministic_histogram",
-                               "verbosity",
-                               "silent",
-                               "validate_parameters",
-                               "disable_default_eval_metric",
-                               "csv_weights"}) {
+  for (const char* accepted :
+       {"lambda_bias", "aft_loss_distribution", "feature_selector", "top_k", "sketch_eps", "refresh_leaf",
+        "predictor", "single_precision_histogram", "deterministic_histogram", "verbosity", "silent",
+        "validate_parameters", "disable_default_eval_metric", "csv_weights", "num_pairsample",
+        "fix_list_weight"}) {
     trainer.hyperparameters.push_back(Text(accepted, {}, false));
   }
   trainer.aliases = {{"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
@@ -160,6 +211,12 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name) {
   return nullptr;
 }
 
+bool IsMetric(const BuiltinTrainer& trainer, const std::string& metric) {
+  const auto& known = trainer.metrics;
+  return std::find(known.begin(), known.end(), metric) != known.end() ||
+         RE2::FullMatch(metric, trainer.metric_regex);
+}
+
 int64_t FixedEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return 0;
@@ -179,9 +236,9 @@ std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::str
     if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.emplace_back(name);
   };
   if (eval_metric.empty()) {
-    if (objective == "multi:softprob") return {"mlogloss"};
-    if (objective == "binary:logistic" || objective == "binary:logitraw") return {"logloss"};
-    return {"rmse"};
+    const auto own = std::find_if(std::begin(kGbdtMetricOf), std::end(kGbdtMetricOf),
+                                  [&objective](const auto& entry) { return objective == entry.first; });
+    return {own == std::end(kGbdtMetricOf) ? "rmse" : own->second};
   }
   const auto list = nlohmann::json::parse(eval_metric.begin(), eval_metric.end(), nullptr, false);
   if (list.is_array()) {
@@ -213,7 +270,7 @@ std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
 }
 
 std::string PrintedMetricRegex(std::string_view part, std::string_view metric) {
-  return R"((?:^|\s))" + std::string(part) + "-" + std::string(metric) + R"(:(\S+))";
+  return R"((?:^|\s))" + std::string(part) + "-" + RE2::QuoteMeta(std::string(metric)) + R"(:(\S+))";
 }
 
 }  // namespace winnow

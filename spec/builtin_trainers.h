@@ -34,7 +34,9 @@ struct BuiltinTrainer {
   int64_t resource_offset = 0;
   std::vector<BuiltinHyperparameter> hyperparameters;
   std::vector<std::pair<std::string, std::string>> aliases;  // second names, and what they mean
-  std::vector<std::string> metrics;  // values of eval_metric; printed as train:<m> and validation:<m>
+  std::vector<std::string> metrics;          // values of eval_metric; printed as train:<m> and validation:<m>
+  std::string metric_regex;                  // RE2 of further ones: those that carry a number
+  std::vector<std::string> metric_examples;  // of these
   // Good configurations to begin with, by first names; each holds a value of every hyperparameter that is
   // often tuned.
   std::vector<std::map<std::string, std::string>> portfolio;
@@ -49,6 +51,9 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name);  // null: unkno
 
 // The metrics that gbdt evaluates, as listed in `eval_metric` ("auc,logloss"); by `objective` if that is "".
 std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective);
+
+// Whether `metric` is one of trainer.metrics, or one of them with the number it may carry ("ndcg@5-").
+bool IsMetric(const BuiltinTrainer& trainer, const std::string& metric);
 
 // How far the spec's built-in trainer trains a trial whose end is not tuned: the static number of rounds, or
 // its default; 0: not known.

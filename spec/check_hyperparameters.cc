@@ -184,33 +184,41 @@ class Checker {
       return found == fixed.end() ? std::string() : found->second;
     };
     const std::string objective = given("objective").empty() ? "reg:squarederror" : given("objective");
-    const bool multi = objective == "multi:softprob";
+    const bool multi = objective.rfind("multi:", 0) == 0;
     const double classes = ReadReal(given("num_class")).value_or(0);
     if (multi && classes < 2) {
       Add("static_hyperparameters.num_class",
           (given("num_class").empty() ? "is missing" : "is " + Quoted(given("num_class"))) +
-              "; expected at least 2 with objective multi:softprob");
+              "; expected at least 2 with objective " + objective);
     }
     if (!multi && classes > 1) {
       Add("static_hyperparameters.num_class",
           "is " + Quoted(given("num_class")) + "; expected none with objective " + objective);
     }
     const auto base = ReadReal(given("base_score"));
-    if (base && objective.rfind("binary:", 0) == 0 && !(*base > 0 && *base < 1)) {
-      Add("static_hyperparameters.base_score", "is " + Quoted(given("base_score")) +
-                                                   "; expected a number between 0 and 1 with objective " +
-                                                   objective);
+    const bool of_probability = objective == "binary:logistic" || objective == "reg:logistic";
+    const bool of_log =
+        objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie";
+    if (base && ((of_probability && !(*base > 0 && *base < 1)) || (of_log && !(*base > 0)))) {
+      Add("static_hyperparameters.base_score", "is " + Quoted(given("base_score")) + "; expected a number " +
+                                                   (of_log ? "above 0" : "between 0 and 1") +
+                                                   " with objective " + objective);
     }
     if (fixed.count("eval_metric") == 0) return;
     for (const std::string& metric : EvaluatedMetrics(given("eval_metric"), objective)) {
       const auto& known = trainer_->metrics;
-      if (std::find(known.begin(), known.end(), metric) == known.end()) {
+      const std::string plain = metric.substr(0, metric.find_first_of('@'));
+      const bool has_suffix = plain.size() < metric.size() || (!metric.empty() && metric.back() == '-');
+      const bool of_both = plain == "auc" || plain == "aucpr";
+      if (!IsMetric(*trainer_, metric)) {
         Add("static_hyperparameters.eval_metric",
-            Quoted(metric) + " is no metric of " + trainer_->name + Suggestion(metric, known));
-      } else if ((metric == "mlogloss" || metric == "merror") != multi) {
+            Quoted(metric) + " is no metric of " + trainer_->name +
+                (has_suffix ? "; expected one like " + Joined(trainer_->metric_examples)
+                            : Suggestion(metric, known)));
+      } else if (!of_both && (metric == "mlogloss" || metric == "merror") != multi) {
         Add("static_hyperparameters.eval_metric",
             Quoted(metric) + " does not go with objective " + objective + "; expected " +
-                (multi ? "mlogloss or merror" : "another than mlogloss and merror"));
+                (multi ? "mlogloss, merror, auc or aucpr" : "another than mlogloss and merror"));
       }
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 bool GbdtTakes(const std::string& name, const std::string& value) {
   std::vector<std::string> warnings;
-  const std::string classes = value == "multi:softprob" ? R"(, "num_class": 3)" : "";
+  const std::string classes = value.rfind("multi:", 0) == 0 ? R"(, "num_class": 3)" : "";
   // num_class alone is refused by other objectives.
   const std::string objective = name == "num_class" ? R"(, "objective": "multi:softprob")" : "";
   return ParseHyperparameters(fmt::format(R"({{"{}": "{}"{}{}}})", name, value, classes, objective),
@@ -43,16 +43,42 @@ TEST_CASE("Built-in trainers: winnow-gbdt takes every value that the server lets
   for (const auto& [alias, meant] : gbdt->aliases) CHECK(GbdtTakes(alias, "1"));
 }
 
+std::vector<Metric> GbdtMetrics(const std::string& metric, const std::string& objective) {
+  std::vector<std::string> warnings;
+  const auto parsed = ParseHyperparameters(
+      fmt::format(R"({{{}"objective": "{}"{}}})",
+                  metric.empty() ? "" : fmt::format(R"("eval_metric": "{}", )", metric), objective,
+                  objective.rfind("multi:", 0) == 0 ? R"(, "num_class": 3)" : ""),
+      &warnings);
+  return parsed.ok() ? parsed->metrics : std::vector<Metric>{};
+}
+
 TEST_CASE("Built-in trainers: every metric that the server knows is one that winnow-gbdt prints", "[spec]") {
-  for (const std::string& metric : FindBuiltinTrainer("gbdt")->metrics) {
+  const BuiltinTrainer& gbdt = *FindBuiltinTrainer("gbdt");
+  std::vector<std::string> metrics = gbdt.metrics;
+  metrics.insert(metrics.end(), gbdt.metric_examples.begin(), gbdt.metric_examples.end());
+  for (const std::string& metric : metrics) {
     INFO(metric);
-    std::vector<std::string> warnings;
-    const bool multi = metric[0] == 'm' && metric != "mae";
-    CHECK(ParseHyperparameters(
-              fmt::format(R"({{"eval_metric": "{}", "objective": "{}"{}}})", metric,
-                          multi ? "multi:softprob" : "binary:logistic", multi ? R"(, "num_class": 3)" : ""),
-              &warnings)
-              .ok());
+    CHECK(IsMetric(gbdt, metric));
+    const bool multi = metric == "mlogloss" || metric == "merror";
+    const auto parsed = GbdtMetrics(metric, multi ? "multi:softprob" : "binary:logistic");
+    REQUIRE(parsed.size() == 1);
+    CHECK(MetricName(parsed[0]) == metric);
+  }
+  for (const char* metric : {"error@", "error@0.70", "error@x", "auc@5", "auc-", "pre@5-", "ndcg@0",
+                             "ndcg@2.5", "tweedie-nloglik@2", ""}) {
+    INFO(metric);
+    CHECK_FALSE(IsMetric(gbdt, metric));
+    if (*metric != '\0') CHECK(GbdtMetrics(metric, "reg:squarederror").empty());
+  }
+}
+
+TEST_CASE("Built-in trainers: every objective has the metric of its own that winnow-gbdt prints", "[spec]") {
+  for (const std::string& objective : FindBuiltinTrainer("gbdt")->Find("objective")->choices) {
+    INFO(objective);
+    const auto own = GbdtMetrics("", objective);
+    REQUIRE(own.size() == 1);
+    CHECK(EvaluatedMetrics("", objective) == std::vector<std::string>{MetricName(own[0])});
   }
 }
 

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
+
+#include "worker/gbdt/hyperparameter_names.h"
+#include "worker/gbdt/hyperparameter_values.h"
 
 namespace winnow {
 namespace {
@@ -28,6 +29,12 @@ struct WholeParameter {
   int64_t GbdtParameters::*field;
   int64_t low, high;
 };
+struct TruthParameter {
+  const char* name;
+  bool GbdtParameters::*field;
+  const char* no = nullptr;  // the words for false and true; null: 0 and 1
+  const char* yes = nullptr;
+};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr RealParameter kReals[] = {
@@ -43,6 +50,11 @@ constexpr RealParameter kReals[] = {
     {"colsample_bynode", &GbdtParameters::colsample_bynode, 0, 1, false},
     {"scale_pos_weight", &GbdtParameters::scale_pos_weight, 0, 1e9, false},
     {"base_score", &GbdtParameters::base_score, -1e15, 1e15, false},
+    {"rate_drop", &GbdtParameters::rate_drop, 0, 1, false},
+    {"skip_drop", &GbdtParameters::skip_drop, 0, 1, false},
+    {"huber_slope", &GbdtParameters::huber_slope, 0, 1e9, true},
+    {"tweedie_variance_power", &GbdtParameters::tweedie_variance_power, 1, 2, false},
+    {"quantile_alpha", &GbdtParameters::quantile_alpha, 0, 1, false},
 };
 constexpr WholeParameter kWholes[] = {
     {"num_round", &GbdtParameters::num_round, 0, 10'000'000},
@@ -53,8 +65,29 @@ constexpr WholeParameter kWholes[] = {
     {"nthread", &GbdtParameters::nthread, 0, 1024},
     {"num_class", &GbdtParameters::num_class, 0, 10'000},
     {"early_stopping_rounds", &GbdtParameters::early_stopping_rounds, 0, 10'000'000},
+    {"num_parallel_tree", &GbdtParameters::num_parallel_tree, 1, 10'000},
+    {"max_cat_to_onehot", &GbdtParameters::max_cat_to_onehot, 1, 1'000'000},
+    {"max_cat_threshold", &GbdtParameters::max_cat_threshold, 1, 1'000'000},
+    {"lambdarank_num_pair_per_sample", &GbdtParameters::lambdarank_num_pair_per_sample, 1, 1'000'000},
 };
-constexpr const char* kChoices[] = {"objective", "eval_metric", "tree_method", "booster", "grow_policy"};
+constexpr TruthParameter kTruths[] = {
+    {"sample_type", &GbdtParameters::dart_weighted_sample, "uniform", "weighted"},
+    {"normalize_type", &GbdtParameters::dart_forest, "tree", "forest"},
+    {"one_drop", &GbdtParameters::one_drop},
+    {"enable_categorical", &GbdtParameters::enable_categorical},
+    {"ndcg_exp_gain", &GbdtParameters::ndcg_exp_gain},
+};
+constexpr double kPoissonMaxDeltaStep = 0.7;  // XGBoost's, so that e^margin cannot run away
+constexpr const char* kBaseScore = "base_score";
+constexpr const char* kEstimated = "estimated";  // base_score of an objective that estimates it
+constexpr const char* kChoices[] = {"objective",
+                                    "eval_metric",
+                                    "tree_method",
+                                    "booster",
+                                    "grow_policy",
+                                    "monotone_constraints",
+                                    "interaction_constraints",
+                                    "lambdarank_pair_method"};
 
 // XGBoost's second names.
 constexpr std::pair<const char*, const char*> kAliases[] = {
@@ -62,16 +95,9 @@ constexpr std::pair<const char*, const char*> kAliases[] = {
     {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"},
 };
 
-// Known to XGBoost, without effect under booster=gbtree with these objectives, or on how fast it runs only.
+// Known to XGBoost, without effect under these boosters and objectives, or on how fast it runs only.
 constexpr const char* kIgnored[] = {
-    "rate_drop",
-    "one_drop",
-    "skip_drop",
-    "sample_type",
-    "normalize_type",
-    "tweedie_variance_power",
     "lambda_bias",
-    "huber_slope",
     "aft_loss_distribution",
     "feature_selector",
     "top_k",
@@ -85,70 +111,28 @@ constexpr const char* kIgnored[] = {
     "validate_parameters",
     "disable_default_eval_metric",
     "csv_weights",
+    "num_pairsample",
+    "fix_list_weight",
 };
 
-constexpr std::pair<const char*, ObjectiveKind> kObjectives[] = {
-    {"binary:logistic", ObjectiveKind::kBinaryLogistic},
-    {"binary:logitraw", ObjectiveKind::kBinaryLogitRaw},
-    {"reg:squarederror", ObjectiveKind::kSquaredError},
-    {"multi:softprob", ObjectiveKind::kSoftProb},
+// What only booster=dart, or some objectives, look at.
+struct ParameterOf {
+  const char* name;
+  bool (*matters)(const GbdtParameters&);
+  const char* where;
 };
-constexpr std::pair<const char*, MetricKind> kMetrics[] = {
-    {"auc", MetricKind::kAuc},
-    {"aucpr", MetricKind::kAucPr},
-    {"logloss", MetricKind::kLogLoss},
-    {"error", MetricKind::kError},
-    {"rmse", MetricKind::kRmse},
-    {"mae", MetricKind::kMae},
-    {"mlogloss", MetricKind::kMultiLogLoss},
-    {"merror", MetricKind::kMultiError},
+constexpr ParameterOf kSpecial[] = {
+    {"rate_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
+    {"one_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
+    {"skip_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
+    {"sample_type", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
+    {"normalize_type", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
+    {"tweedie_variance_power", [](const auto& p) { return p.objective == ObjectiveKind::kTweedie; },
+     "objective reg:tweedie"},
+    {"quantile_alpha", [](const auto& p) { return p.objective == ObjectiveKind::kQuantile; },
+     "objective reg:quantileerror"},
+    {"lambdarank_num_pair_per_sample", [](const auto& p) { return p.ranking(); }, "objectives rank:*"},
 };
-
-template <typename Table>
-std::string NamesOf(const Table& table) {
-  std::string names;
-  for (const auto& [name, value] : table) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  return names;
-}
-
-std::string Shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-absl::Status Bad(const std::string& name, const Json& value, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      fmt::format("hyperparameter {} = {}: expected {}", name, Shown(value), expected));
-}
-
-std::string Trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return std::string(text);
-}
-
-std::optional<double> AsReal(const Json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (!value.is_string()) return std::nullopt;
-  const std::string text = Trimmed(value.get<std::string>());
-  char* end = nullptr;
-  const double real = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return std::nullopt;
-  return real;
-}
-
-// A whole number up to 2^63 - 1 without loss; 6.0 counts as whole.
-std::optional<int64_t> AsWhole(const Json& value) {
-  if (value.is_number_unsigned() && value.get<uint64_t>() > std::numeric_limits<int64_t>::max()) return {};
-  if (value.is_number_integer()) return value.get<int64_t>();
-  if (value.is_string()) {
-    const std::string text = Trimmed(value.get<std::string>());
-    char* end = nullptr;
-    errno = 0;
-    const long long whole = std::strtoll(text.c_str(), &end, 10);
-    if (!text.empty() && *end == '\0' && errno == 0) return whole;
-  }
-  const std::optional<double> real = AsReal(value);
-  if (!real || std::floor(*real) != *real || std::fabs(*real) > 9e15) return std::nullopt;
-  return static_cast<int64_t>(*real);
-}
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -169,6 +153,7 @@ std::string NearestName(const std::string& name) {
   std::vector<std::string> known;
   for (const auto& p : kReals) known.push_back(p.name);
   for (const auto& p : kWholes) known.push_back(p.name);
+  for (const auto& p : kTruths) known.push_back(p.name);
   for (const char* p : kChoices) known.push_back(p);
   for (const auto& alias : kAliases) known.push_back(alias.first);
   return *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
@@ -176,71 +161,43 @@ std::string NearestName(const std::string& name) {
   });
 }
 
-absl::Status ReadMetrics(const Json& value, std::vector<MetricKind>* metrics) {
-  std::vector<std::string> names;
-  Json list = value;
-  if (value.is_string()) {
-    const std::string text = Trimmed(value.get<std::string>());
-    if (!text.empty() && text.front() == '[') {
-      list = Json::parse(text, nullptr, false);
-    } else {
-      for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t comma = std::min(text.find(',', from), text.size());
-        names.push_back(Trimmed(std::string_view(text).substr(from, comma - from)));
-        from = comma + 1;
-      }
-    }
-  }
-  if (list.is_array()) {
-    for (const Json& entry : list) {
-      if (!entry.is_string()) return Bad("eval_metric", value, "a list of names");
-      names.push_back(Trimmed(entry.get<std::string>()));
-    }
-  }
-  if (names.empty())
-    return Bad("eval_metric", value, "a name, names with commas between, or a JSON list of names");
-  for (const std::string& name : names) {
-    const auto* found = std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                                     [&](const auto& entry) { return name == entry.first; });
-    if (found == std::end(kMetrics)) return Bad("eval_metric", name, "one of " + NamesOf(kMetrics));
-    if (std::find(metrics->begin(), metrics->end(), found->second) == metrics->end())
-      metrics->push_back(found->second);
+absl::Status CheckBaseScore(const GbdtParameters& p) {
+  const std::string with = std::string(" with objective ") + ObjectiveName(p.objective);
+  switch (p.objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kRegLogistic:
+      if (p.base_score > 0 && p.base_score < 1) break;
+      return BadValue(kBaseScore, p.base_score, "a number in (0, 1)" + with);
+    case ObjectiveKind::kPoisson:
+    case ObjectiveKind::kGamma:
+    case ObjectiveKind::kTweedie:
+      if (p.base_score > 0) break;
+      return BadValue(kBaseScore, p.base_score, "a number above 0" + with);
+    default:
+      break;
   }
   return absl::OkStatus();
 }
 
-MetricKind DefaultMetric(ObjectiveKind objective) {
-  switch (objective) {
-    case ObjectiveKind::kBinaryLogistic:
-    case ObjectiveKind::kBinaryLogitRaw:
-      return MetricKind::kLogLoss;
-    case ObjectiveKind::kSquaredError:
-      return MetricKind::kRmse;
-    case ObjectiveKind::kSoftProb:
-      return MetricKind::kMultiLogLoss;
-  }
-  std::abort();
-}
-
 absl::Status CheckTogether(GbdtParameters* p) {
-  const bool multi = p->objective == ObjectiveKind::kSoftProb;
-  const bool logistic = p->objective == ObjectiveKind::kBinaryLogistic;
-  if (multi && p->num_class < 2)
-    return Bad("num_class", p->num_class, "a whole number of at least 2 with objective multi:softprob");
-  if (!multi && p->num_class > 1)
-    return Bad("num_class", p->num_class,
-               "none, 0 or 1 with objective " + std::string(ObjectiveName(p->objective)));
-  if (logistic && !(p->base_score > 0 && p->base_score < 1))
-    return Bad("base_score", p->base_score,
-               "a number in (0, 1) with objective " + std::string(ObjectiveName(p->objective)));
+  const std::string objective = ObjectiveName(p->objective);
+  if (p->multi() && p->num_class < 2)
+    return BadValue("num_class", p->num_class, "a whole number of at least 2 with objective " + objective);
+  if (!p->multi() && p->num_class > 1)
+    return BadValue("num_class", p->num_class, "none, 0 or 1 with objective " + objective);
+  if (absl::Status status = CheckBaseScore(*p); !status.ok()) return status;
+  if (p->tweedie_variance_power >= 2)
+    return BadValue("tweedie_variance_power", p->tweedie_variance_power, "a number in [1, 2)");
   if (p->metrics.empty()) p->metrics.push_back(DefaultMetric(p->objective));
-  for (MetricKind metric : p->metrics) {
-    const bool of_classes = metric == MetricKind::kMultiLogLoss || metric == MetricKind::kMultiError;
-    if (of_classes != multi)
-      return Bad("eval_metric", MetricName(metric),
-                 fmt::format("{} with objective {}",
-                             multi ? "mlogloss or merror" : "a metric of one prediction a row",
-                             ObjectiveName(p->objective)));
+  for (const Metric& metric : p->metrics) {
+    const bool of_classes = metric.kind == Metric::kMultiLogLoss || metric.kind == Metric::kMultiError;
+    const bool of_both = metric.kind == Metric::kAuc || metric.kind == Metric::kAucPr;
+    if (of_classes != p->multi() && !of_both)
+      return BadValue(
+          "eval_metric", MetricName(metric),
+          fmt::format("{} with objective {}",
+                      p->multi() ? "mlogloss, merror, auc or aucpr" : "a metric of one prediction a row",
+                      objective));
   }
   return absl::OkStatus();
 }
@@ -248,55 +205,84 @@ absl::Status CheckTogether(GbdtParameters* p) {
 absl::Status ReadChoice(const std::string& name, const Json& value, GbdtParameters* p,
                         std::vector<std::string>* warnings) {
   if (name == "eval_metric") return ReadMetrics(value, &p->metrics);
+  if (name == "monotone_constraints") return ReadMonotone(value, p);
+  if (name == "interaction_constraints") return ReadInteractions(value, p);
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   if (name == "objective") {
-    for (const auto& [known, kind] : kObjectives) {
-      if (text != known) continue;
-      p->objective = kind;
-      return absl::OkStatus();
-    }
-    return Bad(name, value, "one of " + NamesOf(kObjectives));
+    const std::optional<ObjectiveKind> found = FindObjective(text);
+    if (!found) return BadValue(name, value, "one of " + ObjectiveNames());
+    p->objective = *found;
+    return absl::OkStatus();
   }
-  if (name == "booster") return text == "gbtree" ? absl::OkStatus() : Bad(name, value, "gbtree");
-  if (name == "grow_policy") return text == "depthwise" ? absl::OkStatus() : Bad(name, value, "depthwise");
+  if (name == "booster") {
+    if (text != "gbtree" && text != "dart") return BadValue(name, value, "gbtree or dart");
+    p->booster = text == "dart" ? BoosterKind::kDart : BoosterKind::kTree;
+    return absl::OkStatus();
+  }
+  if (name == "grow_policy") {
+    if (text != "depthwise" && text != "lossguide") return BadValue(name, value, "depthwise or lossguide");
+    p->grow_policy = text == "lossguide" ? GrowPolicy::kLossGuide : GrowPolicy::kDepthWise;
+    return absl::OkStatus();
+  }
+  if (name == "lambdarank_pair_method")
+    return text == "topk" ? absl::OkStatus() : BadValue(name, value, "topk");
   if (text != "hist" && text != "exact" && text != "approx" && text != "auto")
-    return Bad(name, value, "one of hist, exact, approx, auto");
+    return BadValue(name, value, "one of hist, exact, approx, auto");
   if (text != "hist") warnings->push_back(fmt::format("tree_method {} runs as hist", text));
+  return absl::OkStatus();
+}
+
+absl::Status ReadTruth(const TruthParameter& known, const Json& value, GbdtParameters* p) {
+  if (known.no == nullptr) {
+    const std::optional<bool> truth = AsTruth(value);
+    if (!truth) return BadValue(known.name, value, "0 or 1");
+    p->*known.field = *truth;
+    return absl::OkStatus();
+  }
+  const std::string text = Shown(value);
+  if (text != known.no && text != known.yes)
+    return BadValue(known.name, value, fmt::format("{} or {}", known.no, known.yes));
+  p->*known.field = text == known.yes;
   return absl::OkStatus();
 }
 
 absl::Status ReadOne(const std::string& name, const Json& value, GbdtParameters* p,
                      std::vector<std::string>* warnings) {
+  if (name == kBaseScore && value == kEstimated) return absl::OkStatus();
   for (const RealParameter& known : kReals) {
     if (name != known.name) continue;
     const std::optional<double> real = AsReal(value);
     const bool inside = real && std::isfinite(*real) && *real <= known.high &&
                         (known.low_open ? *real > known.low : *real >= known.low);
     if (!inside) {
-      return Bad(name, value,
-                 known.high == kInfinity ? fmt::format("a number of at least {}", known.low)
-                                         : fmt::format("a number in {}{}, {}]", known.low_open ? "(" : "[",
-                                                       known.low, known.high));
+      return BadValue(
+          name, value,
+          known.high == kInfinity
+              ? fmt::format("a number of at least {}", known.low)
+              : fmt::format("a number in {}{}, {}]", known.low_open ? "(" : "[", known.low, known.high));
     }
     p->*known.field = *real;
+    if (name == kBaseScore) p->base_score_given = true;
     return absl::OkStatus();
   }
   for (const WholeParameter& known : kWholes) {
     if (name != known.name) continue;
     const std::optional<int64_t> whole = AsWhole(value);
     if (!whole || *whole < known.low || *whole > known.high)
-      return Bad(name, value, fmt::format("a whole number in [{}, {}]", known.low, known.high));
+      return BadValue(name, value, fmt::format("a whole number in [{}, {}]", known.low, known.high));
     p->*known.field = *whole;
     if (name == "seed") p->seed_given = true;
     return absl::OkStatus();
+  }
+  for (const TruthParameter& known : kTruths) {
+    if (name == known.name) return ReadTruth(known, value, p);
   }
   for (const char* choice : kChoices) {
     if (name == choice) return ReadChoice(name, value, p, warnings);
   }
   for (const char* ignored : kIgnored) {
     if (name != ignored) continue;
-    warnings->push_back(
-        fmt::format("hyperparameter {} = {} has no effect with booster gbtree here", name, Shown(value)));
+    warnings->push_back(fmt::format("hyperparameter {} = {} has no effect here", name, Shown(value)));
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
@@ -304,20 +290,6 @@ absl::Status ReadOne(const std::string& name, const Json& value, GbdtParameters*
 }
 
 }  // namespace
-
-const char* ObjectiveName(ObjectiveKind kind) {
-  for (const auto& [name, known] : kObjectives) {
-    if (known == kind) return name;
-  }
-  std::abort();
-}
-
-const char* MetricName(MetricKind kind) {
-  for (const auto& [name, known] : kMetrics) {
-    if (known == kind) return name;
-  }
-  std::abort();
-}
 
 absl::StatusOr<GbdtParameters> ParseHyperparameters(const std::string& json_object,
                                                     std::vector<std::string>* warnings) {
@@ -337,6 +309,13 @@ absl::StatusOr<GbdtParameters> ParseHyperparameters(const std::string& json_obje
           fmt::format("hyperparameter {} is given twice, by its two names", name));
     if (absl::Status status = ReadOne(name, value, &parameters, warnings); !status.ok()) return status;
   }
+  if (parameters.objective == ObjectiveKind::kPoisson && seen.count("max_delta_step") == 0)
+    parameters.max_delta_step = kPoissonMaxDeltaStep;
+  for (const ParameterOf& special : kSpecial) {
+    if (seen.count(special.name) > 0 && !special.matters(parameters))
+      warnings->push_back(
+          fmt::format("hyperparameter {} has no effect but with {}", special.name, special.where));
+  }
   if (absl::Status status = CheckTogether(&parameters); !status.ok()) return status;
   return parameters;
 }
@@ -345,11 +324,23 @@ std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& pa
   std::map<std::string, std::string> values;
   for (const RealParameter& known : kReals) values[known.name] = fmt::format("{}", parameters.*known.field);
   for (const WholeParameter& known : kWholes) values[known.name] = fmt::format("{}", parameters.*known.field);
+  for (const TruthParameter& known : kTruths) {
+    const bool truth = parameters.*known.field;
+    values[known.name] = known.no == nullptr ? (truth ? "1" : "0") : (truth ? known.yes : known.no);
+  }
   values.erase("num_round");
   values.erase("nthread");
+  if (EstimatesBaseScore(parameters.objective) && !parameters.base_score_given)
+    values[kBaseScore] = kEstimated;
   values["objective"] = ObjectiveName(parameters.objective);
+  values["booster"] = parameters.booster == BoosterKind::kDart ? "dart" : "gbtree";
+  values["grow_policy"] = parameters.grow_policy == GrowPolicy::kLossGuide ? "lossguide" : "depthwise";
+  values["monotone_constraints"] = parameters.monotone_by_name.empty()
+                                       ? Json(parameters.monotone_constraints).dump()
+                                       : Json(parameters.monotone_by_name).dump();
+  values["interaction_constraints"] = Json(parameters.interaction_constraints).dump();
   std::string& metrics = values["eval_metric"];
-  for (MetricKind metric : parameters.metrics)
+  for (const Metric& metric : parameters.metrics)
     metrics += fmt::format("{}{}", metrics.empty() ? "" : ",", MetricName(metric));
   return values;
 }

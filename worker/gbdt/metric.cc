@@ -131,10 +131,10 @@ double RowLogLoss(float label, float prediction) {
   return -static_cast<double>(label) * std::log(p) - (1.0 - static_cast<double>(label)) * std::log(q);
 }
 
-double RowLoss(MetricKind metric, ObjectiveKind objective, float label, float margin) {
+double RowLoss(const Metric& metric, ObjectiveKind objective, float label, float margin) {
   const bool logistic = objective != ObjectiveKind::kSquaredError;
   const double residue = static_cast<double>(label) - (logistic ? Sigmoid(margin) : margin);
-  switch (metric) {
+  switch (metric.kind) {
     case MetricKind::kLogLoss:
       return RowLogLoss(label, logistic ? Sigmoid(margin) : margin);
     case MetricKind::kError:
@@ -148,7 +148,7 @@ double RowLoss(MetricKind metric, ObjectiveKind objective, float label, float ma
   }
 }
 
-double RowClassLoss(MetricKind metric, int64_t rows, int classes, float label, const float* margin) {
+double RowClassLoss(const Metric& metric, int64_t rows, int classes, float label, const float* margin) {
   int best = 0;
   for (int k = 1; k < classes; ++k) {
     if (margin[k * rows] > margin[best * rows]) best = k;
@@ -182,9 +182,11 @@ void RadixSort(std::vector<uint32_t>* keys, std::vector<uint32_t>* scratch) {
   }
 }
 
-bool HigherIsBetter(MetricKind metric) { return metric == MetricKind::kAuc || metric == MetricKind::kAucPr; }
+bool HigherIsBetter(const Metric& metric) {
+  return metric == MetricKind::kAuc || metric == MetricKind::kAucPr;
+}
 
-double EvaluateMetric(MetricKind metric, const GbdtParameters& parameters, const DataSet& data,
+double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,
                       const std::vector<float>& margin) {
   if (data.rows == 0) return kNaN;
   if (metric == MetricKind::kAuc) return AreaUnderRoc(GroupsOf(data, margin));

@@ -12,11 +12,11 @@ namespace winnow {
 // margin is [class][row]. auc and aucpr rank by margin, with ties counted half (auc) or as one step (aucpr);
 // NaN where only one class has weight. error is the share of rows on the wrong side of probability 0.5. NaN
 // for no rows.
-double EvaluateMetric(MetricKind metric, const GbdtParameters& parameters, const DataSet& data,
+double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,
                       const std::vector<float>& margin);
 
 // Whether a larger value is better.
-bool HigherIsBetter(MetricKind metric);
+bool HigherIsBetter(const Metric& metric);
 
 // Sorts ascending in linear time. `scratch` is resized as needed.
 void RadixSort(std::vector<uint32_t>* keys, std::vector<uint32_t>* scratch);

@@ -57,8 +57,9 @@ float BaseMargin(const GbdtParameters& parameters) {
     case ObjectiveKind::kSquaredError:
     case ObjectiveKind::kSoftProb:
       return static_cast<float>(parameters.base_score);
+    default:
+      return static_cast<float>(parameters.base_score);
   }
-  std::abort();
 }
 
 absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
@@ -85,6 +86,8 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) 
         break;
       case ObjectiveKind::kSquaredError:
         break;
+      default:
+        return absl::UnimplementedError(fmt::format("objective {} is not trained yet", objective));
     }
   }
   for (std::size_t i = 0; i < data.weight.size(); ++i) {
@@ -117,6 +120,8 @@ void ComputeGradients(const GbdtParameters& parameters, const DataSet& data, con
     }
     case ObjectiveKind::kSoftProb:
       SoftmaxGradients(data, classes, margin.data(), begin, end, g, h);
+      break;
+    default:
       break;
   }
   if (data.weight.empty()) return;
