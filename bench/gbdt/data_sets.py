@@ -96,7 +96,7 @@ def make_seven_classes(rows, seed):
 
 
 def make_direct_marketing(folder):
-    """The bank data of scripts/get-data.sh without its headers. Needs WINNOW_DATA_DIR, else it is the synthetic stand-in."""
+    """The bank data of scripts/get-data.sh without its headers: the real one where WINNOW_DATA_DIR has it."""
     subprocess.run([ROOT / "scripts/get-data.sh", folder], check=True, stdout=subprocess.DEVNULL)
     for part in ("validation", "train"):
         with open(folder / "direct-marketing" / f"{part}.csv", encoding="utf-8") as file:

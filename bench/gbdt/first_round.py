@@ -1,5 +1,5 @@
-"""How long a trial takes until its first round is done, in wall milliseconds from the start of the process: what a tuning
-job pays for each trial that is stopped early. winnow-gbdt twice on the same data, the second time with what the first
+"""How long a trial takes until its first round is done, in wall milliseconds from the start of the process: what a
+tuning job pays for each trial that is stopped early. winnow-gbdt twice on the same data, the second time with what the first
 has kept, if it keeps anything; XGBoost from the CSV file, with and without the start of its interpreter."""
 
 import os
@@ -17,8 +17,8 @@ start = time.perf_counter()
 xgboost.set_config(verbosity=0)
 data = [(xgboost.DMatrix(f"{path}?format=csv&label_column=0", nthread=1), name)
         for name, path in zip(("train", "validation"), sys.argv[1:3])]
-xgboost.train({"tree_method": "hist", "objective": "binary:logistic", "eval_metric": "auc", "nthread": 1}, data[0][0], 1,
-              evals=data, verbose_eval=False)
+parameters = {"tree_method": "hist", "objective": "binary:logistic", "eval_metric": "auc", "nthread": 1}
+xgboost.train(parameters, data[0][0], 1, evals=data, verbose_eval=False)
 print(time.perf_counter() - start)
 """
 

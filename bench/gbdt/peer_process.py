@@ -56,7 +56,7 @@ class LightGbm:
 
     def start(self):
         job = self.job
-        # Depth-limited trees of as many leaves as the others may grow, with XGBoost's minimum of hessian and its lambda.
+        # Depth-limited trees of as many leaves as the others may grow, with XGBoost's least hessian and its lambda.
         # Its bins count the missing one, and more than 255 would make it use 16 bits a cell.
         parameters = {"objective": self.OBJECTIVES[job["objective"]], "learning_rate": job["eta"],
                       "max_depth": job["depth"], "num_leaves": 2 ** job["depth"], "min_data_in_leaf": 1,

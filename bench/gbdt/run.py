@@ -125,7 +125,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="winnow-bench-") as name:
         work = pathlib.Path(name)
         ours = systems.Winnow(options.bin, work)
-        print(f"winnow-gbdt and {', '.join(peer.name for peer in peers)}; {options.repeats} repeats, {options.statistic}")
+        names = ", ".join(peer.name for peer in peers)
+        print(f"winnow-gbdt and {names}; {options.repeats} repeats, {options.statistic}")
         if "--timing" not in ours.help:
             print("\nwinnow-gbdt tells no times of its own: its rounds include the training metric.")
         for set_name in options.sets.split(","):

@@ -21,8 +21,8 @@ def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsampl
 
 def run_and_wait(command, text="", environment=None):
     """Standard output, and what the kernel counted of the process."""
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, **(environment or {})})
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env={**os.environ, **(environment or {})})
     process.stdin.write(text)
     process.stdin.close()
     output, errors = process.stdout.read(), process.stderr.read()
@@ -51,7 +51,7 @@ class Peer:
 
 
 class Winnow:
-    """The program winnow-gbdt of the folder `bin`. `cache`: where it keeps its read data, if it does; None: no cache."""
+    """The program winnow-gbdt of the folder `bin_folder`; `work` gets what it writes."""
 
     def __init__(self, bin_folder, work, name="winnow-gbdt"):
         self.name, self.binary, self.work = name, pathlib.Path(bin_folder) / "winnow-gbdt", pathlib.Path(work)
