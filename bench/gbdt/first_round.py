@@ -1,6 +1,7 @@
 """How long a trial takes until its first round is done, in wall milliseconds from the start of the process: what a
-tuning job pays for each trial that is stopped early. winnow-gbdt twice on the same data, the second time with what the first
-has kept, if it keeps anything; XGBoost from the CSV file, with and without the start of its interpreter."""
+tuning job pays for each trial that is stopped early. winnow-gbdt twice on the same data, the second time with what
+the first has kept, if it keeps anything; XGBoost from the CSV file, with and without the start of its interpreter.
+"""
 
 import os
 import shutil

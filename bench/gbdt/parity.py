@@ -175,10 +175,11 @@ def run_configurations(case, count, seeds, systems):
                 for seed in range(seeds)]
     row = {"configurations": count, "seeds": seeds, "aucs": aucs.tolist()}
     print(f"\n### {count} random configurations of the published ranges, {case.name}\n\n"
-          "Spearman's correlation of validation AUCs | winnow-gbdt with XGBoost | XGBoost with itself\n--- | --- | ---")
+          "| Spearman's correlation of validation AUCs | winnow-gbdt with XGBoost | XGBoost with itself |\n"
+          "| --- | --- | --- |")
     for name, values in (("one", aucs[:, :, 0]), (f"mean of {seeds}", aucs.mean(axis=2))):
         row[name.split()[0]] = [scipy.stats.spearmanr(values[:, 1], values[:, i])[0] for i in (0, 2)]
-        print(f"{name} seed{'s' * (name != 'one')} | {row[name.split()[0]][0]:.4f} | {row[name.split()[0]][1]:.4f}")
+        print(f"| {name} seed{'s' * (name != 'one')} | {row[name.split()[0]][0]:.4f} | {row[name.split()[0]][1]:.4f} |")
     ours, theirs = aucs[:, 0].mean(axis=1), aucs[:, 1].mean(axis=1)
     error = (ours - theirs).std(ddof=1) / count ** 0.5
     print(f"\nmean difference of the AUCs {(ours - theirs).mean():+.5f} (standard error {error:.5f}); "
