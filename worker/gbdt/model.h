@@ -19,10 +19,12 @@ struct GbdtModel {
   std::vector<float> tree_weights;  // [tree] what DART multiplies its leaves with; empty: all 1
   int64_t best_round = -1;  // from 0, where early stopping ended the training; -1: every round counts
 
-  int64_t trees_per_round() const { return parameters.classes(); }
+  int64_t trees_per_round() const { return parameters.classes() * parameters.num_parallel_tree; }
   int64_t rounds() const { return static_cast<int64_t>(trees.size()) / trees_per_round(); }
   // The class whose margins a tree adds to.
-  int class_of(int64_t tree) const { return static_cast<int>(tree % trees_per_round()); }
+  int class_of(int64_t tree) const {
+    return static_cast<int>(tree % trees_per_round() / parameters.num_parallel_tree);
+  }
   // Rounds that predictions are made from.
   int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
 };

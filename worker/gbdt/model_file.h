@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,19 +19,30 @@ struct GbdtCheckpoint {
   bool stopped_early = false;
 };
 
-// Text forms. They depend on the content only, and floats come back bit for bit. Reading returns
-// InvalidArgument that says what is wrong for any text that is not a whole file of this version.
-std::string ModelText(const GbdtModel& model);
-absl::StatusOr<GbdtModel> ParseModel(const std::string& text);
+enum class ModelFormat { kJson, kUbjson };
+
+// A model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats come back
+// bit for bit.
+std::string ModelText(const GbdtModel& model, ModelFormat format = ModelFormat::kJson);
+
+// A model by its content: as ModelText or XGBoost (from version 1.0 on) wrote it, in JSON or UBJSON, or in
+// the JSON that winnow-gbdt wrote before. InvalidArgument says what is wrong for any text that is no whole
+// model; Unimplemented what a whole one has that cannot be predicted with here.
+absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
+
+// UBJSON with the same promises. Checkpoints of earlier versions are InvalidArgument.
 std::string CheckpointText(const GbdtCheckpoint& checkpoint);
-absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(const std::string& text);
+absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
 
 // Errors name the file.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 // Either the whole text is at `path` and on disk, or what was there before.
 absl::Status WriteFileWhole(const std::string& path, const std::string& text);
 
+// ParseModel of a file.
 absl::StatusOr<GbdtModel> ReadModel(const std::string& path);
+// UBJSON where the name ends in ".ubj", JSON otherwise.
+absl::Status WriteModel(const std::string& path, const GbdtModel& model);
 
 // Checkpoints of a folder. Write makes the folder and removes older checkpoints. Read gives the newest that
 // is whole: NotFound if there is none; what had to be passed over is added to `warnings`.

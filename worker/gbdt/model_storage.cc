@@ -52,7 +52,7 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
   return status;
 }
 
-// Round to path of the folder's finished checkpoints, newest first.
+// Round to path of the folder's finished checkpoints, newest first. Earlier versions named theirs ".json".
 std::map<int64_t, fs::path, std::greater<>> ListCheckpoints(const std::string& folder) {
   std::map<int64_t, fs::path, std::greater<>> found;
   std::error_code error;
@@ -60,9 +60,9 @@ std::map<int64_t, fs::path, std::greater<>> ListCheckpoints(const std::string& f
     long long round = 0;
     int length = 0;
     const std::string name = entry.path().filename().string();
-    if (std::sscanf(name.c_str(), "checkpoint-%lld.json%n", &round, &length) == 1 &&
-        length == static_cast<int>(name.size()))
-      found[round] = entry.path();
+    if (std::sscanf(name.c_str(), "checkpoint-%lld%n", &round, &length) != 1) continue;
+    const std::string ending = name.substr(length);
+    if (ending == ".ubj" || (ending == ".json" && found.count(round) == 0)) found[round] = entry.path();
   }
   return found;
 }
@@ -99,8 +99,13 @@ absl::StatusOr<GbdtModel> ReadModel(const std::string& path) {
   return model;
 }
 
+absl::Status WriteModel(const std::string& path, const GbdtModel& model) {
+  return WriteFileWhole(path,
+                        ModelText(model, path.ends_with(".ubj") ? ModelFormat::kUbjson : ModelFormat::kJson));
+}
+
 absl::Status WriteCheckpoint(const std::string& folder, const GbdtCheckpoint& checkpoint) {
-  const fs::path path = fs::path(folder) / fmt::format("checkpoint-{:08}.json", checkpoint.model.rounds());
+  const fs::path path = fs::path(folder) / fmt::format("checkpoint-{:08}.ubj", checkpoint.model.rounds());
   if (absl::Status status = WriteFileWhole(path.string(), CheckpointText(checkpoint)); !status.ok())
     return status;
   for (const auto& [round, older] : ListCheckpoints(folder)) {
