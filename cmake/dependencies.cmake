@@ -13,6 +13,7 @@ find_package(fmt 9.1 REQUIRED CONFIG)
 find_package(spdlog 1.10 REQUIRED CONFIG)
 find_package(CLI11 2.1 REQUIRED CONFIG)
 find_package(ZLIB 1.2.13 REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds

@@ -21,17 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status OpenError(const std::string& path, int error) {
-  const std::string text = fmt::format("{}: cannot be read: {}", path, std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
-  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
-  return absl::UnavailableError(text);
-}
-
 absl::StatusOr<std::string> ReadRaw(const std::string& path) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return OpenError(path, errno);
+  if (fd < 0) return FileReadError(path, errno);
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -47,7 +40,7 @@ absl::StatusOr<std::string> ReadRaw(const std::string& path) {
     if (got < 0) {
       const int error = errno;
       ::close(fd);
-      return OpenError(path, error);
+      return FileReadError(path, error);
     }
     if (got == 0) break;
     used += static_cast<size_t>(got);
@@ -139,6 +132,13 @@ std::string_view ForeignFormat(std::string_view bytes) {
 
 }  // namespace
 
+absl::Status FileReadError(const std::string& path, int error) {
+  const std::string text = fmt::format("{}: cannot be read: {}", path, std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
+  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
+  return absl::UnavailableError(text);
+}
+
 absl::StatusOr<SourceFile> ReadTextFile(const std::string& path) {
   absl::StatusOr<std::string> bytes = ReadRaw(path);
   if (!bytes.ok()) return bytes.status();
@@ -158,27 +158,30 @@ absl::StatusOr<SourceFile> ReadTextFile(const std::string& path) {
   return SourceFile{path, *std::move(bytes)};
 }
 
-absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path) {
+absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
   std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
   std::vector<std::string> paths;
-  if (!fs::is_directory(path, error)) {
-    paths.push_back(path);
-  } else {
-    fs::directory_iterator entries(path, error);
-    for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-      std::error_code ignored;
-      const std::string name = entries->path().filename().string();
-      if (name[0] != '.' && entries->is_regular_file(ignored)) paths.push_back(entries->path().string());
-    }
-    if (error) return OpenError(path, error.value());
-    if (paths.empty()) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: the folder holds no regular files; expected data files", path));
-    }
-    std::sort(paths.begin(), paths.end());
+  fs::directory_iterator entries(path, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    std::error_code ignored;
+    const std::string name = entries->path().filename().string();
+    if (name[0] != '.' && entries->is_regular_file(ignored)) paths.push_back(entries->path().string());
   }
+  if (error) return FileReadError(path, error.value());
+  if (paths.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the folder holds no regular files; expected data files", path));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path) {
+  const absl::StatusOr<std::vector<std::string>> paths = ListFiles(path);
+  if (!paths.ok()) return paths.status();
   std::vector<SourceFile> files;
-  for (const std::string& file_path : paths) {
+  for (const std::string& file_path : *paths) {
     absl::StatusOr<SourceFile> file = ReadTextFile(file_path);
     if (!file.ok()) return file.status();
     files.push_back(*std::move(file));

@@ -24,8 +24,14 @@ struct CellPlace {
 // is cut short or damaged, InvalidArgument for a folder, a device, or content that is not text.
 absl::StatusOr<SourceFile> ReadTextFile(const std::string& path);
 
-// A file as itself; a folder as its regular files sorted by name, those whose name begins with '.' skipped.
-// At least one file is returned. Folders inside the folder are not entered.
+// What is said of a file that errno `error` keeps from being read: NotFound, PermissionDenied or Unavailable.
+absl::Status FileReadError(const std::string& path, int error);
+
+// The paths that `path` stands for: a file itself; of a folder its regular files sorted by name, those whose
+// name begins with '.' skipped. At least one is returned. Folders inside the folder are not entered.
+absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path);
+
+// The files of ListFiles().
 absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path);
 
 }  // namespace winnow

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace winnow {
+
+// Calls fn(i) for every i below `count`, each once, on up to `threads` threads, the caller's among them; in
+// ascending order as they start. What fn writes must not depend on the order in which they end.
+template <typename Fn>
+void ParallelFor(int threads, size_t count, const Fn& fn) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;) fn(i);
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(static_cast<size_t>(std::max(threads, 1)), count); ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace winnow
