@@ -1,0 +1,194 @@
+#include "worker/collective/rank_links.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "fmt/format.h"
+#include "worker/collective/group_error.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// While a rank waits it is heard of this often within the others' patience.
+constexpr int kPulsesPerPatience = 4;
+
+// Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
+constexpr int kMostPatience = 4;
+
+// How long the last words of a rank that gives up may take: the others may have stopped reading.
+constexpr milliseconds kLastWords(250);
+
+constexpr int16_t kBroken = POLLRDHUP | POLLHUP | POLLERR;
+
+}  // namespace
+
+RankLinks::RankLinks(int rank, std::vector<Socket> sockets, milliseconds patience)
+    : rank_(rank), patience_(patience), links_(sockets.size()), heard_(sockets.size()) {
+  for (std::size_t r = 0; r < sockets.size(); ++r) {
+    if (static_cast<int>(r) != rank) links_[r] = std::make_unique<Link>(std::move(sockets[r]));
+    polled_.push_back({-1, 0, 0});
+  }
+}
+
+RankLinks::~RankLinks() {
+  Frame goodbye = operation_;
+  goodbye.kind = FrameKind::kGoodbye;
+  if (status_.ok()) SayLast(goodbye, "", patience_);
+}
+
+void RankLinks::Begin(Operation operation, uint64_t param) {
+  operation_.operation = static_cast<uint8_t>(operation);
+  operation_.param = param;
+  ++operation_.sequence;
+}
+
+absl::Status RankLinks::Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
+  if (!status_.ok()) return status_;
+  for (const Incoming& message : in) links_[message.from]->Expect(operation_, message.sink);
+  for (const Outgoing& message : out) {
+    bytes_sent_ += message.bytes.size();
+    links_[message.to]->Start(operation_, message.bytes);
+    links_[message.to]->Write();
+  }
+  for (const Incoming& message : in) links_[message.from]->Read();
+  progress_ = steady_clock::now();
+  next_pulse_ = progress_ + patience_ / kPulsesPerPatience;
+  std::fill(heard_.begin(), heard_.end(), progress_);
+  const auto waits = [&] {
+    return std::any_of(out.begin(), out.end(), [&](const Outgoing& message) { return Waits(message.to); }) ||
+           std::any_of(in.begin(), in.end(), [&](const Incoming& message) { return Waits(message.from); });
+  };
+  while (waits()) {
+    if (absl::Status status = Await(); !status.ok()) return Fail(status);
+  }
+  return absl::OkStatus();
+}
+
+bool RankLinks::Waits(int rank) const { return links_[rank]->sending() || links_[rank]->receiving(); }
+
+// What links say of their ends, or of messages that do not belong here.
+absl::Status RankLinks::CheckLinks() const {
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_) continue;
+    const Link& link = *links_[r];
+    if (link.unexpected().has_value())
+      return OperationsDiffer(rank_, Describe(operation_.operation, operation_.param), r,
+                              Describe(link.unexpected()->operation, link.unexpected()->param));
+    if (!link.ended()) continue;
+    if (!link.peer_error().ok()) return link.peer_error();
+    if (!link.left_after().has_value()) return IsGone(r, "connection closed");
+    if (*link.left_after() < operation_.sequence || Waits(r)) return IsGone(r, "it left the group");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankLinks::CheckTime(Time now) {
+  const std::string what = Describe(operation_.operation, operation_.param);
+  uint64_t moved = 0;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_) continue;
+    if (Waits(r) && now - heard_[r] >= patience_) return StandsStill(r, what, patience_);
+    moved += links_[r]->payload_moved();
+  }
+  if (moved != std::exchange(moved_, moved)) progress_ = now;
+  if (now - progress_ >= kMostPatience * patience_)
+    return absl::DeadlineExceededError(
+        fmt::format("no rank goes on: nothing but signs of life for {} s in {}",
+                    milliseconds(kMostPatience * patience_).count() / 1000, what));
+  if (now < next_pulse_) return absl::OkStatus();
+  next_pulse_ = now + patience_ / kPulsesPerPatience;
+  for (int r = 0; r < size(); ++r) {
+    if (r != rank_) links_[r]->WritePulse(operation_.sequence);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankLinks::Await() {
+  if (absl::Status status = CheckLinks(); !status.ok()) return status;
+  Time until = next_pulse_;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_ || links_[r]->ended()) {
+      polled_[r].fd = -1;
+      continue;
+    }
+    polled_[r] = {links_[r]->fd(), links_[r]->events(), 0};
+    if (Waits(r)) until = std::min(until, heard_[r] + patience_);
+  }
+  const int ready = poll(polled_.data(), polled_.size(), MillisecondsTo(until));
+  const Time now = steady_clock::now();
+  if (ready <= 0) return ready < 0 && errno == EINTR ? absl::OkStatus() : CheckTime(now);
+  for (int r = 0; r < size(); ++r) {
+    if (polled_[r].fd < 0 || polled_[r].revents == 0) continue;
+    heard_[r] = now;
+    Serve(links_[r].get(), polled_[r].revents);
+  }
+  // Others may keep this rank awake while one is silent.
+  return now < until ? absl::OkStatus() : CheckTime(now);
+}
+
+void RankLinks::Serve(Link* link, int16_t ready) {
+  if (ready & POLLOUT) link->Write();
+  // Not asked for or not there, what is left of a broken connection is read at once: its end says why.
+  if (ready & kBroken && !(ready & POLLIN)) link->Drain();
+  if (ready & POLLIN || link->ended()) link->Read();
+}
+
+absl::Status RankLinks::Fail(const absl::Status& error) {
+  if (!status_.ok() || error.ok()) return status_;
+  status_ = error;
+  Frame last;
+  last.kind = FrameKind::kFail;
+  last.param = static_cast<uint64_t>(error.code());
+  const std::string_view message(error.message().data(), error.message().size());
+  SayLast(last, message.substr(0, kLongestReason), kLastWords);
+  return status_;
+}
+
+// Sends the last frame on all links and ends them, until all is on its way. What comes meanwhile is read
+// away: a connection that is closed with unread bytes takes back what it has not sent yet.
+void RankLinks::SayLast(const Frame& last, std::string_view text, milliseconds patience) {
+  constexpr milliseconds kLook(5);  // between looks at what no event tells
+  const Time until = steady_clock::now() + patience;
+  for (const auto& link : links_) {
+    if (link != nullptr && !link->ended()) link->Finish(last, text);
+  }
+  while (true) {
+    bool busy = false;
+    for (int r = 0; r < size(); ++r) {
+      polled_[r].fd = -1;
+      if (r == rank_ || links_[r]->ended()) continue;
+      links_[r]->Discard();
+      links_[r]->Write();
+      if (!links_[r]->sending()) links_[r]->EndSending();
+      if (links_[r]->ended() || (!links_[r]->sending() && links_[r]->AllSent())) continue;
+      polled_[r] = {links_[r]->fd(), static_cast<int16_t>(links_[r]->sending() ? POLLOUT : 0), 0};
+      busy = true;
+    }
+    if (!busy || steady_clock::now() >= until) return;
+    poll(polled_.data(), polled_.size(), MillisecondsTo(std::min(until, steady_clock::now() + kLook)));
+  }
+}
+
+std::string RankLinks::Describe(uint8_t operation, uint64_t param) {
+  switch (static_cast<Operation>(operation)) {
+    case Operation::kSum:
+      return fmt::format("AllReduceSum of {} words", param);
+    case Operation::kMax:
+      return fmt::format("AllReduceMax of {} words", param);
+    case Operation::kReduceScatter:
+      return fmt::format("ReduceScatterSum of {} words", param);
+    case Operation::kAllGather:
+      return "AllGather";
+    case Operation::kAllToAll:
+      return "AllToAll";
+    case Operation::kBroadcast:
+      return fmt::format("Broadcast from rank {}", param);
+  }
+  return fmt::format("operation {}", operation);
+}
+
+}  // namespace winnow

@@ -1,0 +1,233 @@
+#include "worker/collective/tcp_ranks.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "worker/collective/group_error.h"
+#include "worker/collective/hello.h"
+#include "worker/collective/rank_links.h"
+#include "worker/collective/rendezvous.h"
+
+namespace winnow {
+namespace {
+
+using Outgoing = RankLinks::Outgoing;
+using Incoming = RankLinks::Incoming;
+
+// Up to here an AllReduce exchanges whole arrays with log2(size) ranks, one after the other; beyond, parts
+// with all ranks at once, twice. Measured on loopback.
+constexpr std::size_t kWholeBytes = 16 << 10;
+
+// Up to here the root of a broadcast sends everything to each rank itself.
+constexpr std::size_t kSpreadBytes = 64 << 10;
+
+std::span<const std::byte> BytesOf(std::span<const uint64_t> words) { return std::as_bytes(words); }
+std::span<const std::byte> BytesOf(std::string_view text) {
+  return std::as_bytes(std::span<const char>(text.data(), text.size()));
+}
+
+Sink CopyTo(std::span<uint64_t> words) {
+  return {Sink::kCopy, reinterpret_cast<std::byte*>(words.data()), words.size_bytes()};
+}
+Sink CopyTo(std::span<char> text) {
+  return {Sink::kCopy, reinterpret_cast<std::byte*>(text.data()), text.size()};
+}
+Sink CombineInto(Sink::Kind kind, std::span<uint64_t> words) {
+  return {kind, reinterpret_cast<std::byte*>(words.data()), words.size_bytes()};
+}
+Sink TextInto(std::string* text) { return {Sink::kText, nullptr, 0, text}; }
+
+class TcpRank final : public Communicator {
+ public:
+  TcpRank(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience)
+      : links_(rank, std::move(sockets), patience) {}
+
+  int rank() const override { return links_.rank(); }
+  int size() const override { return links_.size(); }
+  uint64_t bytes_sent() const override { return links_.bytes_sent(); }
+
+  absl::Status AllReduceSum(std::span<uint64_t> data) override {
+    links_.Begin(Operation::kSum, data.size());
+    return AllReduce(Sink::kSum, data);
+  }
+  absl::Status AllReduceMax(std::span<uint64_t> data) override {
+    links_.Begin(Operation::kMax, data.size());
+    return AllReduce(Sink::kMax, data);
+  }
+  absl::Status ReduceScatterSum(std::span<uint64_t> data, std::span<const std::size_t> begins) override {
+    links_.Begin(Operation::kReduceScatter, data.size());
+    return ReduceParts(Sink::kSum, data, begins);
+  }
+
+  absl::StatusOr<std::vector<std::string>> AllGather(std::string_view mine) override {
+    links_.Begin(Operation::kAllGather, 0);
+    std::vector<std::string> all(size());
+    all[rank()] = mine;
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (const int other : Others()) out.push_back({other, BytesOf(mine)});
+    for (const int other : Others()) in.push_back({other, TextInto(&all[other])});
+    if (absl::Status status = links_.Exchange(out, in); !status.ok()) return status;
+    return all;
+  }
+
+  absl::StatusOr<std::vector<std::string>> AllToAll(const std::vector<std::string>& to) override {
+    links_.Begin(Operation::kAllToAll, 0);
+    std::vector<std::string> from(size());
+    from[rank()] = to[rank()];
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (const int other : Others()) out.push_back({other, BytesOf(to[other])});
+    for (const int other : Others()) in.push_back({other, TextInto(&from[other])});
+    if (absl::Status status = links_.Exchange(out, in); !status.ok()) return status;
+    return from;
+  }
+
+  absl::Status Broadcast(int root, std::string* bytes) override;
+
+  void Fail(const absl::Status& reason) override {
+    if (!reason.ok()) links_.Fail(OfRank(rank(), reason)).IgnoreError();
+  }
+
+ private:
+  // The other ranks; each begins with the next one, so that not all send to the same at first.
+  std::vector<int> Others() const {
+    std::vector<int> others;
+    for (int step = 1; step < size(); ++step) others.push_back((rank() + step) % size());
+    return others;
+  }
+
+  absl::Status AllReduce(Sink::Kind kind, std::span<uint64_t> data);
+  absl::Status ReduceWhole(Sink::Kind kind, std::span<uint64_t> data);
+  absl::Status ReduceParts(Sink::Kind kind, std::span<uint64_t> data, std::span<const std::size_t> begins);
+
+  RankLinks links_;
+  std::vector<uint64_t> copy_;
+};
+
+absl::Status TcpRank::AllReduce(Sink::Kind kind, std::span<uint64_t> data) {
+  if (data.size_bytes() <= kWholeBytes) return ReduceWhole(kind, data);
+  std::vector<std::size_t> begins;
+  for (int r = 0; r <= size(); ++r) begins.push_back(data.size() * r / size());
+  if (absl::Status status = ReduceParts(kind, data, begins); !status.ok()) return status;
+  const auto part = [&](int r) { return data.subspan(begins[r], begins[r + 1] - begins[r]); };
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (const int other : Others()) out.push_back({other, BytesOf(part(rank()))});
+  for (const int other : Others()) in.push_back({other, CopyTo(part(other))});
+  return links_.Exchange(out, in);
+}
+
+// Recursive doubling: after step k a rank has the sums of 2^k ranks. Ranks beyond the largest power of two
+// give their data to a partner at first, and get the sums from it at the end.
+absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<uint64_t> data) {
+  const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
+  if (rank() >= doubling) {
+    // The answer begins to come only when the last byte has gone.
+    const Outgoing give{rank() - doubling, BytesOf(data)};
+    const Incoming get{rank() - doubling, CopyTo(data)};
+    return links_.Exchange({&give, 1}, {&get, 1});
+  }
+  const int extra = rank() + doubling;
+  if (extra < size()) {
+    const Incoming get{extra, CombineInto(kind, data)};
+    if (absl::Status status = links_.Exchange({}, {&get, 1}); !status.ok()) return status;
+  }
+  for (int distance = 1; distance < doubling; distance *= 2) {
+    copy_.assign(data.begin(), data.end());
+    const Outgoing give{rank() ^ distance, BytesOf(copy_)};
+    const Incoming get{rank() ^ distance, CombineInto(kind, data)};
+    if (absl::Status status = links_.Exchange({&give, 1}, {&get, 1}); !status.ok()) return status;
+  }
+  if (extra >= size()) return absl::OkStatus();
+  const Outgoing give{extra, BytesOf(data)};
+  return links_.Exchange({&give, 1}, {});
+}
+
+// Each rank sends every other its part and adds what comes to its own.
+absl::Status TcpRank::ReduceParts(Sink::Kind kind, std::span<uint64_t> data,
+                                  std::span<const std::size_t> begins) {
+  const auto part = [&](int r) { return data.subspan(begins[r], begins[r + 1] - begins[r]); };
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (const int other : Others()) out.push_back({other, BytesOf(part(other))});
+  for (const int other : Others()) in.push_back({other, CombineInto(kind, part(rank()))});
+  return links_.Exchange(out, in);
+}
+
+// First the size goes to all, with the bytes behind it if they are few. Many bytes are dealt out, a part to
+// each rank, and the ranks give each other their parts (van de Geijn's scatter and allgather).
+absl::Status TcpRank::Broadcast(int root, std::string* bytes) {
+  links_.Begin(Operation::kBroadcast, static_cast<uint64_t>(root));
+  uint64_t total = bytes->size();
+  std::string first(sizeof total, '\0');
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  if (rank() == root) {
+    std::memcpy(first.data(), &total, sizeof total);
+    if (total <= kSpreadBytes) first += *bytes;
+    for (const int other : Others()) out.push_back({other, BytesOf(first)});
+  } else {
+    in.push_back({root, TextInto(&first)});
+  }
+  if (absl::Status status = links_.Exchange(out, in); !status.ok()) return status;
+  std::memcpy(&total, first.data(), sizeof total);
+  if (rank() != root) *bytes = first.substr(sizeof total);
+  if (total <= kSpreadBytes) return absl::OkStatus();
+
+  bytes->resize(total);
+  // Part p is that of the p-th rank after the root.
+  const auto part = [&](int r) {
+    const uint64_t p = static_cast<uint64_t>((r - root + size()) % size() - 1), parts = size() - 1;
+    return std::span<char>(*bytes).subspan(total * p / parts, total * (p + 1) / parts - total * p / parts);
+  };
+  const auto text = [](std::span<char> span) { return BytesOf(std::string_view(span.data(), span.size())); };
+  out.clear();
+  in.clear();
+  if (rank() == root) {
+    for (const int other : Others()) out.push_back({other, text(part(other))});
+    return links_.Exchange(out, {});
+  }
+  in.push_back({root, CopyTo(part(rank()))});
+  if (absl::Status status = links_.Exchange({}, in); !status.ok()) return status;
+  in.clear();
+  for (const int other : Others()) {
+    if (other == root) continue;
+    out.push_back({other, text(part(rank()))});
+    in.push_back({other, CopyTo(part(other))});
+  }
+  return links_.Exchange(out, in);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> Connect(const RankOptions& options, Socket listener) {
+  if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
+    return absl::InvalidArgumentError(
+        fmt::format("rank {} of {}: expected 0 to {}", options.rank, options.size, options.size - 1));
+  if (options.group.size() > kLongestGroup)
+    return absl::InvalidArgumentError(
+        fmt::format("group {}: expected at most {} bytes", options.group, kLongestGroup));
+  if (options.size == 1) return MakeSoleRank();
+  absl::StatusOr<std::vector<Socket>> sockets = Rendezvous(options, std::move(listener));
+  if (!sockets.ok()) return sockets.status();
+  auto rank = std::make_unique<TcpRank>(options.rank, *std::move(sockets), options.patience);
+  // Nobody goes on before all are connected.
+  uint64_t word = 0;
+  if (absl::Status status = rank->AllReduceSum({&word, 1}); !status.ok()) return status;
+  return rank;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectRanks(const RankOptions& options) {
+  return Connect(options, Socket());
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectRanks(const RankOptions& options, Socket listener) {
+  return Connect(options, std::move(listener));
+}
+
+}  // namespace winnow
