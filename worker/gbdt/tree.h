@@ -34,12 +34,15 @@ struct Tree {
     return node.categorical ? !ListsCategory(node, value) : value < node.threshold;
   }
 
-  // columns: [feature][row], NaN for missing.
+  // The node at which a row ends. columns: [feature][row], NaN for missing.
+  int32_t Leaf(const std::vector<std::vector<float>>& columns, int64_t row) const {
+    int32_t at = 0;
+    while (nodes[at].feature >= 0)
+      at = nodes[at].left + (GoesLeft(nodes[at], columns[nodes[at].feature][row]) ? 0 : 1);
+    return at;
+  }
   float Predict(const std::vector<std::vector<float>>& columns, int64_t row) const {
-    const Node* node = nodes.data();
-    while (node->feature >= 0)
-      node = &nodes[node->left + (GoesLeft(*node, columns[node->feature][row]) ? 0 : 1)];
-    return node->value;
+    return nodes[Leaf(columns, row)].value;
   }
 
  private:
