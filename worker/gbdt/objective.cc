@@ -1,148 +1,147 @@
 #include "worker/gbdt/objective.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
+
+#include "worker/gbdt/lambda_gradients.h"
+#include "worker/gbdt/objective_rows.h"
 
 namespace winnow {
 namespace {
 
-constexpr float kMinHessian = 1e-16f;  // as XGBoost, so that no row is without one
-// Their product, and scale_pos_weight's, stay within a float.
-constexpr float kLargestLabel = 1e15f;
-constexpr float kLargestWeight = 1e12f;
+// Number of the group that holds `row`.
+int64_t GroupOf(const Targets& targets, int64_t row) {
+  const auto after = std::upper_bound(targets.group_begin.begin(), targets.group_begin.end(), row);
+  return after - targets.group_begin.begin() - 1;
+}
 
-void LogisticGradients(const GbdtParameters& p, const DataSet& data, const float* margin, int64_t begin,
-                       int64_t end, float* gradient, float* hessian) {
-  const float* label = data.label.data();
-  const float positive = static_cast<float>(p.scale_pos_weight);
-  for (int64_t i = begin; i < end; ++i) {
-    const float prediction = Sigmoid(margin[i]);
-    const float weight = label[i] == 1.0f ? positive : 1.0f;
-    gradient[i] = (prediction - label[i]) * weight;
-    hessian[i] = std::max(prediction * (1.0f - prediction), kMinHessian) * weight;
+// Calls use(group, begin, end) for each group's part of the rows [begin, end).
+template <typename Use>
+void EachGroup(const Targets& targets, int64_t begin, int64_t end, const Use& use) {
+  if (begin >= end) return;
+  for (int64_t group = GroupOf(targets, begin); begin < end; ++group) {
+    const int64_t until = std::min(end, targets.group_begin[group + 1]);
+    if (until > begin) use(group, begin, until);
+    begin = until;
   }
 }
 
-void SoftmaxRow(const float* margin, int64_t rows, int classes, float* out, int64_t out_step) {
-  float highest = margin[0];
-  for (int k = 1; k < classes; ++k) highest = std::max(highest, margin[k * rows]);
-  float sum = 0;
-  for (int k = 0; k < classes; ++k) sum += out[k * out_step] = PortableExp(margin[k * rows] - highest);
-  for (int k = 0; k < classes; ++k) out[k * out_step] /= sum;
+bool HasGroups(const Targets& targets) { return !targets.group_begin.empty(); }
+
+void WeighRows(const Targets& targets, int64_t begin, int64_t end, float* values) {
+  if (targets.weight.empty()) return;
+  if (!HasGroups(targets)) return MultiplyRows(targets.weight.data() + begin, end - begin, values + begin);
+  EachGroup(targets, begin, end, [&](int64_t group, int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) values[i] *= targets.weight[group];
+  });
 }
 
-void SoftmaxGradients(const DataSet& data, int classes, const float* margin, int64_t begin, int64_t end,
-                      float* gradient, float* hessian) {
-  const int64_t rows = data.rows;
-  for (int64_t i = begin; i < end; ++i) {
-    SoftmaxRow(margin + i, rows, classes, gradient + i, rows);
-    const int truth = static_cast<int>(data.label[i]);
-    for (int k = 0; k < classes; ++k) {
-      const float probability = gradient[k * rows + i];
-      hessian[k * rows + i] = std::max(2.0f * probability * (1.0f - probability), kMinHessian);
-      gradient[k * rows + i] = k == truth ? probability - 1.0f : probability;
-    }
-  }
+void RankingGradients(const GbdtParameters& parameters, const Targets& targets, const float* margin,
+                      int64_t begin, int64_t end, float* gradient, float* hessian) {
+  const LambdaGradients lambda(parameters);
+  EachGroup(targets, begin, end, [&](int64_t group, int64_t from, int64_t to) {
+    const auto size = static_cast<std::size_t>(to - from);
+    lambda.Compute({margin + from, size}, targets.label.subspan(from, size),
+                   targets.weight.empty() ? 1.0f : targets.weight[group], gradient + from, hessian + from);
+  });
 }
 
 }  // namespace
 
 float BaseMargin(const GbdtParameters& parameters) {
+  const double score = parameters.base_score;
   switch (parameters.objective) {
     case ObjectiveKind::kBinaryLogistic:
-      return static_cast<float>(-std::log(1.0 / parameters.base_score - 1.0));
-    case ObjectiveKind::kBinaryLogitRaw:  // as XGBoost: its scale is the margin's
-    case ObjectiveKind::kSquaredError:
-    case ObjectiveKind::kSoftProb:
-      return static_cast<float>(parameters.base_score);
-    default:
-      return static_cast<float>(parameters.base_score);
+    case ObjectiveKind::kRegLogistic:
+      return static_cast<float>(-PortableLog(1.0 / score - 1.0));
+    case ObjectiveKind::kPoisson:
+    case ObjectiveKind::kGamma:
+    case ObjectiveKind::kTweedie:
+      return static_cast<float>(PortableLog(score));
+    default:  // as XGBoost: their scale is the margin's
+      return static_cast<float>(score);
   }
 }
 
-absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
-  if (static_cast<int64_t>(data.label.size()) != data.rows)
-    return absl::InvalidArgumentError("the data has no label column");
-  const std::string objective = ObjectiveName(parameters.objective);
-  for (int64_t i = 0; i < data.rows; ++i) {
-    const float label = data.label[i];
-    if (!(std::fabs(label) <= kLargestLabel))
-      return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected a number from -1e15 to 1e15", i + 1, label));
-    switch (parameters.objective) {
-      case ObjectiveKind::kBinaryLogistic:
-      case ObjectiveKind::kBinaryLogitRaw:
-        if (!(label >= 0 && label <= 1))
-          return absl::InvalidArgumentError(
-              fmt::format("row {}: label = {}: expected 0 to 1 with objective {}", i + 1, label, objective));
-        break;
-      case ObjectiveKind::kSoftProb:
-        if (!(label >= 0 && label < static_cast<float>(parameters.num_class)) || std::floor(label) != label)
-          return absl::InvalidArgumentError(fmt::format(
-              "row {}: label = {}: expected a class from 0 to {} with objective {} and num_class {}", i + 1,
-              label, parameters.num_class - 1, objective, parameters.num_class));
-        break;
-      case ObjectiveKind::kSquaredError:
-        break;
-      default:
-        return absl::UnimplementedError(fmt::format("objective {} is not trained yet", objective));
-    }
+std::vector<int64_t> GradientBlocks(const Targets& targets, int64_t about_rows) {
+  std::vector<int64_t> borders = {0};
+  if (!HasGroups(targets)) {
+    while (borders.back() < targets.rows)
+      borders.push_back(std::min(targets.rows, borders.back() + about_rows));
+    return borders;
   }
-  for (std::size_t i = 0; i < data.weight.size(); ++i) {
-    if (!(data.weight[i] >= 0 && data.weight[i] <= kLargestWeight))
-      return absl::InvalidArgumentError(
-          fmt::format("row {}: weight = {}: expected a number from 0 to 1e12", i + 1, data.weight[i]));
+  for (const int64_t border : targets.group_begin) {
+    if (border - borders.back() >= about_rows) borders.push_back(border);
   }
-  return absl::OkStatus();
+  if (borders.back() < targets.rows) borders.push_back(targets.rows);
+  return borders;
 }
 
-void ComputeGradients(const GbdtParameters& parameters, const DataSet& data, const std::vector<float>& margin,
-                      int64_t begin, int64_t end, std::vector<float>* gradient, std::vector<float>* hessian) {
-  const int classes = parameters.classes();
-  float* g = gradient->data();
-  float* h = hessian->data();
-  switch (parameters.objective) {
-    case ObjectiveKind::kBinaryLogistic:
-    case ObjectiveKind::kBinaryLogitRaw:
-      LogisticGradients(parameters, data, margin.data(), begin, end, g, h);
-      break;
-    case ObjectiveKind::kSquaredError: {
-      // As in XGBoost, scale_pos_weight weighs rows whose label is exactly 1 here too.
-      const float positive = static_cast<float>(parameters.scale_pos_weight);
-      for (int64_t i = begin; i < end; ++i) {
-        const float weight = data.label[i] == 1.0f ? positive : 1.0f;
-        g[i] = (margin[i] - data.label[i]) * weight;
-        h[i] = weight;
-      }
-      break;
-    }
-    case ObjectiveKind::kSoftProb:
-      SoftmaxGradients(data, classes, margin.data(), begin, end, g, h);
-      break;
-    default:
-      break;
-  }
-  if (data.weight.empty()) return;
-  for (int k = 0; k < classes; ++k) {
-    for (int64_t i = begin; i < end; ++i) {
-      g[k * data.rows + i] *= data.weight[i];
-      h[k * data.rows + i] *= data.weight[i];
-    }
+void ComputeGradients(const GbdtParameters& parameters, const Targets& targets,
+                      const std::vector<float>& margin, int64_t begin, int64_t end, float* gradient,
+                      float* hessian) {
+  if (parameters.ranking())
+    return RankingGradients(parameters, targets, margin.data(), begin, end, gradient, hessian);
+  const GradientRows rows{margin.data() + begin, targets.label.data() + begin, gradient + begin,
+                          hessian + begin, end - begin};
+  if (parameters.multi())
+    SoftmaxGradients(rows, targets.rows, parameters.classes());
+  else
+    RowGradients(parameters, rows);
+  for (int k = 0; k < parameters.classes(); ++k) {
+    WeighRows(targets, begin, end, gradient + k * targets.rows);
+    WeighRows(targets, begin, end, hessian + k * targets.rows);
   }
 }
 
 std::vector<float> PredictionsFrom(const GbdtParameters& parameters, const std::vector<float>& margin,
                                    int64_t rows) {
   std::vector<float> out = margin;
-  if (parameters.objective == ObjectiveKind::kBinaryLogistic) {
-    for (float& value : out) value = Sigmoid(value);
-  } else if (parameters.objective == ObjectiveKind::kSoftProb) {
-    for (int64_t i = 0; i < rows; ++i)
-      SoftmaxRow(margin.data() + i, rows, parameters.classes(), out.data() + i, rows);
+  if (parameters.objective == ObjectiveKind::kBinaryLogitRaw) return out;
+  if (parameters.objective != ObjectiveKind::kSoftMax) {
+    MetricPredictions(parameters, margin, rows, 0, rows, out.data());
+    return out;
+  }
+  out.resize(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    int best = 0;
+    for (int k = 1; k < parameters.classes(); ++k) {
+      if (margin[k * rows + i] > margin[best * rows + i]) best = k;
+    }
+    out[i] = static_cast<float>(best);
   }
   return out;
+}
+
+void MetricPredictions(const GbdtParameters& parameters, std::span<const float> margin, int64_t rows,
+                       int64_t begin, int64_t end, float* out) {
+  const float* in = margin.data() + begin;
+  const int64_t count = end - begin;
+  switch (parameters.objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kBinaryLogitRaw:
+    case ObjectiveKind::kRegLogistic:
+      return SigmoidRows(in, count, out);
+    case ObjectiveKind::kPoisson:
+    case ObjectiveKind::kGamma:
+    case ObjectiveKind::kTweedie:
+      return ExpRows(in, count, out);
+    case ObjectiveKind::kBinaryHinge:
+      std::transform(in, in + count, out, [](float value) { return value > 0 ? 1.0f : 0.0f; });
+      return;
+    case ObjectiveKind::kSoftMax:
+    case ObjectiveKind::kSoftProb:
+      return SoftmaxRows(in, rows, parameters.classes(), count, out, count);
+    default:
+      std::copy(in, in + count, out);
+      return;
+  }
+}
+
+std::vector<float> RowWeights(const Targets& targets) {
+  std::vector<float> weights(targets.rows, 1.0f);
+  WeighRows(targets, 0, targets.rows, weights.data());
+  return weights;
 }
 
 }  // namespace winnow

@@ -1,50 +1,65 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "worker/data/data_set.h"
 #include "worker/gbdt/hyperparameters.h"
+#include "worker/gbdt/portable_math.h"
+#include "worker/gbdt/targets.h"
 
 namespace winnow {
-
-// e^x to about 2 ulp, in plain arithmetic: the same bits on every machine, which the C library's does not
-// promise, and simple enough for the compiler to do several at once.
-inline float PortableExp(float x) {
-  x = std::min(std::max(x, -87.0f), 88.0f);
-  const float scaled = x * 1.44269504f;
-  const int n = static_cast<int>(scaled + (scaled >= 0 ? 0.5f : -0.5f));
-  const float r = (x - static_cast<float>(n) * 0.693359375f) - static_cast<float>(n) * -2.12194440e-4f;
-  // Polynomial of Cephes' expf on [-ln(2)/2, ln(2)/2].
-  float y = 1.9875691500e-4f;
-  y = y * r + 1.3981999507e-3f;
-  y = y * r + 8.3334519073e-3f;
-  y = y * r + 4.1665795894e-2f;
-  y = y * r + 1.6666665459e-1f;
-  y = y * r + 5.0000001201e-1f;
-  y = y * (r * r) + r + 1.0f;
-  return y * std::bit_cast<float>((n + 127) << 23);
-}
-
-inline float Sigmoid(float x) { return 1.0f / (1.0f + PortableExp(-x)); }
 
 // The margin every row starts from: base_score on the objective's own scale.
 float BaseMargin(const GbdtParameters& parameters);
 
-// InvalidArgument names the first row (from 1) whose label or weight the objective cannot take.
-absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data);
+// InvalidArgument names the first row (from 1, of this rank) or group whose label or weight the objective, or
+// a metric among parameters.metrics, cannot take.
+absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& targets);
 
-// First and second derivatives of the loss at the margins, times the row's weight, for rows [begin, end).
-// margin, gradient and hessian are [class][row] with `rows` rows to a class.
-void ComputeGradients(const GbdtParameters& parameters, const DataSet& data, const std::vector<float>& margin,
-                      int64_t begin, int64_t end, std::vector<float>* gradient, std::vector<float>* hessian);
+// Borders of blocks of about `about_rows` rows, from 0 to targets.rows, that ComputeGradients may be called
+// for: no block divides a group.
+std::vector<int64_t> GradientBlocks(const Targets& targets, int64_t about_rows);
 
-// Predictions from margins, both [class][row]: probabilities, or the margins themselves for reg:squarederror
-// and binary:logitraw.
+// First and second derivatives of the loss at the margins, times the row's weight, for rows [begin, end),
+// which are whole blocks. margin, gradient and hessian are [class][row] with targets.rows rows to a class.
+// Blocks may be computed by several threads at once. The losses are those of XGBoost 1.7.4 (reg:quantileerror
+// of 2.0) except that
+// - rank:ndcg and rank:pairwise, which sample pairs there, take all pairs with one of the group's first
+//   lambdarank_num_pair_per_sample rows: XGBoost 2's lambdarank_pair_method=topk. Weights of groups count as
+//   they are, and not in relation to their mean.
+// - the values stay finite for whichever margins.
+// A row or group of weight 0 has neither gradient nor hessian.
+void ComputeGradients(const GbdtParameters& parameters, const Targets& targets,
+                      const std::vector<float>& margin, int64_t begin, int64_t end, float* gradient,
+                      float* hessian);
+
+// Predictions from margins, both [class][row]: probabilities; the class for multi:softmax, which is one value
+// a row; 0 or 1 for binary:hinge; e^margin for count:poisson, reg:gamma and reg:tweedie; else the margins
+// themselves.
 std::vector<float> PredictionsFrom(const GbdtParameters& parameters, const std::vector<float>& margin,
                                    int64_t rows);
+
+// What metrics compare with labels: of multi:softmax probabilities, and of binary:logitraw too; else the
+// prediction. `out` is [class][row of the part] for the rows [begin, end).
+void MetricPredictions(const GbdtParameters& parameters, std::span<const float> margin, int64_t rows,
+                       int64_t begin, int64_t end, float* out);
+
+// The weight of every row: 1 where none are given, that of its group where weights are of groups.
+std::vector<float> RowWeights(const Targets& targets);
+
+// Of a whole table, whose rows are no groups.
+inline Targets TargetsOf(const DataSet& data) { return {data.rows, data.label, data.weight, {}, 0}; }
+inline absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
+  return CheckLabels(parameters, TargetsOf(data));
+}
+inline void ComputeGradients(const GbdtParameters& parameters, const DataSet& data,
+                             const std::vector<float>& margin, int64_t begin, int64_t end,
+                             std::vector<float>* gradient, std::vector<float>* hessian) {
+  ComputeGradients(parameters, TargetsOf(data), margin, begin, end, gradient->data(), hessian->data());
+}
 
 }  // namespace winnow
