@@ -78,7 +78,7 @@ class Winnow:
     def run(self, *arguments):
         done = subprocess.run([self.binary, *arguments], capture_output=True, text=True)
         if done.returncode != 0:
-            raise Refused(done.stderr.strip().rsplit("hyperparameter ", 1)[-1])
+            raise Refused(done.stderr.strip().replace(f"{self.folder}/", ""))
         return done.stdout
 
     def predictions(self, parameters, rounds):

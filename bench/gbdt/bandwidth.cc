@@ -1,0 +1,108 @@
+// What this machine's memory and first cache let a histogram kernel do, and how near winnow-gbdt's comes:
+//   bench-gbdt-bandwidth [--rows 1000000]
+// Limits: reading memory in order (GB/s), and adding 64-bit numbers into tables of 57 KB and 28 KB (28 and 14
+// features of 256 counters of 8 bytes) at bins that lie in the second cache (additions/s). One thread, and
+// two.
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+constexpr int kRepeats = 9;                    // the best counts: what the machine can do
+constexpr std::size_t kReadBytes = 512 << 20;  // a thread; far beyond the caches
+constexpr int kCachedRows = 8192;              // of bins and gradients: 290 KB, in the second cache
+constexpr int64_t kAdditions = 200'000'000;    // a measurement: about 0.1 s
+constexpr int kBins = 256;
+
+// Processor seconds of the calling thread: what waits for a busy machine does not count.
+double ThreadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The least seconds of the runs of work(thread) on all of `threads` at once; of a run, its longest thread's.
+double BestSeconds(int threads, const std::function<void(int)>& work) {
+  double best = 1e300;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    std::vector<double> seconds(threads);
+    const auto timed = [&](int thread) {
+      const double start = ThreadSeconds();
+      work(thread);
+      seconds[thread] = ThreadSeconds() - start;
+    };
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back(timed, thread);
+    timed(0);
+    for (std::thread& other : others) other.join();
+    best = std::min(best, *std::max_element(seconds.begin(), seconds.end()));
+  }
+  return best;
+}
+
+// Keeps what is computed from being left out.
+volatile uint64_t sink;
+
+double ReadGigabytesPerSecond(int threads) {
+  std::vector<std::vector<uint64_t>> data(threads, std::vector<uint64_t>(kReadBytes / sizeof(uint64_t), 1));
+  const double seconds = BestSeconds(threads, [&](int thread) {
+    uint64_t sum = 0;
+    for (const uint64_t value : data[thread]) sum += value;
+    sink = sum;
+  });
+  return 1e-9 * kReadBytes * threads / seconds;
+}
+
+uint64_t Mix(uint64_t x) {  // splitmix64's finaliser
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Additions a second of one number a row into kFeatures tables of kBins counters, at random bins.
+template <int kFeatures>
+double AdditionsPerSecond(int threads) {
+  std::vector<uint8_t> bins(kCachedRows * kFeatures);
+  for (std::size_t i = 0; i < bins.size(); ++i) bins[i] = static_cast<uint8_t>(Mix(i + 1));
+  const std::vector<uint64_t> numbers(kCachedRows, 3);
+  std::vector<std::vector<uint64_t>> tables(threads, std::vector<uint64_t>(kFeatures * kBins));
+  const int64_t passes = kAdditions / (kCachedRows * kFeatures);
+  const double seconds = BestSeconds(threads, [&](int thread) {
+    uint64_t* table = tables[thread].data();
+    for (int64_t pass = 0; pass < passes; ++pass) {
+      const uint8_t* row = bins.data();
+      for (int i = 0; i < kCachedRows; ++i, row += kFeatures) {
+        const uint64_t number = numbers[i];
+#pragma GCC unroll 64
+        for (int feature = 0; feature < kFeatures; ++feature) table[feature * kBins + row[feature]] += number;
+      }
+    }
+    sink = table[0];
+  });
+  return static_cast<double>(passes) * kCachedRows * kFeatures * threads / seconds;
+}
+
+int Main() {
+  fmt::print(
+      "| threads | sequential read, GB/s | additions/s, 57 KB | additions/s, 28 KB |\n| --- | --- | --- | "
+      "--- |\n");
+  for (const int threads : {1, 2})
+    fmt::print("| {} | {:.1f} | {:.3g} | {:.3g} |\n", threads, ReadGigabytesPerSecond(threads),
+               AdditionsPerSecond<28>(threads), AdditionsPerSecond<14>(threads));
+  return 0;
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main() { return winnow::Main(); }
