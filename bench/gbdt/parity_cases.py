@@ -62,15 +62,20 @@ METRICS = {
     "gamma-deviance": (lambda y, p: metrics.mean_gamma_deviance(y, numpy.maximum(p, 1e-9)), 0.01, False),
     "tweedie-deviance": (lambda y, p: metrics.mean_tweedie_deviance(y, numpy.maximum(p, 1e-9), power=TWEEDIE_POWER),
                          0.01, False),
+    "pinball-0.8": (lambda y, p: metrics.mean_pinball_loss(y, p, alpha=0.8), 0.01, False),
     "mlogloss": (multi_logloss, 0.01, False),
     "merror": (multi_error, 0.005, True),
     "ndcg": (None, 0.004, True),
 }
+LARGER_IS_BETTER = ("auc", "ndcg")
 
 
 class Case:
-    def __init__(self, name, rows, objective, metric, **parameters):
+    """since: XGBoost's main version that has the objective."""
+
+    def __init__(self, name, rows, objective, metric, since=1, **parameters):
         self.name, self.rows, self.objective, self.metric, self.parameters = name, rows, objective, metric, parameters
+        self.since = since
         self.function, self.tolerance, self.absolute = METRICS[metric]
 
     def split(self, seed):
@@ -185,6 +190,7 @@ def all_cases(folder):
         Case("friedman1-missing", with_missing(friedman()), "reg:squarederror", "rmse"),
         Case("friedman1", friedman(), "reg:pseudohubererror", "mphe"),
         Case("friedman1", friedman(), "reg:absoluteerror", "mae"),
+        Case("friedman1", friedman(), "reg:quantileerror", "pinball-0.8", since=2, quantile_alpha=0.8),
         Case("counts", counts("poisson"), "count:poisson", "poisson-deviance"),
         Case("counts", counts("poisson"), "reg:squaredlogerror", "rmsle"),
         Case("gamma", counts("gamma"), "reg:gamma", "gamma-deviance"),

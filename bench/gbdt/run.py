@@ -90,7 +90,8 @@ def summary(runs, score):
     by_round = list(zip(*(run["round_seconds"] for run in runs)))
     return {"round_ms": 1e3 * statistics.mean(map(statistics.median, by_round)),
             "least_round_ms": 1e3 * statistics.mean(map(min, by_round)),
-            **{key: statistics.median(run[key] for run in runs) for key in ("setup_seconds", "peak_mib", "cpu_seconds")},
+            **{key: statistics.median(run[key] for run in runs)
+               for key in ("setup_seconds", "peak_mib", "cpu_seconds")},
             "metric": score, "runs": runs}
 
 
