@@ -6,13 +6,12 @@
 #include <limits>
 
 #include "fmt/format.h"
+#include "worker/data/decimal.h"
 
 namespace winnow {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
@@ -58,15 +57,12 @@ bool IsMissingCell(std::string_view cell) {
 
 CellKind ParseCell(std::string_view cell, float* value) {
   *value = kNaN;
-  // Most cells of most tables are short integers.
-  if (!cell.empty() && cell.size() <= 7 && IsDigit(cell[0])) {
-    int32_t whole = 0;
-    size_t i = 0;
-    while (i < cell.size() && IsDigit(cell[i])) whole = whole * 10 + (cell[i++] - '0');
-    if (i == cell.size()) {
-      *value = static_cast<float>(whole);
-      return CellKind::kNumber;
-    }
+  constexpr size_t kShort = 31;  // as nearly all numbers are
+  if (cell.size() <= kShort) {
+    char padded[kShort + 1 + kTextPadding] = {};
+    cell.copy(padded, cell.size());
+    if (ScanDecimal(padded, value) == padded + cell.size() && !cell.empty()) return CellKind::kNumber;
+    *value = kNaN;
   }
   if (IsMissingCell(cell)) return CellKind::kMissing;
   std::string_view digits = cell;

@@ -68,14 +68,11 @@ bool ComesAgain(const std::vector<CsvRecord>& sample, size_t column) {
 }  // namespace
 
 std::vector<CsvRecord> SampleRecords(const SourceFile& file, char separator, size_t limit) {
-  CsvCursor cursor(&file, separator);
+  CsvCursor cursor(file, separator);
   std::vector<CsvRecord> sample;
   std::vector<std::string_view> fields;
-  while (sample.size() < limit) {
-    const absl::StatusOr<bool> more = cursor.Next(&fields);
-    if (!more.ok() || !*more) break;
+  while (sample.size() < limit && cursor.NextFields(&fields))
     sample.emplace_back(fields.begin(), fields.end());
-  }
   return sample;
 }
 

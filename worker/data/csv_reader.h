@@ -5,12 +5,13 @@
 #include "absl/status/statusor.h"
 #include "worker/data/data_set.h"
 #include "worker/data/file_source.h"
+#include "worker/data/part_reading.h"
 
 namespace winnow {
 
-// Reads `files`, at least one, as one CSV table. Where the first has a header, the others have the same one
-// or none. Options, `like` and errors as in ReadDataSet. REQUIRES: the options' values were checked.
-absl::StatusOr<DataSet> ReadCsv(const std::vector<SourceFile>& files, const DataOptions& options,
-                                const DataSchema* like);
+// Reads `files`, at least one, as one CSV table, or as one rank's part of it. `head` is the table's first
+// file, or its first lines. Where it has a header, the others have the same one or none. Options, `like` and
+// errors as in ReadDataSet. REQUIRES: the options' values were checked.
+absl::StatusOr<DataSet> ReadCsv(std::vector<SourceFile> files, SourceFile head, const PartReading& reading);
 
 }  // namespace winnow

@@ -1,5 +1,7 @@
 #include "worker/data/csv_table.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/data/cell.h"
@@ -14,10 +16,6 @@ constexpr size_t kHeaderSample = 100;
 
 std::string UnnamedName(size_t position) { return fmt::format("unnamed_{}", position); }
 
-std::string SeparatorName(char separator) {
-  return separator == '\t' ? "a tab" : separator == ' ' ? "blanks" : fmt::format("'{}'", separator);
-}
-
 bool SameNames(const std::vector<std::string_view>& fields, const std::vector<std::string>& names,
                const std::vector<bool>& unnamed) {
   if (fields.size() != names.size()) return false;
@@ -29,17 +27,24 @@ bool SameNames(const std::vector<std::string_view>& fields, const std::vector<st
 
 }  // namespace
 
-absl::StatusOr<CsvTable> CsvTable::Open(const std::vector<SourceFile>* files, const DataOptions& options,
+std::string SeparatorName(char separator) {
+  return separator == '\t' ? "a tab" : separator == ' ' ? "blanks" : fmt::format("'{}'", separator);
+}
+
+absl::StatusOr<CsvTable> CsvTable::Open(const SourceFile& first_file, const DataOptions& options,
                                         const DataSchema* like) {
   CsvTable table;
-  table.files_ = files;
-  const SourceFile& first_file = files->front();
+  table.path_ = first_file.path;
   table.separator_ = options.separator == "auto" ? DetectSeparator(first_file) : options.separator[0];
   const std::vector<CsvRecord> sample = SampleRecords(first_file, table.separator_, kHeaderSample);
   if (sample.empty()) {
     std::vector<std::string_view> fields;
-    const absl::StatusOr<bool> more = CsvCursor(&first_file, table.separator_).Next(&fields);
-    if (!more.ok()) return more.status();
+    CsvCursor cursor(first_file, table.separator_);
+    cursor.NextFields(&fields);
+    if (cursor.error()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}: {}", first_file.path, cursor.error()->line, cursor.error()->what));
+    }
     return absl::InvalidArgumentError(fmt::format(
         "{}: the file is empty; expected a line of column names and lines of data", first_file.path));
   }
@@ -52,39 +57,37 @@ absl::StatusOr<CsvTable> CsvTable::Open(const std::vector<SourceFile>* files, co
     table.names_.push_back(!table.has_header_ ? PositionName(i)
                            : unnamed          ? UnnamedName(i)
                                               : ToUtf8(sample[0][i]));
+    table.text_.push_back(
+        std::any_of(sample.begin() + table.has_header_, sample.end(), [&](const CsvRecord& record) {
+          float ignored;
+          return i < record.size() && ParseCell(record[i], &ignored) == CellKind::kText;
+        }));
   }
   return table;
 }
 
-absl::Status CsvTable::ForEachRecord(const RecordFn& fn) const {
+absl::StatusOr<std::vector<CsvChunk>> CsvTable::Chunks(const std::vector<SourceFile>& files) const {
+  std::vector<CsvChunk> chunks;
   std::vector<std::string_view> fields;
-  for (const SourceFile& file : *files_) {
-    CsvCursor cursor(&file, separator_);
-    bool first = true;
-    for (;; first = false) {
-      const absl::StatusOr<bool> more = cursor.Next(&fields);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-      if (first && has_header_) {
-        if (SameNames(fields, names_, unnamed_)) continue;
-        const bool other_header =
-            header_repeats_ || LooksLikeHeader(SampleRecords(file, separator_, kHeaderSample), {}, nullptr);
-        if (other_header) {
-          return absl::InvalidArgumentError(fmt::format(
-              "{}:{}: the columns are not those of {}, \"{}\"; expected the same names in the same order",
-              file.path, cursor.line(), path(), Excerpt(fmt::format("{}", fmt::join(names_, ",")))));
-        }
-      }
-      if (fields.size() != names_.size()) {
+  for (const SourceFile& file : files) {
+    CsvCursor cursor(file, separator_);
+    size_t begin = 0;
+    int64_t lines_before = 0;
+    if (has_header_ && cursor.NextFields(&fields)) {
+      if (SameNames(fields, names_, unnamed_)) {
+        begin = cursor.offset();
+        lines_before = cursor.line() - 1;
+      } else if (header_repeats_ ||
+                 LooksLikeHeader(SampleRecords(file, separator_, kHeaderSample), {}, nullptr)) {
         return absl::InvalidArgumentError(fmt::format(
-            "{}:{}: {} fields found, expected {} as in the first line{} (fields are separated by {})",
-            file.path, cursor.line(), fields.size(), names_.size(),
-            &file == &files_->front() ? "" : " of " + path(), SeparatorName(separator_)));
+            "{}:{}: the columns are not those of {}, \"{}\"; expected the same names in the same order",
+            file.path, cursor.record_line(), path_, Excerpt(fmt::format("{}", fmt::join(names_, ",")))));
       }
-      if (absl::Status status = fn({&file, cursor.line()}, fields); !status.ok()) return status;
     }
+    const std::vector<CsvChunk> of_file = CutIntoChunks(file, separator_, begin, lines_before);
+    chunks.insert(chunks.end(), of_file.begin(), of_file.end());
   }
-  return absl::OkStatus();
+  return chunks;
 }
 
 }  // namespace winnow

@@ -1,12 +1,14 @@
 #include "worker/data/file_source.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -15,43 +17,93 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "worker/data/decimal.h"
+#include "worker/data/file_handle.h"
+#include "worker/data/parallel.h"
 
 namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<std::string> ReadRaw(const std::string& path) {
+// Memory that is not touched before it is written to.
+class Buffer {
+ public:
+  // Keeps what was in it.
+  absl::Status Resize(const std::string& path, size_t size) {
+    constexpr size_t kHugePage = 2 << 20;  // taking memory by these is much faster
+    const size_t needed = (size + kTextPadding + kHugePage - 1) / kHugePage * kHugePage;
+    const bool small = size + kTextPadding < kHugePage;
+    char* const memory =
+        static_cast<char*>(small ? std::malloc(size + kTextPadding) : std::aligned_alloc(kHugePage, needed));
+    if (memory == nullptr) {
+      return absl::ResourceExhaustedError(fmt::format("{}: no memory for its {} bytes", path, size));
+    }
+    if (!small) ::madvise(memory, needed, MADV_HUGEPAGE);
+    if (size_ > 0) std::memcpy(memory, memory_.get(), std::min(size_, size));
+    memory_.reset(memory, [](const char* old) { std::free(const_cast<char*>(old)); });
+    size_ = size;
+    return absl::OkStatus();
+  }
+  char* data() { return const_cast<char*>(memory_.get()); }
+  size_t size() const { return size_; }
+  std::string_view text() const { return {memory_.get(), size_}; }
+  // The first `size` bytes, zeros behind.
+  SourceFile AsFile(const std::string& path, size_t size) && {
+    std::memset(data() + size, 0, kTextPadding);
+    return {path, {memory_.get(), size}, std::move(memory_)};
+  }
+
+ private:
+  std::shared_ptr<const char> memory_;
+  size_t size_ = 0;
+};
+
+// Reads [offset, offset + size) of the file to its place in *bytes; the number of bytes that were there.
+absl::StatusOr<size_t> ReadPiece(const std::string& path, int fd, size_t offset, size_t size, Buffer* bytes) {
+  size_t used = 0;
+  while (used < size) {
+    const ssize_t got =
+        ::pread(fd, bytes->data() + offset + used, size - used, static_cast<off_t>(offset + used));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileReadError(path, errno);
+    if (got == 0) break;
+    used += static_cast<size_t>(got);
+  }
+  return used;
+}
+
+absl::StatusOr<SourceFile> ReadRaw(const std::string& path, int threads) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return FileReadError(path, errno);
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return FileReadError(path, errno);
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         fmt::format("{}: is {}; expected a regular file", path,
                     S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket"));
   }
-  std::string bytes(static_cast<size_t>(info.st_size) + 1, '\0');  // one more, so that the end is seen
-  size_t used = 0;
-  for (;;) {
-    const ssize_t got = ::read(fd, bytes.data() + used, bytes.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error = errno;
-      ::close(fd);
-      return FileReadError(path, error);
+  Buffer bytes;
+  size_t used = 0, size = static_cast<size_t>(info.st_size) + 1;  // one more, so that the end is seen
+  for (;; size *= 2) {
+    if (absl::Status status = bytes.Resize(path, size); !status.ok()) return status;
+    constexpr size_t kPiece = 16 << 20;
+    const size_t from = used, pieces = (size - from + kPiece - 1) / kPiece;
+    std::vector<absl::StatusOr<size_t>> got(pieces, size_t{0});
+    ParallelFor(threads, pieces, [&](size_t i) {
+      const size_t offset = from + i * kPiece;
+      got[i] = ReadPiece(path, file.get(), offset, std::min(kPiece, size - offset), &bytes);
+    });
+    for (const absl::StatusOr<size_t>& piece : got) {
+      if (!piece.ok()) return piece.status();
+      used += *piece;
+      if (*piece < kPiece) break;  // what is behind the end was written meanwhile
     }
-    if (got == 0) break;
-    used += static_cast<size_t>(got);
-    if (used == bytes.size()) bytes.resize(bytes.size() * 2);
+    if (used < size) return std::move(bytes).AsFile(path, used);
   }
-  ::close(fd);
-  bytes.resize(used);
-  return bytes;
 }
 
-absl::StatusOr<std::string> Gunzip(const std::string& path, const std::string& packed) {
+absl::StatusOr<SourceFile> Gunzip(const std::string& path, std::string_view packed) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK)
     return absl::ResourceExhaustedError(path + ": no memory to unpack");
@@ -60,17 +112,19 @@ absl::StatusOr<std::string> Gunzip(const std::string& path, const std::string& p
     return absl::DataLossError(fmt::format(
         "{}: gzip data {} after {} bytes of text; make or copy the file again", path, why, stream.total_out));
   };
-  std::string bytes(std::max<size_t>(packed.size() * 6, 4096), '\0');
+  Buffer bytes;
   size_t in = 0, out = 0;
+  absl::Status grown = bytes.Resize(path, std::max<size_t>(packed.size() * 6, 4096));
   bool member_ended = false;
-  while (in < packed.size()) {
+  while (in < packed.size() && grown.ok()) {
     if (member_ended) {
       // Padding of zeros after the last member is allowed, as gzip itself allows it.
       if (packed.find_first_not_of('\0', in) == std::string::npos) break;
       inflateReset(&stream);
       member_ended = false;
     }
-    if (out == bytes.size()) bytes.resize(bytes.size() * 2);
+    if (out == bytes.size()) grown = bytes.Resize(path, bytes.size() * 2);
+    if (!grown.ok()) break;
     constexpr size_t kStep = size_t{1} << 30;  // zlib counts in 32 bits
     const size_t in_step = std::min(packed.size() - in, kStep),
                  out_step = std::min(bytes.size() - out, kStep);
@@ -90,8 +144,9 @@ absl::StatusOr<std::string> Gunzip(const std::string& path, const std::string& p
     }
   }
   // All input is eaten, but the window may still hold text that did not fit the output.
-  while (!member_ended) {
-    bytes.resize(std::max(bytes.size(), out + 65536));
+  while (!member_ended && grown.ok()) {
+    if (bytes.size() < out + 65536) grown = bytes.Resize(path, out + 65536);
+    if (!grown.ok()) break;
     stream.next_out = reinterpret_cast<Bytef*>(bytes.data() + out);
     stream.avail_out = 65536;
     const int code = inflate(&stream, Z_NO_FLUSH);
@@ -104,8 +159,8 @@ absl::StatusOr<std::string> Gunzip(const std::string& path, const std::string& p
     }
   }
   inflateEnd(&stream);
-  bytes.resize(out);
-  return bytes;
+  if (!grown.ok()) return grown;
+  return std::move(bytes).AsFile(path, out);
 }
 
 // The name of a file format that is not text, or "" if the first bytes tell of none.
@@ -130,6 +185,34 @@ std::string_view ForeignFormat(std::string_view bytes) {
   return "";
 }
 
+// The first byte 0, npos if there is none.
+size_t FindZero(std::string_view bytes, int threads) {
+  constexpr size_t kPiece = 16 << 20;
+  std::vector<size_t> found((bytes.size() + kPiece - 1) / kPiece);
+  ParallelFor(threads, found.size(), [&](size_t i) {
+    const size_t at = bytes.substr(i * kPiece, kPiece).find('\0');
+    found[i] = at == std::string_view::npos ? at : i * kPiece + at;
+  });
+  const auto first = std::min_element(found.begin(), found.end());
+  return first == found.end() ? std::string_view::npos : *first;
+}
+
+// The file without its byte order mark, if it is text.
+absl::StatusOr<SourceFile> Checked(SourceFile file, int threads) {
+  if (const std::string_view format = ForeignFormat(file.bytes); !format.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is {}; expected text in UTF-8, plain or gzip", file.path, format));
+  }
+  if (const size_t zero = FindZero(file.bytes, threads); zero != std::string_view::npos) {
+    const auto line =
+        1 + std::count(file.bytes.begin(), file.bytes.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+    return absl::InvalidArgumentError(fmt::format(
+        "{}:{}: a byte 0 at offset {}: the file is not text; expected UTF-8", file.path, line, zero));
+  }
+  if (file.bytes.starts_with("\xef\xbb\xbf")) file.bytes.remove_prefix(3);
+  return file;
+}
+
 }  // namespace
 
 absl::Status FileReadError(const std::string& path, int error) {
@@ -139,23 +222,27 @@ absl::Status FileReadError(const std::string& path, int error) {
   return absl::UnavailableError(text);
 }
 
-absl::StatusOr<SourceFile> ReadTextFile(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadRaw(path);
-  if (!bytes.ok()) return bytes.status();
-  if (bytes->size() >= 2 && (*bytes)[0] == '\x1f' && (*bytes)[1] == '\x8b') bytes = Gunzip(path, *bytes);
-  if (!bytes.ok()) return bytes.status();
-  if (const std::string_view format = ForeignFormat(*bytes); !format.empty()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: is {}; expected text in UTF-8, plain or gzip", path, format));
-  }
-  if (const size_t zero = bytes->find('\0'); zero != std::string::npos) {
-    const auto line =
-        1 + std::count(bytes->begin(), bytes->begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-    return absl::InvalidArgumentError(
-        fmt::format("{}:{}: a byte 0 at offset {}: the file is not text; expected UTF-8", path, line, zero));
-  }
-  if (bytes->starts_with("\xef\xbb\xbf")) bytes->erase(0, 3);
-  return SourceFile{path, *std::move(bytes)};
+absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads) {
+  absl::StatusOr<SourceFile> file = ReadRaw(path, threads);
+  if (!file.ok()) return file.status();
+  if (file->bytes.starts_with("\x1f\x8b")) file = Gunzip(path, file->bytes);
+  if (!file.ok()) return file.status();
+  return Checked(*std::move(file), threads);
+}
+
+absl::StatusOr<SourceFile> ReadTextHead(const std::string& path) {
+  constexpr unsigned kHead = 1 << 20;
+  Buffer bytes;
+  if (absl::Status status = bytes.Resize(path, kHead); !status.ok()) return status;
+  struct stat info {};
+  const bool regular = ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  const gzFile packed = regular ? ::gzopen(path.c_str(), "rb") : nullptr;  // reads plain files too
+  const int got = packed == nullptr ? -1 : ::gzread(packed, bytes.data(), kHead);
+  if (packed != nullptr) ::gzclose(packed);
+  if (got < static_cast<int>(kHead)) return ReadTextFile(path);  // short, or it says what is wrong
+  const size_t last_end = bytes.text().rfind('\n');
+  if (last_end == std::string_view::npos) return ReadTextFile(path);
+  return Checked(std::move(bytes).AsFile(path, last_end + 1), 1);
 }
 
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
@@ -177,12 +264,12 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
   return paths;
 }
 
-absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path) {
+absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path, int threads) {
   const absl::StatusOr<std::vector<std::string>> paths = ListFiles(path);
   if (!paths.ok()) return paths.status();
   std::vector<SourceFile> files;
   for (const std::string& file_path : *paths) {
-    absl::StatusOr<SourceFile> file = ReadTextFile(file_path);
+    absl::StatusOr<SourceFile> file = ReadTextFile(file_path, threads);
     if (!file.ok()) return file.status();
     files.push_back(*std::move(file));
   }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,7 +12,8 @@ namespace winnow {
 
 struct SourceFile {
   std::string path;
-  std::string bytes;  // uncompressed, without a byte order mark; no byte is 0
+  std::string_view bytes;              // uncompressed, without a byte order mark; no byte is 0
+  std::shared_ptr<const char> memory;  // what holds them, and kTextPadding zeros behind
 };
 
 // Where a cell stands; for errors.
@@ -19,10 +22,14 @@ struct CellPlace {
   int64_t line = 0;
 };
 
-// The bytes of one regular file; a gzip file (known by its first bytes, whatever its name) is unpacked, also
-// when it has several members. Errors name the path: NotFound, PermissionDenied, DataLoss for gzip data that
-// is cut short or damaged, InvalidArgument for a folder, a device, or content that is not text.
-absl::StatusOr<SourceFile> ReadTextFile(const std::string& path);
+// The bytes of one regular file, read on up to `threads` threads; a gzip file (known by its first bytes,
+// whatever its name) is unpacked, also when it has several members. Errors name the path: NotFound,
+// PermissionDenied, DataLoss for gzip data that is cut short or damaged, InvalidArgument for a folder, a
+// device, or content that is not text.
+absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads = 1);
+
+// As ReadTextFile, but of a long file only the whole lines of its first mebibyte, if there are any.
+absl::StatusOr<SourceFile> ReadTextHead(const std::string& path);
 
 // What is said of a file that errno `error` keeps from being read: NotFound, PermissionDenied or Unavailable.
 absl::Status FileReadError(const std::string& path, int error);
@@ -32,6 +39,6 @@ absl::Status FileReadError(const std::string& path, int error);
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path);
 
 // The files of ListFiles().
-absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path);
+absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path, int threads = 1);
 
 }  // namespace winnow

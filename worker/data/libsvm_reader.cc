@@ -222,9 +222,10 @@ bool LooksLikeLibsvm(const SourceFile& file) {
   return true;
 }
 
-absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const DataOptions& options,
-                                   const DataSchema* like) {
+absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const PartReading& reading) {
   const std::string& path = files.front().path;
+  const DataOptions& options = reading.options;
+  const DataSchema* const like = reading.like;
   if (absl::Status status = CheckOptions(path, options); !status.ok()) return status;
   LibsvmParser parser;
   for (const SourceFile& file : files) {
@@ -232,26 +233,35 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const D
   }
   DataSet data;
   data.rows = static_cast<int64_t>(parser.label().size());
-  if (data.rows == 0) {
+  TableFacts mine;
+  mine.rows = data.rows;
+  mine.weighted = !parser.weight().empty();
+  mine.grouped = !parser.group_starts().empty();
+  mine.smallest = parser.smallest();
+  mine.largest = parser.largest();
+  const absl::StatusOr<TableFacts> all = AgreeOnFacts(reading.path, mine, reading.rank, reading.exchange);
+  if (!all.ok()) return all.status();
+  data.first_row = all->first_row;
+  if (all->rows == 0) {
     return absl::InvalidArgumentError(
         fmt::format("{}: the file is empty; expected lines of label index:value", path));
   }
   if (like != nullptr) {
     data.schema = *like;
   } else {
-    if (parser.largest() < 0) {
+    if (all->largest < 0) {
       return absl::InvalidArgumentError(
           fmt::format("{}: no row has an index:value entry; expected some", path));
     }
-    const int64_t first = std::min<int64_t>(parser.smallest(), 1);
-    const int64_t cells = (parser.largest() - first + 1) * data.rows;
+    const int64_t first = std::min<int64_t>(all->smallest, 1);
+    const int64_t cells = (all->largest - first + 1) * data.rows;
     if (cells > kMaxCells) {
       return absl::InvalidArgumentError(fmt::format(
           "{}: the largest index is {}, and {} rows of so many features need {} GiB; expected at most 8 "
           "GiB: number the features from 1 without gaps",
-          path, parser.largest(), data.rows, cells >> 28));
+          path, all->largest, data.rows, cells >> 28));
     }
-    for (int64_t index = first; index <= parser.largest(); ++index) {
+    for (int64_t index = first; index <= all->largest; ++index) {
       std::string name = fmt::format("f{}", index);
       const bool dropped = std::find(options.drop.begin(), options.drop.end(), name) != options.drop.end();
       if (!dropped) data.schema.columns.push_back({std::move(name), false, {}});

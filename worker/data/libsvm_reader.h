@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "worker/data/data_set.h"
 #include "worker/data/file_source.h"
+#include "worker/data/part_reading.h"
 
 namespace winnow {
 
@@ -16,7 +17,6 @@ bool LooksLikeLibsvm(const SourceFile& file);
 // line. Features are named "f<index>" with the index as written and count from 0 if that index occurs, else
 // from 1, up to the largest. An entry that is absent is missing (NaN). With `like`, features it does not have
 // are read over.
-absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const DataOptions& options,
-                                   const DataSchema* like);
+absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const PartReading& reading);
 
 }  // namespace winnow

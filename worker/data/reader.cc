@@ -1,5 +1,6 @@
 #include "worker/data/reader.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -7,6 +8,7 @@
 #include "worker/data/csv_reader.h"
 #include "worker/data/file_source.h"
 #include "worker/data/libsvm_reader.h"
+#include "worker/data/shard.h"
 
 namespace winnow {
 namespace {
@@ -37,16 +39,39 @@ absl::Status CheckOptions(const DataOptions& options) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<DataSet> ReadFiles(std::vector<SourceFile> files, SourceFile head,
+                                  const PartReading& reading) {
+  const std::string& format = reading.options.format;
+  if (format == "libsvm" || (format == "auto" && LooksLikeLibsvm(head))) return ReadLibsvm(files, reading);
+  return ReadCsv(std::move(files), std::move(head), reading);
+}
+
 }  // namespace
 
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
-                                    const DataSchema* like) {
+                                    const DataSchema* like, int threads) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const absl::StatusOr<std::vector<SourceFile>> files = ReadFileOrFolder(path);
+  absl::StatusOr<std::vector<SourceFile>> files = ReadFileOrFolder(path, threads);
   if (!files.ok()) return files.status();
-  const bool libsvm =
-      options.format == "libsvm" || (options.format == "auto" && LooksLikeLibsvm(files->front()));
-  return libsvm ? ReadLibsvm(*files, options, like) : ReadCsv(*files, options, like);
+  SourceFile head = files->front();
+  return ReadFiles(*std::move(files), std::move(head), {options, like, threads, path});
+}
+
+absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& options, const DataSchema* like,
+                                  int rank, int size, const Exchange& exchange, int threads) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const absl::StatusOr<std::vector<std::string>> all = ListFiles(path), mine = ShardFiles(path, rank, size);
+  if (!all.ok()) return all.status();
+  if (!mine.ok()) return mine.status();
+  absl::StatusOr<SourceFile> head = ReadTextHead(all->front());
+  if (!head.ok()) return head.status();
+  std::vector<SourceFile> files;
+  for (const std::string& file_path : *mine) {
+    absl::StatusOr<SourceFile> file = ReadTextFile(file_path, threads);
+    if (!file.ok()) return file.status();
+    files.push_back(*std::move(file));
+  }
+  return ReadFiles(std::move(files), *std::move(head), {options, like, threads, path, rank, exchange});
 }
 
 }  // namespace winnow

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "worker/data/data_set.h"
+#include "worker/data/table_facts.h"
 
 namespace winnow {
 
@@ -17,7 +18,16 @@ namespace winnow {
 //
 // Errors name the file and, where there is one, line and column: InvalidArgument for the content and the
 // options, NotFound, PermissionDenied, Unavailable (read error) or DataLoss (damaged gzip) for the file.
+//
+// Reads on up to `threads` threads; the result does not depend on them.
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
-                                    const DataSchema* like);
+                                    const DataSchema* like, int threads = 1);
+
+// Of the same table the rows of the files that rank `rank` of `size` takes (ShardFiles), with first_row set.
+// All ranks call it, each gets the same schema - levels are the union over ranks - and the parts together are
+// what ReadDataSet gives. `exchange` is called the same number of times on all ranks unless one fails, whose
+// others must then be told otherwise. InvalidArgument too if there are fewer files than ranks.
+absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& options, const DataSchema* like,
+                                  int rank, int size, const Exchange& exchange, int threads = 1);
 
 }  // namespace winnow

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "worker/data/byte_codec.h"
 
 namespace winnow {
 namespace {
@@ -30,42 +31,11 @@ constexpr uint64_t kPage = 4096;
 
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) / kPage * kPage; }
 
-void Put(std::string* to, uint64_t number) {
-  to->append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-void PutText(std::string* to, std::string_view text) {
-  Put(to, text.size());
-  to->append(text);
-}
-
 uint64_t ChecksumOf(Header header, std::string_view table) {
   header.checksum = 0;
   std::string text(reinterpret_cast<const char*>(&header), sizeof header);
   return StableHash(text.append(table));
 }
-
-// Reads what PutText and Put wrote; `ok` turns false, for good, where the table ends early.
-struct TableReader {
-  std::string_view rest;
-  bool ok = true;
-
-  uint64_t Number() {
-    uint64_t number = 0;
-    if (rest.size() < sizeof number) ok = false;
-    if (!ok) return 0;
-    std::memcpy(&number, rest.data(), sizeof number);
-    rest.remove_prefix(sizeof number);
-    return number;
-  }
-  std::string_view Text() {
-    const uint64_t size = Number();
-    if (size > rest.size()) ok = false;
-    if (!ok) return "";
-    const std::string_view text = rest.substr(0, size);
-    rest.remove_prefix(size);
-    return text;
-  }
-};
 
 absl::Status WriteAt(const FileHandle& file, const std::string& path, uint64_t offset,
                      std::string_view bytes) {
@@ -101,14 +71,14 @@ absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, st
       header.version != expected.version)
     return damaged("it begins otherwise");
   if (header.file_size != size || header.table_offset > size) return damaged("its size is not what it says");
-  TableReader table{bytes.substr(header.table_offset)};
-  if (ChecksumOf(header, table.rest) != header.checksum) return damaged("its checksum is not what it says");
+  ByteReader table(bytes.substr(header.table_offset));
+  if (ChecksumOf(header, table.rest()) != header.checksum) return damaged("its checksum is not what it says");
   if (table.Text() != key) return damaged("it holds another key");
   std::map<std::string, std::span<const std::byte>, std::less<>> sections;
   for (uint32_t i = 0; i < header.sections; ++i) {
     const std::string_view name = table.Text();
     const uint64_t offset = table.Number(), section_size = table.Number();
-    if (!table.ok || offset > header.table_offset || section_size > header.table_offset - offset)
+    if (!table.ok() || offset > header.table_offset || section_size > header.table_offset - offset)
       return damaged("a section lies outside");
     sections.emplace(name, mapping->bytes().subspan(offset, section_size));
   }
@@ -177,13 +147,14 @@ absl::Status SectionWriter::AddCopy(std::string_view name, std::span<const std::
 }
 
 absl::Status SectionWriter::Publish(const std::string& path, std::string_view key) {
-  std::string table;
-  PutText(&table, key);
+  ByteWriter writer;
+  writer.Text(key);
   for (const Section& section : sections_) {
-    PutText(&table, section.name);
-    Put(&table, section.offset);
-    Put(&table, section.bytes.size());
+    writer.Text(section.name);
+    writer.Number(section.offset);
+    writer.Number(section.bytes.size());
   }
+  const std::string& table = writer.bytes();
   Header header;
   header.sections = static_cast<uint32_t>(sections_.size());
   header.table_offset = RoundUp(end_);
