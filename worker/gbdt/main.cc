@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "worker/gbdt/contract.h"
+#include "worker/gbdt/model_commands.h"
 #include "worker/gbdt/model_file.h"
-#include "worker/gbdt/predictor.h"
 #include "worker/gbdt/status_text.h"
 #include "worker/gbdt/trainer.h"
 
@@ -39,7 +39,6 @@ struct Flags {
   TrainRequest train;
   std::string hyperparameters_path;
   int threads = -1;
-  PredictRequest predict;
 };
 
 void AddReadingFlags(CLI::App* app, DataOptions* reading) {
@@ -118,20 +117,15 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "winnow-gbdt " WINNOW_VERSION);
   Flags flags;
   AddTrainFlags(&app, &flags);
-  CLI::App* predict = app.add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
-  predict->add_option("--model", flags.predict.model_path, "model.json of a training")->required();
-  predict->add_option("--data", flags.predict.data_path, "File or folder with the model's feature columns")
-      ->required();
-  predict->add_option("--output", flags.predict.output_path, "File to write (default: standard output)");
-  predict->add_option("--rounds", flags.predict.rounds, "Use the model as it was after so many rounds");
-  predict->add_flag("--margin", flags.predict.margin, "Write margins, not probabilities");
+  ModelCommands model_commands(&app);
 
   // A worker passes each hyperparameter as an argument too; under the contract SM_HPS is what counts.
   bool has_train = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     has_train = has_train || argument == "--train" || argument.rfind("--train=", 0) == 0 ||
-                argument == "predict" || argument == "--help" || argument == "-h" || argument == "--version";
+                ModelCommands::IsName(argument) || argument == "--help" || argument == "-h" ||
+                argument == "--version";
   }
   if (!has_train && std::getenv("SM_HPS") != nullptr) return TrainUnderContract();
 
@@ -142,8 +136,8 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Usage(error.what());
   }
-  if (predict->parsed()) {
-    const absl::Status status = Predict(flags.predict);
+  if (model_commands.asked()) {
+    const absl::Status status = model_commands.Run();
     return status.ok() ? 0 : Fail(status);
   }
   if (flags.train.train_path.empty()) return Usage("--train is required");

@@ -2,30 +2,88 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 #include "worker/data/reader.h"
 #include "worker/gbdt/model_file.h"
 #include "worker/gbdt/objective.h"
+#include "worker/gbdt/tree_shap.h"
 
 namespace winnow {
 namespace {
 
-std::string Header(const GbdtModel& model) {
-  const int classes = model.parameters.classes();
-  if (classes == 1) return "prediction\n";
-  std::string header;
-  for (int k = 0; k < classes; ++k) {
-    const bool named = k < static_cast<int>(model.schema.label_levels.size());
-    header += fmt::format("{}\"class_", k > 0 ? "," : "");
-    for (char c : named ? model.schema.label_levels[k] : std::to_string(k))
-      header += c == '"' ? "\"\"" : std::string(1, c);
-    header += '"';
+// Cells in the order of rows: cell(row, column).
+struct Table {
+  std::vector<std::string> names;
+  std::function<void(int64_t row, std::size_t column, fmt::memory_buffer*)> append;
+};
+
+std::string ClassName(const GbdtModel& model, int k) {
+  const bool named = k < static_cast<int>(model.schema.label_levels.size());
+  return fmt::format("class_{}", named ? model.schema.label_levels[k] : std::to_string(k));
+}
+
+template <typename Value>
+void Append(Value value, fmt::memory_buffer* text) {
+  fmt::format_to(std::back_inserter(*text), "{}", value);
+}
+
+Table Predictions(const GbdtModel& model, std::vector<float> values, int64_t rows) {
+  Table table;
+  const int columns = static_cast<int>(static_cast<int64_t>(values.size()) / std::max<int64_t>(1, rows));
+  for (int k = 0; k < columns; ++k) table.names.push_back(CsvQuoted(ClassName(model, k)));
+  if (columns <= 1) table.names = {"prediction"};
+  table.append = [values = std::move(values), rows](int64_t row, std::size_t column,
+                                                    fmt::memory_buffer* text) {
+    Append(values[column * rows + row], text);
+  };
+  return table;
+}
+
+Table Contributions(const GbdtModel& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
+  Table table;
+  for (int k = 0; k < model.parameters.classes(); ++k) {
+    const std::string prefix = model.parameters.classes() > 1 ? ClassName(model, k) + ":" : "";
+    for (const std::string& name : model.feature_names) table.names.push_back(CsvQuoted(prefix + name));
+    table.names.push_back(CsvQuoted(prefix + "bias"));
   }
-  return header + "\n";
+  table.append = [values = PredictContributions(model, data, rounds, pool), width = table.names.size()](
+                     int64_t row, std::size_t column, fmt::memory_buffer* text) {
+    Append(values[row * width + column], text);
+  };
+  return table;
+}
+
+Table Leaves(const GbdtModel& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
+  Table table;
+  for (int64_t t = 0; t < rounds * model.trees_per_round(); ++t)
+    table.names.push_back(fmt::format("tree_{}", t));
+  table.append = [values = PredictLeaves(model, data, rounds, pool), rows = data.rows](
+                     int64_t row, std::size_t column, fmt::memory_buffer* text) {
+    Append(values[column * rows + row], text);
+  };
+  return table;
+}
+
+Table Asked(const PredictRequest& request, const GbdtModel& model, const DataSet& data, ThreadPool* pool) {
+  const int64_t rounds = request.rounds > 0 ? request.rounds : model.used_rounds();
+  if (request.contributions) return Contributions(model, data, rounds, pool);
+  if (request.leaves) return Leaves(model, data, rounds, pool);
+  std::vector<float> values = PredictMargins(model, data, rounds, pool);
+  if (!request.margin) values = PredictionsFrom(model.parameters, values, data.rows);
+  return Predictions(model, std::move(values), data.rows);
 }
 
 }  // namespace
+
+std::string CsvQuoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
 
 absl::Status Predict(const PredictRequest& request) {
   absl::StatusOr<GbdtModel> model = ReadModel(request.model_path);
@@ -35,21 +93,25 @@ absl::Status Predict(const PredictRequest& request) {
         "--rounds {}: expected 1 to {}, the rounds that {} was trained, or 0 for all that it uses",
         request.rounds, model->rounds(), request.model_path));
   }
+  if (!request.label.empty()) model->reading.label = request.label;
   absl::StatusOr<DataSet> data = ReadDataSet(request.data_path, model->reading, &model->schema);
   if (!data.ok()) return data.status();
   if (data->columns.size() != model->feature_names.size())
     return absl::InvalidArgumentError(fmt::format("{}: {} feature columns: expected {}, as in the model",
                                                   request.data_path, data->columns.size(),
                                                   model->feature_names.size()));
-  const int64_t rounds = request.rounds > 0 ? request.rounds : model->used_rounds();
-  std::vector<float> values = PredictMargins(*model, *data, rounds);
-  if (!request.margin) values = PredictionsFrom(model->parameters, values, data->rows);
+  ThreadPool pool(request.threads > 0 ? request.threads
+                                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const Table table = Asked(request, *model, *data, &pool);
   fmt::memory_buffer text;
-  const std::string header = Header(*model);
-  text.append(header.data(), header.data() + header.size());
+  for (std::size_t c = 0; c < table.names.size(); ++c)
+    fmt::format_to(std::back_inserter(text), "{}{}", c > 0 ? "," : "", table.names[c]);
+  text.push_back('\n');
   for (int64_t i = 0; i < data->rows; ++i) {
-    for (int k = 0; k < model->parameters.classes(); ++k)
-      fmt::format_to(std::back_inserter(text), "{}{}", k > 0 ? "," : "", values[k * data->rows + i]);
+    for (std::size_t c = 0; c < table.names.size(); ++c) {
+      if (c > 0) text.push_back(',');
+      table.append(i, c, &text);
+    }
     text.push_back('\n');
   }
   if (!request.output_path.empty()) return WriteFileWhole(request.output_path, fmt::to_string(text));
