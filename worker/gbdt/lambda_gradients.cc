@@ -27,7 +27,7 @@ double InverseIdealDcg(std::span<const float> label, std::size_t first, bool exp
 }  // namespace
 
 double DcgGain(float label, bool exp_gain) {
-  return exp_gain ? static_cast<double>((uint32_t{1} << static_cast<uint32_t>(label)) - 1)
+  return exp_gain ? static_cast<double>((uint32_t{1} << std::min(static_cast<uint32_t>(label), 31u)) - 1)
                   : static_cast<double>(label);
 }
 

@@ -1,0 +1,268 @@
+#include "worker/gbdt/metric_area.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "worker/gbdt/exact_sum.h"
+#include "worker/gbdt/fixed_point.h"
+#include "worker/gbdt/objective.h"
+
+namespace winnow {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kAreaScale = 0x1p62;  // of parts of the area under precision and recall, which is at most 1
+constexpr std::size_t kSamplesPerRank = 256;  // of scores, to divide them evenly
+
+struct Weights {
+  uint64_t positive = 0, negative = 0;
+};
+
+// Twice the area under the receiver operating characteristic, in units of weight squared: ties count half.
+// Below 2^125, as both weights are below 2^62.
+class RocArea {
+ public:
+  RocArea(Weights before, Weights /*total*/) : positives_(before.positive) {}
+  void Add(const TieRun& run) {
+    sum_ += static_cast<UInt128>(run.negative) * (2 * static_cast<UInt128>(positives_) + run.positive);
+    positives_ += run.positive;
+  }
+  UInt128 sum() const { return sum_; }
+
+  static double Value(UInt128 sum, Weights total) {
+    return static_cast<double>(sum) /
+           static_cast<double>(2 * static_cast<UInt128>(total.positive) * total.negative);
+  }
+
+ private:
+  uint64_t positives_;
+  UInt128 sum_ = 0;
+};
+
+// The area under the interpolated precision-recall curve (Davis and Goadrich, ICML 2006; Boyd, Eng and Page
+// 2013), as XGBoost computes it, in units of 1 / kAreaScale.
+class PrecisionRecallArea {
+ public:
+  PrecisionRecallArea(Weights before, Weights total)
+      : at_(before), total_(static_cast<double>(total.positive)) {}
+  void Add(const TieRun& run) {
+    const auto tp_before = static_cast<double>(at_.positive), fp_before = static_cast<double>(at_.negative);
+    at_.positive += run.positive;
+    at_.negative += run.negative;
+    const auto tp = static_cast<double>(at_.positive), fp = static_cast<double>(at_.negative);
+    if (tp == tp_before) return;
+    const double h = (fp - fp_before) / (tp - tp_before);
+    const double a = 1 + h;
+    const double b = (fp_before - h * tp_before) / total_;
+    const double from = tp_before / total_, to = tp / total_;
+    const double part =
+        b == 0 ? (to - from) / a : (to - from - b / a * (std::log(a * to + b) - std::log(a * from + b))) / a;
+    sum_ += static_cast<Int128>(part * kAreaScale);
+  }
+  UInt128 sum() const { return static_cast<UInt128>(sum_); }
+
+  static double Value(UInt128 sum, Weights) {
+    return static_cast<double>(static_cast<Int128>(sum)) / kAreaScale;
+  }
+
+ private:
+  Weights at_;
+  const double total_;
+  Int128 sum_ = 0;
+};
+
+// How weights become whole numbers: the same for all ranks.
+struct Units {
+  bool plain = true;  // all rows of all ranks are
+  double scale = 1;
+};
+
+absl::StatusOr<Units> AgreeOnUnits(const ScoredRows& rows, Communicator* communicator) {
+  const float heaviest =
+      rows.weight.empty() ? 1.0f : *std::max_element(rows.weight.begin(), rows.weight.end());
+  uint64_t count = rows.score.size();
+  uint64_t largest[] = {rows.plain() ? uint64_t{0} : uint64_t{1}, std::bit_cast<uint32_t>(heaviest)};
+  if (absl::Status status = communicator->AllReduceSum({&count, 1}); !status.ok()) return status;
+  if (absl::Status status = communicator->AllReduceMax(largest); !status.ok()) return status;
+  if (largest[0] == 0) return Units{};
+  const double weight = std::bit_cast<float>(static_cast<uint32_t>(largest[1]));
+  const int bits = 62 - static_cast<int>(std::bit_width(count));
+  return Units{false, std::ldexp(1.0, ScaleExponent(weight, bits))};
+}
+
+template <typename Use>
+void ForEachRun(const ScoredRows& rows, const Units& units, const Use& use) {
+  units.plain ? ForEachPlainRun(rows, use) : ForEachWeightedRun(rows, units.scale, use);
+}
+
+Weights TotalOf(const ScoredRows& rows, const Units& units) {
+  Weights total;
+  for (std::size_t i = 0; i < rows.score.size(); ++i) {
+    if (units.plain) {
+      total.positive += rows.label[i] == 1.0f ? 1 : 0;
+    } else {
+      total.positive += rows.Positive(i, units.scale);
+      total.negative += rows.Negative(i, units.scale);
+    }
+  }
+  if (units.plain) total.negative = rows.score.size() - total.positive;
+  return total;
+}
+
+// Keys, descending: rank r gets the runs whose keys are less than r of them.
+absl::StatusOr<std::vector<uint64_t>> AgreeOnBorders(const std::vector<TieRun>& runs,
+                                                     Communicator* communicator) {
+  std::string mine;
+  const std::size_t samples = std::min(kSamplesPerRank, runs.size());
+  for (std::size_t i = 0; i < samples; ++i) {
+    const uint64_t key = runs[i * runs.size() / samples].key;
+    mine.append(reinterpret_cast<const char*>(&key), sizeof key);
+  }
+  const auto all = communicator->AllGather(mine);
+  if (!all.ok()) return all.status();
+  std::vector<uint64_t> keys;
+  for (const std::string& theirs : *all) {
+    const std::size_t first = keys.size();
+    keys.resize(first + theirs.size() / sizeof(uint64_t));
+    std::memcpy(keys.data() + first, theirs.data(), theirs.size());
+  }
+  std::sort(keys.rbegin(), keys.rend());
+  std::vector<uint64_t> borders;
+  for (int r = 1; r < communicator->size(); ++r)
+    borders.push_back(keys.empty() ? 0 : keys[keys.size() * r / communicator->size()]);
+  return borders;
+}
+
+// The runs of all ranks whose scores are in this rank's range, descending; a score may come several times.
+absl::StatusOr<std::vector<TieRun>> ExchangeRuns(const std::vector<TieRun>& runs,
+                                                 Communicator* communicator) {
+  const auto borders = AgreeOnBorders(runs, communicator);
+  if (!borders.ok()) return borders.status();
+  std::vector<std::string> to;
+  auto from = runs.begin();
+  for (int r = 0; r < communicator->size(); ++r) {
+    auto until = runs.end();
+    if (r + 1 < communicator->size())
+      until = std::partition_point(from, runs.end(),
+                                   [border = (*borders)[r]](const TieRun& run) { return run.key >= border; });
+    to.push_back(EncodeRuns({from, until}));
+    from = until;
+  }
+  const auto received = communicator->AllToAll(to);
+  if (!received.ok()) return received.status();
+  std::vector<TieRun> all;
+  for (const std::string& bytes : *received) {
+    const std::vector<TieRun> theirs = DecodeRuns(bytes);
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  }
+  std::sort(all.begin(), all.end(), [](const TieRun& a, const TieRun& b) { return a.key > b.key; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (kept > 0 && all[kept - 1].key == all[i].key) {
+      all[kept - 1].positive += all[i].positive;
+      all[kept - 1].negative += all[i].negative;
+    } else {
+      all[kept++] = all[i];
+    }
+  }
+  all.resize(kept);
+  return all;
+}
+
+// Weights on the ranks before this one, which have the higher scores.
+absl::StatusOr<Weights> WeightsBefore(const std::vector<TieRun>& runs, Communicator* communicator) {
+  std::vector<uint64_t> of_ranks(2 * communicator->size());
+  for (const TieRun& run : runs) {
+    of_ranks[2 * communicator->rank()] += run.positive;
+    of_ranks[2 * communicator->rank() + 1] += run.negative;
+  }
+  if (absl::Status status = communicator->AllReduceSum(of_ranks); !status.ok()) return status;
+  Weights before;
+  for (int r = 0; r < communicator->rank(); ++r) {
+    before.positive += of_ranks[2 * r];
+    before.negative += of_ranks[2 * r + 1];
+  }
+  return before;
+}
+
+struct AreaOfRows {
+  double value = kNaN;
+  Weights total;
+};
+
+template <typename Area>
+absl::StatusOr<AreaOfRows> AreaUnder(const ScoredRows& rows, Communicator* communicator) {
+  const auto units = AgreeOnUnits(rows, communicator);
+  if (!units.ok()) return units.status();
+  const Weights mine = TotalOf(rows, *units);
+  uint64_t sums[] = {mine.positive, mine.negative};
+  if (absl::Status status = communicator->AllReduceSum(sums); !status.ok()) return status;
+  const Weights total{sums[0], sums[1]};
+  if (total.positive == 0 || total.negative == 0) return AreaOfRows{kNaN, total};
+  if (communicator->size() == 1) {
+    Area area({}, total);
+    ForEachRun(rows, *units, [&area](const TieRun& run) { area.Add(run); });
+    return AreaOfRows{Area::Value(area.sum(), total), total};
+  }
+  std::vector<TieRun> runs;
+  ForEachRun(rows, *units, [&runs](const TieRun& run) { runs.push_back(run); });
+  const auto in_range = ExchangeRuns(runs, communicator);
+  if (!in_range.ok()) return in_range.status();
+  const auto before = WeightsBefore(*in_range, communicator);
+  if (!before.ok()) return before.status();
+  Area area(*before, total);
+  for (const TieRun& run : *in_range) area.Add(run);
+  UInt128 sum = area.sum();
+  if (absl::Status status = SumOverRanks({&sum, 1}, communicator); !status.ok()) return status;
+  return AreaOfRows{Area::Value(sum, total), total};
+}
+
+absl::StatusOr<AreaOfRows> AreaUnder(Metric::Kind kind, const ScoredRows& rows, Communicator* communicator) {
+  return kind == Metric::kAuc ? AreaUnder<RocArea>(rows, communicator)
+                              : AreaUnder<PrecisionRecallArea>(rows, communicator);
+}
+
+// Each class against the rest, by its weight.
+absl::StatusOr<double> AreaOfClasses(Metric::Kind kind, const GbdtParameters& parameters,
+                                     const Targets& targets, std::span<const float> weight,
+                                     std::span<const float> margin, Communicator* communicator) {
+  const auto rows = static_cast<std::size_t>(targets.rows);
+  std::vector<float> probabilities(margin.size()), is_class(rows);
+  MetricPredictions(parameters, margin, targets.rows, 0, targets.rows, probabilities.data());
+  double sum = 0, weights = 0;
+  for (int k = 0; k < parameters.classes(); ++k) {
+    for (std::size_t i = 0; i < rows; ++i)
+      is_class[i] = targets.label[i] == static_cast<float>(k) ? 1.0f : 0.0f;
+    const std::span<const float> of_class(probabilities.data() + k * rows, rows);
+    const auto area = AreaUnder(kind, {of_class, is_class, weight}, communicator);
+    if (!area.ok()) return area.status();
+    sum += area->value * static_cast<double>(area->total.positive);
+    weights += static_cast<double>(area->total.positive);
+  }
+  return sum / weights;
+}
+
+}  // namespace
+
+absl::StatusOr<double> AreaMetric(const Metric& metric, const GbdtParameters& parameters,
+                                  const Targets& targets, std::span<const float> margin,
+                                  Communicator* communicator) {
+  std::vector<float> of_rows;
+  if (!targets.group_begin.empty() && !targets.weight.empty()) of_rows = RowWeights(targets);
+  const std::span<const float> weight = of_rows.empty() ? targets.weight : std::span<const float>(of_rows);
+  if (parameters.multi())
+    return AreaOfClasses(metric.kind, parameters, targets, weight, margin, communicator);
+  const auto area = AreaUnder(metric.kind, {margin, targets.label, weight}, communicator);
+  return area.ok() ? absl::StatusOr<double>(area->value) : area.status();
+}
+
+double AreaUnderPrecisionRecall(const ScoredRows& rows) {
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  const auto area = AreaUnder<PrecisionRecallArea>(rows, alone.get());
+  return area.ok() ? area->value : kNaN;
+}
+
+}  // namespace winnow
