@@ -7,8 +7,9 @@ scikit-learn, the bank data and synthetic ones, over several splits into trainin
 
 The validation metric is computed here from both systems' predictions. The table's difference is winnow-gbdt's metric
 less XGBoost's on the same split, paired, with its standard error; "within" says |mean| <= 2 standard errors + the
-tolerance of the metric (the column says which), else which way it lies. Each case runs plainly, where both should grow the same trees but for
-rounding and cut points, and sampled (subsample, colsample_bytree and colsample_bylevel 0.7), where they cannot.
+tolerance of the metric (the column says which), else which way it lies. Each case runs plainly, where both should grow
+the same trees but for rounding and cut points, and sampled (subsample, colsample_bytree and colsample_bylevel 0.7),
+where they cannot.
 --configurations N: N random configurations of the published direct-marketing ranges on both sides, each under --seeds
 seeds, and Spearman's rank correlation of their validation AUCs, beside XGBoost's with itself under other seeds.
 --xgboost PATH: another XGBoost's python-package folder than the installed one's. From 2.0 on it estimates base_score;
