@@ -37,13 +37,13 @@ class BorderFinder {
     quote_ = text_.find('"', end);
   }
 
+  bool IsSeparator(char c) const { return c == separator_ || (separator_ == ' ' && c == '\t'); }
+
   bool OpensField(size_t quote) const {
     size_t at = quote;
-    while (at > begin_ && (text_[at - 1] == ' ' || text_[at - 1] == '\t') && text_[at - 1] != separator_)
+    while (at > begin_ && (text_[at - 1] == ' ' || text_[at - 1] == '\t') && !IsSeparator(text_[at - 1]))
       --at;
-    if (at == begin_) return true;
-    const char before = text_[at - 1];
-    return before == separator_ || before == '\n' || before == '\r';
+    return at == begin_ || IsSeparator(text_[at - 1]) || text_[at - 1] == '\n' || text_[at - 1] == '\r';
   }
 
   const std::string_view text_;

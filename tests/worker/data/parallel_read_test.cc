@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "tests/catch.h"
+#include "tests/worker/data/data_folder.h"
+#include "worker/data/csv_chunk.h"
+#include "worker/data/reader.h"
+
+namespace winnow {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// A table that takes several chunks, with texts that hold line ends; `last` is a line behind them all.
+std::string LargeTable(const std::string& last) {
+  std::string text = "y,q,a,note,late,b\n";
+  for (int row = 0; text.size() < 3 * kChunkBytes; ++row) {
+    const std::string number = std::to_string(row);
+    text += std::to_string(row % 3) + "," + std::to_string(row / 7) + "," + number + ".25,\"n\n" +
+            std::to_string(row % 5) + "\"\"\",7," + (row % 11 == 0 ? "NA" : "-" + number) + "\n";
+  }
+  return text + last;
+}
+
+bool SameTable(const DataSet& a, const DataSet& b) {
+  if (a.columns.size() != b.columns.size()) return false;
+  for (size_t i = 0; i < a.columns.size(); ++i) {
+    if (!Same(a.columns[i], b.columns[i])) return false;
+  }
+  return a.rows == b.rows && a.label == b.label && a.group_begin == b.group_begin &&
+         a.feature_names == b.feature_names;
+}
+
+TEST_CASE("Csv: the table does not depend on the number of threads", "[data]") {
+  DataFolder folder;
+  DataOptions options = Label("y");
+  options.group = "q";
+  const std::string path = folder.Write("t.csv", LargeTable("2,x,1,\"n\",7,3\n1,x,1,\"n\",seven,3\n"));
+  options.max_levels = 10;
+  const absl::StatusOr<DataSet> broken = ReadDataSet(path, options, nullptr, 2);
+  REQUIRE_FALSE(broken.ok());  // one text among so many numbers
+  options.drop = {"late"};
+  const absl::StatusOr<DataSet> one = ReadDataSet(path, options, nullptr, 1);
+  INFO(one.status());
+  REQUIRE(one.ok());
+  CHECK(one->rows > 100000);
+  CHECK(Feature(*one, "a")[77777] == 77777.25f);
+  CHECK(Feature(*one, "note_n\n2\"")[77777] == 1);
+  CHECK(one->group_begin[1001] == 7007);
+  for (const int threads : {2, 3, 16}) {
+    const absl::StatusOr<DataSet> many = ReadDataSet(path, options, nullptr, threads);
+    REQUIRE(many.ok());
+    CHECK(SameTable(*one, *many));
+  }
+}
+
+TEST_CASE("Csv: an error far down names its line at any number of threads, and the first one", "[data]") {
+  DataFolder folder;
+  const std::string text = LargeTable("1,2\n1,\"open\n"), good = LargeTable("");
+  const auto line = 1 + std::count(good.begin(), good.end(), '\n');
+  for (const int threads : {1, 2, 5}) {
+    const absl::StatusOr<DataSet> data =
+        ReadDataSet(folder.Write("t.csv", text), Label("y"), nullptr, threads);
+    REQUIRE_FALSE(data.ok());
+    CHECK_THAT(std::string(data.status().message()),
+               Contains("t.csv:" + std::to_string(line) + ": 2 fields found, expected 6"));
+  }
+}
+
+TEST_CASE("Csv: a column whose first text comes late is a text column all the way", "[data]") {
+  DataFolder folder;
+  std::string text = "y,a\n";
+  for (int row = 0; row < 600; ++row) text += "1," + std::to_string(row < 300 ? row % 4 : -1) + "\n";
+  for (int row = 0; row < 50; ++row) text += "0,blue\n";
+  const DataSet data = folder.Read(text);
+  CHECK(data.feature_names == std::vector<std::string>{"a_-1", "a_0", "a_1", "a_2", "a_3", "a_blue"});
+  CHECK(Feature(data, "a_2")[2] == 1);
+  CHECK(Feature(data, "a_blue")[649] == 1);
+}
+
+}  // namespace
+}  // namespace winnow
