@@ -31,7 +31,15 @@ double DcgGain(float label, bool exp_gain) {
                   : static_cast<double>(label);
 }
 
-double DcgDiscount(std::size_t position) { return kLn2 / PortableLog(static_cast<double>(position) + 2); }
+double DcgDiscount(std::size_t position) {
+  constexpr std::size_t kKept = 1024;  // more than most groups have rows
+  static const std::vector<double> kept = [] {
+    std::vector<double> discounts(kKept);
+    for (std::size_t i = 0; i < kKept; ++i) discounts[i] = kLn2 / PortableLog(static_cast<double>(i) + 2);
+    return discounts;
+  }();
+  return position < kKept ? kept[position] : kLn2 / PortableLog(static_cast<double>(position) + 2);
+}
 
 LambdaGradients::LambdaGradients(const GbdtParameters& parameters)
     : first_(static_cast<std::size_t>(parameters.lambdarank_num_pair_per_sample)),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 #include "worker/gbdt/exact_sum.h"
 #include "worker/gbdt/fixed_point.h"
@@ -203,6 +205,9 @@ absl::StatusOr<AreaOfRows> AreaUnder(const ScoredRows& rows, Communicator* commu
   const Weights total{sums[0], sums[1]};
   if (total.positive == 0 || total.negative == 0) return AreaOfRows{kNaN, total};
   if (communicator->size() == 1) {
+    if constexpr (std::is_same_v<Area, RocArea>) {
+      if (units->plain) return AreaOfRows{Area::Value(PlainKeys(rows).TwiceRightPairs(), total), total};
+    }
     Area area({}, total);
     ForEachRun(rows, *units, [&area](const TieRun& run) { area.Add(run); });
     return AreaOfRows{Area::Value(area.sum(), total), total};

@@ -25,9 +25,11 @@ struct TieRun {
 struct ScoredRows {
   std::span<const float> score, label, weight;
 
+  // Whether every row is one whole positive or negative.
   bool plain() const {
-    return weight.empty() &&
-           std::all_of(label.begin(), label.end(), [](float y) { return y == 0.0f || y == 1.0f; });
+    int64_t others = 0;  // counted without a branch, as labels of 0 and 1 are hard to predict
+    for (const float y : label) others += static_cast<int64_t>(y != 0.0f) & static_cast<int64_t>(y != 1.0f);
+    return weight.empty() && others == 0;
   }
   // The parts of row i, in units of 1 / scale.
   uint64_t Positive(std::size_t i, double scale) const { return Part(i, Label(i), scale); }
@@ -40,31 +42,28 @@ struct ScoredRows {
   }
 };
 
-// Calls use(run) for each score, from the highest down, of plain rows, whose weights are counts: two sorts of
-// bare keys and a merge, several times faster than sorting rows.
+// Keys of plain rows, ascending, by class: two sorts of bare keys are several times faster than sorting rows.
+struct PlainKeys {
+  explicit PlainKeys(const ScoredRows& rows);
+
+  // Twice the number of pairs in the right order, ties half, without a branch that depends on the data.
+  uint64_t TwiceRightPairs() const;
+
+  std::vector<uint32_t> negative, positive;
+};
+
+// Calls use(run) for each score, from the highest down, of plain rows, whose weights are counts.
 template <typename Use>
 void ForEachPlainRun(const ScoredRows& rows, const Use& use) {
-  std::vector<uint32_t> keys[2], scratch;
-  std::size_t count[2] = {0, 0};
-  keys[0].resize(rows.score.size());
-  keys[1].resize(rows.score.size());
-  for (std::size_t i = 0; i < rows.score.size(); ++i) {
-    const bool positive = rows.label[i] == 1.0f;
-    keys[0][count[0]] = keys[1][count[1]] = OrderedKey(rows.score[i]);
-    count[0] += !positive;
-    count[1] += positive;
-  }
-  keys[0].resize(count[0]);
-  keys[1].resize(count[1]);
-  RadixSort(&keys[0], &scratch);
-  RadixSort(&keys[1], &scratch);
-  auto negative = keys[0].rbegin(), positive = keys[1].rbegin();
-  while (negative != keys[0].rend() || positive != keys[1].rend()) {
+  const PlainKeys keys(rows);
+  auto negative = keys.negative.rbegin(), positive = keys.positive.rbegin();
+  const auto negatives_end = keys.negative.rend(), positives_end = keys.positive.rend();
+  while (negative != negatives_end || positive != positives_end) {
     const uint32_t next =
-        std::max(negative == keys[0].rend() ? 0 : *negative, positive == keys[1].rend() ? 0 : *positive);
+        std::max(negative == negatives_end ? 0 : *negative, positive == positives_end ? 0 : *positive);
     TieRun run{next, 0, 0};
-    for (; negative != keys[0].rend() && *negative == next; ++negative) ++run.negative;
-    for (; positive != keys[1].rend() && *positive == next; ++positive) ++run.positive;
+    for (; negative != negatives_end && *negative == next; ++negative) ++run.negative;
+    for (; positive != positives_end && *positive == next; ++positive) ++run.positive;
     use(run);
   }
 }
