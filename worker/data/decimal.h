@@ -83,8 +83,10 @@ inline const char* ScanDecimal(const char* at, float* value) {
                                    : static_cast<double>(digits) * kPowers[exponent];
   // ... and rounding again errs only if the first one led to the middle between two floats.
   constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;  // bits that a float does not have
-  if ((std::bit_cast<uint64_t>(wide) & kDropped) == (kDropped + 1) / 2) return nullptr;
-  *value = static_cast<float>(negative ? -wide : wide);
+  const uint64_t bits = std::bit_cast<uint64_t>(wide);
+  if ((bits & kDropped) == (kDropped + 1) / 2) return nullptr;
+  // Without a branch: signs cannot be foretold.
+  *value = static_cast<float>(std::bit_cast<double>(bits | static_cast<uint64_t>(negative) << 63));
   return at;
 }
 
