@@ -87,16 +87,18 @@ def main():
     before = used()
     start = time.perf_counter()
     peer.start()
-    times = [time.perf_counter()]
+    times, cpu = [time.perf_counter()], []
     for number in range(job["rounds"]):
         peer.round(number)
         times.append(time.perf_counter())
+        cpu.append(time.process_time())
     after = used()
     rounds = [end - begin for begin, end in zip(times, times[1:])]
     if job["predictions"]:
         numpy.save(job["predictions"], peer.predict(job["validation"]))
     usual = statistics.median(rounds[1:11]) if len(rounds) > 1 else 0
     print(json.dumps({"setup_seconds": times[1] - start - min(usual, rounds[0]), "round_seconds": rounds[1:],
+                      "round_cpu_seconds": (cpu[-1] - cpu[0]) / (len(cpu) - 1),
                       "peak_mib": (after[0] - before[0]) / 1024, "cpu_seconds": after[1] - before[1]}))
 
 

@@ -19,6 +19,12 @@ def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsampl
             "max_bin": max_bin, "subsample": subsample, "colsample": colsample, "seed": seed}
 
 
+def processor_seconds(pid):
+    """Of all threads of a process until now."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) * 1e-9
+
+
 def run_and_wait(command, text="", environment=None):
     """Standard output, and what the kernel counted of the process."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -84,11 +90,20 @@ class Winnow:
 
     def timed(self, job):
         timing = self.work / "timing.json"
-        _, usage = run_and_wait([*self.command(job, job["rounds"]), "--timing", timing])
+        timing.unlink(missing_ok=True)
+        process = subprocess.Popen([*self.command(job, job["rounds"]), "--timing", timing], text=True,
+                                   stdout=subprocess.PIPE)
+        at_line = [processor_seconds(process.pid) for _ in process.stdout]  # a line a round, its metric included
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"winnow-gbdt ended with code {process.returncode}")
         said = json.loads(timing.read_text())
         rounds = said["round_seconds"]
         usual = statistics.median(rounds[1:11])
+        training = sum(rounds[1:]) / (sum(rounds[1:]) + sum(said["evaluate_seconds"][1:]))
         return {**said, "setup_seconds": said["setup_seconds"] + max(0, rounds[0] - usual), "round_seconds": rounds[1:],
+                "round_cpu_seconds": training * (at_line[-1] - at_line[0]) / (len(at_line) - 1),
                 "peak_mib": usage.ru_maxrss / 1024, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
     def differenced(self, job):
@@ -100,5 +115,5 @@ class Winnow:
             seconds.append(time.perf_counter() - start)
         a_round = max(0.0, seconds[0] - seconds[1]) / job["rounds"]
         return {"setup_seconds": max(0.0, seconds[1] - a_round * job["rounds"]),
-                "round_seconds": [a_round] * (job["rounds"] - 1), "peak_mib": results[1].ru_maxrss / 1024,
-                "cpu_seconds": results[1].ru_utime + results[1].ru_stime}
+                "round_seconds": [a_round] * (job["rounds"] - 1), "round_cpu_seconds": a_round,
+                "peak_mib": results[1].ru_maxrss / 1024, "cpu_seconds": results[1].ru_utime + results[1].ru_stime}
