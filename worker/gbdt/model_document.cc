@@ -7,11 +7,15 @@
 
 namespace winnow {
 
-Document Document::Object(std::map<std::string, Document, std::less<>> members) {
+Document Document::Object() {
   Document document;
   document.kind = Kind::kObject;
-  document.members = std::move(members);
   return document;
+}
+
+Document&& Document::With(const std::string& name, Document value) && {
+  members.insert_or_assign(name, std::move(value));
+  return std::move(*this);
 }
 
 Document Document::Text(std::string text) {

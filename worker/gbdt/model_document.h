@@ -34,7 +34,8 @@ struct Document {
   std::vector<Document> items;  // of every other array
   std::map<std::string, Document, std::less<>> members;
 
-  static Document Object(std::map<std::string, Document, std::less<>> members);
+  static Document Object();
+  Document&& With(const std::string& name, Document value) &&;  // the object with this member too
   static Document Text(std::string text);
   static Document Whole(int64_t number);
   static Document Array(std::vector<Document> items);

@@ -71,7 +71,7 @@ class JsonParser {
   }
 
   Document ObjectValue(int depth) {
-    Document object = Document::Object({});
+    Document object = Document::Object();
     Skip('{');
     if (Skip('}')) return object;
     do {

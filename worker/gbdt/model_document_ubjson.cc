@@ -11,9 +11,16 @@ namespace {
 constexpr int kMostDepth = 64;  // models nest 8 deep; a bound for damaged files
 
 template <typename Bits>
+void PutBigEndian(Bits bits, char* at) {
+  for (std::size_t i = sizeof(Bits); i-- > 0; bits = static_cast<Bits>(bits >> 8 * (sizeof(Bits) > 1)))
+    at[i] = static_cast<char>(bits & 0xff);
+}
+
+template <typename Bits>
 void AppendBigEndian(Bits bits, std::string* text) {
-  for (int shift = 8 * (sizeof(Bits) - 1); shift >= 0; shift -= 8)
-    text->push_back(static_cast<char>(bits >> shift & 0xff));
+  char bytes[sizeof(Bits)];
+  PutBigEndian(bits, bytes);
+  text->append(bytes, sizeof(Bits));
 }
 
 class UbjsonParser {
@@ -106,7 +113,7 @@ class UbjsonParser {
   }
 
   Document ObjectValue(int depth) {
-    Document object = Document::Object({});
+    Document object = Document::Object();
     const bool counted = Peek() == '#';
     std::size_t left = 0;
     if (counted) {
@@ -182,6 +189,36 @@ void AppendNumber(double number, Document::NumberType type, std::string* text) {
   }
 }
 
+// A list of numbers whose type has been said.
+template <typename Bits, typename BitsOf>
+void AppendTyped(const std::vector<double>& numbers, BitsOf bits_of, std::string* text) {
+  const std::size_t begin = text->size();
+  text->resize(begin + numbers.size() * sizeof(Bits));
+  char* at = text->data() + begin;
+  for (double number : numbers) {
+    PutBigEndian<Bits>(bits_of(number), at);
+    at += sizeof(Bits);
+  }
+}
+
+void AppendTyped(const Document& array, std::string* text) {
+  const std::vector<double>& numbers = array.numbers;
+  switch (array.type) {
+    case Document::NumberType::kFloat:
+      return AppendTyped<uint32_t>(
+          numbers, [](double v) { return std::bit_cast<uint32_t>(static_cast<float>(v)); }, text);
+    case Document::NumberType::kByte:
+      return AppendTyped<uint8_t>(
+          numbers, [](double v) { return static_cast<uint8_t>(v); }, text);
+    case Document::NumberType::kInt32:
+      return AppendTyped<uint32_t>(
+          numbers, [](double v) { return static_cast<uint32_t>(static_cast<int32_t>(v)); }, text);
+    case Document::NumberType::kInt64:
+      return AppendTyped<uint64_t>(
+          numbers, [](double v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); }, text);
+  }
+}
+
 void Append(const Document& document, std::string* text) {
   switch (document.kind) {
     case Document::Kind::kNull:
@@ -201,9 +238,10 @@ void Append(const Document& document, std::string* text) {
       }
       text->append("#L");
       AppendBigEndian(static_cast<uint64_t>(document.numbers.size() + document.items.size()), text);
-      for (double number : document.numbers) {
-        if (!document.typed) text->push_back(Marker(document.type));
-        AppendNumber(number, document.type, text);
+      if (document.typed) AppendTyped(document, text);
+      for (std::size_t i = 0; i < document.numbers.size() && !document.typed; ++i) {
+        text->push_back(Marker(document.type));
+        AppendNumber(document.numbers[i], document.type, text);
       }
       for (const Document& item : document.items) Append(item, text);
       return;

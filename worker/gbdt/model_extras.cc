@@ -14,30 +14,33 @@ Document TextsDocument(const std::vector<std::string>& texts) {
 }
 
 Document ReadingDocument(const DataOptions& reading) {
-  return Document::Object({{"label", Document::Text(reading.label)},
-                           {"drop", TextsDocument(reading.drop)},
-                           {"weight", Document::Text(reading.weight)},
-                           {"group", Document::Text(reading.group)},
-                           {"format", Document::Text(reading.format)},
-                           {"header", Document::Text(reading.header)},
-                           {"separator", Document::Text(reading.separator)},
-                           {"max_levels", Document::Whole(reading.max_levels)},
-                           {"categorical", Document::Whole(reading.categorical)}});
+  return Document::Object()
+      .With("label", Document::Text(reading.label))
+      .With("drop", TextsDocument(reading.drop))
+      .With("weight", Document::Text(reading.weight))
+      .With("group", Document::Text(reading.group))
+      .With("format", Document::Text(reading.format))
+      .With("header", Document::Text(reading.header))
+      .With("separator", Document::Text(reading.separator))
+      .With("max_levels", Document::Whole(reading.max_levels))
+      .With("categorical", Document::Whole(reading.categorical));
 }
 
 Document SchemaDocument(const DataSchema& schema) {
   std::vector<Document> columns;
   for (const ColumnSchema& column : schema.columns)
-    columns.push_back(Document::Object({{"name", Document::Text(column.name)},
-                                        {"text", Document::Whole(column.text)},
-                                        {"levels", TextsDocument(column.levels)},
-                                        {"categorical", Document::Whole(column.categorical)}}));
-  return Document::Object({{"columns", Document::Array(std::move(columns))},
-                           {"label_levels", TextsDocument(schema.label_levels)}});
+    columns.push_back(Document::Object()
+                          .With("name", Document::Text(column.name))
+                          .With("text", Document::Whole(column.text))
+                          .With("levels", TextsDocument(column.levels))
+                          .With("categorical", Document::Whole(column.categorical)));
+  return Document::Object()
+      .With("columns", Document::Array(std::move(columns)))
+      .With("label_levels", TextsDocument(schema.label_levels));
 }
 
 Document HyperparametersDocument(const std::map<std::string, std::string>& values) {
-  Document object = Document::Object({});
+  Document object = Document::Object();
   for (const auto& [name, value] : values) object.members.emplace(name, Document::Text(value));
   return object;
 }
@@ -61,12 +64,13 @@ std::string HyperparametersText(const std::map<std::string, std::string>& values
 }
 
 std::string ExtrasText(const GbdtModel& model) {
-  std::string text = JsonText(
-      Document::Object({{"version", Document::Whole(kVersion)},
-                        {"best_round", Document::Whole(model.best_round)},
-                        {"hyperparameters", HyperparametersDocument(ModelHyperparameters(model.parameters))},
-                        {"reading", ReadingDocument(model.reading)},
-                        {"schema", SchemaDocument(model.schema)}}));
+  std::string text =
+      JsonText(Document::Object()
+                   .With("version", Document::Whole(kVersion))
+                   .With("best_round", Document::Whole(model.best_round))
+                   .With("hyperparameters", HyperparametersDocument(ModelHyperparameters(model.parameters)))
+                   .With("reading", ReadingDocument(model.reading))
+                   .With("schema", SchemaDocument(model.schema)));
   text.pop_back();  // the end of line
   return text;
 }

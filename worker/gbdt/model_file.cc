@@ -77,14 +77,15 @@ std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
     history.insert(history.end(), round.begin(), round.end());
   std::vector<Document> metrics;
   for (const std::string& name : checkpoint.metric_names) metrics.push_back(Document::Text(name));
-  return UbjsonText(Document::Object(
-      {{"format", Document::Text(kCheckpointFormat)},
-       {"version", Document::Whole(kCheckpointVersion)},
-       {"model", XgboostModel(checkpoint.model)},
-       {"data_fingerprint", Document::Text(fmt::format("{:016x}", checkpoint.data_fingerprint))},
-       {"metrics", Document::Array(std::move(metrics))},
-       {"history", Document::Numbers(history)},
-       {"stopped_early", Document::Whole(checkpoint.stopped_early)}}));
+  return UbjsonText(
+      Document::Object()
+          .With("format", Document::Text(kCheckpointFormat))
+          .With("version", Document::Whole(kCheckpointVersion))
+          .With("model", XgboostModel(checkpoint.model))
+          .With("data_fingerprint", Document::Text(fmt::format("{:016x}", checkpoint.data_fingerprint)))
+          .With("metrics", Document::Array(std::move(metrics)))
+          .With("history", Document::Numbers(history))
+          .With("stopped_early", Document::Whole(checkpoint.stopped_early)));
 }
 
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text) { return Parsed(text, ReadCheckpoint); }

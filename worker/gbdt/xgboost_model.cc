@@ -36,17 +36,18 @@ constexpr ObjectiveBlock kBlocks[] = {
 
 Document ObjectiveDocument(const Values& values) {
   const std::string& name = values.at("objective");
-  Document objective = Document::Object({{"name", Document::Text(name)}});
+  Document objective = Document::Object().With("name", Document::Text(name));
   for (const ObjectiveBlock& known : kBlocks) {
     if (name != known.objective) continue;
     const auto value = values.find(known.hyperparameter);
     if (value != values.end())
       objective.members[known.block] =
-          Document::Object({{known.hyperparameter, Document::Text(value->second)}});
+          Document::Object().With(known.hyperparameter, Document::Text(value->second));
   }
   if (name.starts_with("rank:"))  // read, but of no use for predictions: XGBoost's defaults
-    objective.members["lambda_rank_param"] =
-        Document::Object({{"fix_list_weight", Document::Text("0")}, {"num_pairsample", Document::Text("1")}});
+    objective.members["lambda_rank_param"] = Document::Object()
+                                                 .With("fix_list_weight", Document::Text("0"))
+                                                 .With("num_pairsample", Document::Text("1"));
   return objective;
 }
 
@@ -80,21 +81,24 @@ Document GradientBooster(const GbdtModel& model) {
     trees.push_back(XgboostTree(model.trees[t], static_cast<int64_t>(t), features));
     classes.push_back(model.class_of(static_cast<int64_t>(t)));
   }
-  Document parameters = Document::Object(
-      {{"num_parallel_tree", Document::Text(std::to_string(model.parameters.num_parallel_tree))},
-       {"num_trees", Document::Text(std::to_string(trees.size()))},
-       {"size_leaf_vector", Document::Text("0")}});
-  Document gbtree =
-      Document::Object({{"model", Document::Object({{"gbtree_model_param", std::move(parameters)},
-                                                    {"tree_info", Document::Numbers(classes, false)},
-                                                    {"trees", Document::Array(std::move(trees))}})},
-                        {"name", Document::Text("gbtree")}});
+  Document parameters =
+      Document::Object()
+          .With("num_parallel_tree", Document::Text(std::to_string(model.parameters.num_parallel_tree)))
+          .With("num_trees", Document::Text(std::to_string(trees.size())))
+          .With("size_leaf_vector", Document::Text("0"));
+  Document gbtree = Document::Object()
+                        .With("model", Document::Object()
+                                           .With("gbtree_model_param", std::move(parameters))
+                                           .With("tree_info", Document::Numbers(classes, false))
+                                           .With("trees", Document::Array(std::move(trees))))
+                        .With("name", Document::Text("gbtree"));
   if (model.parameters.booster != BoosterKind::kDart) return gbtree;
   std::vector<float> weights = model.tree_weights;
   weights.resize(model.trees.size(), 1);
-  return Document::Object({{"gbtree", std::move(gbtree)},
-                           {"name", Document::Text("dart")},
-                           {"weight_drop", Document::Numbers(weights, false)}});
+  return Document::Object()
+      .With("gbtree", std::move(gbtree))
+      .With("name", Document::Text("dart"))
+      .With("weight_drop", Document::Numbers(weights, false));
 }
 
 // XGBoost writes the base score as a number's text, from 3.1 on as a list of them, one for each class.
@@ -197,7 +201,7 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
 
 Document XgboostModel(const GbdtModel& model) {
   const Values values = ModelHyperparameters(model.parameters);
-  Document attributes = Document::Object({{"winnow", Document::Text(ExtrasText(model))}});
+  Document attributes = Document::Object().With("winnow", Document::Text(ExtrasText(model)));
   if (model.rounds() > 0) {
     const int64_t used = model.used_rounds();
     attributes.members["best_iteration"] = Document::Text(std::to_string(used - 1));
@@ -206,21 +210,24 @@ Document XgboostModel(const GbdtModel& model) {
   }
   std::vector<Document> names;
   for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
-  Document parameters = Document::Object(
-      {{"base_score", Document::Text(FloatText(static_cast<float>(model.parameters.base_score)))},
-       {"boost_from_average", Document::Text("0")},
-       {"num_class",
-        Document::Text(model.parameters.multi() ? std::to_string(model.parameters.num_class) : "0")},
-       {"num_feature", Document::Text(std::to_string(names.size()))},
-       {"num_target", Document::Text("1")}});
-  Document learner = Document::Object({{"attributes", std::move(attributes)},
-                                       {"feature_names", Document::Array(std::move(names))},
-                                       {"feature_types", FeatureTypes(model)},
-                                       {"gradient_booster", GradientBooster(model)},
-                                       {"learner_model_param", std::move(parameters)},
-                                       {"objective", ObjectiveDocument(values)}});
-  return Document::Object({{"learner", std::move(learner)},
-                           {"version", Document::Numbers(std::vector<int64_t>{1, 7, 4}, false)}});
+  Document parameters =
+      Document::Object()
+          .With("base_score", Document::Text(FloatText(static_cast<float>(model.parameters.base_score))))
+          .With("boost_from_average", Document::Text("0"))
+          .With("num_class",
+                Document::Text(model.parameters.multi() ? std::to_string(model.parameters.num_class) : "0"))
+          .With("num_feature", Document::Text(std::to_string(names.size())))
+          .With("num_target", Document::Text("1"));
+  Document learner = Document::Object()
+                         .With("attributes", std::move(attributes))
+                         .With("feature_names", Document::Array(std::move(names)))
+                         .With("feature_types", FeatureTypes(model))
+                         .With("gradient_booster", GradientBooster(model))
+                         .With("learner_model_param", std::move(parameters))
+                         .With("objective", ObjectiveDocument(values));
+  return Document::Object()
+      .With("learner", std::move(learner))
+      .With("version", Document::Numbers(std::vector<int64_t>{1, 7, 4}, false));
 }
 
 GbdtModel ReadXgboostModel(const Document& document) {

@@ -106,6 +106,8 @@ Document XgboostTree(const Tree& tree, int64_t id, int64_t features) {
   std::vector<int64_t> categories_segments, categories_sizes;
   std::vector<uint8_t> missing_left, categorical;
   std::vector<float> condition, gain, cover, weight;
+  for (auto* list : {&left, &right, &feature}) list->reserve(size);
+  for (auto* list : {&condition, &gain, &cover, &weight}) list->reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
     const Tree::Node& node = tree.nodes[i];
     const bool leaf = node.feature < 0;
@@ -126,26 +128,27 @@ Document XgboostTree(const Tree& tree, int64_t id, int64_t features) {
     const auto begin = tree.categories.begin() + node.categories_begin;
     categories.insert(categories.end(), begin, begin + node.categories_count);
   }
-  return Document::Object(
-      {{"base_weights", Document::Numbers(weight)},
-       {"categories", Document::Numbers(categories)},
-       {"categories_nodes", Document::Numbers(categories_nodes)},
-       {"categories_segments", Document::Numbers(categories_segments)},
-       {"categories_sizes", Document::Numbers(categories_sizes)},
-       {"default_left", Document::Numbers(missing_left)},
-       {"id", Document::Whole(id)},
-       {"left_children", Document::Numbers(left)},
-       {"loss_changes", Document::Numbers(gain)},
-       {"parents", Document::Numbers(parents)},
-       {"right_children", Document::Numbers(right)},
-       {"split_conditions", Document::Numbers(condition)},
-       {"split_indices", Document::Numbers(feature)},
-       {"split_type", Document::Numbers(categorical)},
-       {"sum_hessian", Document::Numbers(cover)},
-       {"tree_param", Document::Object({{"num_deleted", Document::Text("0")},
-                                        {"num_feature", Document::Text(std::to_string(features))},
-                                        {"num_nodes", Document::Text(std::to_string(size))},
-                                        {"size_leaf_vector", Document::Text("0")}})}});
+  return Document::Object()
+      .With("base_weights", Document::Numbers(weight))
+      .With("categories", Document::Numbers(categories))
+      .With("categories_nodes", Document::Numbers(categories_nodes))
+      .With("categories_segments", Document::Numbers(categories_segments))
+      .With("categories_sizes", Document::Numbers(categories_sizes))
+      .With("default_left", Document::Numbers(missing_left))
+      .With("id", Document::Whole(id))
+      .With("left_children", Document::Numbers(left))
+      .With("loss_changes", Document::Numbers(gain))
+      .With("parents", Document::Numbers(parents))
+      .With("right_children", Document::Numbers(right))
+      .With("split_conditions", Document::Numbers(condition))
+      .With("split_indices", Document::Numbers(feature))
+      .With("split_type", Document::Numbers(categorical))
+      .With("sum_hessian", Document::Numbers(cover))
+      .With("tree_param", Document::Object()
+                              .With("num_deleted", Document::Text("0"))
+                              .With("num_feature", Document::Text(std::to_string(features)))
+                              .With("num_nodes", Document::Text(std::to_string(size)))
+                              .With("size_leaf_vector", Document::Text("0")));
 }
 
 Tree ReadXgboostTree(const Document& document, int64_t features) {
