@@ -10,8 +10,8 @@
 namespace winnow {
 namespace {
 
-// Large enough that one call to the system moves much, small enough that sums are made within the cache.
-constexpr std::size_t kBufferBytes = 128 << 10;
+// What one call to the system may move, and sums are made of while it is in the nearest cache.
+constexpr std::size_t kBufferBytes = 32 << 10;
 
 template <typename Op>
 void Combine(std::byte* to, const std::byte* from, std::size_t bytes, Op op) {

@@ -62,8 +62,8 @@ class Link {
   void Finish(const Frame& last, std::string_view text);
   // What was said is the end. REQUIRES: !sending().
   void EndSending() const { socket_.EndSending(); }
-  // Whether nothing waits on this machine to be sent.
-  bool AllSent() const { return socket_.AllSent(); }
+  // Bytes that wait on this machine to be sent.
+  int Unsent() const { return socket_.Unsent(); }
   // Reads what has come and forgets it; the messages are of no more use.
   void Discard();
 

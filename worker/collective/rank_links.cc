@@ -19,8 +19,9 @@ constexpr int kPulsesPerPatience = 4;
 // Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
 constexpr int kMostPatience = 4;
 
-// How long the last words of a rank that gives up may take: the others may have stopped reading.
-constexpr milliseconds kLastWords(250);
+// The last words of a rank that gives up may take this long; and to a rank that reads nothing, only this
+// long.
+constexpr milliseconds kLastWords(5000), kUnheard(500);
 
 constexpr int16_t kBroken = POLLRDHUP | POLLHUP | POLLERR;
 
@@ -37,7 +38,7 @@ RankLinks::RankLinks(int rank, std::vector<Socket> sockets, milliseconds patienc
 RankLinks::~RankLinks() {
   Frame goodbye = operation_;
   goodbye.kind = FrameKind::kGoodbye;
-  if (status_.ok()) SayLast(goodbye, "", patience_);
+  if (status_.ok()) SayLast(goodbye, "", patience_, patience_);
 }
 
 void RankLinks::Begin(Operation operation, uint64_t param) {
@@ -70,8 +71,12 @@ absl::Status RankLinks::Exchange(std::span<const Outgoing> out, std::span<const 
 
 bool RankLinks::Waits(int rank) const { return links_[rank]->sending() || links_[rank]->receiving(); }
 
-// What links say of their ends, or of messages that do not belong here.
+// What links say of their ends, or of messages that do not belong here. A reason that was given comes before
+// the mere end of a connection.
 absl::Status RankLinks::CheckLinks() const {
+  for (const auto& link : links_) {
+    if (link != nullptr && link->ended() && !link->peer_error().ok()) return link->peer_error();
+  }
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
     const Link& link = *links_[r];
@@ -79,7 +84,6 @@ absl::Status RankLinks::CheckLinks() const {
       return OperationsDiffer(rank_, Describe(operation_.operation, operation_.param), r,
                               Describe(link.unexpected()->operation, link.unexpected()->param));
     if (!link.ended()) continue;
-    if (!link.peer_error().ok()) return link.peer_error();
     if (!link.left_after().has_value()) return IsGone(r, "connection closed");
     if (*link.left_after() < operation_.sequence || Waits(r)) return IsGone(r, "it left the group");
   }
@@ -144,32 +148,38 @@ absl::Status RankLinks::Fail(const absl::Status& error) {
   last.kind = FrameKind::kFail;
   last.param = static_cast<uint64_t>(error.code());
   const std::string_view message(error.message().data(), error.message().size());
-  SayLast(last, message.substr(0, kLongestReason), kLastWords);
+  SayLast(last, message.substr(0, kLongestReason), kLastWords, kUnheard);
   return status_;
 }
 
 // Sends the last frame on all links and ends them, until all is on its way. What comes meanwhile is read
 // away: a connection that is closed with unread bytes takes back what it has not sent yet.
-void RankLinks::SayLast(const Frame& last, std::string_view text, milliseconds patience) {
+void RankLinks::SayLast(const Frame& last, std::string_view text, milliseconds most, milliseconds unheard) {
   constexpr milliseconds kLook(5);  // between looks at what no event tells
-  const Time until = steady_clock::now() + patience;
+  const Time begin = steady_clock::now();
+  std::vector<int> unsent(links_.size());
+  std::fill(heard_.begin(), heard_.end(), begin);
   for (const auto& link : links_) {
     if (link != nullptr && !link->ended()) link->Finish(last, text);
   }
   while (true) {
     bool busy = false;
+    const Time now = steady_clock::now();
     for (int r = 0; r < size(); ++r) {
       polled_[r].fd = -1;
       if (r == rank_ || links_[r]->ended()) continue;
-      links_[r]->Discard();
-      links_[r]->Write();
-      if (!links_[r]->sending()) links_[r]->EndSending();
-      if (links_[r]->ended() || (!links_[r]->sending() && links_[r]->AllSent())) continue;
-      polled_[r] = {links_[r]->fd(), static_cast<int16_t>(links_[r]->sending() ? POLLOUT : 0), 0};
+      Link* const link = links_[r].get();
+      link->Discard();
+      const bool wrote = link->Write();
+      if (!link->sending()) link->EndSending();
+      const int left = link->Unsent();
+      if (wrote || std::exchange(unsent[r], left) != left) heard_[r] = now;
+      if (link->ended() || (!link->sending() && left == 0) || now - heard_[r] >= unheard) continue;
+      polled_[r] = {link->fd(), static_cast<int16_t>(link->sending() ? POLLOUT : 0), 0};
       busy = true;
     }
-    if (!busy || steady_clock::now() >= until) return;
-    poll(polled_.data(), polled_.size(), MillisecondsTo(std::min(until, steady_clock::now() + kLook)));
+    if (!busy || now >= begin + most) return;
+    poll(polled_.data(), polled_.size(), static_cast<int>(kLook.count()));
   }
 }
 

@@ -57,7 +57,8 @@ class RankLinks {
   absl::Status CheckLinks() const;
   absl::Status CheckTime(Time now);
   static void Serve(Link* link, int16_t ready);
-  void SayLast(const Frame& last, std::string_view text, std::chrono::milliseconds patience);
+  void SayLast(const Frame& last, std::string_view text, std::chrono::milliseconds most,
+               std::chrono::milliseconds unheard);
   bool Waits(int rank) const;
   static std::string Describe(uint8_t operation, uint64_t param);
 

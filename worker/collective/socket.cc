@@ -109,9 +109,9 @@ std::ptrdiff_t Socket::Receive(std::span<iovec> pieces) const {
 
 void Socket::EndSending() const { shutdown(fd_, SHUT_WR); }
 
-bool Socket::AllSent() const {
+int Socket::Unsent() const {
   int unsent = 0;
-  return ioctl(fd_, SIOCOUTQNSD, &unsent) != 0 || unsent == 0;
+  return ioctl(fd_, SIOCOUTQNSD, &unsent) == 0 ? unsent : 0;
 }
 
 absl::StatusOr<uint32_t> ResolveHost(const std::string& host) {

@@ -34,8 +34,8 @@ class Socket {
 
   // The peer reads an end after what was sent before.
   void EndSending() const;
-  // Whether nothing waits on this machine to be sent; true of a broken connection.
-  bool AllSent() const;
+  // Bytes that wait on this machine to be sent; none of a broken connection.
+  int Unsent() const;
 
  private:
   int Release();

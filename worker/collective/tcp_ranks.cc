@@ -20,7 +20,7 @@ using Incoming = RankLinks::Incoming;
 
 // Up to here an AllReduce exchanges whole arrays with log2(size) ranks, one after the other; beyond, parts
 // with all ranks at once, twice. Measured on loopback.
-constexpr std::size_t kWholeBytes = 16 << 10;
+constexpr std::size_t kWholeBytes = 64 << 10;
 
 // Up to here the root of a broadcast sends everything to each rank itself.
 constexpr std::size_t kSpreadBytes = 64 << 10;
