@@ -20,6 +20,8 @@ struct ObjectiveBlock {
   const char* block;
   const char* hyperparameter;
 };
+constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
+
 constexpr ObjectiveBlock kBlocks[] = {
     {"binary:logistic", "reg_loss_param", "scale_pos_weight"},
     {"binary:logitraw", "reg_loss_param", "scale_pos_weight"},
@@ -73,6 +75,15 @@ Document FeatureTypes(const GbdtModel& model) {
   return Document::Array(std::move(types));
 }
 
+// Whether the columns of the training data had names. Those of data without got their positions.
+bool IsNamed(const GbdtModel& model) {
+  const auto is_position = [](const ColumnSchema& column) {
+    return !column.text && column.name.starts_with(kPositionPrefix) &&
+           column.name.find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
+  };
+  return !std::all_of(model.schema.columns.begin(), model.schema.columns.end(), is_position);
+}
+
 Document GradientBooster(const GbdtModel& model) {
   const auto features = static_cast<int64_t>(model.feature_names.size());
   std::vector<Document> trees;
@@ -117,6 +128,21 @@ std::vector<float> ReadBaseScores(const std::string& text) {
   return scores;
 }
 
+// XGBoost 3.4 and later keep the weights of DART's trees in the model, and call the booster gbtree.
+bool IsDart(const Document& booster) {
+  return booster.TextAt("name") == "dart" ||
+         (booster.Find("model") != nullptr && booster.At("model").Find("weight_drop") != nullptr);
+}
+
+std::vector<float> ReadTreeWeights(const Document& booster, const Document& gbtree, std::size_t trees) {
+  const bool beside = booster.Find("weight_drop") != nullptr;
+  std::vector<float> weights = (beside ? booster : gbtree.At("model")).NumbersAt<float>("weight_drop");
+  if (weights.size() > trees || (beside && weights.size() < trees))
+    throw MalformedDocument(fmt::format("weight_drop: {} weights of {} trees", weights.size(), trees));
+  weights.resize(trees, 1);
+  return weights;
+}
+
 // The hyperparameters that XGBoost's own part of the document tells, over those of `extras`.
 Values ReadHyperparameters(const Document& learner, float base_score, int64_t parallel, Values values) {
   const Document& objective = learner.At("objective");
@@ -137,7 +163,7 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
   const int64_t classes = parameters.WholeAt("num_class");
   values["num_class"] = std::to_string(name.starts_with("multi:") ? classes : 0);
   values["num_parallel_tree"] = std::to_string(parallel);
-  values["booster"] = learner.At("gradient_booster").TextAt("name");
+  values["booster"] = IsDart(learner.At("gradient_booster")) ? "dart" : "gbtree";
   const auto ours = values.find("base_score");
   const bool same_score = ours != values.end() && ours->second != "estimated" &&
                           static_cast<float>(std::strtod(ours->second.c_str(), nullptr)) == base_score;
@@ -194,7 +220,7 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
   // Columns that were never named are matched by position; the reader knows them by these names.
   for (int64_t f = 0; f < features; ++f)
     model->schema.columns.push_back(
-        {named ? model->feature_names[f] : fmt::format("column_{}", f), false, {}, false});
+        {named ? model->feature_names[f] : fmt::format("{}{}", kPositionPrefix, f), false, {}, false});
 }
 
 }  // namespace
@@ -209,14 +235,16 @@ Document XgboostModel(const GbdtModel& model) {
         Document::Text(std::to_string(used * model.parameters.num_parallel_tree));
   }
   std::vector<Document> names;
-  for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
+  if (IsNamed(model)) {
+    for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
+  }
   Document parameters =
       Document::Object()
           .With("base_score", Document::Text(FloatText(static_cast<float>(model.parameters.base_score))))
           .With("boost_from_average", Document::Text("0"))
           .With("num_class",
                 Document::Text(model.parameters.multi() ? std::to_string(model.parameters.num_class) : "0"))
-          .With("num_feature", Document::Text(std::to_string(names.size())))
+          .With("num_feature", Document::Text(std::to_string(model.feature_names.size())))
           .With("num_target", Document::Text("1"));
   Document learner = Document::Object()
                          .With("attributes", std::move(attributes))
@@ -258,12 +286,7 @@ GbdtModel ReadXgboostModel(const Document& document) {
 
   ReadFeatures(learner, &model);
   ReadTrees(gbtree, static_cast<int64_t>(model.feature_names.size()), &model);
-  if (name == "dart") {
-    model.tree_weights = booster.NumbersAt<float>("weight_drop");
-    if (model.tree_weights.size() != model.trees.size())
-      throw MalformedDocument(
-          fmt::format("weight_drop: {} weights of {} trees", model.tree_weights.size(), model.trees.size()));
-  }
+  if (IsDart(booster)) model.tree_weights = ReadTreeWeights(booster, gbtree, model.trees.size());
   AddToLeaves(base_scores, &model);
   if (extras.Fit(model)) {
     model.reading = extras.reading;

@@ -189,7 +189,7 @@ def theirs_to_ours(folder):
             compare(f"their {name}, first rounds", booster, matrix, folder / "theirs.json", folder / "test.csv", 4)
             run("convert", "--model", folder / "theirs.ubj", "--output", folder / "ours.ubj")
             again = xgboost.Booster(model_file=folder / "ours.ubj")
-            close(f"their {name}, converted", again.predict(matrix, validate_features=named), booster.predict(matrix),
+            close(f"their {name}, converted", again.predict(matrix), booster.predict(matrix),
                   1e-6)
 
 
@@ -231,6 +231,13 @@ def of_other_versions(folder):
     after("a file of XGBoost 1.0", as_first, expected)
     after("a file of XGBoost 2", as_second, expected)
     after("a file of XGBoost 3.1", as_third, expected)
+    def with_weights_in_the_model(learner):
+        learner["gradient_booster"]["model"]["weight_drop"] = [1.0] * 3 + [0.5] * 6
+
+    first = booster.predict(train, output_margin=True, iteration_range=(0, 1))
+    margin = (first + booster.predict(train, output_margin=True)) / 2
+    after("a file of XGBoost 3.4 with DART", with_weights_in_the_model,
+          numpy.exp(margin) / numpy.exp(margin).sum(axis=1, keepdims=True))
     margin = booster.predict(train, output_margin=True) + numpy.array([0, 1, -1])
     after("a base score for each class", with_different_bases,
           numpy.exp(margin) / numpy.exp(margin).sum(axis=1, keepdims=True))
