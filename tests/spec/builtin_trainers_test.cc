@@ -1,6 +1,7 @@
 #include "spec/builtin_trainers.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "tests/catch.h"
 #include "worker/gbdt/hyperparameters.h"
@@ -71,6 +72,14 @@ TEST_CASE("Built-in trainers: every metric that the server knows is one that win
     CHECK_FALSE(IsMetric(gbdt, metric));
     if (*metric != '\0') CHECK(GbdtMetrics(metric, "reg:squarederror").empty());
   }
+}
+
+TEST_CASE("Built-in trainers: a printed metric is found by its whole name", "[spec]") {
+  std::string value;
+  const std::string regex = PrintedMetricRegex("train", "error@0.7");
+  REQUIRE(RE2::PartialMatch("[3]\ttrain-error@0.75:0.5\ttrain-error@0.7:0.25", regex, &value));
+  CHECK(value == "0.25");
+  CHECK_FALSE(RE2::PartialMatch("[3]\ttrain-error@0x7:0.25", regex, &value));
 }
 
 TEST_CASE("Built-in trainers: every objective has the metric of its own that winnow-gbdt prints", "[spec]") {

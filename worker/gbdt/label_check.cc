@@ -67,13 +67,17 @@ absl::Status CheckMetrics(const GbdtParameters& parameters, const Targets& targe
     if (NeedsGroups(metric) && targets.rows > 0 && targets.group_begin.empty())
       return absl::InvalidArgumentError(fmt::format(
           "hyperparameter eval_metric = {}: expected data that is divided into groups", MetricName(metric)));
-    if (metric.kind != Metric::kNdcg || !parameters.ndcg_exp_gain) continue;
+    const bool whole_area =
+        metric.kind == Metric::kAucPr || (metric.kind == Metric::kAuc && targets.group_begin.empty());
+    const bool of_two = whole_area && !parameters.multi();
+    if (!of_two && (metric.kind != Metric::kNdcg || !parameters.ndcg_exp_gain)) continue;
+    const float most = of_two ? 1 : kLargestRelevance;
     const auto bad = std::find_if(targets.label.begin(), targets.label.end(),
-                                  [](float label) { return !(label >= 0 && label <= kLargestRelevance); });
+                                  [most](float label) { return !(label >= 0 && label <= most); });
     if (bad != targets.label.end())
       return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected 0 to 31 with eval_metric {} and ndcg_exp_gain",
-                      bad - targets.label.begin() + 1, *bad, MetricName(metric)));
+          fmt::format("row {}: label = {}: expected 0 to {} with eval_metric {}",
+                      bad - targets.label.begin() + 1, *bad, most, MetricName(metric)));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -22,11 +23,18 @@ class LambdaGradients {
 
   // For the rows of one group, of size margin.size().
   void Compute(std::span<const float> margin, std::span<const float> label, float weight, float* gradient,
-               float* hessian) const;
+               float* hessian);
 
  private:
+  void Order(std::span<const float> margin, std::span<const float> label);
+
   const std::size_t first_;  // rows that are paired
   const bool ndcg_, exp_gain_;
+  // Of the group at hand by position, that is by descending margin.
+  std::vector<uint32_t> row_;
+  std::vector<float> margin_, label_, gradient_, hessian_;
+  std::vector<float> pull_, curvature_;  // of one row and each below it
+  std::vector<double> gain_, discount_;
 };
 
 }  // namespace winnow

@@ -83,8 +83,8 @@ struct Units {
 };
 
 absl::StatusOr<Units> AgreeOnUnits(const ScoredRows& rows, Communicator* communicator) {
-  const float heaviest =
-      rows.weight.empty() ? 1.0f : *std::max_element(rows.weight.begin(), rows.weight.end());
+  float heaviest = rows.score.empty() ? 0.0f : 1.0f;  // a rank without rows has no say
+  if (!rows.weight.empty()) heaviest = *std::max_element(rows.weight.begin(), rows.weight.end());
   uint64_t count = rows.score.size();
   uint64_t largest[] = {rows.plain() ? uint64_t{0} : uint64_t{1}, std::bit_cast<uint32_t>(heaviest)};
   if (absl::Status status = communicator->AllReduceSum({&count, 1}); !status.ok()) return status;

@@ -38,7 +38,7 @@ void WeighRows(const Targets& targets, int64_t begin, int64_t end, float* values
 
 void RankingGradients(const GbdtParameters& parameters, const Targets& targets, const float* margin,
                       int64_t begin, int64_t end, float* gradient, float* hessian) {
-  const LambdaGradients lambda(parameters);
+  LambdaGradients lambda(parameters);
   EachGroup(targets, begin, end, [&](int64_t group, int64_t from, int64_t to) {
     const auto size = static_cast<std::size_t>(to - from);
     lambda.Compute({margin + from, size}, targets.label.subspan(from, size),
@@ -135,6 +135,19 @@ void MetricPredictions(const GbdtParameters& parameters, std::span<const float> 
     default:
       std::copy(in, in + count, out);
       return;
+  }
+}
+
+bool LearnsClasses(ObjectiveKind objective) {
+  switch (objective) {
+    case ObjectiveKind::kBinaryLogistic:
+    case ObjectiveKind::kBinaryLogitRaw:
+    case ObjectiveKind::kBinaryHinge:
+    case ObjectiveKind::kSoftMax:
+    case ObjectiveKind::kSoftProb:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -16,6 +16,9 @@ namespace winnow {
 // The margin every row starts from: base_score on the objective's own scale.
 float BaseMargin(const GbdtParameters& parameters);
 
+// Whether labels are classes, which may also be text.
+bool LearnsClasses(ObjectiveKind objective);
+
 // InvalidArgument names the first row (from 1, of this rank) or group whose label or weight the objective, or
 // a metric among parameters.metrics, cannot take.
 absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& targets);

@@ -28,7 +28,8 @@ Sample MakeSample(std::size_t rows, int classes, int levels, bool weighted, bool
   }
   if (grouped) sample.targets.group_begin.push_back(static_cast<int64_t>(rows));
   for (uint64_t i = 0; weighted && i < sample.targets.units(); ++i)
-    sample.targets.weight.push_back(static_cast<float>(HashOf(3, i) % 7) * 0.37f);
+    sample.targets.weight.push_back(static_cast<float>(HashOf(3, i) % 7) *
+                                    0.13f);  // below 1, which rows without weights have
   for (uint64_t i = 0; i < rows * classes; ++i)
     sample.margin.push_back(static_cast<float>(HashOf(4, i) % 700) * 0.01f - 3 +
                             (i < rows ? sample.targets.label[i] : 0));

@@ -20,6 +20,23 @@ Derivatives DerivativesOf(const GbdtParameters& parameters, const DataSet& data,
   return d;
 }
 
+GbdtParameters Of(ObjectiveKind objective, Metric metric = Metric::kRmse) {
+  GbdtParameters parameters;
+  parameters.objective = objective;
+  parameters.metrics = {metric};
+  return parameters;
+}
+
+TEST_CASE("Objective: the portable logarithm is ln x to a few ulp", "[gbdt]") {
+  for (double power = -700; power < 700; power += 0.37) {
+    const double x = std::exp(power);
+    CHECK(PortableLog(x) == Approx(std::log(x)).epsilon(1e-15).margin(1e-15));
+  }
+  for (float x = 1e-30f; x < 1e30f; x *= 1.37f)
+    CHECK(PortableLog(x) == Approx(std::log(static_cast<double>(x))).epsilon(1e-15));
+  CHECK(PortableLog(1.0) == 0);
+}
+
 TEST_CASE("Objective: the portable exponential is e^x to a few ulp", "[gbdt]") {
   for (float x = -80; x < 80; x += 0.0371f) {
     const double exact = std::exp(static_cast<double>(x));
@@ -75,6 +92,21 @@ TEST_CASE("Objective: margins start where base_score says", "[gbdt]") {
   parameters.objective = ObjectiveKind::kBinaryLogitRaw;
   CHECK(BaseMargin(parameters) == 0.75f);
   CHECK(PredictionsFrom(parameters, {1.5f}, 1)[0] == 1.5f);
+  parameters.objective = ObjectiveKind::kPoisson;
+  CHECK(BaseMargin(parameters) == Approx(std::log(0.75)));
+  CHECK(PredictionsFrom(parameters, {BaseMargin(parameters)}, 1)[0] == Approx(0.75));
+}
+
+TEST_CASE("Objective: predictions are of the kind that XGBoost gives", "[gbdt]") {
+  GbdtParameters multi = Of(ObjectiveKind::kSoftMax);
+  multi.num_class = 3;
+  // [class][row]: the second class of row 0, the first of two equals of row 1.
+  CHECK(PredictionsFrom(multi, {0, 2, 1, 2, -1, 0}, 2) == std::vector<float>{1, 0});
+  CHECK(PredictionsFrom(Of(ObjectiveKind::kBinaryHinge), {-2, 0, 0.5f}, 3) == std::vector<float>{0, 0, 1});
+  CHECK(PredictionsFrom(Of(ObjectiveKind::kRankNdcg), {-2, 7}, 2) == std::vector<float>{-2, 7});
+  CHECK(PredictionsFrom(Of(ObjectiveKind::kRegLogistic), {0}, 1) == std::vector<float>{0.5f});
+  CHECK(LearnsClasses(ObjectiveKind::kBinaryHinge));
+  CHECK_FALSE(LearnsClasses(ObjectiveKind::kRegLogistic));
 }
 
 TEST_CASE("Objective: labels and weights it cannot take are named with their row", "[gbdt]") {
@@ -95,6 +127,15 @@ TEST_CASE("Objective: labels and weights it cannot take are named with their row
       {multi, {0.5f}, {}, "row 1: label = 0.5: expected a class"},
       {logistic, {0, 1}, {1, -1}, "row 2: weight = -1"},
       {logistic, {0, 1}, {nan, 1}, "row 1: weight = nan"},
+      {logistic, {0, 1}, {1}, "weight: 1 values: expected one for each of the 2 rows"},
+      {Of(ObjectiveKind::kPoisson), {0, -1}, {}, "row 2: label = -1: expected a number of at least 0"},
+      {Of(ObjectiveKind::kTweedie), {-1}, {}, "row 1: label = -1: expected a number of at least 0"},
+      {Of(ObjectiveKind::kGamma), {1, 0}, {}, "row 2: label = 0: expected a number above 0"},
+      {Of(ObjectiveKind::kSquaredLogError), {-1}, {}, "row 1: label = -1: expected a number above -1"},
+      {Of(ObjectiveKind::kSquaredError, Metric::kAuc),
+       {0, 1, 2},
+       {},
+       "row 3: label = 2: expected 0 to 1 with eval"},
   };
   for (const auto& c : kCases) {
     DataSet data = OneColumn(std::vector<float>(c.labels.size()), c.labels);
