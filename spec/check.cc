@@ -237,6 +237,7 @@ class Checker {
     OneOf(at + ".format", channel.format(), {"auto", "csv", "libsvm"});
     OneOf(at + ".header", channel.header(), {"auto", "yes", "no"});
     OneOf(at + ".separator", channel.separator(), {"auto", ",", ";", "|", "tab", "blank"});
+    OneOf(at + ".distribution", channel.distribution(), {"replicated", "sharded"});
     if (channel.max_levels() < 0) {
       Add(at + ".max_levels",
           fmt::format("is {}; expected at least 1, or 0 for the default", channel.max_levels()));

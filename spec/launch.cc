@@ -74,12 +74,15 @@ Json ChannelJson(const v1::Channel& channel, const std::string& path) {
   if (channel.drop_size() > 0)
     json["drop"] = std::vector<std::string>(channel.drop().begin(), channel.drop().end());
   text("weight", channel.weight());
+  text("group", channel.group());
+  if (channel.categorical()) json["categorical"] = true;
   text("format", channel.format());
   text("header", channel.header());
   text("separator", channel.separator());
   if (channel.max_levels() > 0) json["max_levels"] = channel.max_levels();
   if (channel.validation_fraction() > 0) json["validation_fraction"] = channel.validation_fraction();
   if (channel.split_seed() > 0) json["split_seed"] = channel.split_seed();
+  text("distribution", channel.distribution());
   return json;
 }
 

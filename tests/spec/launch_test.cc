@@ -84,6 +84,16 @@ TEST_CASE("Launch: a built-in gets no arguments; its channels are absolute and d
   CHECK(launch.grace_period_ms == 10'000);
 }
 
+TEST_CASE("Launch: a channel's queries, categories and distribution reach the trainer", "[spec]") {
+  const auto spec = In("/", BuiltinJob("\"path\": \"train.csv\"",
+                                       "\"path\": \"train\", \"group\": \"query\", \"categorical\": true, "
+                                       "\"distribution\": \"sharded\""));
+  const Launch launch = MakeLaunch(spec, {int64_t{150}, 0.5, std::string("hist")}, 7);
+  CHECK(Json::parse(launch.environment.at("SM_INPUT_DATA_CONFIG"))["train"] ==
+        Json::parse(R"({"path": "/train", "label": "y", "group": "query", "categorical": true,
+                        "distribution": "sharded"})"));
+}
+
 TEST_CASE("Launch: a built-in's lines are read by its own expressions", "[spec]") {
   const auto spec = In("/", BuiltinJob("\"auc\"", "\"auc,logloss\""));
   const Launch launch = MakeLaunch(spec, {int64_t{150}, 0.5, std::string("hist")}, 7);

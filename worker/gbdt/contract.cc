@@ -69,6 +69,12 @@ class ChannelReader {
       return Refuse(name, *value, "a number from 0 to less than 1");
     *field = value->get<double>();
   }
+  void Flag(const char* name, bool* field) {
+    const Json* value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_boolean()) return Refuse(name, *value, "true or false");
+    *field = *field || value->get<bool>();
+  }
   // 64-bit integers are strings in proto3 JSON.
   void Whole(const char* name, uint64_t highest, uint64_t* field) {
     const Json* value = Find(name);
@@ -85,6 +91,8 @@ class ChannelReader {
     Text("label", &reading->label);
     Texts("drop", &reading->drop);
     Text("weight", &reading->weight);
+    Text("group", &reading->group);
+    Flag("categorical", &reading->categorical);
     Text("format", &reading->format);
     Text("header", &reading->header);
     Text("separator", &reading->separator);
