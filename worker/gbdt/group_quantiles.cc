@@ -12,6 +12,7 @@ namespace winnow {
 namespace {
 
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kLevels = 32 / kDigitBits;
+constexpr int kGroupsAtOnce = 1 << 13;  // whose sums take 16 MiB
 
 struct Entry {
   uint32_t key;
@@ -49,17 +50,10 @@ void AimWeighted(double alpha, Search* search) {
   search->wanted = std::clamp<uint64_t>(aim, 1, search->total);
 }
 
-// Weights as whole numbers whose sum over all ranks is below 2^62.
-absl::Status FixWeights(std::span<const float> weight, std::span<const int32_t> group_of,
-                        Communicator* communicator, std::vector<Entry>* entries) {
+// Turns weights, which are the bits of doubles, into whole numbers whose sum over all ranks is below 2^62.
+absl::Status FixWeights(Communicator* communicator, std::vector<Entry>* entries) {
   uint64_t count = entries->size(), heaviest = 0;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < group_of.size(); ++i) {
-    if (group_of[i] < 0) continue;
-    const double value = weight[i];
-    (*entries)[at++].weight = std::bit_cast<uint64_t>(value);
-    heaviest = std::max(heaviest, std::bit_cast<uint64_t>(value));
-  }
+  for (const Entry& entry : *entries) heaviest = std::max(heaviest, entry.weight);
   if (absl::Status status = communicator->AllReduceSum({&count, 1}); !status.ok()) return status;
   if (absl::Status status = communicator->AllReduceMax({&heaviest, 1}); !status.ok()) return status;
   const int bits = 62 - static_cast<int>(std::bit_width(count));
@@ -104,44 +98,81 @@ absl::Status FindKeys(double alpha, bool weighted, Communicator* communicator, s
   return absl::OkStatus();
 }
 
+// Values whose group is one of [first, first + count).
+struct Values {
+  std::span<const float> value;
+  std::span<const int32_t> group_of;
+  int first, count;
+
+  // Number of the i-th value's group among these; below 0: it is of none.
+  int32_t GroupOf(std::size_t i) const {
+    const int32_t group = group_of[i] - first;
+    return group_of[i] >= 0 && group < count ? group : -1;
+  }
+};
+
+// The next value is the largest of the inverted keys above.
+absl::StatusOr<std::vector<uint64_t>> NextKeys(const Values& values, const std::vector<Search>& searches,
+                                               Communicator* communicator) {
+  std::vector<uint64_t> next(searches.size());
+  for (std::size_t i = 0; i < values.value.size(); ++i) {
+    const int32_t group = values.GroupOf(i);
+    if (group < 0) continue;
+    const uint32_t key = OrderedKey(values.value[i]);
+    if (key > searches[group].prefix) next[group] = std::max(next[group], uint64_t{~key});
+  }
+  if (absl::Status status = communicator->AllReduceMax(next); !status.ok()) return status;
+  return next;
+}
+
+absl::Status QuantilesOfSome(double alpha, const Values& values, bool weighted, std::span<const float> weight,
+                             Communicator* communicator, float* quantiles) {
+  std::vector<Entry> entries;
+  entries.reserve(values.value.size());
+  for (std::size_t i = 0; i < values.value.size(); ++i) {
+    const int32_t group = values.GroupOf(i);
+    if (group < 0) continue;
+    const double of_value = weighted ? weight[i] : 0;
+    entries.push_back(
+        {OrderedKey(values.value[i]), group, weighted ? std::bit_cast<uint64_t>(of_value) : uint64_t{1}});
+  }
+  if (weighted) {
+    if (absl::Status status = FixWeights(communicator, &entries); !status.ok()) return status;
+  }
+  std::vector<Search> searches(values.count);
+  if (absl::Status status = FindKeys(alpha, weighted, communicator, std::move(entries), &searches);
+      !status.ok())
+    return status;
+  std::vector<uint64_t> next(values.count);
+  if (!weighted) {
+    auto keys = NextKeys(values, searches, communicator);
+    if (!keys.ok()) return keys.status();
+    next = *std::move(keys);
+  }
+  for (int g = 0; g < values.count; ++g) {
+    const Search& search = searches[g];
+    if (search.total == 0) continue;
+    const float value = KeyedFloat(search.prefix);
+    const bool same = !search.next_too || search.same_beyond > 0;
+    const float after = same ? value : KeyedFloat(~static_cast<uint32_t>(next[g]));
+    quantiles[g] = static_cast<float>(value + search.next_share * (after - value));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<float>> GroupQuantiles(double alpha, std::span<const float> values,
                                                   std::span<const int32_t> group_of, int groups,
                                                   bool weighted, std::span<const float> weight,
                                                   Communicator* communicator) {
-  std::vector<Entry> entries;
-  entries.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (group_of[i] >= 0) entries.push_back({OrderedKey(values[i]), group_of[i], 1});
-  }
-  if (weighted) {
-    if (absl::Status status = FixWeights(weight, group_of, communicator, &entries); !status.ok())
-      return status;
-  }
-  std::vector<Search> searches(groups);
-  if (absl::Status status = FindKeys(alpha, weighted, communicator, std::move(entries), &searches);
-      !status.ok())
-    return status;
-
-  // The next value is the largest of the inverted keys above.
-  std::vector<uint64_t> next(groups);
-  if (!weighted) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (group_of[i] < 0) continue;
-      const uint32_t key = OrderedKey(values[i]);
-      if (key > searches[group_of[i]].prefix) next[group_of[i]] = std::max(next[group_of[i]], uint64_t{~key});
-    }
-    if (absl::Status status = communicator->AllReduceMax(next); !status.ok()) return status;
-  }
   std::vector<float> quantiles(groups, std::numeric_limits<float>::quiet_NaN());
-  for (int g = 0; g < groups; ++g) {
-    const Search& search = searches[g];
-    if (search.total == 0) continue;
-    const float value = KeyedFloat(search.prefix);
-    const float after =
-        !search.next_too || search.same_beyond > 0 ? value : KeyedFloat(~static_cast<uint32_t>(next[g]));
-    quantiles[g] = static_cast<float>(value + search.next_share * (after - value));
+  for (int first = 0; first < groups; first += kGroupsAtOnce) {
+    const Values some{values, group_of, first, std::min(kGroupsAtOnce, groups - first)};
+    if (absl::Status status =
+            QuantilesOfSome(alpha, some, weighted, weight, communicator, quantiles.data() + first);
+        !status.ok())
+      return status;
   }
   return quantiles;
 }

@@ -121,16 +121,24 @@ struct ParameterOf {
   bool (*matters)(const GbdtParameters&);
   const char* where;
 };
+bool IsDart(const GbdtParameters& p) { return p.booster == BoosterKind::kDart; }
+bool Uses(const GbdtParameters& p, ObjectiveKind objective, Metric::Kind metric) {
+  const auto same = [metric](const Metric& known) { return known.kind == metric; };
+  return p.objective == objective || std::any_of(p.metrics.begin(), p.metrics.end(), same);
+}
 constexpr ParameterOf kSpecial[] = {
-    {"rate_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
-    {"one_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
-    {"skip_drop", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
-    {"sample_type", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
-    {"normalize_type", [](const auto& p) { return p.booster == BoosterKind::kDart; }, "booster dart"},
-    {"tweedie_variance_power", [](const auto& p) { return p.objective == ObjectiveKind::kTweedie; },
-     "objective reg:tweedie"},
-    {"quantile_alpha", [](const auto& p) { return p.objective == ObjectiveKind::kQuantile; },
-     "objective reg:quantileerror"},
+    {"rate_drop", IsDart, "booster dart"},
+    {"one_drop", IsDart, "booster dart"},
+    {"skip_drop", IsDart, "booster dart"},
+    {"sample_type", IsDart, "booster dart"},
+    {"normalize_type", IsDart, "booster dart"},
+    {"tweedie_variance_power",
+     [](const auto& p) { return Uses(p, ObjectiveKind::kTweedie, Metric::kTweedieLoss); },
+     "objective reg:tweedie or eval_metric tweedie-nloglik"},
+    {"quantile_alpha", [](const auto& p) { return Uses(p, ObjectiveKind::kQuantile, Metric::kQuantile); },
+     "objective reg:quantileerror or eval_metric quantile"},
+    {"huber_slope", [](const auto& p) { return Uses(p, ObjectiveKind::kPseudoHuber, Metric::kPseudoHuber); },
+     "objective reg:pseudohubererror or eval_metric mphe"},
     {"lambdarank_num_pair_per_sample", [](const auto& p) { return p.ranking(); }, "objectives rank:*"},
 };
 

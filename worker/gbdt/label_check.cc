@@ -77,7 +77,7 @@ absl::Status CheckMetrics(const GbdtParameters& parameters, const Targets& targe
     if (bad != targets.label.end())
       return absl::InvalidArgumentError(
           fmt::format("row {}: label = {}: expected 0 to {} with eval_metric {}",
-                      bad - targets.label.begin() + 1, *bad, most, MetricName(metric)));
+                      targets.first_row + (bad - targets.label.begin()) + 1, *bad, most, MetricName(metric)));
   }
   return absl::OkStatus();
 }
@@ -104,11 +104,11 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& target
   for (int64_t i = 0; i < targets.rows; ++i) {
     const float label = targets.label[i];
     if (!(std::fabs(label) <= kLargestLabel))
-      return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected a number from -1e15 to 1e15", i + 1, label));
+      return absl::InvalidArgumentError(fmt::format(
+          "row {}: label = {}: expected a number from -1e15 to 1e15", targets.first_row + i + 1, label));
     if (!rule.takes(label, parameters))
       return absl::InvalidArgumentError(
-          fmt::format("row {}: label = {}: expected {}", i + 1, label, rule.expected));
+          fmt::format("row {}: label = {}: expected {}", targets.first_row + i + 1, label, rule.expected));
   }
   if (absl::Status status = CheckGroups(parameters, targets); !status.ok()) return status;
   const bool of_groups = !targets.group_begin.empty();
@@ -119,8 +119,9 @@ absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& target
                                                   of_groups ? "groups" : "rows"));
   for (std::size_t i = 0; i < targets.weight.size(); ++i) {
     if (!(targets.weight[i] >= 0 && targets.weight[i] <= kLargestWeight))
-      return absl::InvalidArgumentError(fmt::format("{} {}: weight = {}: expected a number from 0 to 1e12",
-                                                    of_groups ? "group" : "row", i + 1, targets.weight[i]));
+      return absl::InvalidArgumentError(
+          fmt::format("{} {}: weight = {}: expected a number from 0 to 1e12", of_groups ? "group" : "row",
+                      (of_groups ? 0 : targets.first_row) + static_cast<int64_t>(i) + 1, targets.weight[i]));
   }
   return CheckMetrics(parameters, targets);
 }

@@ -19,8 +19,8 @@ float BaseMargin(const GbdtParameters& parameters);
 // Whether labels are classes, which may also be text.
 bool LearnsClasses(ObjectiveKind objective);
 
-// InvalidArgument names the first row (from 1, of this rank) or group whose label or weight the objective, or
-// a metric among parameters.metrics, cannot take.
+// InvalidArgument names the first of these rows (from 1, in the data of all ranks) or groups (from 1, of this
+// rank) whose label or weight the objective, or a metric among parameters.metrics, cannot take.
 absl::Status CheckLabels(const GbdtParameters& parameters, const Targets& targets);
 
 // Borders of blocks of about `about_rows` rows, from 0 to targets.rows, that ComputeGradients may be called

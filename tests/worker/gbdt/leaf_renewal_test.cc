@@ -66,6 +66,22 @@ TEST_CASE("Leaf renewal: a leaf becomes the median of what is left to explain in
   CHECK_FALSE(RenewsLeaves(ObjectiveKind::kSquaredError));
 }
 
+TEST_CASE("Leaf renewal: so many leaves that their sums are made in parts", "[gbdt]") {
+  constexpr int kLeaves = 20000;
+  std::vector<float> label, margin(kLeaves);
+  std::vector<int32_t> leaf_of_row;
+  for (int i = 0; i < kLeaves; ++i) {
+    label.push_back(static_cast<float>(i));
+    leaf_of_row.push_back(kLeaves - 1 - i);
+  }
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  std::vector<float> values(kLeaves, -1);
+  REQUIRE(RenewLeaves(Parameters(ObjectiveKind::kAbsoluteError), Targets{kLeaves, label, {}, {}, 0},
+                      margin.data(), leaf_of_row, kLeaves, alone.get(), &values)
+              .ok());
+  CHECK(values == std::vector<float>(label.rbegin(), label.rend()));
+}
+
 // Residues with many ties, weights of which some are 0, and leaves of very different sizes.
 TEST_CASE("Leaf renewal: any number of ranks gives the same bits, which are those of sorting", "[gbdt]") {
   constexpr int kRows = 3000, kLeaves = 7;
