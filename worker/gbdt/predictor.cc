@@ -68,6 +68,18 @@ Table Leaves(const GbdtModel& model, const DataSet& data, int64_t rounds, Thread
   return table;
 }
 
+// Features that XGBoost has no names for stand at their positions in CSV, and are f0, f1, … in LIBSVM.
+absl::StatusOr<DataSet> ReadFor(const GbdtModel& model, const std::string& path, int threads) {
+  absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads);
+  const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&
+                       model.feature_names[0] == "f0";
+  if (data.ok() || !absl::IsInvalidArgument(data.status()) || !unnamed) return data;
+  DataSchema numbered;
+  for (const std::string& name : model.feature_names) numbered.columns.push_back({name, false, {}, false});
+  absl::StatusOr<DataSet> of_libsvm = ReadDataSet(path, model.reading, &numbered, threads);
+  return of_libsvm.ok() ? of_libsvm : data;
+}
+
 Table Asked(const PredictRequest& request, const GbdtModel& model, const DataSet& data, ThreadPool* pool) {
   const int64_t rounds = request.rounds > 0 ? request.rounds : model.used_rounds();
   if (request.contributions) return Contributions(model, data, rounds, pool);
@@ -94,14 +106,14 @@ absl::Status Predict(const PredictRequest& request) {
         request.rounds, model->rounds(), request.model_path));
   }
   if (!request.label.empty()) model->reading.label = request.label;
-  absl::StatusOr<DataSet> data = ReadDataSet(request.data_path, model->reading, &model->schema);
+  ThreadPool pool(request.threads > 0 ? request.threads
+                                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  absl::StatusOr<DataSet> data = ReadFor(*model, request.data_path, pool.threads());
   if (!data.ok()) return data.status();
   if (data->columns.size() != model->feature_names.size())
     return absl::InvalidArgumentError(fmt::format("{}: {} feature columns: expected {}, as in the model",
                                                   request.data_path, data->columns.size(),
                                                   model->feature_names.size()));
-  ThreadPool pool(request.threads > 0 ? request.threads
-                                      : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const Table table = Asked(request, *model, *data, &pool);
   fmt::memory_buffer text;
   for (std::size_t c = 0; c < table.names.size(); ++c)

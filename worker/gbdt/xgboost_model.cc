@@ -75,13 +75,17 @@ Document FeatureTypes(const GbdtModel& model) {
   return Document::Array(std::move(types));
 }
 
-// Whether the columns of the training data had names. Those of data without got their positions.
+// Whether the columns of the training data had names. Those of data without got their positions or, in LIBSVM
+// files, are XGBoost's own for features without names.
 bool IsNamed(const GbdtModel& model) {
-  const auto is_position = [](const ColumnSchema& column) {
-    return !column.text && column.name.starts_with(kPositionPrefix) &&
-           column.name.find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
-  };
-  return !std::all_of(model.schema.columns.begin(), model.schema.columns.end(), is_position);
+  bool by_position = true, by_number = true;
+  for (std::size_t i = 0; i < model.schema.columns.size(); ++i) {
+    const ColumnSchema& column = model.schema.columns[i];
+    by_position = by_position && !column.text && column.name.starts_with(kPositionPrefix) &&
+                  column.name.find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
+    by_number = by_number && !column.text && column.name == fmt::format("f{}", i);
+  }
+  return !by_position && !by_number;
 }
 
 Document GradientBooster(const GbdtModel& model) {

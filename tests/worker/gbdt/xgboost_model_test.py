@@ -263,6 +263,25 @@ def early_stopping_and_further_training(folder):
     compare("our model, trained on by XGBoost", more, matrix, folder / "more.json", folder / "train.csv")
 
 
+def features_without_names(folder):
+    """XGBoost's own names are f0, f1, …: what it trained on a LIBSVM file, and what we train on one."""
+    table, score, _ = draw_table(7)
+    label = label_for("binary:logistic", score)
+    with open(folder / "train.libsvm", "w", encoding="utf-8") as file:
+        for row, target in zip(table, label):
+            cells = [f"{i}:{float(cell)!r}" for i, cell in enumerate(row) if not numpy.isnan(cell)]
+            file.write(f"{int(target)} {' '.join(cells)}\n")
+    matrix = xgboost.DMatrix(table, label)
+    theirs = xgboost.train({"objective": "binary:logistic"}, matrix, 4)
+    theirs.save_model(folder / "theirs.json")
+    compare("their model on a LIBSVM file", theirs, matrix, folder / "theirs.json", folder / "train.libsvm")
+    (folder / "hyperparameters.json").write_text(json.dumps({"objective": "binary:logistic", "num_round": 4}))
+    run("--train", folder / "train.libsvm", "--model-dir", folder, "--hyperparameters",
+        folder / "hyperparameters.json")
+    ours = xgboost.Booster(model_file=folder / "model.json")
+    compare("our model of a LIBSVM file", ours, matrix, folder / "model.json", folder / "train.libsvm")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -270,6 +289,7 @@ def main():
         theirs_to_ours(folder)
         of_other_versions(folder)
         early_stopping_and_further_training(folder)
+        features_without_names(folder)
     print(f"{len(FAILURES)} failures")
     sys.exit(1 if FAILURES else 0)
 
