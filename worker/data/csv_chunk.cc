@@ -55,14 +55,15 @@ class BorderFinder {
 
 }  // namespace
 
-std::vector<CsvChunk> CutIntoChunks(const SourceFile& file, char separator, size_t begin,
-                                    int64_t lines_before, size_t chunk_bytes) {
-  const std::string_view text = file.bytes;
-  BorderFinder borders(text, separator, begin);
+std::vector<CsvChunk> CutIntoChunks(const SourceFile& text, char separator, size_t begin, bool at_end,
+                                    size_t chunk_bytes) {
+  const size_t size = text.bytes.size();
+  BorderFinder borders(text.bytes, separator, begin);
   std::vector<CsvChunk> chunks;
-  while (begin < text.size()) {
-    const size_t border = begin + chunk_bytes < text.size() ? borders.Next(begin + chunk_bytes) : kNone;
-    chunks.push_back({&file, begin, std::min(border, text.size()), chunks.empty() ? lines_before : 0});
+  while (begin < size) {
+    const size_t border = begin + chunk_bytes < size ? borders.Next(begin + chunk_bytes) : kNone;
+    if (border == kNone && !at_end) break;
+    chunks.push_back({&text, begin, std::min(border, size)});
     begin = chunks.back().end;
   }
   return chunks;

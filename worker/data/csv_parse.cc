@@ -6,41 +6,73 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/data/parallel.h"
+#include "worker/data/text_stream.h"
 
 namespace winnow {
 namespace {
 
-std::string Text(const CellPlace& place) { return fmt::format("{}:{}", place.file->path, place.line); }
+// The window, for each thread: enough that its borders, where threads wait for each other, are rare.
+constexpr size_t kChunksOfWindow = 8;
+
+std::string Text(const CellPlace& place) { return fmt::format("{}:{}", *place.path, place.line); }
 
 }  // namespace
 
-absl::StatusOr<CsvParse> CsvParse::Of(const std::vector<CsvChunk>& chunks, CsvLayout layout, int threads) {
+absl::StatusOr<CsvParse> CsvParse::Of(const CsvTable& table, const std::vector<std::string>& paths,
+                                      CsvLayout layout, int threads) {
   CsvParse parse;
   parse.layout_ = std::move(layout);
-  parse.parts_.resize(chunks.size());
-  std::atomic<size_t> first_error{chunks.size()};  // what is behind an error is not worth reading
-  ParallelFor(threads, chunks.size(), [&](size_t i) {
-    Part& part = parse.parts_[i];
-    part.chunk = chunks[i];
-    if (i > first_error) return;
-    part.cells = std::make_unique<CsvCells>(chunks[i], parse.layout_);
-    if (!part.cells->error()) return;
-    for (size_t known = first_error; i < known && !first_error.compare_exchange_weak(known, i);) continue;
-  });
-  int64_t lines_before = 0;
-  for (size_t i = 0; i < parse.parts_.size(); ++i) {
-    Part& part = parse.parts_[i];
-    if (i == 0 || part.chunk.file != chunks[i - 1].file) lines_before = part.chunk.lines_before;
-    part.lines_before = lines_before;
-    part.first_row = parse.rows_;
-    if (const std::optional<LineError>& error = part.cells->error()) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: {}", Text(parse.Place(part, error->line)), error->what));
-    }
-    lines_before += part.cells->lines();
-    parse.rows_ += part.cells->rows();
+  parse.paths_ = paths;
+  for (const std::string& path : parse.paths_) {
+    if (absl::Status status = parse.AddFile(table, path, threads); !status.ok()) return status;
   }
   return parse;
+}
+
+absl::Status CsvParse::AddFile(const CsvTable& table, const std::string& path, int threads) {
+  const size_t window_bytes = kChunksOfWindow * kChunkBytes * static_cast<size_t>(std::max(threads, 1));
+  absl::StatusOr<TextStream> stream = TextStream::Open(path, window_bytes, threads);
+  if (!stream.ok()) return stream.status();
+  const absl::StatusOr<CsvTable::Begin> begin = table.FindBegin(stream->window());
+  if (!begin.ok()) return begin.status();
+  size_t offset = begin->offset;
+  int64_t lines = begin->lines;
+  for (;;) {
+    const std::vector<CsvChunk> chunks =
+        CutIntoChunks(stream->window(), layout_.separator, offset, stream->at_end());
+    if (absl::Status status = AddChunks(chunks, path, &lines, threads); !status.ok()) return status;
+    if (stream->at_end()) return absl::OkStatus();
+    // A record that is longer than the window needs a longer one.
+    const absl::Status status = chunks.empty() ? stream->Grow() : stream->Advance(chunks.back().end);
+    if (!status.ok()) return status;
+    if (!chunks.empty()) offset = 0;
+  }
+}
+
+// *lines are those before the chunks, then those before what is behind them.
+absl::Status CsvParse::AddChunks(const std::vector<CsvChunk>& chunks, const std::string& path, int64_t* lines,
+                                 int threads) {
+  const size_t before = parts_.size();
+  parts_.resize(before + chunks.size());
+  std::atomic<size_t> first_error{chunks.size()};  // what is behind an error is not worth reading
+  ParallelFor(threads, chunks.size(), [&](size_t i) {
+    if (i > first_error) return;
+    std::unique_ptr<CsvCells>& cells = parts_[before + i].cells;
+    cells = std::make_unique<CsvCells>(chunks[i], layout_);
+    if (!cells->error()) return;
+    for (size_t known = first_error; i < known && !first_error.compare_exchange_weak(known, i);) continue;
+  });
+  for (size_t i = before; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    part.path = &path;
+    part.lines_before = *lines;
+    part.first_row = rows_;
+    if (const std::optional<LineError>& error = part.cells->error())
+      return absl::InvalidArgumentError(fmt::format("{}: {}", Text(Place(part, error->line)), error->what));
+    *lines += part.cells->lines();
+    rows_ += part.cells->rows();
+  }
+  return absl::OkStatus();
 }
 
 ColumnFacts CsvParse::Facts(size_t slot) const {

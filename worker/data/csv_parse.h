@@ -10,6 +10,7 @@
 #include "worker/data/column_facts.h"
 #include "worker/data/csv_cells.h"
 #include "worker/data/csv_chunk.h"
+#include "worker/data/csv_table.h"
 #include "worker/data/groups.h"
 
 namespace winnow {
@@ -17,9 +18,10 @@ namespace winnow {
 // The cells of a table's wanted columns, chunk by chunk in order.
 class CsvParse {
  public:
-  // Reads the chunks on up to `threads` threads. InvalidArgument, with file and line, for the first error.
-  // The chunks' text is not needed any more afterwards, but their files' names are.
-  static absl::StatusOr<CsvParse> Of(const std::vector<CsvChunk>& chunks, CsvLayout layout, int threads);
+  // Reads the files on up to `threads` threads, a window at a time. InvalidArgument, with file and line, for
+  // the first error in the text; errors as of TextStream for a file.
+  static absl::StatusOr<CsvParse> Of(const CsvTable& table, const std::vector<std::string>& paths,
+                                     CsvLayout layout, int threads);
 
   const CsvLayout& layout() const { return layout_; }
   int64_t rows() const { return rows_; }
@@ -42,15 +44,17 @@ class CsvParse {
 
  private:
   struct Part {
-    CsvChunk chunk;
+    const std::string* path = nullptr;
     int64_t first_row = 0, lines_before = 0;  // in the table; in the file
     std::unique_ptr<CsvCells> cells;
   };
-  CellPlace Place(const Part& part, int64_t line) const {
-    return {part.chunk.file, part.lines_before + line};
-  }
+  absl::Status AddFile(const CsvTable& table, const std::string& path, int threads);
+  absl::Status AddChunks(const std::vector<CsvChunk>& chunks, const std::string& path, int64_t* lines,
+                         int threads);
+  static CellPlace Place(const Part& part, int64_t line) { return {part.path, part.lines_before + line}; }
 
   CsvLayout layout_;
+  std::vector<std::string> paths_;
   std::vector<Part> parts_;
   int64_t rows_ = 0;
 };

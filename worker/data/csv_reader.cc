@@ -36,7 +36,7 @@ class CsvReading {
     }
   }
 
-  absl::StatusOr<DataSet> Read(std::vector<SourceFile> files);
+  absl::StatusOr<DataSet> Read(const std::vector<std::string>& paths);
 
  private:
   // Feature columns and the label: those that may be texts. The label is the slot behind the features.
@@ -51,7 +51,7 @@ class CsvReading {
     return layout_.slots.size() - 1;
   }
 
-  absl::Status Parse(const std::vector<SourceFile>& files);
+  absl::Status Parse(const std::vector<std::string>& paths);
   absl::Status AgreeOnKinds();
   absl::Status AgreeOnAllLevels();
   absl::Status SetFeatures();
@@ -73,20 +73,24 @@ class CsvReading {
 };
 
 // Reads the cells, if need be once more: a text may come late in a column that begins with numbers.
-absl::Status CsvReading::Parse(const std::vector<SourceFile>& files) {
-  const absl::StatusOr<std::vector<CsvChunk>> chunks = table_.Chunks(files);
-  if (!chunks.ok()) return chunks.status();
-  for (bool agreed = false;; agreed = true) {
-    absl::StatusOr<CsvParse> parse = CsvParse::Of(*chunks, layout_, reading_.threads);
-    if (!parse.ok()) return parse.status();
-    parse_ = *std::move(parse);
-    if (agreed) return absl::OkStatus();
-    const std::vector<CsvSlot> guessed = layout_.slots;
-    if (absl::Status status = AgreeOnKinds(); !status.ok()) return status;
-    const bool right = std::equal(guessed.begin(), guessed.end(), layout_.slots.begin(),
-                                  [](const CsvSlot& a, const CsvSlot& b) { return a.as_text == b.as_text; });
-    if (right) return absl::OkStatus();
-  }
+absl::Status CsvReading::Parse(const std::vector<std::string>& paths) {
+  absl::StatusOr<CsvParse> parse = CsvParse::Of(table_, paths, layout_, reading_.threads);
+  if (!parse.ok()) return parse.status();
+  parse_ = *std::move(parse);
+  if (absl::Status status = AgreeOnKinds(); !status.ok()) return status;
+  const std::vector<CsvSlot>& guessed = parse_->layout().slots;
+  const bool right = std::equal(guessed.begin(), guessed.end(), layout_.slots.begin(),
+                                [](const CsvSlot& a, const CsvSlot& b) { return a.as_text == b.as_text; });
+  if (right) return absl::OkStatus();
+  const int64_t rows = parse_->rows();
+  parse = CsvParse::Of(table_, paths, layout_, reading_.threads);
+  if (!parse.ok()) return parse.status();
+  parse_ = *std::move(parse);
+  bool same = parse_->rows() == rows;
+  for (size_t i = 0; i < kinds(); ++i)
+    same = same && (layout_.slots[i].as_text || parse_->Facts(i).texts == 0);
+  if (same) return absl::OkStatus();
+  return absl::AbortedError(reading_.path + ": was changed while it was read; expected it to stay as it is");
 }
 
 absl::Status CsvReading::AgreeOnKinds() {
@@ -235,12 +239,8 @@ absl::Status CsvReading::SetWeightAndGroups() {
   return WeighGroups(table_.path(), data_.group_begin, &data_.weight);
 }
 
-absl::StatusOr<DataSet> CsvReading::Read(std::vector<SourceFile> files) {
-  if (absl::Status status = Parse(files); !status.ok()) return status;
-  for (SourceFile& file : files) {  // the cells are out, and the names stay
-    file.bytes = {};
-    file.memory.reset();
-  }
+absl::StatusOr<DataSet> CsvReading::Read(const std::vector<std::string>& paths) {
+  if (absl::Status status = Parse(paths); !status.ok()) return status;
   if (absl::Status status = AgreeOnAllLevels(); !status.ok()) return status;
   numbers_ = parse_->TakeNumbers(reading_.threads);
   data_.rows = parse_->rows();
@@ -254,14 +254,14 @@ absl::StatusOr<DataSet> CsvReading::Read(std::vector<SourceFile> files) {
 
 }  // namespace
 
-absl::StatusOr<DataSet> ReadCsv(std::vector<SourceFile> files, SourceFile head, const PartReading& reading) {
+absl::StatusOr<DataSet> ReadCsv(const std::vector<std::string>& paths, const SourceFile& head,
+                                const PartReading& reading) {
   absl::StatusOr<CsvTable> table = CsvTable::Open(head, reading.options, reading.like);
   if (!table.ok()) return table.status();
-  head = {};
   const absl::StatusOr<ColumnPlan> plan =
       PlanColumns(table->path(), table->names(), table->has_header(), reading.options, reading.like);
   if (!plan.ok()) return plan.status();
-  return CsvReading(reading, *std::move(table), *plan).Read(std::move(files));
+  return CsvReading(reading, *std::move(table), *plan).Read(paths);
 }
 
 }  // namespace winnow

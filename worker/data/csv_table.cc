@@ -66,28 +66,17 @@ absl::StatusOr<CsvTable> CsvTable::Open(const SourceFile& first_file, const Data
   return table;
 }
 
-absl::StatusOr<std::vector<CsvChunk>> CsvTable::Chunks(const std::vector<SourceFile>& files) const {
-  std::vector<CsvChunk> chunks;
+absl::StatusOr<CsvTable::Begin> CsvTable::FindBegin(const SourceFile& text) const {
+  CsvCursor cursor(text, separator_);
   std::vector<std::string_view> fields;
-  for (const SourceFile& file : files) {
-    CsvCursor cursor(file, separator_);
-    size_t begin = 0;
-    int64_t lines_before = 0;
-    if (has_header_ && cursor.NextFields(&fields)) {
-      if (SameNames(fields, names_, unnamed_)) {
-        begin = cursor.offset();
-        lines_before = cursor.line() - 1;
-      } else if (header_repeats_ ||
-                 LooksLikeHeader(SampleRecords(file, separator_, kHeaderSample), {}, nullptr)) {
-        return absl::InvalidArgumentError(fmt::format(
-            "{}:{}: the columns are not those of {}, \"{}\"; expected the same names in the same order",
-            file.path, cursor.record_line(), path_, Excerpt(fmt::format("{}", fmt::join(names_, ",")))));
-      }
-    }
-    const std::vector<CsvChunk> of_file = CutIntoChunks(file, separator_, begin, lines_before);
-    chunks.insert(chunks.end(), of_file.begin(), of_file.end());
+  if (!has_header_ || !cursor.NextFields(&fields)) return Begin();
+  if (SameNames(fields, names_, unnamed_)) return Begin{cursor.offset(), cursor.line() - 1};
+  if (header_repeats_ || LooksLikeHeader(SampleRecords(text, separator_, kHeaderSample), {}, nullptr)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}:{}: the columns are not those of {}, \"{}\"; expected the same names in the same order",
+        text.path, cursor.record_line(), path_, Excerpt(fmt::format("{}", fmt::join(names_, ",")))));
   }
-  return chunks;
+  return Begin();
 }
 
 }  // namespace winnow

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "worker/data/csv_chunk.h"
 #include "worker/data/data_set.h"
 #include "worker/data/file_source.h"
 
@@ -28,9 +28,14 @@ class CsvTable {
   // Of the first file.
   const std::string& path() const { return path_; }
 
-  // The files' records in order, without headers. InvalidArgument for a header that is another one than the
-  // first file's. REQUIRES: *files outlives the chunks.
-  absl::StatusOr<std::vector<CsvChunk>> Chunks(const std::vector<SourceFile>& files) const;
+  // Where the first record of a file stands: its offset and the lines before it.
+  struct Begin {
+    size_t offset = 0;
+    int64_t lines = 0;
+  };
+  // Behind the header, if the file has one. InvalidArgument for a header that is another one than the first
+  // file's. REQUIRES: `text` is the file's begin, a line at least.
+  absl::StatusOr<Begin> FindBegin(const SourceFile& text) const;
 
  private:
   CsvTable() = default;

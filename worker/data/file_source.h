@@ -18,7 +18,7 @@ struct SourceFile {
 
 // Where a cell stands; for errors.
 struct CellPlace {
-  const SourceFile* file = nullptr;
+  const std::string* path = nullptr;
   int64_t line = 0;
 };
 
@@ -28,8 +28,11 @@ struct CellPlace {
 // device, or content that is not text.
 absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads = 1);
 
-// As ReadTextFile, but of a long file only the whole lines of its first mebibyte, if there are any.
+// As ReadTextFile, but of a long file only the whole lines of its first mebibytes, if there are any.
 absl::StatusOr<SourceFile> ReadTextHead(const std::string& path);
+
+// A copy of `text` as the content of a file of that name.
+SourceFile TextAsFile(const std::string& path, std::string_view text);
 
 // What is said of a file that errno `error` keeps from being read: NotFound, PermissionDenied or Unavailable.
 absl::Status FileReadError(const std::string& path, int error);
@@ -37,8 +40,5 @@ absl::Status FileReadError(const std::string& path, int error);
 // The paths that `path` stands for: a file itself; of a folder its regular files sorted by name, those whose
 // name begins with '.' skipped. At least one is returned. Folders inside the folder are not entered.
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path);
-
-// The files of ListFiles().
-absl::StatusOr<std::vector<SourceFile>> ReadFileOrFolder(const std::string& path, int threads = 1);
 
 }  // namespace winnow

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<int64_t>> GroupBegins(const std::vector<GroupStart>& 
       return absl::InvalidArgumentError(fmt::format(
           "{}:{}: query id \"{}\" comes back after other ones; expected the rows of a query to stand "
           "together: sort the data by it",
-          start.place.file->path, start.place.line, Excerpt(start.id)));
+          *start.place.path, start.place.line, Excerpt(start.id)));
     }
     begins.push_back(start.row);
   }

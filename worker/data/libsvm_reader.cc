@@ -68,7 +68,6 @@ class LibsvmParser {
  public:
   absl::Status ParseFile(const SourceFile& file) {
     path_ = &file.path;
-    file_ = &file;
     line_ = 0;
     std::string_view text = file.bytes;
     while (!text.empty()) {
@@ -148,7 +147,7 @@ class LibsvmParser {
     if (id.empty() || id.find_first_not_of("0123456789") != std::string_view::npos)
       return Error(fmt::format("\"qid:{}\"; expected qid: and a whole number of 0 or more", Excerpt(id)));
     if (group_starts_.empty() || group_starts_.back().id != id)
-      group_starts_.push_back({std::string(id), static_cast<int64_t>(label_.size()) - 1, {file_, line_}});
+      group_starts_.push_back({std::string(id), static_cast<int64_t>(label_.size()) - 1, {path_, line_}});
     return absl::OkStatus();
   }
 
@@ -178,7 +177,6 @@ class LibsvmParser {
   }
 
   const std::string* path_ = nullptr;
-  const SourceFile* file_ = nullptr;
   int64_t line_ = 0;
   std::vector<Entry> entries_;
   std::vector<float> label_, weight_;

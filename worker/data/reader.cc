@@ -1,6 +1,5 @@
 #include "worker/data/reader.h"
 
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -39,11 +38,21 @@ absl::Status CheckOptions(const DataOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<DataSet> ReadFiles(std::vector<SourceFile> files, SourceFile head,
+// `first` is the first file of the table, of which `paths` are all or a part.
+absl::StatusOr<DataSet> ReadFiles(const std::vector<std::string>& paths, const std::string& first,
                                   const PartReading& reading) {
+  const absl::StatusOr<SourceFile> head = ReadTextHead(first);
+  if (!head.ok()) return head.status();
   const std::string& format = reading.options.format;
-  if (format == "libsvm" || (format == "auto" && LooksLikeLibsvm(head))) return ReadLibsvm(files, reading);
-  return ReadCsv(std::move(files), std::move(head), reading);
+  const bool libsvm = format == "libsvm" || (format == "auto" && LooksLikeLibsvm(*head));
+  if (!libsvm) return ReadCsv(paths, *head, reading);
+  std::vector<SourceFile> files;
+  for (const std::string& path : paths) {
+    absl::StatusOr<SourceFile> file = ReadTextFile(path, reading.threads);
+    if (!file.ok()) return file.status();
+    files.push_back(*std::move(file));
+  }
+  return ReadLibsvm(files, reading);
 }
 
 }  // namespace
@@ -51,10 +60,9 @@ absl::StatusOr<DataSet> ReadFiles(std::vector<SourceFile> files, SourceFile head
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
                                     const DataSchema* like, int threads) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  absl::StatusOr<std::vector<SourceFile>> files = ReadFileOrFolder(path, threads);
+  const absl::StatusOr<std::vector<std::string>> files = ListFiles(path);
   if (!files.ok()) return files.status();
-  SourceFile head = files->front();
-  return ReadFiles(*std::move(files), std::move(head), {options, like, threads, path});
+  return ReadFiles(*files, files->front(), {options, like, threads, path});
 }
 
 absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& options, const DataSchema* like,
@@ -63,15 +71,7 @@ absl::StatusOr<DataSet> ReadShard(const std::string& path, const DataOptions& op
   const absl::StatusOr<std::vector<std::string>> all = ListFiles(path), mine = ShardFiles(path, rank, size);
   if (!all.ok()) return all.status();
   if (!mine.ok()) return mine.status();
-  absl::StatusOr<SourceFile> head = ReadTextHead(all->front());
-  if (!head.ok()) return head.status();
-  std::vector<SourceFile> files;
-  for (const std::string& file_path : *mine) {
-    absl::StatusOr<SourceFile> file = ReadTextFile(file_path, threads);
-    if (!file.ok()) return file.status();
-    files.push_back(*std::move(file));
-  }
-  return ReadFiles(std::move(files), *std::move(head), {options, like, threads, path, rank, exchange});
+  return ReadFiles(*mine, all->front(), {options, like, threads, path, rank, exchange});
 }
 
 }  // namespace winnow

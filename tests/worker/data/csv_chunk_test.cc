@@ -28,7 +28,7 @@ void Append(const CsvChunk& chunk, char separator, int64_t* lines, std::vector<R
 std::vector<Record> Whole(const SourceFile& file, char separator) {
   std::vector<Record> records;
   int64_t lines = 0;
-  Append({&file, 0, file.bytes.size(), 0}, separator, &lines, &records);
+  Append({&file, 0, file.bytes.size()}, separator, &lines, &records);
   return records;
 }
 
@@ -36,7 +36,7 @@ std::vector<Record> InChunks(const SourceFile& file, char separator, size_t chun
   std::vector<Record> records;
   int64_t lines = 0;
   size_t end = 0;
-  for (const CsvChunk& chunk : CutIntoChunks(file, separator, 0, 0, chunk_bytes)) {
+  for (const CsvChunk& chunk : CutIntoChunks(file, separator, 0, true, chunk_bytes)) {
     CHECK(chunk.begin == end);
     end = chunk.end;
     const size_t before = records.size();
@@ -77,9 +77,12 @@ TEST_CASE("CsvChunk: line ends in quoted fields part nothing", "[data]") {
   const std::string text = "1,\"a\nb\"\"\n\"\n2, \"c\n\"\n3,5\" pipe\n4,d\n";
   const absl::StatusOr<SourceFile> file = ReadTextFile(folder.Write("t.csv", text));
   REQUIRE(file.ok());
-  const std::vector<CsvChunk> chunks = CutIntoChunks(*file, ',', 0, 0, 1);
+  const std::vector<CsvChunk> chunks = CutIntoChunks(*file, ',', 0, true, 1);
   REQUIRE(chunks.size() == 4);
   CHECK(file->bytes.substr(chunks[1].begin, chunks[1].end - chunks[1].begin) == "2, \"c\n\"\n");
+  // Where the text goes on, the last chunk may not be whole.
+  const SourceFile begin = TextAsFile("t.csv", text.substr(0, text.find("pipe")));
+  CHECK(CutIntoChunks(begin, ',', 0, false, 1).size() == 2);
 }
 
 }  // namespace

@@ -75,15 +75,27 @@ TEST_CASE("FileSource: what is no readable text file is refused by name", "[data
 TEST_CASE("FileSource: a folder is its visible regular files in order of name", "[data]") {
   DataFolder folder;
   for (const char* name : {"d/b.csv", "d/a.csv", "d/.c.csv", "d/sub/e.csv"}) folder.Write(name, name);
-  const absl::StatusOr<std::vector<SourceFile>> files = ReadFileOrFolder(folder.path("d"));
+  const absl::StatusOr<std::vector<std::string>> files = ListFiles(folder.path("d"));
   REQUIRE(files.ok());
-  REQUIRE(files->size() == 2);
-  CHECK((*files)[0].bytes == "d/a.csv");
-  CHECK((*files)[1].path == folder.path("d/b.csv"));
-  CHECK_THAT(Message(ReadFileOrFolder(folder.path("d/sub/none")).status()), Contains("d/sub/none"));
+  CHECK(*files == std::vector<std::string>{folder.path("d/a.csv"), folder.path("d/b.csv")});
+  CHECK(*ListFiles(folder.path("d/a.csv")) == std::vector<std::string>{folder.path("d/a.csv")});
   std::filesystem::create_directory(folder.path("void"));
-  CHECK_THAT(Message(ReadFileOrFolder(folder.path("void")).status()),
-             Contains("void: the folder holds no regular"));
+  CHECK_THAT(Message(ListFiles(folder.path("void")).status()), Contains("void: the folder holds no regular"));
+}
+
+TEST_CASE("FileSource: the head of a long file is its first whole lines", "[data]") {
+  DataFolder folder;
+  std::string text;
+  while (text.size() < 5 << 20) text += "a line of the file\n";
+  for (const std::string& bytes : {text, Gzip(text)}) {
+    const absl::StatusOr<SourceFile> head = ReadTextHead(folder.Write("long.csv", bytes));
+    REQUIRE(head.ok());
+    CHECK(head->bytes.size() < text.size());
+    CHECK(head->bytes.size() > 1 << 20);
+    CHECK(head->bytes.ends_with("file\n"));
+    CHECK(text.starts_with(head->bytes));
+  }
+  CHECK(ReadTextHead(folder.Write("short.csv", "a,b"))->bytes == "a,b");
 }
 
 }  // namespace

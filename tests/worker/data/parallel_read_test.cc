@@ -10,10 +10,11 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// A table that takes several chunks, with texts that hold line ends; `last` is a line behind them all.
+// A table that takes many chunks and several windows, with texts that hold line ends; `last` is a line behind
+// them all.
 std::string LargeTable(const std::string& last) {
   std::string text = "y,q,a,note,late,b\n";
-  for (int row = 0; text.size() < 3 * kChunkBytes; ++row) {
+  for (int row = 0; text.size() < 20 * kChunkBytes; ++row) {
     const std::string number = std::to_string(row);
     text += std::to_string(row % 3) + "," + std::to_string(row / 7) + "," + number + ".25,\"n\n" +
             std::to_string(row % 5) + "\"\"\",7," + (row % 11 == 0 ? "NA" : "-" + number) + "\n";
