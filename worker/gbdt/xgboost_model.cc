@@ -7,6 +7,7 @@
 
 #include "worker/gbdt/model_extras.h"
 #include "worker/gbdt/status_text.h"
+#include "worker/gbdt/xgboost_categories.h"
 #include "worker/gbdt/xgboost_tree.h"
 
 namespace winnow {
@@ -295,6 +296,8 @@ GbdtModel ReadXgboostModel(const Document& document) {
   if (extras.Fit(model)) {
     model.reading = extras.reading;
     model.schema = extras.schema;
+  } else {
+    ReadCategoryNames(gbtree.At("model"), &model);
   }
   const int64_t last = model.rounds() - 1;
   const int64_t best =

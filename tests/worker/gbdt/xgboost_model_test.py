@@ -243,6 +243,30 @@ def of_other_versions(folder):
           numpy.exp(margin) / numpy.exp(margin).sum(axis=1, keepdims=True))
 
 
+def names_of_categories(folder):
+    """XGBoost 3.1 and later keep the categories of data frames beside the trees; here they are given to a model."""
+    table, score, _ = draw_table(8, categories=3)
+    table = table[~numpy.isnan(table[:, 3])]
+    train = xgboost.DMatrix(table, (score[:len(table)] > 0).astype(int) ^ (table[:, 3] == 1),
+                            feature_types=["q", "q", "q", "c"], enable_categorical=True, feature_names=NAMES)
+    booster = xgboost.train({"objective": "binary:logistic", "max_cat_to_onehot": 1, "max_depth": 4,
+                             "tree_method": "approx"}, train, 3)
+    document = json.loads(booster.save_raw("json"))
+    encoded = list("ringeggöl".encode())
+    signed = [byte - 256 if byte > 127 else byte for byte in encoded]
+    for what, entry, names in [
+            ("names", {"offsets": [0, 4, 7, 10], "values": signed}, ["ring", "egg", "öl"]),
+            ("numbers", {"type": 15, "values": [30, 7, 200]}, ["30", "7", "200"])]:
+        nothing = {"offsets": [], "values": []}
+        document["learner"]["gradient_booster"]["model"]["cats"] = {"enc": [nothing, nothing, nothing, entry]}
+        (folder / "named.json").write_text(json.dumps(document))
+        write_csv(folder / "test.csv", table)
+        lines = (folder / "test.csv").read_text().splitlines()
+        named = [line.rsplit(",", 1)[0] + "," + names[int(float(line.rsplit(",", 1)[1]))] for line in lines[1:]]
+        (folder / "test.csv").write_text("\n".join(lines[:1] + named) + "\n")
+        close(f"{what} of categories", predict(folder / "named.json", folder / "test.csv"), booster.predict(train), 1e-6)
+
+
 def early_stopping_and_further_training(folder):
     table, score, _ = draw_table(5)
     label = label_for("binary:logistic", score)
@@ -290,6 +314,7 @@ def main():
         of_other_versions(folder)
         early_stopping_and_further_training(folder)
         features_without_names(folder)
+        names_of_categories(folder)
     print(f"{len(FAILURES)} failures")
     sys.exit(1 if FAILURES else 0)
 
