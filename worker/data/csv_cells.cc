@@ -27,7 +27,10 @@ CsvCells::CsvCells(const CsvChunk& chunk, const CsvLayout& layout)
       const double share =
           static_cast<double>(cursor.offset() - chunk.begin) / static_cast<double>(chunk.end - chunk.begin);
       const double expected = row == 0 ? 0 : 1.1 * static_cast<double>(row) / share;
-      Reserve(std::max(row + row / 2 + 64, static_cast<size_t>(expected)));
+      if (!Reserve(std::max(row + row / 2 + 64, static_cast<size_t>(expected)))) {
+        error_ = LineError{cursor.record_line(), "there is no memory for the rows from here on"};
+        return;
+      }
     }
     size_t position = 0;
     do {
@@ -39,7 +42,7 @@ CsvCells::CsvCells(const CsvChunk& chunk, const CsvLayout& layout)
       }
       const CsvSlot& slot = layout.slots[index];
       if (slot.role != CsvSlot::kFeature || slot.as_text ||
-          !cursor.TakeNumber(&values_[index * capacity_ + row]))
+          !cursor.TakeNumber(&values()[index * capacity_ + row]))
         TakeCell(&cursor, slot, index);
     } while (cursor.NextField());
     if (cursor.error()) break;
@@ -63,18 +66,19 @@ CsvCells::CsvCells(const CsvChunk& chunk, const CsvLayout& layout)
   dictionaries_.clear();
 }
 
-void CsvCells::Reserve(size_t rows) {
-  // Not initialised: every row writes all of its cells.
-  std::unique_ptr<float[]> values(new float[rows * slots_.size()]);
-  for (size_t slot = 0; slot < slots_.size(); ++slot) {
-    std::copy_n(values_.get() + slot * capacity_, rows_, values.get() + slot * rows);
-  }
-  values_ = std::move(values);
+bool CsvCells::Reserve(size_t rows) {
+  absl::StatusOr<Mapping> memory = Mapping::OfMemory(rows * slots_.size() * sizeof(float));
+  if (!memory.ok()) return false;
+  float* const to = reinterpret_cast<float*>(memory->bytes().data());
+  for (size_t slot = 0; slot < slots_.size() && rows_ > 0; ++slot)
+    std::copy_n(values() + slot * capacity_, rows_, to + slot * rows);
+  memory_ = *std::move(memory);
   capacity_ = rows;
+  return true;
 }
 
 void CsvCells::TakeCell(CsvCursor* cursor, const CsvSlot& slot, size_t index) {
-  float* const value = &values_[index * capacity_ + static_cast<size_t>(rows_)];
+  float* const value = &values()[index * capacity_ + static_cast<size_t>(rows_)];
   const int64_t line = cursor->record_line();
   if (!slot.as_text && slot.role != CsvSlot::kGroup && cursor->TakeNumber(value)) {
     CheckRole(slot.role, CellKind::kNumber, *value, "", slot.name);

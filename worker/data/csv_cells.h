@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "worker/data/cell.h"
 #include "worker/data/csv_chunk.h"
 #include "worker/data/csv_cursor.h"
+#include "worker/data/mapped_file.h"
 
 namespace winnow {
 
@@ -58,9 +58,9 @@ class CsvCells {
   // [slot of the layout]
   const std::vector<CsvSlotCells>& slots() const { return slots_; }
   // [row], NaN where there is no number. REQUIRES: the slot's column is kept as numbers.
-  const float* numbers(size_t slot) const { return values_.get() + slot * capacity_; }
+  const float* numbers(size_t slot) const { return values() + slot * capacity_; }
 
-  void DropNumbers() { values_.reset(); }
+  void DropNumbers() { memory_ = Mapping(); }
 
   struct Group {
     std::string id;
@@ -80,7 +80,8 @@ class CsvCells {
   };
   using Dictionary = std::unordered_map<std::string, TextCode, Hash, std::equal_to<>>;
 
-  void Reserve(size_t rows);
+  float* values() const { return reinterpret_cast<float*>(memory_.bytes().data()); }
+  bool Reserve(size_t rows);
   void TakeCell(CsvCursor* cursor, const CsvSlot& slot, size_t index);
   CellKind TakeText(std::string_view cell, int64_t line, size_t index);
   void NoteKind(CellKind kind, std::string_view cell, int64_t line, size_t index);
@@ -88,8 +89,8 @@ class CsvCells {
                  const std::string& name);
 
   int64_t rows_ = 0, lines_ = 0;
-  size_t capacity_ = 0;              // rows that values_ has room for
-  std::unique_ptr<float[]> values_;  // [slot][row]
+  size_t capacity_ = 0;  // rows that there is room for
+  Mapping memory_;       // of the floats [slot][row]; not from the heap, which would keep what is given back
   std::vector<CsvSlotCells> slots_;
   std::vector<Dictionary> dictionaries_;  // [slot]
   std::vector<Group> groups_;
