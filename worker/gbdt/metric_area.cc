@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -11,13 +10,13 @@
 #include "worker/gbdt/exact_sum.h"
 #include "worker/gbdt/fixed_point.h"
 #include "worker/gbdt/objective.h"
+#include "worker/gbdt/run_exchange.h"
 
 namespace winnow {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kAreaScale = 0x1p62;  // of parts of the area under precision and recall, which is at most 1
-constexpr std::size_t kSamplesPerRank = 256;  // of scores, to divide them evenly
 
 struct Weights {
   uint64_t positive = 0, negative = 0;
@@ -27,7 +26,7 @@ struct Weights {
 // Below 2^125, as both weights are below 2^62.
 class RocArea {
  public:
-  RocArea(Weights before, Weights /*total*/) : positives_(before.positive) {}
+  RocArea(Weights above, Weights /*total*/) : positives_(above.positive) {}
   void Add(const TieRun& run) {
     sum_ += static_cast<UInt128>(run.negative) * (2 * static_cast<UInt128>(positives_) + run.positive);
     positives_ += run.positive;
@@ -48,8 +47,8 @@ class RocArea {
 // 2013), as XGBoost computes it, in units of 1 / kAreaScale.
 class PrecisionRecallArea {
  public:
-  PrecisionRecallArea(Weights before, Weights total)
-      : at_(before), total_(static_cast<double>(total.positive)) {}
+  PrecisionRecallArea(Weights above, Weights total)
+      : at_(above), total_(static_cast<double>(total.positive)) {}
   void Add(const TieRun& run) {
     const auto tp_before = static_cast<double>(at_.positive), fp_before = static_cast<double>(at_.negative);
     at_.positive += run.positive;
@@ -95,11 +94,6 @@ absl::StatusOr<Units> AgreeOnUnits(const ScoredRows& rows, Communicator* communi
   return Units{false, std::ldexp(1.0, ScaleExponent(weight, bits))};
 }
 
-template <typename Use>
-void ForEachRun(const ScoredRows& rows, const Units& units, const Use& use) {
-  units.plain ? ForEachPlainRun(rows, use) : ForEachWeightedRun(rows, units.scale, use);
-}
-
 Weights TotalOf(const ScoredRows& rows, const Units& units) {
   Weights total;
   for (std::size_t i = 0; i < rows.score.size(); ++i) {
@@ -114,80 +108,66 @@ Weights TotalOf(const ScoredRows& rows, const Units& units) {
   return total;
 }
 
-// Keys, descending: rank r gets the runs whose keys are less than r of them.
-absl::StatusOr<std::vector<uint64_t>> AgreeOnBorders(const std::vector<TieRun>& runs,
-                                                     Communicator* communicator) {
-  std::string mine;
-  const std::size_t samples = std::min(kSamplesPerRank, runs.size());
-  for (std::size_t i = 0; i < samples; ++i) {
-    const uint64_t key = runs[i * runs.size() / samples].key;
-    mine.append(reinterpret_cast<const char*>(&key), sizeof key);
-  }
-  const auto all = communicator->AllGather(mine);
-  if (!all.ok()) return all.status();
-  std::vector<uint64_t> keys;
-  for (const std::string& theirs : *all) {
-    const std::size_t first = keys.size();
-    keys.resize(first + theirs.size() / sizeof(uint64_t));
-    std::memcpy(keys.data() + first, theirs.data(), theirs.size());
-  }
-  std::sort(keys.rbegin(), keys.rend());
-  std::vector<uint64_t> borders;
-  for (int r = 1; r < communicator->size(); ++r)
-    borders.push_back(keys.empty() ? 0 : keys[keys.size() * r / communicator->size()]);
-  return borders;
-}
-
-// The runs of all ranks whose scores are in this rank's range, descending; a score may come several times.
-absl::StatusOr<std::vector<TieRun>> ExchangeRuns(const std::vector<TieRun>& runs,
-                                                 Communicator* communicator) {
-  const auto borders = AgreeOnBorders(runs, communicator);
-  if (!borders.ok()) return borders.status();
-  std::vector<std::string> to;
-  auto from = runs.begin();
-  for (int r = 0; r < communicator->size(); ++r) {
-    auto until = runs.end();
-    if (r + 1 < communicator->size())
-      until = std::partition_point(from, runs.end(),
-                                   [border = (*borders)[r]](const TieRun& run) { return run.key >= border; });
-    to.push_back(EncodeRuns({from, until}));
-    from = until;
-  }
-  const auto received = communicator->AllToAll(to);
-  if (!received.ok()) return received.status();
-  std::vector<TieRun> all;
-  for (const std::string& bytes : *received) {
-    const std::vector<TieRun> theirs = DecodeRuns(bytes);
-    all.insert(all.end(), theirs.begin(), theirs.end());
-  }
-  std::sort(all.begin(), all.end(), [](const TieRun& a, const TieRun& b) { return a.key > b.key; });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (kept > 0 && all[kept - 1].key == all[i].key) {
-      all[kept - 1].positive += all[i].positive;
-      all[kept - 1].negative += all[i].negative;
-    } else {
-      all[kept++] = all[i];
-    }
-  }
-  all.resize(kept);
-  return all;
-}
-
-// Weights on the ranks before this one, which have the higher scores.
-absl::StatusOr<Weights> WeightsBefore(const std::vector<TieRun>& runs, Communicator* communicator) {
+// Of the weights of all ranks, those on the ranks after this one, which have the higher scores.
+absl::StatusOr<Weights> WeightsAbove(Weights mine, Communicator* communicator) {
   std::vector<uint64_t> of_ranks(2 * communicator->size());
-  for (const TieRun& run : runs) {
-    of_ranks[2 * communicator->rank()] += run.positive;
-    of_ranks[2 * communicator->rank() + 1] += run.negative;
+  of_ranks[2 * communicator->rank()] = mine.positive;
+  of_ranks[2 * communicator->rank() + 1] = mine.negative;
+  if (communicator->size() > 1) {
+    if (absl::Status status = communicator->AllReduceSum(of_ranks); !status.ok()) return status;
   }
-  if (absl::Status status = communicator->AllReduceSum(of_ranks); !status.ok()) return status;
-  Weights before;
-  for (int r = 0; r < communicator->rank(); ++r) {
-    before.positive += of_ranks[2 * r];
-    before.negative += of_ranks[2 * r + 1];
+  Weights above;
+  for (int r = communicator->rank() + 1; r < communicator->size(); ++r) {
+    above.positive += of_ranks[2 * r];
+    above.negative += of_ranks[2 * r + 1];
   }
-  return before;
+  return above;
+}
+
+// This rank's part of the area over all ranks' plain rows.
+template <typename Area>
+absl::StatusOr<UInt128> PlainPart(const ScoredRows& rows, Weights total, Communicator* communicator) {
+  PlainKeys keys(rows);
+  if (communicator->size() > 1) {
+    auto in_range = ExchangeKeys(keys, communicator);
+    if (!in_range.ok()) return in_range.status();
+    keys = *std::move(in_range);
+  }
+  const auto above = WeightsAbove({keys.positive.size(), keys.negative.size()}, communicator);
+  if (!above.ok()) return above.status();
+  if constexpr (std::is_same_v<Area, RocArea>) {
+    const uint64_t negatives_below = total.negative - above->negative - keys.negative.size();
+    return keys.TwiceRightPairs() + 2 * static_cast<UInt128>(keys.positive.size()) * negatives_below;
+  } else {
+    Area area(*above, total);
+    ForEachPlainRun(keys, [&area](const TieRun& run) { area.Add(run); });
+    return area.sum();
+  }
+}
+
+// The same of any rows.
+template <typename Area>
+absl::StatusOr<UInt128> WeightedPart(const ScoredRows& rows, double scale, Weights total,
+                                     Communicator* communicator) {
+  if (communicator->size() == 1) {
+    Area area({}, total);
+    ForEachWeightedRun(rows, scale, [&area](const TieRun& run) { area.Add(run); });
+    return area.sum();
+  }
+  std::vector<TieRun> runs;
+  ForEachWeightedRun(rows, scale, [&runs](const TieRun& run) { runs.push_back(run); });
+  const auto in_range = ExchangeRuns(runs, communicator);
+  if (!in_range.ok()) return in_range.status();
+  Weights mine;
+  for (const TieRun& run : *in_range) {
+    mine.positive += run.positive;
+    mine.negative += run.negative;
+  }
+  const auto above = WeightsAbove(mine, communicator);
+  if (!above.ok()) return above.status();
+  Area area(*above, total);
+  for (const TieRun& run : *in_range) area.Add(run);
+  return area.sum();
 }
 
 struct AreaOfRows {
@@ -204,23 +184,10 @@ absl::StatusOr<AreaOfRows> AreaUnder(const ScoredRows& rows, Communicator* commu
   if (absl::Status status = communicator->AllReduceSum(sums); !status.ok()) return status;
   const Weights total{sums[0], sums[1]};
   if (total.positive == 0 || total.negative == 0) return AreaOfRows{kNaN, total};
-  if (communicator->size() == 1) {
-    if constexpr (std::is_same_v<Area, RocArea>) {
-      if (units->plain) return AreaOfRows{Area::Value(PlainKeys(rows).TwiceRightPairs(), total), total};
-    }
-    Area area({}, total);
-    ForEachRun(rows, *units, [&area](const TieRun& run) { area.Add(run); });
-    return AreaOfRows{Area::Value(area.sum(), total), total};
-  }
-  std::vector<TieRun> runs;
-  ForEachRun(rows, *units, [&runs](const TieRun& run) { runs.push_back(run); });
-  const auto in_range = ExchangeRuns(runs, communicator);
-  if (!in_range.ok()) return in_range.status();
-  const auto before = WeightsBefore(*in_range, communicator);
-  if (!before.ok()) return before.status();
-  Area area(*before, total);
-  for (const TieRun& run : *in_range) area.Add(run);
-  UInt128 sum = area.sum();
+  const auto part = units->plain ? PlainPart<Area>(rows, total, communicator)
+                                 : WeightedPart<Area>(rows, units->scale, total, communicator);
+  if (!part.ok()) return part.status();
+  UInt128 sum = *part;
   if (absl::Status status = SumOverRanks({&sum, 1}, communicator); !status.ok()) return status;
   return AreaOfRows{Area::Value(sum, total), total};
 }

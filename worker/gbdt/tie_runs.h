@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "worker/gbdt/ordered_key.h"
@@ -44,6 +42,7 @@ struct ScoredRows {
 
 // Keys of plain rows, ascending, by class: two sorts of bare keys are several times faster than sorting rows.
 struct PlainKeys {
+  PlainKeys() = default;
   explicit PlainKeys(const ScoredRows& rows);
 
   // Twice the number of pairs in the right order, ties half, without a branch that depends on the data.
@@ -54,8 +53,7 @@ struct PlainKeys {
 
 // Calls use(run) for each score, from the highest down, of plain rows, whose weights are counts.
 template <typename Use>
-void ForEachPlainRun(const ScoredRows& rows, const Use& use) {
-  const PlainKeys keys(rows);
+void ForEachPlainRun(const PlainKeys& keys, const Use& use) {
   auto negative = keys.negative.rbegin(), positive = keys.positive.rbegin();
   const auto negatives_end = keys.negative.rend(), positives_end = keys.positive.rend();
   while (negative != negatives_end || positive != positives_end) {
@@ -88,9 +86,5 @@ void ForEachWeightedRun(const ScoredRows& rows, double scale, const Use& use) {
   }
   if (!order.empty()) use(run);
 }
-
-// Numbers as bytes, the fewer the smaller they are; runs are in descending order of keys.
-std::string EncodeRuns(std::span<const TieRun> runs);
-std::vector<TieRun> DecodeRuns(std::string_view bytes);
 
 }  // namespace winnow

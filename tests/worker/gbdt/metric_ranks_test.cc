@@ -7,7 +7,7 @@
 #include "worker/gbdt/hash.h"
 #include "worker/gbdt/hyperparameter_names.h"
 #include "worker/gbdt/metric.h"
-#include "worker/gbdt/tie_runs.h"
+#include "worker/gbdt/run_exchange.h"
 
 namespace winnow {
 namespace {
@@ -110,11 +110,39 @@ TEST_CASE("Metric: of multi:softprob the auc needs every class", "[gbdt]") {
   CHECK(std::isfinite(ValuesOn(1, sample, Metric::kAuc, parameters)[0]));
 }
 
-TEST_CASE("Metric: runs of ties survive the way as bytes", "[gbdt]") {
-  const std::vector<TieRun> runs = {
-      {0xffffffff, 1, 0}, {0x80000000, 0, 127}, {0x7fffffff, 128, uint64_t{1} << 61}, {0, 3, 4}};
-  CHECK(DecodeRuns(EncodeRuns(runs)) == runs);
-  CHECK(DecodeRuns("").empty());
+TEST_CASE("Metric: numbers survive the way as bytes", "[gbdt]") {
+  const std::vector<uint64_t> numbers = {0, 1, 127, 128, 0xffffffff, uint64_t{1} << 61, 5};
+  NumberWriter writer;
+  for (const uint64_t number : numbers) writer.Write(number);
+  const std::string bytes = writer.Take();
+  CHECK(bytes.size() == 1 + 1 + 1 + 2 + 5 + 9 + 1);
+  NumberReader reader(bytes);
+  for (const uint64_t number : numbers) CHECK(reader.Read() == number);
+  CHECK(reader.done());
+  CHECK(reader.Read() == 0);
+}
+
+TEST_CASE("Metric: no score is on two ranks, and the higher are on the later", "[gbdt]") {
+  const auto exchanged = OnRanks(3, [](int r, Communicator* communicator) {
+    PlainKeys keys;
+    for (uint32_t i = 0; r < 2 && i < 4000; ++i) {
+      keys.negative.push_back(i / 3 * 7);
+      keys.positive.push_back(i * 11);
+    }
+    return ExchangeKeys(keys, communicator).value_or(PlainKeys{});
+  });
+  std::size_t negatives = 0, positives = 0;
+  uint32_t highest = 0;
+  for (const PlainKeys& keys : exchanged) {
+    REQUIRE(keys.negative.size() + keys.positive.size() > 4000);
+    CHECK(std::is_sorted(keys.negative.begin(), keys.negative.end()));
+    CHECK(std::min(keys.negative.empty() ? ~0u : keys.negative.front(), keys.positive.front()) >= highest);
+    highest = std::max(keys.negative.empty() ? 0 : keys.negative.back(), keys.positive.back()) + 1;
+    negatives += keys.negative.size();
+    positives += keys.positive.size();
+  }
+  CHECK(negatives == 8000);
+  CHECK(positives == 8000);
 }
 
 TEST_CASE("Exact sum: neither order nor ranks change a bit, and it is right", "[gbdt]") {
