@@ -98,6 +98,10 @@ absl::Status CsvReading::AgreeOnKinds() {
   mine.rows = parse_->rows();
   mine.weighted = weight_.has_value();
   mine.grouped = group_.has_value();
+  if (const std::vector<GroupStart> groups = parse_->Groups(); !groups.empty()) {
+    mine.first_group = groups.front().id;
+    mine.last_group = groups.back().id;
+  }
   mine.weighs = weight_ && parse_->HasPositive(*weight_);
   for (size_t i = 0; i < kinds(); ++i) mine.columns.push_back(parse_->Facts(i));
   absl::StatusOr<TableFacts> all = AgreeOnFacts(reading_.path, mine, reading_.rank, reading_.exchange);

@@ -235,6 +235,10 @@ absl::StatusOr<DataSet> ReadLibsvm(const std::vector<SourceFile>& files, const P
   mine.rows = data.rows;
   mine.weighted = !parser.weight().empty();
   mine.grouped = !parser.group_starts().empty();
+  if (mine.grouped) {
+    mine.first_group = parser.group_starts().front().id;
+    mine.last_group = parser.group_starts().back().id;
+  }
   mine.smallest = parser.smallest();
   mine.largest = parser.largest();
   const absl::StatusOr<TableFacts> all = AgreeOnFacts(reading.path, mine, reading.rank, reading.exchange);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/data/byte_codec.h"
+#include "worker/data/cell.h"
 
 namespace winnow {
 namespace {
@@ -18,6 +19,8 @@ std::string Encoded(const TableFacts& facts) {
         facts.largest, static_cast<int64_t>(facts.columns.size())}) {
     writer.Number(static_cast<uint64_t>(number));
   }
+  writer.Text(facts.first_group);
+  writer.Text(facts.last_group);
   for (const ColumnFacts& column : facts.columns) {
     for (const int64_t number : {column.numbers, column.texts, column.missing})
       writer.Number(static_cast<uint64_t>(number));
@@ -43,6 +46,8 @@ absl::StatusOr<TableFacts> DecodedFacts(std::string_view bytes) {
   facts.smallest = static_cast<int64_t>(reader.Number());
   facts.largest = static_cast<int64_t>(reader.Number());
   const uint64_t columns = reader.Number();
+  facts.first_group = reader.Text();
+  facts.last_group = reader.Text();
   for (uint64_t i = 0; i < columns && reader.ok(); ++i) {
     ColumnFacts column;
     for (int64_t* number : {&column.numbers, &column.texts, &column.missing})
@@ -83,6 +88,16 @@ absl::StatusOr<TableFacts> MergeFacts(const std::string& path, const std::vector
                       "reverse; expected it in "
                       "every row or in none",
                       path, i, agree(&TableFacts::weighted) ? "query ids" : "weights"));
+    }
+    if (all.grouped && part.grouped && all.rows > 0 && part.rows > 0 && all.last_group == part.first_group) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: query id \"{}\" stands in the files of two ranks, {} and before; expected the rows of a "
+          "query in one rank's files",
+          path, Excerpt(part.first_group), i));
+    }
+    if (part.rows > 0) {
+      if (all.rows == 0) all.first_group = part.first_group;
+      all.last_group = part.last_group;
     }
     all.weighted = all.weighted || part.weighted;
     all.grouped = all.grouped || part.grouped;

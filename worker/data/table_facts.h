@@ -23,7 +23,8 @@ struct TableFacts {
   int64_t rows = 0;
   bool weighs = false;  // a weight above 0 was seen
   bool weighted = false, grouped = false;
-  std::vector<ColumnFacts> columns;  // of CSV: the features, and the label if there is one
+  std::string first_group, last_group;  // query ids, if grouped
+  std::vector<ColumnFacts> columns;     // of CSV: the features, and the label if there is one
   // Of LIBSVM: the smallest and the largest index.
   int64_t smallest = std::numeric_limits<int64_t>::max(), largest = -1;
 

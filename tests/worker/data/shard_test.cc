@@ -179,6 +179,14 @@ TEST_CASE("Shard: all ranks hear of what is wrong with the whole", "[data]") {
     CHECK_THAT(std::string(part.status().message()),
                Contains("3.csv:1: column \"size\": 5 different texts") && Contains("max_levels"));
   }
+  folder.Write("q/1.csv", "y,q,a\n1,7,1\n1,8,1\n");
+  folder.Write("q/2.csv", "y,q,a\n1,8,1\n1,9,1\n");
+  DataOptions grouped = Label("y");
+  grouped.group = "q";
+  for (const auto& part : ReadOnRanks(folder.path("q"), grouped, nullptr, 2)) {
+    CHECK_THAT(std::string(part.status().message()),
+               Contains("query id \"8\" stands in the files of two ranks"));
+  }
   folder.Write("w/1.csv", "y,w,a\n1,0,1\n");
   folder.Write("w/2.csv", "y,w,a\n1,0,1\n");
   options = Label("y");
