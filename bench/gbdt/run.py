@@ -105,10 +105,16 @@ def measure(data, job, measured, options, work):
     for repeat in range(options.repeats):
         for system in measured:
             predictions = work / "predictions.npy" if repeat == 0 else None
-            runs[system.name].append(system.train(job, predictions))
+            if repeat > 0 and system.name not in scores:
+                continue  # it has failed
+            try:
+                runs[system.name].append(system.train(job, predictions))
+            except RuntimeError as error:
+                print(f"{system.name} is left out of {data.name}: {error}", file=sys.stderr)
+                continue
             if predictions:
                 scores[system.name] = judge(data.metric, labels, numpy.load(predictions))
-    return {name: summary(of, scores[name]) for name, of in runs.items()}
+    return {name: summary(runs[name], score) for name, score in scores.items()}
 
 
 def print_table(title, metric, rows):
