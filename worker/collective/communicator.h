@@ -18,8 +18,10 @@ namespace winnow {
 // in any order, and two 32-bit fields may travel in one word.
 //
 // An error is final: it names the rank that failed and why, every later call returns it again, and every
-// other rank of the group gets one too. Every operation has a deadline, so a rank that stands still is an
-// error (DeadlineExceeded) and not a hang. One thread at a time may call.
+// other rank of the group gets the same one, in the operation it is in or in its next. Every operation has a
+// deadline, so a rank that stands still is an error (DeadlineExceeded) and not a hang. A rank whose process
+// ends, or that destroys its end while others still need it, is Unavailable. One thread at a time may call;
+// it sleeps while it waits.
 class Communicator {
  public:
   virtual ~Communicator() = default;

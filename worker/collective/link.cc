@@ -13,6 +13,9 @@ namespace {
 // What one call to the system may move, and sums are made of while it is in the nearest cache.
 constexpr std::size_t kBufferBytes = 32 << 10;
 
+// Sent in one go, before it is this rank's turn to read.
+constexpr int kMostFrames = 16;
+
 template <typename Op>
 void Combine(std::byte* to, const std::byte* from, std::size_t bytes, Op op) {
   for (std::size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
@@ -49,7 +52,7 @@ void Link::NextFrame() {
 
 bool Link::Write() {
   bool any = false;
-  while (sending() && !ended_) {
+  for (int frame = 0; frame < kMostFrames && sending() && !ended_; ++frame) {
     const bool within = head_left_ % sizeof(Frame) != 0 || (head_left_ == 0 && frame_left_ > 0);
     std::array<iovec, 3> pieces;
     std::size_t count = 0, wanted = 0;
