@@ -16,7 +16,6 @@ struct ModelExtras {
   DataOptions reading;
   DataSchema schema;
   int64_t best_round = -1;
-  std::vector<std::string> warnings;
 
   // Whether the schema makes as many features as the model has.
   bool Fit(const GbdtModel& model) const;

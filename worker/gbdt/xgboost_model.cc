@@ -15,14 +15,14 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
+constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
+
 // Where an objective keeps its hyperparameters in the document.
 struct ObjectiveBlock {
   std::string_view objective;
   const char* block;
   const char* hyperparameter;
 };
-constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
-
 constexpr ObjectiveBlock kBlocks[] = {
     {"binary:logistic", "reg_loss_param", "scale_pos_weight"},
     {"binary:logitraw", "reg_loss_param", "scale_pos_weight"},
@@ -76,15 +76,14 @@ Document FeatureTypes(const GbdtModel& model) {
   return Document::Array(std::move(types));
 }
 
-// Whether the columns of the training data had names. Those of data without got their positions or, in LIBSVM
-// files, are XGBoost's own for features without names.
-bool IsNamed(const GbdtModel& model) {
+// Whether the features have names of their own, not their columns' positions in data without a header or
+// XGBoost's f0, f1, ….
+bool IsNamed(const std::vector<std::string>& names) {
   bool by_position = true, by_number = true;
-  for (std::size_t i = 0; i < model.schema.columns.size(); ++i) {
-    const ColumnSchema& column = model.schema.columns[i];
-    by_position = by_position && !column.text && column.name.starts_with(kPositionPrefix) &&
-                  column.name.find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
-    by_number = by_number && !column.text && column.name == fmt::format("f{}", i);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    by_position = by_position && names[i].starts_with(kPositionPrefix) &&
+                  names[i].find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
+    by_number = by_number && names[i] == fmt::format("f{}", i);
   }
   return !by_position && !by_number;
 }
@@ -166,7 +165,8 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
   }
   const Document& parameters = learner.At("learner_model_param");
   const int64_t classes = parameters.WholeAt("num_class");
-  values["num_class"] = std::to_string(name.starts_with("multi:") ? classes : 0);
+  if (name.starts_with("multi:") || !same_objective)
+    values["num_class"] = std::to_string(name.starts_with("multi:") ? classes : 0);
   values["num_parallel_tree"] = std::to_string(parallel);
   values["booster"] = IsDart(learner.At("gradient_booster")) ? "dart" : "gbtree";
   const auto ours = values.find("base_score");
@@ -240,7 +240,7 @@ Document XgboostModel(const GbdtModel& model) {
         Document::Text(std::to_string(used * model.parameters.num_parallel_tree));
   }
   std::vector<Document> names;
-  if (IsNamed(model)) {
+  if (IsNamed(model.feature_names)) {
     for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
   }
   Document parameters =
@@ -283,11 +283,14 @@ GbdtModel ReadXgboostModel(const Document& document) {
   const bool forest = tree_parameters.Find("num_parallel_tree") != nullptr;  // not in the oldest models
   const int64_t parallel = forest ? std::max<int64_t>(1, tree_parameters.WholeAt("num_parallel_tree")) : 1;
   const Values values = ReadHyperparameters(learner, base_scores[0], parallel, extras.hyperparameters);
-  absl::StatusOr<GbdtParameters> understood =
-      ParseHyperparameters(HyperparametersText(values), &extras.warnings);
+  std::vector<std::string> ignored;  // warnings, which training has given
+  absl::StatusOr<GbdtParameters> understood = ParseHyperparameters(HyperparametersText(values), &ignored);
   if (!understood.ok()) throw UnsupportedModel(MessageOf(understood.status()));
   model.parameters = *std::move(understood);
-  if (extras.base_score_estimated) model.parameters.base_score_given = false;
+  if (extras.base_score_estimated) {
+    model.parameters.base_score_given = false;
+    model.parameters.base_score = base_scores[0];
+  }
 
   ReadFeatures(learner, &model);
   ReadTrees(gbtree, static_cast<int64_t>(model.feature_names.size()), &model);

@@ -45,6 +45,33 @@ TEST_CASE("ModelFile: weights of trees and categories read back as they were", "
   }
 }
 
+TEST_CASE("ModelFile: hyperparameters read back as they were, also what a file of XGBoost has not",
+          "[gbdt]") {
+  GbdtModel model = SmallModel();
+  model.parameters.num_class = 1;
+  model.parameters.seed = 77;
+  model.parameters.base_score = 0.1;
+  model.parameters.base_score_given = true;
+  model.best_round = 1;
+  const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model));
+  REQUIRE(read.ok());
+  CHECK(ModelHyperparameters(read->parameters) == ModelHyperparameters(model.parameters));
+  CHECK(read->parameters.base_score == 0.1);
+  CHECK(read->best_round == 1);  // not -1, though it is the last: training stopped early
+}
+
+TEST_CASE("ModelFile: an estimated base score stays one", "[gbdt]") {
+  GbdtModel model = SmallModel();
+  model.parameters.objective = ObjectiveKind::kAbsoluteError;
+  model.parameters.metrics = {MetricKind::kMae};
+  model.parameters.base_score = 0.3f;
+  const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model));
+  REQUIRE(read.ok());
+  CHECK_FALSE(read->parameters.base_score_given);
+  CHECK(read->parameters.base_score == 0.3f);
+  CHECK(ModelHyperparameters(read->parameters) == ModelHyperparameters(model.parameters));
+}
+
 TEST_CASE("ModelFile: every float comes back bit for bit", "[gbdt]") {
   GbdtModel model = SmallModel();
   for (uint32_t i = 0; i < 20'000; ++i) {  // one leaf each, below a chain of splits
