@@ -40,6 +40,66 @@ TEST_CASE("Lambda gradients: a pair in the wrong order is pulled together", "[gb
   CHECK(d.hessian[1] == d.hessian[0]);
 }
 
+// One tree of XGBoost 3.2.0 on a feature that tells the rows apart, with eta=1, min_child_weight=0 and the
+// margins as base_margin. Rows of equal values share a leaf.
+TEST_CASE("Lambda gradients: leaves are XGBoost's", "[gbdt]") {
+  const std::vector<float> margin = {0.5f, -1.25f, 2, 0.25f, -0.5f, 1}, label = {2, 0, 1, 3, 1, 0};
+  const std::vector<int64_t> groups = {0, 6};
+  const struct {
+    ObjectiveKind objective;
+    int first;
+    bool exp_gain;
+    double lambda;
+    std::vector<double> leaves;
+  } kTrees[] = {
+      {ObjectiveKind::kRankNdcg,
+       32,
+       true,
+       0.01,
+       {0.38832366, -0.40455604, -2.2132189, 1.6948582, -0.0648188, -1.3472705}},
+      {ObjectiveKind::kRankNdcg,
+       32,
+       true,
+       0.1,
+       {0.23278999, -1.0873129, -1.0873129, 1.2017291, -0.0202108, -0.8359738}},
+      {ObjectiveKind::kRankNdcg,
+       2,
+       true,
+       0.1,
+       {0.71235764, -0.00830388, -1.2157534, 1.3716588, 1.3716588, -0.87958789}},
+      {ObjectiveKind::kRankNdcg,
+       32,
+       false,
+       0.01,
+       {0.81601763, -0.42861092, -1.5254587, 1.662748, 0.37164804, -1.3136560}},
+      {ObjectiveKind::kRankPairwise,
+       32,
+       true,
+       0.01,
+       {-0.01392144, -0.65581536, -0.94710386, 1.1944125, 0.15537232, -1.3787956}},
+      {ObjectiveKind::kRankPairwise,
+       2,
+       true,
+       0.1,
+       {1.2861389, -0.74062228, -0.74062228, 1.6471990, 1.6471990, -1.2525809}},
+  };
+  for (const auto& tree : kTrees) {
+    GbdtParameters parameters = RankingParameters(tree.objective);
+    parameters.lambdarank_num_pair_per_sample = tree.first;
+    parameters.ndcg_exp_gain = tree.exp_gain;
+    const Derivatives d = DerivativesOf(parameters, Targets{6, label, {}, groups, 0}, margin);
+    for (int i = 0; i < 6; ++i) {
+      double gradient = 0, hessian = tree.lambda;
+      for (int j = 0; j < 6; ++j) {
+        gradient += tree.leaves[j] == tree.leaves[i] ? d.gradient[j] : 0;
+        hessian += tree.leaves[j] == tree.leaves[i] ? d.hessian[j] : 0;
+      }
+      INFO(ObjectiveName(tree.objective) << " lambda " << tree.lambda << " row " << i);
+      CHECK(-gradient / hessian == Approx(tree.leaves[i]).epsilon(2e-5));
+    }
+  }
+}
+
 TEST_CASE("Lambda gradients: rank:pairwise weighs all pairs alike, ndcg those at the top", "[gbdt]") {
   const std::vector<float> label = {0, 1, 0, 1};  // from the highest margin down
   const std::vector<int64_t> groups = {0, 4};

@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/worker/gbdt/on_ranks.h"
 #include "worker/gbdt/hash.h"
+#include "worker/gbdt/metric.h"
 
 namespace winnow {
 namespace {
@@ -48,6 +49,29 @@ TEST_CASE("Leaf renewal: quantiles are interpolated between the values on both s
   CHECK(BaseScore(Parameters(ObjectiveKind::kQuantile, 0.9), labels) == 40);
   CHECK(BaseScore(Parameters(ObjectiveKind::kQuantile, 1.0), labels) == 40);
   CHECK(BaseScore(Parameters(ObjectiveKind::kQuantile, 0.5), {-2, -2, -2, -2}) == -2);
+}
+
+TEST_CASE("Leaf renewal: quantiles are XGBoost's", "[gbdt]") {
+  // XGBoost 3.2.0's base_score and eval_metric=quantile of reg:quantileerror on these labels.
+  const std::vector<float> labels = {3, 1, 4, 1, 5, 9, 2, 6}, weights = {1, 2, 1, 1, 0.5f, 1, 3, 1};
+  const struct {
+    double alpha;
+    std::vector<float> weight;
+    float base_score;
+    double metric;
+  } kCases[] = {{0.2, {}, 1, 0.575},
+                {0.2, weights, 1, 0.4380952},
+                {0.8, {}, 6.6f, 0.845},
+                {0.8, weights, 5, 0.8380952}};
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  for (const auto& c : kCases) {
+    const GbdtParameters parameters = Parameters(ObjectiveKind::kQuantile, c.alpha);
+    CHECK(BaseScore(parameters, labels, c.weight) == Approx(c.base_score).epsilon(1e-7));
+    const std::vector<float> margin(8, c.base_score);
+    CHECK(EvaluateMetric(Metric::kQuantile, parameters, Targets{8, labels, c.weight, {}, 0}, margin,
+                         alone.get())
+              .value() == Approx(c.metric).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("Leaf renewal: a leaf becomes the median of what is left to explain in it, times eta", "[gbdt]") {
