@@ -13,10 +13,10 @@ double DcgGain(float label, bool exp_gain);
 double DcgDiscount(std::size_t position);  // 1 / log2(position + 2)
 
 // Gradients of rank:ndcg and rank:pairwise: LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART",
-// MSR-TR-2010-82) as XGBoost has it since 2.0 with lambdarank_pair_method=topk: the rows of a group in order of
-// their margins, each of the first lambdarank_num_pair_per_sample with every row below it; a pair's weight is
-// the change of NDCG by its swap over the distance of the margins (rank:pairwise: 1 over that distance); and
-// the sum L of a group's lambdas is scaled to log2(1 + L).
+// MSR-TR-2010-82) as XGBoost has it since 2.0 with lambdarank_pair_method=topk: the rows of a group in order
+// of their margins, each of the first lambdarank_num_pair_per_sample with every row below it; a pair's weight
+// is the change of NDCG by its swap over the distance of the margins (rank:pairwise: 1 over that distance);
+// and the sum L of a group's lambdas is scaled to log2(1 + L).
 class LambdaGradients {
  public:
   explicit LambdaGradients(const GbdtParameters& parameters);
