@@ -45,14 +45,7 @@ absl::StatusOr<DataSet> ReadFiles(const std::vector<std::string>& paths, const s
   if (!head.ok()) return head.status();
   const std::string& format = reading.options.format;
   const bool libsvm = format == "libsvm" || (format == "auto" && LooksLikeLibsvm(*head));
-  if (!libsvm) return ReadCsv(paths, *head, reading);
-  std::vector<SourceFile> files;
-  for (const std::string& path : paths) {
-    absl::StatusOr<SourceFile> file = ReadTextFile(path, reading.threads);
-    if (!file.ok()) return file.status();
-    files.push_back(*std::move(file));
-  }
-  return ReadLibsvm(files, reading);
+  return libsvm ? ReadLibsvm(paths, reading) : ReadCsv(paths, *head, reading);
 }
 
 }  // namespace

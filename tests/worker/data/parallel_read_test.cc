@@ -78,5 +78,32 @@ TEST_CASE("Csv: a column whose first text comes late is a text column all the wa
   CHECK(Feature(data, "a_blue")[649] == 1);
 }
 
+TEST_CASE("Libsvm: neither the table nor an error's line depends on the number of threads", "[data]") {
+  DataFolder folder;
+  std::string text = "# a comment\n\n";
+  int rows = 0;
+  for (; text.size() < 20 * kChunkBytes; ++rows) {
+    const std::string number = std::to_string(rows);
+    text += number + " qid:" + std::to_string(rows / 7) + " 3:" + number + ".5 1:-" + number +
+            " 9:1e-3 # " + number;
+    text += rows % 2 ? "\r\n" : "\n";
+  }
+  const std::string path = folder.Write("t.svm", text);
+  const absl::StatusOr<DataSet> one = ReadDataSet(path, {}, nullptr, 1);
+  REQUIRE(one.ok());
+  CHECK(one->rows == rows);
+  CHECK(Feature(*one, "f3")[200000] == 200000.5f);
+  CHECK(one->group_begin[20000] == 140000);
+  for (const int threads : {2, 5}) {
+    const absl::StatusOr<DataSet> many = ReadDataSet(path, {}, nullptr, threads);
+    REQUIRE(many.ok());
+    CHECK(SameTable(*one, *many));
+    folder.Write("broken.svm", text + "1 1:2\n1 qid:1 x\n");
+    const absl::StatusOr<DataSet> broken = ReadDataSet(folder.path("broken.svm"), {}, nullptr, threads);
+    CHECK_THAT(std::string(broken.status().message()), Contains("broken.svm:" + std::to_string(rows + 3) +
+                                                                ": a row without a qid after rows with one"));
+  }
+}
+
 }  // namespace
 }  // namespace winnow
