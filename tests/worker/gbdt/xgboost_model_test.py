@@ -114,8 +114,8 @@ def compare(what, booster, matrix, model, data, rounds=0):
 
 def ours_to_theirs(folder):
     objectives = ["binary:logistic", "binary:logitraw", "binary:hinge", "reg:squarederror", "reg:squaredlogerror",
-                  "reg:logistic", "reg:pseudohubererror", "count:poisson", "reg:gamma", "reg:tweedie",
-                  "multi:softmax", "multi:softprob"]
+                  "reg:logistic", "reg:absoluteerror", "reg:pseudohubererror", "count:poisson", "reg:gamma",
+                  "reg:tweedie", "multi:softmax", "multi:softprob"]
     for number, objective in enumerate(objectives):
         table, score, weight = draw_table(number)
         write_csv(folder / "train.csv", table, label_for(objective, score), weight)
@@ -264,7 +264,8 @@ def names_of_categories(folder):
         lines = (folder / "test.csv").read_text().splitlines()
         named = [line.rsplit(",", 1)[0] + "," + names[int(float(line.rsplit(",", 1)[1]))] for line in lines[1:]]
         (folder / "test.csv").write_text("\n".join(lines[:1] + named) + "\n")
-        close(f"{what} of categories", predict(folder / "named.json", folder / "test.csv"), booster.predict(train), 1e-6)
+        close(f"{what} of categories", predict(folder / "named.json", folder / "test.csv"), booster.predict(train),
+              1e-6)
 
 
 def early_stopping_and_further_training(folder):
