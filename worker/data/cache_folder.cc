@@ -80,7 +80,9 @@ uint64_t StableHash(std::string_view text) {
   return hash;
 }
 
-absl::StatusOr<CacheFolder> CacheFolder::Open(const std::string& path, uint64_t size_limit) {
+absl::StatusOr<CacheFolder> CacheFolder::Open(const std::string& folder_path, uint64_t size_limit) {
+  std::string path = folder_path;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);  // what matters of it shows below
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FolderError(path, "cannot be made", errno);

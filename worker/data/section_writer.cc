@@ -112,8 +112,9 @@ absl::StatusOr<Mapping> SectionWriter::AddToFile(uint64_t size, uint64_t* offset
   *offset = RoundUp(end_);
   if (absl::Status room = folder_->MakeRoom(*offset + size - end_); !room.ok()) return room;
   // Room is taken now: a write through a mapping could not say that the disk is full.
-  for (int error;
-       (error = ::posix_fallocate(file_->file.get(), 0, static_cast<off_t>(*offset + size))) != 0;) {
+  const uint64_t begin = mappings_.empty() ? 0 : end_;
+  for (int error; (error = ::posix_fallocate(file_->file.get(), static_cast<off_t>(begin),
+                                             static_cast<off_t>(*offset + size - begin))) != 0;) {
     if (error == EINTR || ((error == ENOSPC || error == EDQUOT) && folder_->RemoveOldest())) continue;
     return absl::ResourceExhaustedError(fmt::format("cache folder {}: no room for {} bytes: {}",
                                                     folder_->path(), size, std::strerror(error)));

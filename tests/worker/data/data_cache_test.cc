@@ -99,7 +99,7 @@ TEST_CASE("DataCache: what one has built the next ones map", "[data]") {
 
 TEST_CASE("DataCache: only its owner can read it", "[data]") {
   DataFolder folder;
-  REQUIRE(Opened(folder.path("a/b/cache")).GetOrBuild("key", Filled('a')).ok());
+  REQUIRE(Opened(folder.path("a/b/cache/")).GetOrBuild("key", Filled('a')).ok());
   struct stat info {};
   REQUIRE(::stat(folder.path("a/b/cache").c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);

@@ -84,8 +84,8 @@ TEST_CASE("Libsvm: neither the table nor an error's line depends on the number o
   int rows = 0;
   for (; text.size() < 20 * kChunkBytes; ++rows) {
     const std::string number = std::to_string(rows);
-    text += number + " qid:" + std::to_string(rows / 7) + " 3:" + number + ".5 1:-" + number +
-            " 9:1e-3 # " + number;
+    text += number + " qid:" + std::to_string(rows / 7) + " 3:" + number + ".5 1:-" + number + " 9:1e-3 # " +
+            number;
     text += rows % 2 ? "\r\n" : "\n";
   }
   const std::string path = folder.Write("t.svm", text);
