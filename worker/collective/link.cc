@@ -11,10 +11,10 @@ namespace winnow {
 namespace {
 
 // What one call to the system may move, and sums are made of while it is in the nearest cache.
-constexpr std::size_t kBufferBytes = 32 << 10;
+constexpr std::size_t kBufferBytes = 64 << 10;
 
 // Sent in one go, before it is this rank's turn to read.
-constexpr int kMostFrames = 16;
+constexpr int kMostFrames = 4;
 
 template <typename Op>
 void Combine(std::byte* to, const std::byte* from, std::size_t bytes, Op op) {
