@@ -8,16 +8,15 @@ namespace winnow {
 
 // How a file's columns become features. Errors of a reader name file, line and column.
 struct DataOptions {
-  std::string label;  // column name, or its number from 0 when there is no header; "" = first column
-  std::vector<std::string> drop;  // columns that are read over
-  std::string weight;             // column of row weights; "" = every row weighs 1
-  std::string group;              // column of query ids, for ranking; "" = none. LIBSVM says qid: by itself
-  std::string format = "auto";  // "auto", "csv" or "libsvm"; auto looks at the name, then at the first lines
-  std::string header = "auto";  // "auto", "yes" or "no"
+  std::string label;               // column name, or its number from 0 without a header; "" = first column
+  std::vector<std::string> drop;   // columns that are read over
+  std::string weight;              // column of row weights; "" = every row weighs 1
+  std::string group;               // column of query ids, for ranking; "" = none, but LIBSVM's qid
+  std::string format = "auto";     // "auto", "csv" or "libsvm"; auto looks at name and first lines
+  std::string header = "auto";     // "auto", "yes" or "no"
   std::string separator = "auto";  // "auto", "," ";" "\t" "|" or " "
   int max_levels = 256;            // a text column with more levels than this is refused by name
-  bool categorical =
-      false;  // a text column becomes one feature of level numbers, not one 0/1 feature a level
+  bool categorical = false;        // a text column is one feature of level numbers, not 0/1 columns
 };
 
 // What training data looked like, so that validation and prediction data are read the same way.
@@ -28,10 +27,10 @@ struct ColumnSchema {
   bool categorical = false;         // of a text column: one feature of level numbers; else each level is one
 };
 struct DataSchema {
-  std::vector<ColumnSchema>
-      columns;  // feature columns in file order; label, weight and dropped ones are absent
-  std::vector<std::string>
-      label_levels;  // of a text label: sorted; class i is label_levels[i]. Empty if numeric
+  // Feature columns in file order; label, weight, group and dropped ones are absent.
+  std::vector<ColumnSchema> columns;
+  // Of a text label: sorted; class i is label_levels[i]. Empty if numeric.
+  std::vector<std::string> label_levels;
 };
 
 // A table in memory, column-major. A missing value is NaN. One-hot columns, "name_level", stand where their
@@ -44,8 +43,8 @@ struct DataSet {
   std::vector<float> label;                 // [row]; class index for a text label; empty if the file has none
   std::vector<float> weight;                // [row], of grouped data [group]; or empty: all 1
   std::vector<bool> categorical;            // [feature]
-  // Of data with groups (queries, for ranking): group i is rows [group_begin[i], group_begin[i + 1]). Else
-  // empty.
+  // Of data with groups (queries, for ranking): group i is rows [group_begin[i], group_begin[i + 1]). Empty
+  // without.
   std::vector<int64_t> group_begin;
   int64_t first_row = 0;  // number of row 0 in the data of all ranks
   DataSchema schema;

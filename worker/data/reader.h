@@ -17,7 +17,8 @@ namespace winnow {
 // absent (data to predict), and `label` is then empty; without, it must be there.
 //
 // Errors name the file and, where there is one, line and column: InvalidArgument for the content and the
-// options, NotFound, PermissionDenied, Unavailable (read error) or DataLoss (damaged gzip) for the file.
+// options, NotFound, PermissionDenied, Unavailable (read error) or DataLoss (damaged gzip) for the file, and
+// Aborted for one that was seen to change while it was read.
 //
 // Reads on up to `threads` threads; the result does not depend on them.
 absl::StatusOr<DataSet> ReadDataSet(const std::string& path, const DataOptions& options,
