@@ -24,15 +24,6 @@ print(time.perf_counter() - start)
 """
 
 
-def winnow_command(winnow, data, work, kept):
-    """With the folder `kept` for its cache, where the program takes one."""
-    job = systems.job_of(data, 1)
-    command = [part for part in winnow.command(job, 1) if part != "--no-cache"]
-    if "--cache-dir" in winnow.help:
-        command += ["--cache-dir", kept]
-    return [*command, "--validation", job["validation"]]
-
-
 def wall_ms(command, environment=None):
     start = time.perf_counter()
     output, _ = systems.run_and_wait(command, environment=environment)
@@ -43,13 +34,14 @@ def measure(winnow, data, repeats, work):
     """{what: median ms}."""
     passive = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"}
     kept = work / "kept"
+    job = systems.job_of(data, 1)
+    command = [*winnow.command(job, 1), "--validation", job["validation"]]
     times = {"winnow-gbdt, first trial": [], "winnow-gbdt, second trial": [], "XGBoost, process": [],
              "XGBoost, after its imports": []}
     for _ in range(max(repeats, 5)):
         shutil.rmtree(kept, ignore_errors=True)
         os.mkdir(kept)
-        environment = {"XDG_CACHE_HOME": str(kept)}
-        command = winnow_command(winnow, data, work, kept)
+        environment = {"WINNOW_CACHE_DIR": str(kept)}
         times["winnow-gbdt, first trial"].append(wall_ms(command, environment)[0])
         times["winnow-gbdt, second trial"].append(wall_ms(command, environment)[0])
         try:

@@ -95,11 +95,10 @@ def run_winnow(winnow, job, ranks, rounds):
         folder.mkdir(exist_ok=True)
         command = [str(part) for part in winnow.command(job, rounds)]
         command[command.index("--model-dir") + 1] = str(folder)
-        if "--timing" in winnow.help:
-            command += ["--timing", str(folder / "timing.json")]
-        commands.append(command)
-        environments.append({"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
-                             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)} if ranks > 1 else {})
+        commands.append([*command, "--timing", str(folder / "timing.json")])
+        environments.append(systems.NO_CACHE if ranks == 1 else {
+            **systems.NO_CACHE, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
     row = run_ranks(commands, environments)
     said = [folder / "timing.json" for folder in (winnow.work / f"rank{rank}" for rank in range(ranks))]
     row["said"] = sum(json.loads(path.read_text()).get("bytes_sent", 0) for path in said if path.exists())

@@ -137,8 +137,6 @@ def main():
         ours = systems.Winnow(options.bin, work)
         names = ", ".join(peer.name for peer in peers)
         print(f"winnow-gbdt and {names}; {options.repeats} repeats")
-        if "--timing" not in ours.help:
-            print("\nwinnow-gbdt tells no times of its own: its rounds include the training metric.")
         for set_name in options.sets.split(","):
             sampled = set_name.endswith("-sampled")
             data = data_sets.get(set_name.removesuffix("-sampled"), options.cache)

@@ -6,11 +6,11 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
+NO_CACHE = {"WINNOW_CACHE_DIR": "off"}
 
 
 def job_of(data, threads, eta=0.1, depth=6, max_bin=256, subsample=1.0, colsample=1.0, seed=1):
@@ -61,7 +61,6 @@ class Winnow:
 
     def __init__(self, bin_folder, work, name="winnow-gbdt"):
         self.name, self.binary, self.work = name, pathlib.Path(bin_folder) / "winnow-gbdt", pathlib.Path(work)
-        self.help = subprocess.run([self.binary, "--help"], check=True, capture_output=True, text=True).stdout
 
     def command(self, job, rounds):
         parameters = {"objective": job["objective"], "eta": job["eta"], "max_depth": job["depth"],
@@ -73,14 +72,10 @@ class Winnow:
         sparse = job["train"].endswith(".libsvm")
         reading = ["--format", "libsvm"] if sparse else ["--format", "csv", "--header", "no", "--label", "0"]
         return [self.binary, "--train", job["train"], *reading, "--hyperparameters", self.work / "hp.json",
-                "--model-dir", self.work / "model", "--threads", str(job["threads"]), *self.cache_flags()]
-
-    def cache_flags(self):
-        """Each measured run reads its data itself, as the peers do."""
-        return ["--no-cache"] if "--no-cache" in self.help else []
+                "--model-dir", self.work / "model", "--threads", str(job["threads"])]
 
     def train(self, job, predictions):
-        result = self.timed(job) if "--timing" in self.help else self.differenced(job)
+        result = self.timed(job)
         if predictions:
             output, _ = run_and_wait([self.binary, "predict", "--model", self.work / "model/model.json", "--data",
                                       job["validation"]])
@@ -89,10 +84,11 @@ class Winnow:
         return result
 
     def timed(self, job):
+        """Without a cache of read data: each run reads its files, as the peers do."""
         timing = self.work / "timing.json"
         timing.unlink(missing_ok=True)
         process = subprocess.Popen([*self.command(job, job["rounds"]), "--timing", timing], text=True,
-                                   stdout=subprocess.PIPE)
+                                   stdout=subprocess.PIPE, env={**os.environ, **NO_CACHE})
         at_line = [processor_seconds(process.pid) for _ in process.stdout]  # a line a round, its metric included
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -105,15 +101,3 @@ class Winnow:
         return {**said, "setup_seconds": said["setup_seconds"] + max(0, rounds[0] - usual), "round_seconds": rounds[1:],
                 "round_cpu_seconds": training * (at_line[-1] - at_line[0]) / (len(at_line) - 1),
                 "peak_mib": usage.ru_maxrss / 1024, "cpu_seconds": usage.ru_utime + usage.ru_stime}
-
-    def differenced(self, job):
-        """For a program without --timing: runs of N and 2 N rounds; a round then includes its metric."""
-        seconds, results = [], []
-        for rounds in (2 * job["rounds"], job["rounds"]):
-            start = time.perf_counter()
-            results.append(run_and_wait(self.command(job, rounds))[1])
-            seconds.append(time.perf_counter() - start)
-        a_round = max(0.0, seconds[0] - seconds[1]) / job["rounds"]
-        return {"setup_seconds": max(0.0, seconds[1] - a_round * job["rounds"]),
-                "round_seconds": [a_round] * (job["rounds"] - 1), "round_cpu_seconds": a_round,
-                "peak_mib": results[1].ru_maxrss / 1024, "cpu_seconds": results[1].ru_utime + results[1].ru_stime}
