@@ -18,6 +18,7 @@ import tempfile
 import time
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before libgomp is loaded
+os.environ["WINNOW_CACHE_DIR"] = "off"  # data files made for one run
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROUNDS = 150
 HYPERPARAMETERS = {"objective": "binary:logistic", "eval_metric": "auc", "eta": 0.3, "colsample_bylevel": 0.5,

@@ -14,8 +14,8 @@ where they cannot.
 seeds, and Spearman's rank correlation of their validation AUCs, beside XGBoost's with itself under other seeds.
 --xgboost PATH: another XGBoost's python-package folder than the installed one's. From 2.0 on it estimates base_score;
 here it gets winnow-gbdt's, so that the difference is in the trees.
---check: exit code 1 if a case is worse, or the correlation of the means over the seeds is below 0.95.
-Code 77 (skipped): no XGBoost.
+--check: exit code 1 if more than one case in twenty is worse, which chance may do, or one by twice as much, or the
+correlation of the means over the seeds is below 0.95. Code 77 (skipped): no XGBoost.
 WINNOW_DATA_DIR: folder of the bank data; those cases are left out without it.
 """
 
@@ -29,6 +29,7 @@ import sys
 import tempfile
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before libgomp is loaded
+os.environ["WINNOW_CACHE_DIR"] = "off"  # data files made for one run
 
 if "--xgboost" in sys.argv[:-1]:
     sys.path.insert(0, sys.argv[sys.argv.index("--xgboost") + 1])
@@ -47,7 +48,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROUNDS = 50
 PLAIN = {"eta": 0.3, "max_depth": 4}
 SAMPLED = {**PLAIN, "subsample": 0.7, "colsample_bytree": 0.7, "colsample_bylevel": 0.7}
-WANTED_CORRELATION = 0.95
+WANTED_CORRELATION = 0.95  # of means over the seeds; one seed's AUCs are too noisy for it
 ESTIMATED_BY_BOTH = ("reg:absoluteerror", "reg:quantileerror")
 
 
@@ -146,7 +147,8 @@ def verdict(case, pairs):
     answer = "yes" if abs(better) <= 2 * error + tolerance else "better" if better > 0 else "WORSE"
     return {"case": case.name, "objective": case.objective, "metric": case.metric, "ours": float(ours.mean()),
             "theirs": float(theirs.mean()), "difference": float(difference.mean()), "error": error,
-            "tolerance": tolerance, "within": answer, "largest": float(numpy.abs(difference).max())}
+            "tolerance": tolerance, "within": answer, "far": -better > 2 * (2 * error + tolerance),
+            "largest": float(numpy.abs(difference).max())}
 
 
 def run_cases(cases, seeds, systems):
@@ -216,7 +218,6 @@ def main():
     parser.add_argument("--xgboost", help="python-package folder")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    failed = []
     with tempfile.TemporaryDirectory(prefix="winnow-parity-") as name:
         folder = pathlib.Path(name)
         cases = parity_cases.all_cases(folder)
@@ -225,12 +226,14 @@ def main():
         systems = (Winnow(options.bin / "winnow-gbdt", folder), Peer())
         print(f"winnow-gbdt and XGBoost {xgboost.__version__} hist")
         rows = run_cases(cases, options.seeds, systems)
-        failed += [f"{row['case']} {row['objective']} ({row['kind']})" for row in rows if row["within"] == "WORSE"]
+        worse = [row for row in rows if row["within"] == "WORSE"]
+        failed = 20 * len(worse) > len(rows) or any(row["far"] for row in worse)
         bank = [case for case in cases if case.name == "bank-additional"]
         if options.configurations and bank:
             rows.append(run_configurations(bank[0], options.configurations, options.seeds, systems))
-            failed += ["rank correlation"] if rows[-1]["mean"][0] < WANTED_CORRELATION else []
-    print(f"\nworse than noise: {', '.join(failed) if failed else 'none'}")
+            failed = failed or rows[-1]["mean"][0] < WANTED_CORRELATION
+    names = ", ".join(f"{row['case']} {row['objective']} ({row['kind']})" for row in worse)
+    print(f"\nworse than noise: {names or 'none'}")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     sys.exit(1 if options.check and failed else 0)

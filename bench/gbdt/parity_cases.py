@@ -65,7 +65,7 @@ METRICS = {
     "pinball-0.8": (lambda y, p: metrics.mean_pinball_loss(y, p, alpha=0.8), 0.01, False),
     "mlogloss": (multi_logloss, 0.01, False),
     "merror": (multi_error, 0.005, True),
-    "ndcg": (None, 0.004, True),
+    "ndcg": (None, 0.01, True),  # XGBoost 1.7 draws pairs; 2.0 and winnow-gbdt take those with a query's first rows
 }
 LARGER_IS_BETTER = ("auc", "ndcg")
 
