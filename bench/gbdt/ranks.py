@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What distribution costs: winnow-gbdt and XGBoost (rabit) on 1, 2 and 4 ranks of one machine, a thread each.
 
-    bench/gbdt/ranks.py --bin build/bin [--set dense-1m] [--ranks 1,2,4] [--rounds 40] [--repeats 2] [--json FILE]
+    bench/gbdt/ranks.py --bin build/bin [--set dense-1m] [--ranks 1,2,4] [--rounds 100] [--repeats 2] [--json FILE]
                         [--cache FOLDER]
 
 Each rank is a process. Everything runs in a network namespace of its own (unshare --net, as root; without it the bytes
@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--bin", default=ROOT / "build/bin", type=pathlib.Path)
     parser.add_argument("--set", default="dense-1m")
     parser.add_argument("--ranks", default="1,2,4")
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--cache", default=ROOT / "build/bench/gbdt-data", type=pathlib.Path)
