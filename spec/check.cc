@@ -301,10 +301,6 @@ class Checker {
       Add("limits.max_node_seconds",
           fmt::format("is {}; expected 0 (no limit) to {:.0f} seconds", node_seconds, kMostNodeSeconds));
     }
-    if (spec_.cluster().nodes() > 1 && builtin_ != nullptr) {
-      Add("cluster.nodes", fmt::format("is {}; expected 1 with {}, which trains on one node",
-                                       spec_.cluster().nodes(), builtin_->name));
-    }
   }
 
   void DurationOf(const std::string& at, const google::protobuf::Duration& duration, int64_t most_seconds) {

@@ -11,7 +11,7 @@ namespace {
 
 const char* kServer = WINNOW_BIN_DIR "/winnow-server";
 
-JobRecord RunRandomJob(int parallel) {
+JobRecord RunRandomJob(int parallel, int nodes) {
   ServerProcess server(kServer, {"--local-workers", "2", "--slots", "2"});
   WriteClassificationTable(server.folder() + "/train.csv", 3000, 1);
   v1::TuningJobSpec spec = SpecFromJson(R"({
@@ -29,6 +29,7 @@ JobRecord RunRandomJob(int parallel) {
   })");
   spec.set_working_directory(server.folder());
   spec.mutable_limits()->set_max_parallel_trials(parallel);
+  spec.mutable_cluster()->set_nodes(nodes);
   JobClient client(server.Client());
   const std::string id = client.Create(spec);
   v1::TuningJob job = client.WatchToEnd(id, [](const auto&) {});
@@ -39,12 +40,20 @@ JobRecord RunRandomJob(int parallel) {
 
 TEST_CASE("RANDOM tries the same configurations and reports the same AUCs at 1 and at 4 parallel slots",
           "[e2e]") {
-  const JobRecord alone = RunRandomJob(1);
-  const JobRecord four = RunRandomJob(4);
+  const JobRecord alone = RunRandomJob(1, 1);
+  const JobRecord four = RunRandomJob(4, 1);
   REQUIRE(alone.trials.size() == 16);
   CHECK(alone.trials == four.trials);
   CHECK(alone.best_trial == four.best_trial);
   for (const auto& [number, trial] : alone.trials) CHECK(trial.curve.size() == 12);
+}
+
+TEST_CASE("A trial on three nodes of two workers reports, to the last digit, what one node reports", "[e2e]") {
+  const JobRecord one = RunRandomJob(2, 1);
+  const JobRecord three = RunRandomJob(1, 3);
+  REQUIRE(one.trials.size() == 16);
+  CHECK(one.trials == three.trials);
+  CHECK(one.best_trial == three.best_trial);
 }
 
 }  // namespace

@@ -306,7 +306,6 @@ TEST_CASE("Malformed job files: objective, strategy and limits", "[spec]") {
       {CommandJob("\"max_trials\": 10", "\"max_trials\": 10, \"max_wall_time\": \"400000000s\""),
        "limits.max_wall_time",
        {"4", "expected 0s to 315360000s"}},
-      {BuiltinJob("\"nodes\": 1", "\"nodes\": 3"), "cluster.nodes", {"3", "expected 1 with gbdt"}},
       {CommandJob("\"strategy\"", "\"cluster\": {\"nodes\": 65}, \"strategy\""),
        "cluster.nodes",
        {"65", "1 to 64"}},

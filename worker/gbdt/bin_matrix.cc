@@ -2,140 +2,104 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-
-#include "worker/gbdt/hash.h"
+#include <utility>
 
 namespace winnow {
 namespace {
 
-constexpr int kMostBundles = 64;  // tried for a feature, newest first
-constexpr int kMostBundleBins = 256;
+constexpr int64_t kBlock = 4096;  // rows that a thread places at a time
 
-// Rows of a slot that some feature has marked, a bit each.
-struct Bundle {
-  int slot = 0;
-  std::vector<uint64_t> marked;
+template <typename Bin>
+struct OwnedBins {
+  std::vector<Bin> by_row, by_column;
 };
 
-std::vector<uint64_t> MarkedRows(const std::vector<uint16_t>& bins, int default_bin) {
-  std::vector<uint64_t> marked((bins.size() + 63) / 64);
-  for (std::size_t i = 0; i < bins.size(); ++i)
-    marked[i / 64] |= static_cast<uint64_t>(bins[i] != default_bin) << (i % 64);
-  return marked;
-}
-
-bool Disjoint(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] & b[i]) return false;
+// Fills in the numbers of rows [begin, end).
+template <typename Bin>
+void FillRows(const FeatureBins& bins, const BinLayout& layout, int64_t begin, int64_t end, int64_t rows,
+              OwnedBins<Bin>* out) {
+  std::vector<uint32_t> number(end - begin);
+  const int64_t slots = static_cast<int64_t>(layout.slots.size());
+  for (int64_t s = 0; s < slots; ++s) {
+    std::fill(number.begin(), number.end(), 0u);
+    for (int g : layout.slots[s].groups) {
+      const uint32_t stride = static_cast<uint32_t>(layout.groups[g].stride);
+      for (int f : layout.groups[g].features) {
+        const FeaturePlace& at = layout.features[f];
+        for (int64_t i = begin; i < end; ++i) {
+          const int bin = bins[f][i];
+          if (bin != at.default_bin) number[i - begin] += stride * static_cast<uint32_t>(at.GroupBin(bin));
+        }
+      }
+    }
+    for (int64_t i = begin; i < end; ++i) out->by_column[s * rows + i] = static_cast<Bin>(number[i - begin]);
+    if (out->by_row.empty()) continue;
+    for (int64_t i = begin; i < end; ++i) out->by_row[i * slots + s] = static_cast<Bin>(number[i - begin]);
   }
-  return true;
-}
-
-// The bin of 0, which is what one-hot groups share; else the most frequent one. -1 if it is too rare to share
-// a slot.
-int DefaultBin(const FeatureCuts& cuts, const std::vector<uint16_t>& bins) {
-  std::vector<int64_t> counts(cuts.bins() + 1);
-  for (uint16_t bin : bins) ++counts[bin];
-  const int zero = cuts.BinOf(0.0f);
-  if (counts[zero] * 4 >= static_cast<int64_t>(bins.size())) return zero;
-  const auto most = std::max_element(counts.begin(), counts.end());
-  return *most * 10 >= static_cast<int64_t>(bins.size()) ? static_cast<int>(most - counts.begin()) : -1;
 }
 
 template <typename Bin>
-void Fill(const std::vector<std::vector<uint16_t>>& bins, const std::vector<FeatureSlot>& features, int slots,
-          int64_t rows, ThreadPool* pool, std::vector<Bin>* out) {
-  constexpr int64_t kBlock = 4096;
-  out->assign(static_cast<std::size_t>(rows) * slots, 0);
+BinMatrix::Storage Fill(const FeatureBins& bins, const BinLayout& layout, bool with_rows, int64_t rows,
+                        ThreadPool* pool) {
+  auto owned = std::make_shared<OwnedBins<Bin>>();
+  owned->by_column.resize(layout.slots.size() * rows);
+  if (with_rows) owned->by_row.resize(layout.slots.size() * rows);
   pool->Run(static_cast<int>((rows + kBlock - 1) / kBlock), [&](int block, int) {
-    const int64_t begin = block * kBlock, end = std::min(rows, begin + kBlock);
-    for (std::size_t f = 0; f < features.size(); ++f) {
-      const FeatureSlot& feature = features[f];
-      Bin* to = out->data() + begin * slots + feature.slot;
-      for (int64_t i = begin; i < end; ++i, to += slots) {
-        if (bins[f][i] != feature.default_bin) *to = static_cast<Bin>(feature.SlotBin(bins[f][i]));
-      }
-    }
+    const int64_t begin = block * kBlock;
+    FillRows(bins, layout, begin, std::min(rows, begin + kBlock), rows, owned.get());
   });
+  const void* by_row = with_rows ? owned->by_row.data() : nullptr;
+  const void* by_column = owned->by_column.data();
+  return {by_row, by_column, rows, std::move(owned)};
+}
+
+BinMatrix Matrix(const FeatureBins& bins, BinLayout layout, bool with_rows, int64_t rows, ThreadPool* pool) {
+  BinMatrix::Storage storage = layout.narrow() ? Fill<uint8_t>(bins, layout, with_rows, rows, pool)
+                                               : Fill<uint16_t>(bins, layout, with_rows, rows, pool);
+  return BinMatrix(std::move(layout), rows, std::move(storage));
 }
 
 }  // namespace
 
-BinMatrix::BinMatrix(const DataSet& data, const std::vector<FeatureCuts>& cuts, bool bundle, ThreadPool* pool)
-    : rows_(data.rows) {
-  const int features = static_cast<int>(data.columns.size());
-  std::vector<std::vector<uint16_t>> bins(features, std::vector<uint16_t>(data.rows));
-  pool->Run(features, [&](int f, int) {
+FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
+  FeatureBins bins(data.columns.size(), std::vector<uint16_t>(data.rows));
+  pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
     for (int64_t i = 0; i < data.rows; ++i) {
       const float value = data.columns[f][i];
-      bins[f][i] = static_cast<uint16_t>(std::isnan(value) ? cuts[f].bins() : cuts[f].BinOf(value));
+      bins[f][i] = static_cast<uint16_t>(std::isnan(value) ? ValueBins(cuts[f]) : cuts[f].BinOf(value));
     }
   });
-  PlaceFeatures(bins, cuts, bundle);
-  narrow_ = std::all_of(slot_bins_.begin(), slot_bins_.end(), [](int count) { return count <= 256; });
-  if (narrow_)
-    Fill(bins, features_, slots(), rows_, pool, &bytes_);
-  else
-    Fill(bins, features_, slots(), rows_, pool, &words_);
+  return bins;
 }
 
-void BinMatrix::PlaceFeatures(const std::vector<std::vector<uint16_t>>& bins,
-                              const std::vector<FeatureCuts>& cuts, bool bundle) {
-  std::vector<Bundle> bundles;
-  for (std::size_t f = 0; f < bins.size(); ++f) {
-    FeatureSlot feature;
-    feature.values = cuts[f].bins();
-    // Validation data may miss values where training data did not.
-    feature.has_missing = cuts[f].has_missing || !bundle;
-    feature.slot = slots();
-    const int default_bin = bundle ? DefaultBin(cuts[f], bins[f]) : -1;
-    std::vector<uint64_t> marked;
-    if (default_bin >= 0 && feature.bins() < kMostBundleBins) marked = MarkedRows(bins[f], default_bin);
-    Bundle* home = nullptr;
-    for (std::size_t b = bundles.size(); b-- > 0 && bundles.size() - b <= kMostBundles && !marked.empty();) {
-      if (slot_bins_[bundles[b].slot] + feature.bins() - 1 > kMostBundleBins) continue;
-      if (Disjoint(bundles[b].marked, marked)) home = &bundles[b];
-      if (home != nullptr) break;
-    }
-    if (home != nullptr) {
-      feature.slot = home->slot;
-      feature.default_bin = default_bin;
-      feature.first = slot_bins_[home->slot];
-      slot_bins_[home->slot] += feature.bins() - 1;
-      for (std::size_t i = 0; i < marked.size(); ++i) home->marked[i] |= marked[i];
-    } else if (!marked.empty()) {
-      feature.default_bin = default_bin;
-      feature.first = 1;
-      slot_bins_.push_back(feature.bins());
-      bundles.push_back({feature.slot, std::move(marked)});
-    } else {
-      slot_bins_.push_back(feature.bins());
-    }
-    features_.push_back(feature);
-  }
+absl::StatusOr<BinMatrix> BinMatrix::OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                                                Communicator* ranks, ThreadPool* pool) {
+  absl::StatusOr<BinLayout> layout = SharedLayout(bins, cuts, ranks, pool);
+  if (!layout.ok()) return layout.status();
+  return Matrix(bins, *std::move(layout), true, static_cast<int64_t>(bins[0].size()), pool);
 }
 
-std::vector<uint8_t> BinMatrix::LeftTable(int feature, int last_left, bool missing_left) const {
-  const FeatureSlot& at = features_[feature];
-  const auto goes_left = [&](int bin) { return bin == at.values ? missing_left : bin <= last_left; };
-  std::vector<uint8_t> table(slot_bins_[at.slot], at.default_bin >= 0 ? goes_left(at.default_bin) : 0);
-  for (int bin = 0; bin < at.bins(); ++bin) {
-    if (bin != at.default_bin) table[at.SlotBin(bin)] = goes_left(bin);
-  }
-  return table;
+BinMatrix BinMatrix::OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
+  return Matrix(bins, LoneLayout(cuts), false, static_cast<int64_t>(bins[0].size()), pool);
 }
 
-uint64_t BinMatrix::Fingerprint() const {
-  const uint8_t* data = narrow_ ? bytes_.data() : reinterpret_cast<const uint8_t*>(words_.data());
-  const std::size_t size = narrow_ ? bytes_.size() : words_.size() * 2;
-  uint64_t hash = HashOf(static_cast<uint64_t>(rows_), static_cast<uint64_t>(slots()));
-  for (std::size_t i = 0; i < size; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, data + i, std::min<std::size_t>(8, size - i));
-    hash = MixBits(hash ^ word);
-  }
-  return hash;
+BinMatrix BinMatrix::Part(int64_t begin, int64_t end) const {
+  const int64_t size = narrow_ ? 1 : 2;
+  Storage part = storage_;
+  if (part.by_row != nullptr) part.by_row = static_cast<const char*>(part.by_row) + begin * slots() * size;
+  part.by_column = static_cast<const char*>(part.by_column) + begin * size;
+  return BinMatrix(layout_, end - begin, std::move(part));
+}
+
+int BinMatrix::BinOf(int64_t row, int feature) const {
+  const FeaturePlace& at = layout_.features[feature];
+  const FeatureGroup& group = layout_.groups[at.group];
+  const int number = narrow_ ? Column<uint8_t>(group.slot)[row] : Column<uint16_t>(group.slot)[row];
+  const int bin = number / group.stride % group.bins;
+  if (at.default_bin < 0) return bin;
+  const int marked = bin - at.first;  // of the feature's bins without the default one
+  if (marked < 0 || marked >= at.bins() - 1) return at.default_bin;
+  return marked + (marked >= at.default_bin ? 1 : 0);
 }
 
 }  // namespace winnow

@@ -1,64 +1,72 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "worker/data/data_set.h"
+#include "worker/gbdt/bin_layout.h"
 #include "worker/gbdt/quantile_cuts.h"
 #include "worker/gbdt/thread_pool.h"
 
 namespace winnow {
 
-// Where a feature's bins lie within a row. Its bins are numbered 0 .. values-1 for values and `values` for
-// missing.
-struct FeatureSlot {
-  int slot = 0;
-  int first = 0;   // slot bin of its first bin
-  int values = 1;  // number of value bins
-  bool has_missing = false;
-  int default_bin = -1;  // in a shared slot: the bin that leaves no trace there; -1 in a slot of its own
+using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
 
-  int bins() const { return values + (has_missing ? 1 : 0); }
-  // REQUIRES: bin != default_bin.
-  int SlotBin(int bin) const { return default_bin < 0 ? bin : first + bin - (bin > default_bin ? 1 : 0); }
-};
+// REQUIRES: cuts of data's features; data without infinities.
+FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
-// A data set in bins, row after row, one byte (or two) for each slot. Features that never leave their default
-// bin in the same row share a slot (Ke et al., LightGBM, NIPS 2017, section 4, without conflicts, so nothing
-// is lost): a one-hot group costs one byte a row.
+// A data set in bins, one number of one byte (or two) for each row and slot, twice: row after row, for
+// histograms, and column after column, for dividing rows by one feature. The numbers are owned or memory-mapped.
 class BinMatrix {
  public:
-  // Bundling is for training data, whose rows have been looked through; other data gets a slot for each
-  // feature. REQUIRES: cuts of data's features; data without infinities.
-  BinMatrix(const DataSet& data, const std::vector<FeatureCuts>& cuts, bool bundle, ThreadPool* pool);
+  // Where the numbers are. Elements of bytes if the layout is narrow, else of two bytes.
+  struct Storage {
+    const void* by_row = nullptr;  // [row][slot]; null where no histograms will be made
+    const void* by_column = nullptr;  // [slot][column_stride]
+    int64_t column_stride = 0;     // >= rows
+    std::shared_ptr<const void> owner;
+  };
+
+  BinMatrix() = default;
+  BinMatrix(BinLayout layout, int64_t rows, Storage storage)
+      : layout_(std::move(layout)), rows_(rows), storage_(std::move(storage)) {}
+
+  // This rank's rows of training data, in slots that are shared and the same on all ranks. An error is one of
+  // `ranks`.
+  static absl::StatusOr<BinMatrix> OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                                              Communicator* ranks, ThreadPool* pool);
+  // Rows of other data of the same features, by column only.
+  static BinMatrix OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
   int64_t rows() const { return rows_; }
-  int slots() const { return static_cast<int>(slot_bins_.size()); }
-  int slot_bins(int slot) const { return slot_bins_[slot]; }
-  const std::vector<FeatureSlot>& features() const { return features_; }
-
-  // Slots in bytes, if every slot has at most 256 bins, else in two bytes; row r starts at r * slots().
+  int slots() const { return static_cast<int>(layout_.slots.size()); }
+  const BinLayout& layout() const { return layout_; }
   bool narrow() const { return narrow_; }
-  const uint8_t* bytes() const { return bytes_.data(); }
-  const uint16_t* words() const { return words_.data(); }
 
-  // For each bin of the feature's slot: 1 if a row with it goes left when value bins <= last_left do, and
-  // missing values if missing_left.
-  std::vector<uint8_t> LeftTable(int feature, int last_left, bool missing_left) const;
+  // REQUIRES: narrow(), or not, as Bin says; for Rows: storage has them.
+  template <typename Bin>
+  const Bin* Rows() const {
+    return static_cast<const Bin*>(storage_.by_row);
+  }
+  template <typename Bin>
+  const Bin* Column(int slot) const {
+    return static_cast<const Bin*>(storage_.by_column) + slot * storage_.column_stride;
+  }
+  const Storage& storage() const { return storage_; }
 
-  // Changes with any bin of any row.
-  uint64_t Fingerprint() const;
+  // Rows [begin, end) of this matrix, sharing its numbers.
+  BinMatrix Part(int64_t begin, int64_t end) const;
+
+  // The feature's bin in a row; its number of values for missing.
+  int BinOf(int64_t row, int feature) const;
 
  private:
-  void PlaceFeatures(const std::vector<std::vector<uint16_t>>& bins, const std::vector<FeatureCuts>& cuts,
-                     bool bundle);
-
+  BinLayout layout_;
   int64_t rows_ = 0;
-  bool narrow_ = true;
-  std::vector<FeatureSlot> features_;
-  std::vector<int> slot_bins_;
-  std::vector<uint8_t> bytes_;
-  std::vector<uint16_t> words_;
+  Storage storage_;
+  bool narrow_ = layout_.narrow();
 };
 
 }  // namespace winnow

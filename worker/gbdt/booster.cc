@@ -3,166 +3,230 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <numeric>
+#include <utility>
 
+#include "worker/gbdt/dart.h"
 #include "worker/gbdt/hash.h"
+#include "worker/gbdt/leaf_renewal.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/sampling.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/gbdt/tree_bins.h"
 
 namespace winnow {
 namespace {
 
-constexpr int64_t kBlock = 1 << 13;  // rows that one task works on
+constexpr int64_t kBlock = 1 << 13;      // rows that one task works on
+constexpr uint64_t kRoundingDraw = 5;    // what random rounding is keyed by, beside seed and tree
 
-BinMatrix ValidationMatrix(const DataSet* data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
-  if (data != nullptr) return BinMatrix(*data, cuts, /*bundle=*/false, pool);
-  DataSet none;
-  none.columns.resize(cuts.size());
-  return BinMatrix(none, cuts, /*bundle=*/false, pool);
-}
-
-uint64_t HashFloats(uint64_t hash, const std::vector<float>& values) {
-  hash = HashOf(hash, values.size());
-  for (float value : values) hash = MixBits(hash ^ std::bit_cast<uint32_t>(value));
-  return hash;
+std::vector<uint32_t> Numbered(int64_t rows) {
+  std::vector<uint32_t> numbers(rows);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  return numbers;
 }
 
 }  // namespace
 
-absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& data, const std::string& what) {
-  if (data.rows == 0) return absl::InvalidArgumentError(what + ": there are no rows");
-  if (data.rows > int64_t{0xffffffff})
-    return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
-  if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
-  for (std::size_t f = 0; f < data.columns.size(); ++f) {
-    for (int64_t i = 0; i < data.rows; ++i) {
-      if (std::isinf(data.columns[f][i]))
-        return absl::InvalidArgumentError(
-            fmt::format("{}: row {}: feature {} is infinite: expected a finite number or "
-                        "a missing value",
-                        what, i + 1, data.feature_names[f]));
-    }
-  }
-  if (!data.schema.label_levels.empty() && parameters.objective == ObjectiveKind::kSquaredError) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: the label column is text (\"{}\" is one of its values): expected numbers for "
-                    "objective=reg:squarederror",
-                    what, data.schema.label_levels[0]));
-  }
-  const absl::Status labels = CheckLabels(parameters, data);
-  return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
+Booster::Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+                 ThreadPool* pool)
+    : data_(data),
+      limits_(std::move(limits)),
+      model_(model),
+      ranks_(*ranks),
+      pool_(pool),
+      builder_(model->parameters, data.cuts, data.train.matrix, limits_, ranks, pool),
+      drawn_(data.train.matrix),
+      others_(data.train.matrix) {
+  if (data.validation) validation_rows_.emplace(data.validation->matrix);
 }
 
-Booster::Booster(const DataSet& train, const DataSet* validation, GbdtModel* model, ThreadPool* pool)
-    : train_(train),
-      validation_(validation),
-      model_(model),
-      pool_(pool),
-      cuts_(MakeCuts(train, static_cast<int>(model->parameters.max_bin), pool)),
-      matrix_(train, cuts_, /*bundle=*/true, pool),
-      validation_matrix_(ValidationMatrix(validation, cuts_, pool)),
-      builder_(model->parameters, cuts_, matrix_, pool),
-      drawn_(matrix_),
-      others_(matrix_),
-      validation_rows_(validation_matrix_) {}
-
-void Booster::Start() {
-  margin_ = PredictMargins(*model_, train_, model_->rounds());
-  if (validation_ != nullptr) validation_margin_ = PredictMargins(*model_, *validation_, model_->rounds());
+void Booster::Start(std::optional<StartMargins> margins) {
+  if (margins) {
+    margin_ = std::move(margins->train);
+    validation_margin_ = std::move(margins->validation);
+  } else {
+    margin_ = MarginsOf(data_.train, {});
+    if (data_.validation) validation_margin_ = MarginsOf(*data_.validation, {});
+  }
+  gradient_blocks_ = GradientBlocks(data_.train.targets, kBlock);
   gradient_.resize(margin_.size());
   hessian_.resize(margin_.size());
 }
 
-std::vector<uint32_t> Booster::DrawRows(int64_t round, bool drawn) const {
-  const double fraction = model_->parameters.subsample;
-  std::vector<uint32_t> rows;
-  if (fraction >= 1) {
-    rows.resize(drawn ? train_.rows : 0);
-    std::iota(rows.begin(), rows.end(), 0u);
-    return rows;
+std::vector<float> Booster::MarginsOf(const BinnedRows& rows, const std::vector<int64_t>& without) const {
+  const int64_t count = rows.targets.rows;
+  std::vector<float> margin(model_->parameters.classes() * count, BaseMargin(model_->parameters));
+  RowPartition partition(rows.matrix);
+  for (int64_t t = 0; t < static_cast<int64_t>(model_->trees.size()); ++t) {
+    if (std::binary_search(without.begin(), without.end(), t)) continue;
+    const Tree& tree = model_->trees[t];
+    partition.Reset(Numbered(count));
+    std::vector<RowPartition::Cut> cuts;
+    for (std::vector<int> level = {0}, next; !level.empty(); level = std::exchange(next, {})) {
+      cuts.clear();
+      for (int id : level) {
+        const Tree::Node& node = tree.nodes[id];
+        if (node.feature < 0) continue;
+        cuts.push_back({id, node.left, node.feature, LeftBins(tree, node, data_.cuts[node.feature])});
+        next.push_back(node.left);
+        next.push_back(node.left + 1);
+      }
+      partition.Apply(cuts, pool_);
+    }
+    const float weight = model_->tree_weights.empty() ? 1.0f : model_->tree_weights[t];
+    AddLeaves(tree, weight, partition, margin.data() + model_->class_of(t) * count);
   }
-  for (int64_t i = 0; i < train_.rows; ++i) {
-    const bool is_drawn = RowIsDrawn(fraction, static_cast<uint64_t>(model_->parameters.seed),
-                                     static_cast<uint64_t>(round), static_cast<uint64_t>(i));
-    if (is_drawn == drawn) rows.push_back(static_cast<uint32_t>(i));
-  }
-  return rows;
+  return margin;
 }
 
-void Booster::AddLeaves(const Tree& tree, const RowPartition& rows, float* margin) {
-  pool_->Run(pool_->threads() == 1 ? 1 : static_cast<int>(tree.nodes.size()), [&](int task, int) {
-    const std::size_t first = pool_->threads() == 1 ? 0 : task;
-    const std::size_t last = pool_->threads() == 1 ? tree.nodes.size() : first + 1;
+// Parts this rank's rows into those that tree `draw` is grown from and the others.
+void Booster::DrawRows(uint64_t draw) {
+  const double fraction = model_->parameters.subsample;
+  const int64_t rows = data_.train.targets.rows;
+  if (fraction >= 1) {
+    drawn_.Reset(Numbered(rows));
+    return;
+  }
+  std::vector<uint32_t> drawn(rows), others(rows);
+  std::size_t drawn_count = 0, others_count = 0;
+  const auto first = static_cast<uint64_t>(data_.train.targets.first_row);
+  const RowDraw row_draw(fraction, static_cast<uint64_t>(model_->parameters.seed), draw);
+  for (int64_t i = 0; i < rows; ++i) {
+    const bool is_drawn = row_draw.Takes(first + static_cast<uint64_t>(i));
+    drawn[drawn_count] = others[others_count] = static_cast<uint32_t>(i);
+    drawn_count += is_drawn;
+    others_count += !is_drawn;
+  }
+  drawn.resize(drawn_count);
+  others.resize(others_count);
+  drawn_.Reset(std::move(drawn));
+  others_.Reset(std::move(others));
+}
+
+void Booster::AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const {
+  const bool alone = pool_->threads() == 1;
+  pool_->Run(alone ? 1 : static_cast<int>(tree.nodes.size()), [&](int task, int) {
+    const std::size_t first = alone ? 0 : task, last = alone ? tree.nodes.size() : first + 1;
     for (std::size_t n = first; n < last; ++n) {
       if (tree.nodes[n].feature >= 0) continue;
-      const int node = static_cast<int>(n);
-      const uint32_t* row = rows.rows(node);
-      for (int64_t i = 0; i < rows.count(node); ++i) margin[row[i]] += tree.nodes[n].value;
+      const float value = weight * tree.nodes[n].value;
+      const uint32_t* row = rows.rows(static_cast<int>(n));
+      for (int64_t i = 0; i < rows.count(static_cast<int>(n)); ++i) margin[row[i]] += value;
     }
   });
 }
 
-void Booster::TrainRound() {
-  const GbdtParameters& parameters = model_->parameters;
-  const int64_t round = model_->rounds();
-  pool_->Run(static_cast<int>((train_.rows + kBlock - 1) / kBlock), [&](int block, int) {
-    const int64_t begin = block * kBlock;
-    ComputeGradients(parameters, train_, margin_, begin, std::min(train_.rows, begin + kBlock), &gradient_,
-                     &hessian_);
-  });
-  for (int k = 0; k < parameters.classes(); ++k) {
-    QuantiseGradients(gradient_.data() + k * train_.rows, hessian_.data() + k * train_.rows, train_.rows,
-                      &fixed_);
-    drawn_.Reset(DrawRows(round, true));
-    others_.Reset(DrawRows(round, false));
-    std::vector<RowPartition*> followers;
-    if (parameters.subsample < 1) followers.push_back(&others_);
-    if (validation_ != nullptr) {
-      std::vector<uint32_t> rows(validation_->rows);
-      std::iota(rows.begin(), rows.end(), 0u);
-      validation_rows_.Reset(std::move(rows));
-      followers.push_back(&validation_rows_);
-    }
-    Tree tree = builder_.Build(fixed_, static_cast<uint64_t>(model_->trees.size()), &drawn_, followers);
-    AddLeaves(tree, drawn_, margin_.data() + k * train_.rows);
-    if (parameters.subsample < 1) AddLeaves(tree, others_, margin_.data() + k * train_.rows);
-    if (validation_ != nullptr)
-      AddLeaves(tree, validation_rows_, validation_margin_.data() + k * validation_->rows);
-    model_->trees.push_back(std::move(tree));
+absl::StatusOr<Tree> Booster::TrainTree(uint64_t tree_index, int class_index) {
+  DrawRows(tree_index);
+  std::vector<RowPartition*> followers;
+  if (model_->parameters.subsample < 1) followers.push_back(&others_);
+  if (validation_rows_ && !is_dart()) {
+    validation_rows_->Reset(Numbered(data_.validation->targets.rows));
+    followers.push_back(&*validation_rows_);
   }
+  absl::StatusOr<Tree> tree = builder_.Build(fixed_, tree_index, &drawn_, followers);
+  if (!tree.ok()) return tree;
+  if (RenewsLeaves(model_->parameters.objective)) {
+    if (absl::Status status = RenewLeavesOf(class_index, &*tree); !status.ok()) return status;
+  }
+  if (is_dart()) return tree;
+  float* const margin = margin_.data() + class_index * data_.train.targets.rows;
+  AddLeaves(*tree, 1, drawn_, margin);
+  if (model_->parameters.subsample < 1) AddLeaves(*tree, 1, others_, margin);
+  if (validation_rows_)
+    AddLeaves(*tree, 1, *validation_rows_,
+              validation_margin_.data() + class_index * data_.validation->targets.rows);
+  return tree;
+}
+
+// From the rows that the tree was grown from.
+absl::Status Booster::RenewLeavesOf(int class_index, Tree* tree) const {
+  const int64_t rows = data_.train.targets.rows;
+  std::vector<int32_t> leaf_of_row(rows, -1);
+  std::vector<int> leaves;
+  std::vector<float> values;
+  for (std::size_t n = 0; n < tree->nodes.size(); ++n) {
+    if (tree->nodes[n].feature >= 0) continue;
+    const int node = static_cast<int>(n);
+    for (int64_t i = 0; i < drawn_.count(node); ++i)
+      leaf_of_row[drawn_.rows(node)[i]] = static_cast<int32_t>(leaves.size());
+    leaves.push_back(node);
+    values.push_back(tree->nodes[n].value);
+  }
+  const absl::Status status =
+      RenewLeaves(model_->parameters, data_.train.targets, gradient_margin_ + class_index * rows, leaf_of_row,
+                  static_cast<int>(leaves.size()), &ranks_, &values);
+  for (std::size_t l = 0; l < leaves.size(); ++l) tree->nodes[leaves[l]].value = values[l];
+  return status;
+}
+
+void Booster::ComputeAllGradients(const std::vector<float>& margin) {
+  pool_->Run(static_cast<int>(gradient_blocks_.size()) - 1, [&](int block, int) {
+    ComputeGradients(model_->parameters, data_.train.targets, margin, gradient_blocks_[block],
+                     gradient_blocks_[block + 1], gradient_.data(), hessian_.data());
+  });
+}
+
+absl::Status Booster::TrainRound() {
+  const GbdtParameters& parameters = model_->parameters;
+  const int64_t rows = data_.train.targets.rows;
+  std::vector<int64_t> dropped;
+  if (is_dart()) dropped = DroppedTrees(parameters, model_->rounds(), model_->tree_weights);
+  std::vector<float> without_dropped;
+  if (!dropped.empty()) without_dropped = MarginsOf(data_.train, dropped);
+  const std::vector<float>& margin = dropped.empty() ? margin_ : without_dropped;
+  gradient_margin_ = margin.data();
+  ComputeAllGradients(margin);
+  std::vector<Tree> grown;
+  for (int k = 0; k < parameters.classes(); ++k) {
+    for (int64_t parallel = 0; parallel < parameters.num_parallel_tree; ++parallel) {
+      const uint64_t tree_index = model_->trees.size() + grown.size();
+      if (parallel == 0) {
+        const uint64_t key = HashOf(static_cast<uint64_t>(parameters.seed), kRoundingDraw, tree_index);
+        const absl::Status status =
+            QuantiseGradients(gradient_.data() + k * rows, hessian_.data() + k * rows, data_.train.share(), key,
+                              &ranks_, pool_, &fixed_);
+        if (!status.ok()) return status;
+      }
+      absl::StatusOr<Tree> tree = TrainTree(tree_index, k);
+      if (!tree.ok()) return tree.status();
+      grown.push_back(*std::move(tree));
+    }
+  }
+  if (is_dart())
+    WeighNewTrees(parameters, dropped, static_cast<int64_t>(grown.size()), &model_->tree_weights);
+  for (Tree& tree : grown) model_->trees.push_back(std::move(tree));
+  if (!is_dart()) return absl::OkStatus();
+  margin_ = MarginsOf(data_.train, {});
+  if (data_.validation) validation_margin_ = MarginsOf(*data_.validation, {});
+  return absl::OkStatus();
 }
 
 std::vector<std::string> Booster::MetricNames() const {
   std::vector<std::string> names;
-  for (MetricKind metric : model_->parameters.metrics)
+  for (const Metric& metric : model_->parameters.metrics)
     names.push_back(fmt::format("train-{}", MetricName(metric)));
-  if (validation_ == nullptr) return names;
-  for (MetricKind metric : model_->parameters.metrics)
+  if (!data_.validation) return names;
+  for (const Metric& metric : model_->parameters.metrics)
     names.push_back(fmt::format("validation-{}", MetricName(metric)));
   return names;
 }
 
-std::vector<float> Booster::Evaluate() const {
+absl::StatusOr<std::vector<float>> Booster::Evaluate() {
   const GbdtParameters& parameters = model_->parameters;
-  const int metrics = static_cast<int>(parameters.metrics.size());
-  std::vector<float> values(validation_ == nullptr ? metrics : 2 * metrics);
-  pool_->Run(static_cast<int>(values.size()), [&](int v, int) {
-    const bool on_train = v < metrics;
-    values[v] = static_cast<float>(EvaluateMetric(parameters.metrics[v % metrics], parameters,
-                                                  on_train ? train_ : *validation_,
-                                                  on_train ? margin_ : validation_margin_));
-  });
+  std::vector<float> values;
+  for (const bool on_train : {true, false}) {
+    if (!on_train && !data_.validation) break;
+    for (const Metric& metric : parameters.metrics) {
+      const absl::StatusOr<double> value =
+          EvaluateMetric(metric, parameters, on_train ? data_.train.targets : data_.validation->targets,
+                         on_train ? margin_ : validation_margin_, &ranks_);
+      if (!value.ok()) return value.status();
+      values.push_back(static_cast<float>(*value));
+    }
+  }
   return values;
-}
-
-uint64_t Booster::DataFingerprint() const {
-  uint64_t hash = matrix_.Fingerprint();
-  for (const FeatureCuts& cuts : cuts_) hash = HashFloats(hash, cuts.thresholds);
-  return HashFloats(HashFloats(hash, train_.label), train_.weight);
 }
 
 }  // namespace winnow

@@ -1,62 +1,70 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "worker/data/data_set.h"
-#include "worker/gbdt/bin_matrix.h"
-#include "worker/gbdt/histogram.h"
+#include "absl/status/statusor.h"
+#include "worker/collective/communicator.h"
+#include "worker/gbdt/feature_limits.h"
+#include "worker/gbdt/fixed_gradients.h"
 #include "worker/gbdt/model.h"
-#include "worker/gbdt/quantile_cuts.h"
 #include "worker/gbdt/row_partition.h"
 #include "worker/gbdt/thread_pool.h"
+#include "worker/gbdt/training_data.h"
 #include "worker/gbdt/tree_builder.h"
 
 namespace winnow {
 
-// InvalidArgument unless the data can be trained on or validated with: labels and weights the objective
-// takes, no infinite features. `what` names the data ("training data") in the message.
-absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& data, const std::string& what);
+// Margins [class][row] that a model's trees are added to.
+struct StartMargins {
+  std::vector<float> train, validation;
+};
 
-// Boosting, round by round. The model is a function of the parameters and the data: of neither the number of
-// threads nor of where training was interrupted.
+// Boosting, round by round. The model is a function of the parameters and of all ranks' data: of neither the
+// number of ranks and threads, nor of where training was interrupted.
 class Booster {
  public:
-  // Keeps references to the data (of which only labels, weights and rows are needed once Start has returned),
-  // the pool and *model. validation may be null. REQUIRES: CheckTrainable of both; model->parameters set.
-  Booster(const DataSet& train, const DataSet* validation, GbdtModel* model, ThreadPool* pool);
+  // Keeps references to all of them. REQUIRES: model->parameters set, and the same on all ranks.
+  Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+          ThreadPool* pool);
 
-  // Takes up where model->trees ends.
-  void Start();
+  // Takes up where model->trees ends: from margins that were computed elsewhere, or else from the trees, which
+  // must then have been grown from the data's cuts.
+  void Start(std::optional<StartMargins> margins = std::nullopt);
 
-  // Adds one round to model->trees.
-  void TrainRound();
+  // Adds one round to model->trees. An error is one of `ranks`.
+  absl::Status TrainRound();
 
   // Names in the order of Evaluate's values: each metric on train, then each on validation
   // ("validation-auc").
   std::vector<std::string> MetricNames() const;
-  std::vector<float> Evaluate() const;
-
-  // Changes with any value of the training data that training sees.
-  uint64_t DataFingerprint() const;
+  absl::StatusOr<std::vector<float>> Evaluate();
 
  private:
-  void AddLeaves(const Tree& tree, const RowPartition& rows, float* margin);
-  std::vector<uint32_t> DrawRows(int64_t round, bool drawn) const;
+  bool is_dart() const { return model_->parameters.booster == BoosterKind::kDart; }
+  // Of the model's trees but those `without` (ascending).
+  std::vector<float> MarginsOf(const BinnedRows& rows, const std::vector<int64_t>& without) const;
+  void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const;
+  void DrawRows(uint64_t draw);
+  void ComputeAllGradients(const std::vector<float>& margin);
+  absl::Status RenewLeavesOf(int class_index, Tree* tree) const;
+  // Grows a tree of one class, and adds it to the margins unless these are computed anew for each round (DART).
+  absl::StatusOr<Tree> TrainTree(uint64_t tree_index, int class_index);
 
-  const DataSet& train_;
-  const DataSet* const validation_;
+  const TrainingData& data_;
+  const FeatureLimits limits_;
   GbdtModel* const model_;
+  Communicator& ranks_;
   ThreadPool* const pool_;
-  const std::vector<FeatureCuts> cuts_;
-  const BinMatrix matrix_;
-  const BinMatrix validation_matrix_;
   TreeBuilder builder_;
-  RowPartition drawn_, others_, validation_rows_;
+  RowPartition drawn_, others_;
+  std::optional<RowPartition> validation_rows_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
+  std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows whose gradients are independent
   std::vector<float> gradient_, hessian_;          // [class][row]
+  const float* gradient_margin_ = nullptr;         // what the round's gradients were computed from
   FixedGradients fixed_;
 };
 

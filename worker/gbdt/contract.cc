@@ -69,6 +69,12 @@ class ChannelReader {
       return Refuse(name, *value, "a number from 0 to less than 1");
     *field = value->get<double>();
   }
+  void Distribution(bool* sharded) {
+    const Json* value = Find("distribution");
+    if (value == nullptr || *value == "" || *value == "replicated") return;
+    if (*value != "sharded") return Refuse("distribution", *value, "replicated or sharded");
+    *sharded = true;
+  }
   void Flag(const char* name, bool* field) {
     const Json* value = Find(name);
     if (value == nullptr) return;
@@ -148,12 +154,14 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainRequest* re
              validation = config.value("validation", Json::object());
   ChannelReader train_reader("train", train);
   train_reader.Reading(&request->train_reading);
+  train_reader.Distribution(&request->train_sharded);
   train_reader.Fraction("validation_fraction", &request->validation_fraction);
   train_reader.Whole("split_seed", std::numeric_limits<uint64_t>::max(), &request->split_seed);
   if (!train_reader.status().ok()) return train_reader.status();
   request->validation_reading = request->train_reading;  // what is not said of validation is as in train
   ChannelReader validation_reader("validation", validation);
   validation_reader.Reading(&request->validation_reading);
+  validation_reader.Distribution(&request->validation_sharded);
   return validation_reader.status();
 }
 
@@ -162,11 +170,6 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainRequest* re
 absl::StatusOr<TrainRequest> RequestFromContract(const EnvironmentReader& environment,
                                                  std::vector<std::string>* warnings) {
   TrainRequest request;
-  const absl::StatusOr<int64_t> nodes = WholeFrom(environment, "WORLD_SIZE", 1);
-  if (!nodes.ok()) return nodes.status();
-  if (*nodes > 1)
-    return absl::UnimplementedError(
-        fmt::format("WORLD_SIZE = {}: winnow-gbdt trains on one node in this version", *nodes));
   absl::StatusOr<GbdtParameters> parameters = ParseHyperparameters(ValueOf(environment, "SM_HPS"), warnings);
   if (!parameters.ok()) return parameters.status();
   request.parameters = *std::move(parameters);
@@ -174,6 +177,8 @@ absl::StatusOr<TrainRequest> RequestFromContract(const EnvironmentReader& enviro
   if (!seed.ok()) return seed.status();
   if (!request.parameters.seed_given) request.parameters.seed = *seed;
   if (absl::Status status = ReadChannels(environment, &request); !status.ok()) return status;
+  request.train_reading.categorical |= request.parameters.enable_categorical;
+  request.validation_reading.categorical |= request.parameters.enable_categorical;
   const absl::StatusOr<int64_t> from = WholeFrom(environment, "WINNOW_RESOURCE_FROM", 0);
   const absl::StatusOr<int64_t> to = WholeFrom(environment, "WINNOW_RESOURCE_TO", 0);
   if (!from.ok()) return from.status();

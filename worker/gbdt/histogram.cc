@@ -1,96 +1,75 @@
 #include "worker/gbdt/histogram.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include "worker/gbdt/fixed_point.h"
 
 namespace winnow {
 namespace {
 
-// Two 64-bit lanes: one addition serves gradient and hessian.
-typedef int64_t SumLanes __attribute__((vector_size(16)));
+constexpr int64_t kBytePad = 256;  // what the kernels are quickest with
+constexpr int64_t kLine = 8;       // words of a cache line
 
-template <typename Bin>
-void AddRows(const Bin* bins, int64_t stride, const std::vector<HistogramLayout::Entry>& entries,
-             const FixedGradients& gradients, const uint32_t* rows, int64_t count, GradientSum* histogram) {
-  constexpr int64_t kAhead = 16;  // rows; their addresses are known early but jump
-  SumLanes* sums = reinterpret_cast<SumLanes*>(histogram);
-  const HistogramLayout::Entry* first = entries.data();
-  const HistogramLayout::Entry* last = first + entries.size();
-  for (int64_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) {
-      __builtin_prefetch(bins + rows[i + kAhead] * stride);
-      __builtin_prefetch(&gradients.rows[rows[i + kAhead]]);
-    }
-    const int64_t row = rows[i];
-    const Bin* at = bins + row * stride;
-    const SumLanes add = {gradients.rows[row].gradient, gradients.rows[row].hessian};
-    for (const HistogramLayout::Entry* entry = first; entry != last; ++entry)
-      sums[entry->offset + at[entry->slot]] += add;
-  }
-}
-
-float LargestMagnitude(const float* values, int64_t count) {
-  float largest = 0;
-  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(values[i]));
-  return largest;
+GradientSum SumAt(const Histogram& histogram, std::size_t bin) {
+  return histogram.packed ? Unpack(histogram.words[bin]) : histogram.Wide()[bin];
 }
 
 }  // namespace
 
-void QuantiseGradients(const float* gradient, const float* hessian, int64_t count, FixedGradients* out) {
-  constexpr int kBits = 30;
-  out->gradient_exponent = std::min(ScaleExponent(LargestMagnitude(gradient, count), kBits), 127);
-  out->hessian_exponent = std::min(ScaleExponent(LargestMagnitude(hessian, count), kBits), 127);
-  const float g_scale = std::ldexp(1.0f, out->gradient_exponent);
-  const float h_scale = std::ldexp(1.0f, out->hessian_exponent);
-  out->rows.resize(count);
-  for (int64_t i = 0; i < count; ++i)
-    out->rows[i] = {static_cast<int32_t>(gradient[i] * g_scale), static_cast<int32_t>(hessian[i] * h_scale)};
+HistogramShape::HistogramShape(const BinLayout& layout, const std::vector<int>& features) {
+  std::vector<bool> used(layout.slots.size());
+  for (int feature : features) used[layout.groups[layout.features[feature].group].slot] = true;
+  for (std::size_t s = 0; s < used.size(); ++s) {
+    if (used[s]) slots_.push_back(static_cast<int32_t>(s));
+  }
+  every_slot_ = slots_.size() == used.size();
+  pad_ = layout.narrow() ? kBytePad : (layout.most_bins() + kLine - 1) / kLine * kLine;
 }
 
-HistogramLayout::HistogramLayout(const BinMatrix& matrix, const std::vector<int>& features)
-    : offsets_(matrix.slots(), -1) {
-  for (int feature : features) offsets_[matrix.features()[feature].slot] = 0;
-  for (int slot = 0; slot < matrix.slots(); ++slot) {
-    if (offsets_[slot] < 0) continue;
-    offsets_[slot] = static_cast<int>(size_);
-    entries_.push_back({slot, offsets_[slot]});
-    size_ += matrix.slot_bins(slot);
+void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const FixedGradients& gradients,
+               const uint32_t* rows, int64_t count, Histogram* histogram, std::vector<uint64_t>* scratch) {
+  const Kernels& kernels = ChosenKernels();
+  const int64_t stride = matrix.slots();
+  const auto add_narrow = [&](Kernels::RowSet set, PackedSum* to) {
+    if (matrix.narrow())
+      kernels.add_narrow8(matrix.Rows<uint8_t>(), stride, shape.SlotSet(), gradients.narrow.data(), set, to);
+    else
+      kernels.add_narrow16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.narrow.data(), set, to);
+  };
+  if (histogram->packed) return add_narrow({rows, 0, count}, histogram->words.data());
+  GradientSum* sums = reinterpret_cast<GradientSum*>(histogram->words.data());
+  if (!gradients.is_narrow) {
+    if (matrix.narrow())
+      kernels.add_wide8(matrix.Rows<uint8_t>(), stride, shape.SlotSet(), gradients.wide.data(),
+                        {rows, 0, count}, sums);
+    else
+      kernels.add_wide16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.wide.data(),
+                         {rows, 0, count}, sums);
+    return;
+  }
+  for (int64_t begin = 0; begin < count; begin += kPackedRows) {
+    scratch->assign(shape.bins(), 0);
+    add_narrow({rows + begin, 0, std::min(kPackedRows, count - begin)}, scratch->data());
+    for (std::size_t bin = 0; bin < shape.bins(); ++bin) sums[bin] += Unpack((*scratch)[bin]);
   }
 }
 
-void AddToHistogram(const BinMatrix& matrix, const HistogramLayout& layout, const FixedGradients& gradients,
-                    const uint32_t* rows, int64_t count, GradientSum* histogram) {
-  if (matrix.narrow())
-    AddRows(matrix.bytes(), matrix.slots(), layout.entries(), gradients, rows, count, histogram);
-  else
-    AddRows(matrix.words(), matrix.slots(), layout.entries(), gradients, rows, count, histogram);
+void AddHistogram(const Histogram& from, Histogram* to) {
+  for (std::size_t i = 0; i < from.words.size(); ++i) to->words[i] += from.words[i];
 }
 
-void SubtractHistogram(const GradientSum* b, std::size_t size, GradientSum* a) {
-  for (std::size_t i = 0; i < size; ++i) a[i] = a[i] - b[i];
-}
-
-void AddHistogram(const GradientSum* b, std::size_t size, GradientSum* a) {
-  for (std::size_t i = 0; i < size; ++i) a[i] += b[i];
-}
-
-const GradientSum* FeatureHistogram(const FeatureSlot& feature, const HistogramLayout& layout,
-                                    const GradientSum* histogram, const GradientSum& total,
-                                    std::vector<GradientSum>* scratch) {
-  const GradientSum* slot = histogram + layout.OffsetOf(feature.slot);
-  if (feature.default_bin < 0) return slot;
-  scratch->resize(feature.bins());
-  GradientSum others;
-  for (int bin = 0; bin < feature.bins(); ++bin) {
-    if (bin == feature.default_bin) continue;
-    (*scratch)[bin] = slot[feature.SlotBin(bin)];
-    others += (*scratch)[bin];
+void SubtractHistogram(const Histogram& parent, const Histogram& child, std::size_t begin, std::size_t end,
+                       Histogram* out) {
+  if (parent.packed) {  // then its children are
+    for (std::size_t bin = begin; bin < end; ++bin) out->words[bin] = parent.words[bin] - child.words[bin];
+    return;
   }
-  (*scratch)[feature.default_bin] = total - others;
-  return scratch->data();
+  GradientSum* wide = reinterpret_cast<GradientSum*>(out->words.data());
+  for (std::size_t bin = begin; bin < end; ++bin) {
+    const GradientSum difference = parent.Wide()[bin] - SumAt(child, bin);
+    if (out->packed)
+      out->words[bin] = Pack(difference);
+    else
+      wide[bin] = difference;
+  }
 }
 
 }  // namespace winnow

@@ -1,71 +1,61 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "worker/gbdt/bin_matrix.h"
+#include "worker/gbdt/fixed_gradients.h"
+#include "worker/gbdt/kernels.h"
 
 namespace winnow {
 
-// A sum of gradients and hessians in fixed point.
-struct alignas(16) GradientSum {
-  int64_t gradient = 0, hessian = 0;
-
-  GradientSum& operator+=(const GradientSum& o) {
-    gradient += o.gradient;
-    hessian += o.hessian;
-    return *this;
-  }
-  GradientSum operator-(const GradientSum& o) const { return {gradient - o.gradient, hessian - o.hessian}; }
-  bool operator==(const GradientSum&) const = default;
-};
-
-// One tree's gradients: row r's are value / 2^exponent. |value| < 2^30, so sums over 2^33 rows fit.
-struct FixedGradients {
-  struct Pair {
-    int32_t gradient, hessian;
-  };
-  std::vector<Pair> rows;
-  int gradient_exponent = 0, hessian_exponent = 0;
-};
-
-// Quantises one class's gradients (`count` of each) with scales from their largest magnitudes.
-void QuantiseGradients(const float* gradient, const float* hessian, int64_t count, FixedGradients* out);
-
-// Which slots of a matrix histograms hold, and where.
-class HistogramLayout {
+// Which slots of a matrix a tree's histograms hold, and where: bin b of the k-th at k * pad() + b.
+class HistogramShape {
  public:
+  HistogramShape() = default;
   // Slots of the features in `features` only.
-  HistogramLayout(const BinMatrix& matrix, const std::vector<int>& features);
+  HistogramShape(const BinLayout& layout, const std::vector<int>& features);
 
-  std::size_t size() const { return size_; }
-  struct Entry {
-    int slot;
-    int offset;
-  };
-  const std::vector<Entry>& entries() const { return entries_; }
-  // REQUIRES: a feature given to the constructor.
-  int OffsetOf(int slot) const { return offsets_[slot]; }
+  int slots() const { return static_cast<int>(slots_.size()); }
+  int slot(int k) const { return slots_[k]; }
+  int64_t pad() const { return pad_; }
+  std::size_t bins() const { return slots_.size() * static_cast<std::size_t>(pad_); }
+  Kernels::SlotSet SlotSet() const {
+    return {every_slot_ ? nullptr : slots_.data(), static_cast<int>(slots_.size()), pad_};
+  }
 
  private:
-  std::size_t size_ = 0;
-  std::vector<Entry> entries_;
-  std::vector<int> offsets_;  // by slot; -1 if absent
+  std::vector<int32_t> slots_;
+  int64_t pad_ = 0;
+  bool every_slot_ = true;
 };
 
-// Adds the gradients of `rows` (indices into the matrix) to `histogram`, which holds layout.size() sums.
-void AddToHistogram(const BinMatrix& matrix, const HistogramLayout& layout, const FixedGradients& gradients,
-                    const uint32_t* rows, int64_t count, GradientSum* histogram);
+// A node's sums, of a shape: a PackedSum for each bin, or a GradientSum (two words) where the node has so many
+// rows that packed ones could overflow, or gradients are wide.
+struct Histogram {
+  bool packed = true;
+  std::vector<uint64_t> words;  // empty: not there
 
-// a -= b, over `size` sums.
-void SubtractHistogram(const GradientSum* b, std::size_t size, GradientSum* a);
-void AddHistogram(const GradientSum* b, std::size_t size, GradientSum* a);
+  bool empty() const { return words.empty(); }
+  const PackedSum* Packed() const { return words.data(); }
+  const GradientSum* Wide() const { return reinterpret_cast<const GradientSum*>(words.data()); }
+};
 
-// The sums of a feature's bins (FeatureSlot's numbering), given its node's total. Uses `scratch` for features
-// in shared slots; the result is valid until either changes.
-const GradientSum* FeatureHistogram(const FeatureSlot& feature, const HistogramLayout& layout,
-                                    const GradientSum* histogram, const GradientSum& total,
-                                    std::vector<GradientSum>* scratch);
+inline std::size_t WordsOf(const HistogramShape& shape, bool packed) {
+  return shape.bins() * (packed ? 1 : 2);
+}
+
+// Adds the gradients of `rows` to *histogram, whose words are there. scratch: for the caller's next call.
+// REQUIRES, of packed ones: narrow gradients, and at most kPackedRows rows in all.
+void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const FixedGradients& gradients,
+               const uint32_t* rows, int64_t count, Histogram* histogram, std::vector<uint64_t>* scratch);
+
+// *to += from. REQUIRES: the same form.
+void AddHistogram(const Histogram& from, Histogram* to);
+
+// parent - child in the form of *out, whose words are there, over bins [begin, end) of the shape. out may be
+// parent if the form is the same.
+void SubtractHistogram(const Histogram& parent, const Histogram& child, std::size_t begin, std::size_t end,
+                       Histogram* out);
 
 }  // namespace winnow

@@ -1,15 +1,18 @@
 // winnow-gbdt: trains under the trainer contract or by flags, and predicts.
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "worker/collective/ranks_from_environment.h"
 #include "worker/gbdt/contract.h"
 #include "worker/gbdt/model_commands.h"
 #include "worker/gbdt/model_file.h"
@@ -46,6 +49,7 @@ void AddReadingFlags(CLI::App* app, DataOptions* reading) {
       ->default_str("the first column");
   app->add_option("--drop", reading->drop, "Columns to leave out, with commas between")->delimiter(',');
   app->add_option("--weight", reading->weight, "Column of row weights");
+  app->add_option("--group", reading->group, "Column of query ids, for ranking; rows of one stand together");
   app->add_option("--format", reading->format, "auto, csv or libsvm")->capture_default_str();
   app->add_option("--header", reading->header, "auto, yes or no")->capture_default_str();
   app->add_option("--separator", reading->separator, "auto, or one of , ; | tab blank")
@@ -66,9 +70,27 @@ void AddTrainFlags(CLI::App* app, Flags* flags) {
   app->add_option("--model-dir", train.model_folder, "Folder that gets model.json");
   app->add_option("--checkpoint-dir", train.checkpoint_folder,
                   "Folder to keep checkpoints in and go on from");
+  app->add_option("--continue-from", train.continue_from,
+                  "Model, of winnow-gbdt or XGBoost, that num_round more rounds are added to");
+  app->add_flag("--sharded", train.train_sharded,
+                "Each rank reads its own files of the folders --train and --validation; else all read all");
+  app->add_option("--timing", train.timing_path,
+                  "File that gets the seconds of set-up, of each round and of each evaluation, as JSON");
   app->add_option("--threads", flags->threads, "Threads; 0: as many as processors (default: nthread, else 1)")
       ->check(CLI::Range(0, 1024));
   AddReadingFlags(app, &train.train_reading);
+}
+
+// As the rank that the environment says this process is; alone where it says nothing.
+int TrainAsRank(const TrainRequest& request, const std::vector<std::string>& warnings) {
+  const auto environment = [](const char* name) { return std::getenv(name); };
+  absl::StatusOr<std::unique_ptr<Communicator>> ranks = RanksFromEnvironment(environment);
+  if (!ranks.ok()) return Fail(ranks.status());
+  if ((*ranks)->rank() == 0) {
+    for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
+  }
+  const absl::Status status = RunTraining(request, ranks->get(), told_to_stop, stdout, stderr);
+  return status.ok() ? 0 : Fail(status);
 }
 
 int TrainAlone(Flags* flags) {
@@ -84,12 +106,12 @@ int TrainAlone(Flags* flags) {
   if (!parameters.ok())
     return Fail(absl::InvalidArgumentError(
         fmt::format("{}: {}", flags->hyperparameters_path, MessageOf(parameters.status()))));
-  for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
   request.parameters = *std::move(parameters);
   if (flags->threads >= 0) request.parameters.nthread = flags->threads;
+  request.train_reading.categorical = request.parameters.enable_categorical;
   request.validation_reading = request.train_reading;
-  const absl::Status status = RunTraining(request, told_to_stop, stdout, stderr);
-  return status.ok() ? 0 : Fail(status);
+  request.validation_sharded = request.train_sharded;
+  return TrainAsRank(request, warnings);
 }
 
 int TrainUnderContract() {
@@ -97,9 +119,7 @@ int TrainUnderContract() {
   const absl::StatusOr<TrainRequest> request =
       RequestFromContract([](const char* name) { return std::getenv(name); }, &warnings);
   if (!request.ok()) return Fail(request.status());
-  for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
-  const absl::Status status = RunTraining(*request, told_to_stop, stdout, stderr);
-  return status.ok() ? 0 : Fail(status);
+  return TrainAsRank(*request, warnings);
 }
 
 int Usage(const std::string& problem) {
@@ -108,6 +128,10 @@ int Usage(const std::string& problem) {
 }
 
 int Main(int argc, char** argv) {
+  // Long arrays come and go each round: freed memory is kept, for pages cost more to get anew than to fill.
+  constexpr int kKept = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TRIM_THRESHOLD, kKept);
   std::signal(SIGTERM, [](int) { told_to_stop = true; });
   CLI::App app(
       "Gradient-boosted trees with XGBoost's hyperparameters. Without --train, and with SM_HPS in the "

@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/gbdt/kernels.h"
+
 namespace winnow {
 namespace {
 
 constexpr int64_t kBlock = 1 << 15;  // rows that one thread divides at a time
-
-template <typename Bin>
-int64_t DivideRows(const Bin* bins, int64_t stride, const uint8_t* goes_left, uint32_t* rows, uint32_t* spare,
-                   int64_t count) {
-  uint32_t* left = rows;
-  uint32_t* right = spare;
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t row = rows[i];
-    const uint8_t is_left = goes_left[bins[row * stride]];
-    *left = row;
-    *right = row;
-    left += is_left;
-    right += 1 - is_left;
-  }
-  std::copy(spare, right, left);
-  return left - rows;
-}
 
 }  // namespace
 
@@ -34,12 +19,14 @@ void RowPartition::Reset(std::vector<uint32_t> rows) {
 }
 
 int64_t RowPartition::Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range) {
-  const int slot = matrix_.features()[cut.feature].slot;
+  const BinLayout& layout = matrix_.layout();
+  const int slot = layout.groups[layout.features[cut.feature].group].slot;
+  const Kernels& kernels = ChosenKernels();
   uint32_t* rows = rows_.data() + range.begin;
   uint32_t* spare = spare_.data() + range.begin;
   return matrix_.narrow()
-             ? DivideRows(matrix_.bytes() + slot, matrix_.slots(), left.data(), rows, spare, range.size())
-             : DivideRows(matrix_.words() + slot, matrix_.slots(), left.data(), rows, spare, range.size());
+             ? kernels.divide8(matrix_.Column<uint8_t>(slot), left.data(), rows, spare, range.size())
+             : kernels.divide16(matrix_.Column<uint16_t>(slot), left.data(), rows, spare, range.size());
 }
 
 void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
@@ -52,7 +39,7 @@ void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
   std::vector<std::vector<uint8_t>> tables;
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const Range range = ranges_[cuts[c].node];
-    tables.push_back(matrix_.LeftTable(cuts[c].feature, cuts[c].last_left, cuts[c].missing_left));
+    tables.push_back(matrix_.layout().LeftTable(cuts[c].feature, cuts[c].left_bins));
     const int64_t block = pool->threads() == 1 ? std::max<int64_t>(range.size(), 1) : kBlock;
     for (int64_t at = range.begin; at < range.end; at += block)
       pieces.push_back({c, {at, std::min(range.end, at + block)}});

@@ -15,11 +15,11 @@ class RowPartition {
     int64_t begin = 0, end = 0;
     int64_t size() const { return end - begin; }
   };
-  // One node's cut: `feature`, `last_left` and `missing_left` as in Split.
+  // One node's cut.
   struct Cut {
     int node, left_node;  // the right one is left_node + 1
-    int feature, last_left;
-    bool missing_left;
+    int feature;
+    std::vector<uint8_t> left_bins;  // [feature's bins, missing included]: 1 if they go left
   };
 
   // Keeps a reference to the matrix. Node 0 holds no rows until Reset.

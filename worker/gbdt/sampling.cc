@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/gbdt/hash.h"
 
 namespace winnow {
+namespace {
+
+constexpr uint64_t kRowDraw = 4;  // beside those of ColumnDraw
+
+}  // namespace
 
 std::vector<int> SampleColumns(const std::vector<int>& columns, double fraction, uint64_t seed,
                                ColumnDraw draw, uint64_t tree, uint64_t index) {
@@ -23,10 +27,7 @@ std::vector<int> SampleColumns(const std::vector<int>& columns, double fraction,
   return chosen;
 }
 
-bool RowIsDrawn(double fraction, uint64_t seed, uint64_t round, uint64_t row) {
-  constexpr uint64_t kRowDraw = 4;
-  const uint64_t bits = HashOf(HashOf(seed, kRowDraw, round), row) >> 11;
-  return static_cast<double>(bits) * 0x1p-53 < fraction;
-}
+RowDraw::RowDraw(double fraction, uint64_t seed, uint64_t draw)
+    : key_(HashOf(seed, kRowDraw, draw)), threshold_(static_cast<uint64_t>(fraction * 0x1p53)) {}
 
 }  // namespace winnow

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "worker/gbdt/hash.h"
+
 namespace winnow {
 
 // Draws for columns and rows: functions of the seed, what they are for, and the column's or row's own number.
@@ -13,7 +15,16 @@ enum class ColumnDraw : uint64_t { kTree = 1, kLevel = 2, kNode = 3 };
 std::vector<int> SampleColumns(const std::vector<int>& columns, double fraction, uint64_t seed,
                                ColumnDraw draw, uint64_t tree, uint64_t index);
 
-// Whether a row is drawn for a round, with probability `fraction`. row: its number in the whole data set.
-bool RowIsDrawn(double fraction, uint64_t seed, uint64_t round, uint64_t row);
+// Which rows are drawn for a tree, each with probability `fraction`.
+class RowDraw {
+ public:
+  RowDraw(double fraction, uint64_t seed, uint64_t draw);
+
+  // row: its number in the data of all ranks.
+  bool Takes(uint64_t row) const { return (HashOf(key_, row) >> 11) < threshold_; }
+
+ private:
+  uint64_t key_, threshold_;  // of 2^53
+};
 
 }  // namespace winnow

@@ -1,10 +1,41 @@
 #pragma once
 
-#include "worker/gbdt/bin_matrix.h"
-#include "worker/gbdt/histogram.h"
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 #include "worker/gbdt/hyperparameters.h"
+#include "worker/gbdt/kernels.h"
 
 namespace winnow {
+
+// The best cut found for a node.
+struct Split {
+  float gain = 0;
+  int feature = -1;           // -1: none
+  int last_left = -1;         // value bins up to it go left: none if -1, and only missing values do
+  bool missing_left = false;  // where missing values go
+  // Of a categorical feature, instead of last_left: its value bins that go right, ascending.
+  std::vector<int> right_bins;
+  GradientSum left, right;
+
+  // Whether this one is to be preferred, as in XGBoost: by gain, then by the lower feature.
+  bool Beats(const Split& other) const {
+    if (gain != other.gain) return gain > other.gain;
+    return feature >= 0 && (other.feature < 0 || feature < other.feature);
+  }
+};
+
+// One unit of a fixed-point sum of gradients or hessians.
+struct GradientScale {
+  double gradient = 1, hessian = 1;
+};
+
+// What monotone constraints above it let a node's value be.
+struct WeightBounds {
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+};
 
 // The gain and weight of a node, as XGBoost 1.7's src/tree/param.h and split_evaluator.h define them.
 class GainRule {
@@ -17,9 +48,18 @@ class GainRule {
 
   // The leaf value before eta. 0 if the hessian is 0 or below min_child_weight.
   double Weight(double gradient, double hessian) const;
+  double Weight(double gradient, double hessian, const WeightBounds& bounds) const;
   // The loss it takes away, doubled.
   double Gain(double gradient, double hessian) const;
-  bool MayBeChild(double hessian) const { return hessian >= min_child_weight_; }
+  // The same where the node's value is `weight`.
+  double GainAt(double gradient, double hessian, double weight) const {
+    return -(2.0 * gradient * weight + (hessian + lambda_) * weight * weight);
+  }
+  bool MayBeChild(double hessian) const { return hessian >= min_child_weight_ && hessian > 0; }
+  // Gain is gradient^2 / (hessian + lambda).
+  bool IsPlain() const { return alpha_ == 0 && max_delta_step_ == 0; }
+  double lambda() const { return lambda_; }
+  double min_child_weight() const { return min_child_weight_; }
 
  private:
   double Threshold(double gradient) const {
@@ -30,26 +70,5 @@ class GainRule {
 
   double lambda_, alpha_, min_child_weight_, max_delta_step_;
 };
-
-// A way to cut a node in two: value bins <= last_left go left (last_left = -1: none, so missing values
-// against all others), missing values where missing_left says. A feature of -1 is no split.
-struct Split {
-  float gain = 0;
-  int feature = -1;
-  int last_left = -1;
-  bool missing_left = false;
-  GradientSum left, right;
-};
-
-// 2^-exponent of the gradients and of the hessians.
-struct GradientScale {
-  double gradient = 1, hessian = 1;
-};
-
-// Replaces *best by the feature's best split if that gains more; ties keep the earlier one, so a caller that
-// goes through features in ascending order gets XGBoost's choice. bins: the feature's sums, total: the
-// node's.
-void ConsiderFeature(const GainRule& rule, const GradientScale& scale, int feature, const FeatureSlot& at,
-                     const GradientSum* bins, const GradientSum& total, double node_gain, Split* best);
 
 }  // namespace winnow

@@ -7,199 +7,360 @@
 #include <utility>
 
 #include "worker/gbdt/sampling.h"
+#include "worker/gbdt/tree_bins.h"
 
 namespace winnow {
 namespace {
 
-constexpr float kMinGain = 1e-6f;          // XGBoost's kRtEps: less is no gain
 constexpr int64_t kRowsPerTask = 1 << 13;  // of one thread's part of a histogram
-constexpr std::size_t kHistogramBudget = std::size_t{1}
-                                         << 29;  // bytes that a level's kept histograms may take
+constexpr int kSlotsPerTask = 8;           // of one thread's part of a search
 
 }  // namespace
 
 TreeBuilder::TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts,
-                         const BinMatrix& matrix, ThreadPool* pool)
-    : parameters_(parameters), cuts_(cuts), matrix_(matrix), pool_(pool), rule_(parameters) {}
+                         const BinMatrix& matrix, const FeatureLimits& limits, Communicator* ranks,
+                         ThreadPool* pool, std::size_t histogram_budget)
+    : parameters_(parameters),
+      cuts_(cuts),
+      matrix_(matrix),
+      limits_(limits),
+      ranks_(*ranks),
+      pool_(*pool),
+      histogram_budget_(histogram_budget),
+      eta_(static_cast<float>(parameters.eta) / static_cast<float>(parameters.num_parallel_tree)),
+      finder_(parameters, matrix.layout(), cuts, limits.directions),
+      finder_scratch_(pool->threads()),
+      count_scratch_(pool->threads()) {}
 
-std::vector<GradientSum> TreeBuilder::TakeBuffer(std::size_t size) {
-  if (spare_buffers_.empty()) return std::vector<GradientSum>(size);
-  std::vector<GradientSum> buffer = std::move(spare_buffers_.back());
-  spare_buffers_.pop_back();
-  buffer.assign(size, {});
-  return buffer;
+bool TreeBuilder::MaySplit(const OpenNode& node) const {
+  if (parameters_.max_depth > 0 && node.depth >= parameters_.max_depth) return false;
+  return node.rows > 1 && static_cast<double>(node.total.hessian) * scale_.hessian >=
+                              2 * parameters_.min_child_weight;
 }
 
-bool TreeBuilder::MaySplit(const GradientSum& total, int64_t rows, int64_t depth) const {
-  if (parameters_.max_depth > 0 && depth >= parameters_.max_depth) return false;
-  return rows > 1 && static_cast<double>(total.hessian) * scale_.hessian >= 2 * parameters_.min_child_weight;
+void TreeBuilder::Allocate(const Growth& growth, OpenNode* node) {
+  node->histogram.packed = growth.gradients.is_narrow && node->rows <= kPackedRows;
+  if (!spare_buffers_.empty()) {
+    node->histogram.words = std::move(spare_buffers_.back());
+    spare_buffers_.pop_back();
+  }
+  node->histogram.words.assign(WordsOf(growth.shape, node->histogram.packed), 0);
 }
 
-std::vector<int> TreeBuilder::FeaturesOf(uint64_t tree_index, int64_t depth) {
-  return SampleColumns(tree_features_, parameters_.colsample_bylevel, static_cast<uint64_t>(parameters_.seed),
-                       ColumnDraw::kLevel, tree_index, static_cast<uint64_t>(depth));
+void TreeBuilder::Release(OpenNode* node) {
+  if (!node->histogram.empty()) spare_buffers_.push_back(std::move(node->histogram.words));
+  node->histogram.words.clear();
 }
 
-void TreeBuilder::CountHistograms(const FixedGradients& gradients, const RowPartition& rows,
-                                  const HistogramLayout& layout, const std::vector<OpenNode*>& nodes) {
+// Histograms of this rank's rows, then of all ranks'.
+absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes) {
   struct Task {
     OpenNode* node;
     int64_t begin, end;
-    std::vector<GradientSum> part;  // of all but the node's first task
+    Histogram part;  // of all but the node's first task
   };
   std::vector<Task> tasks;
   for (OpenNode* node : nodes) {
-    node->histogram = TakeBuffer(layout.size());
-    const int64_t count = rows.count(node->id);
-    const int64_t parts = std::clamp<int64_t>(count / kRowsPerTask, 1, pool_->threads());
+    Allocate(*growth, node);
+    const int64_t count = growth->rows.count(node->id);
+    const int64_t parts = std::clamp<int64_t>(count / kRowsPerTask, 1, pool_.threads());
     for (int64_t part = 0; part < parts; ++part) {
       tasks.push_back({node, count * part / parts, count * (part + 1) / parts, {}});
-      if (part > 0) tasks.back().part = TakeBuffer(layout.size());
+      if (part == 0) continue;
+      tasks.back().part.packed = node->histogram.packed;
+      tasks.back().part.words.assign(node->histogram.words.size(), 0);
     }
   }
-  pool_->Run(static_cast<int>(tasks.size()), [&](int t, int) {
+  pool_.Run(static_cast<int>(tasks.size()), [&](int t, int thread) {
     Task& task = tasks[t];
-    AddToHistogram(matrix_, layout, gradients, rows.rows(task.node->id) + task.begin, task.end - task.begin,
-                   task.part.empty() ? task.node->histogram.data() : task.part.data());
+    CountRows(matrix_, growth->shape, growth->gradients, growth->rows.rows(task.node->id) + task.begin,
+              task.end - task.begin, task.part.empty() ? &task.node->histogram : &task.part,
+              &count_scratch_[thread]);
   });
+  std::vector<Histogram*> histograms;
   for (Task& task : tasks) {
-    if (task.part.empty()) continue;
-    AddHistogram(task.part.data(), layout.size(), task.node->histogram.data());
-    spare_buffers_.push_back(std::move(task.part));
+    if (task.part.empty())
+      histograms.push_back(&task.node->histogram);
+    else
+      AddHistogram(task.part, &task.node->histogram);
   }
+  return growth->exchange.Sum(histograms);
 }
 
-void TreeBuilder::FindSplits(const FixedGradients& gradients, const RowPartition& rows,
-                             const HistogramLayout& layout, uint64_t tree_index, int64_t depth,
-                             std::vector<OpenNode>* level) {
-  const std::vector<int> features = FeaturesOf(tree_index, depth);
-  pool_->Run(static_cast<int>(level->size()), [&](int n, int) {
-    OpenNode& node = (*level)[n];
-    if (!MaySplit(node.total, rows.count(node.id), depth)) return;
-    std::vector<GradientSum> scratch, counted;
-    const GradientSum* histogram = node.histogram.data();
-    if (node.histogram.empty()) {
-      counted.resize(layout.size());
-      AddToHistogram(matrix_, layout, gradients, rows.rows(node.id), rows.count(node.id), counted.data());
-      histogram = counted.data();
-    }
-    const double node_gain = rule_.Gain(static_cast<double>(node.total.gradient) * scale_.gradient,
-                                        static_cast<double>(node.total.hessian) * scale_.hessian);
-    node.split.gain = kMinGain;
-    for (int f :
-         SampleColumns(features, parameters_.colsample_bynode, static_cast<uint64_t>(parameters_.seed),
-                       ColumnDraw::kNode, tree_index, static_cast<uint64_t>(node.id))) {
-      const FeatureSlot& feature = matrix_.features()[f];
-      if (feature.bins() < 2) continue;
-      const GradientSum* bins = FeatureHistogram(feature, layout, histogram, node.total, &scratch);
-      ConsiderFeature(rule_, scale_, f, feature, bins, node.total, node_gain, &node.split);
-    }
-    if (node.split.feature < 0) return;
-    const bool empty_child = node.split.left.hessian == 0 || node.split.right.hessian == 0;
-    if (empty_child || node.split.gain < static_cast<float>(parameters_.gamma)) node.split.feature = -1;
-  });
-}
-
-// The children of the level's split nodes, with histograms where they may be split and memory allows.
-std::vector<TreeBuilder::OpenNode> TreeBuilder::NextLevel(const FixedGradients& gradients,
-                                                          const RowPartition& rows,
-                                                          const HistogramLayout& layout, const Tree& tree,
-                                                          int64_t depth, std::vector<OpenNode>* level) {
-  std::vector<OpenNode> next;
-  std::vector<OpenNode*> parents;
-  for (OpenNode& node : *level) {
-    if (node.split.feature < 0) continue;
-    const int left = tree.nodes[node.id].left;
-    next.push_back({left, node.split.left, {}, {}});
-    next.push_back({left + 1, node.split.right, {}, {}});
-    parents.push_back(&node);
-  }
-  const bool keep = next.size() * layout.size() * sizeof(GradientSum) <= kHistogramBudget;
+// Gives the children, two for each parent, the histograms that they need to be searched.
+absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children,
+                                         std::size_t pairs, bool subtract) {
   struct Family {
     OpenNode *parent, *counted, *other;
   };
   std::vector<Family> families;
   std::vector<OpenNode*> to_count;
-  for (std::size_t i = 0; i < next.size() && keep; i += 2) {
-    OpenNode* small = &next[i];
-    OpenNode* large = &next[i + 1];
-    if (rows.count(small->id) > rows.count(large->id)) std::swap(small, large);
-    const bool small_needed = MaySplit(small->total, rows.count(small->id), depth);
-    const bool large_needed = MaySplit(large->total, rows.count(large->id), depth);
-    if (!small_needed && !large_needed) continue;
-    to_count.push_back(small);
-    if (!large_needed) continue;
-    if (parents[i / 2]->histogram.empty())
-      to_count.push_back(large);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    OpenNode* small = &children[2 * i];
+    OpenNode* large = &children[2 * i + 1];
+    if (small->rows > large->rows) std::swap(small, large);
+    const bool large_needed = MaySplit(*large);
+    if (!large_needed && !MaySplit(*small)) continue;
+    if (subtract && large_needed && !parents[i]->histogram.empty()) {
+      families.push_back({parents[i], small, large});
+      to_count.push_back(small);
+      continue;
+    }
+    if (MaySplit(*small)) to_count.push_back(small);
+    if (large_needed) to_count.push_back(large);
+  }
+  if (absl::Status status = CountHistograms(growth, to_count); !status.ok()) return status;
+  const std::size_t begin = growth->exchange.first_slot() * growth->shape.pad();
+  const std::size_t end = growth->exchange.end_slot() * growth->shape.pad();
+  for (const Family& family : families) {
+    Histogram& parent = family.parent->histogram;
+    const bool packed = growth->gradients.is_narrow && family.other->rows <= kPackedRows;
+    if (packed == parent.packed)
+      family.other->histogram = std::move(parent);
     else
-      families.push_back({parents[i / 2], small, large});
+      Allocate(*growth, family.other);
   }
-  CountHistograms(gradients, rows, layout, to_count);
-  pool_->Run(static_cast<int>(families.size()), [&](int f, int) {
+  pool_.Run(static_cast<int>(families.size()), [&](int f, int) {
     const Family& family = families[f];
-    family.other->histogram = std::move(family.parent->histogram);
-    SubtractHistogram(family.counted->histogram.data(), layout.size(), family.other->histogram.data());
+    Histogram& other = family.other->histogram;
+    SubtractHistogram(family.parent->histogram.empty() ? other : family.parent->histogram,
+                      family.counted->histogram, begin, end, &other);
   });
-  for (OpenNode& node : *level) {
-    if (!node.histogram.empty()) spare_buffers_.push_back(std::move(node.histogram));
+  for (std::size_t i = 0; i < pairs; ++i) Release(parents[i]);
+  return absl::OkStatus();
+}
+
+absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<OpenNode*>& nodes) {
+  const int first = growth->exchange.first_slot(), end = growth->exchange.end_slot();
+  const int tasks_of_node =
+      pool_.threads() == 1 ? 1 : std::clamp((end - first) / kSlotsPerTask, 1, 2 * pool_.threads());
+  std::vector<std::vector<uint8_t>> allowed(nodes.size());
+  std::vector<int> level_features;
+  int64_t level = -1;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto seed = static_cast<uint64_t>(parameters_.seed);
+    if (nodes[n]->depth != level) {
+      level = nodes[n]->depth;
+      level_features = SampleColumns(tree_features_, parameters_.colsample_bylevel, seed, ColumnDraw::kLevel,
+                                     growth->tree_index, static_cast<uint64_t>(level));
+    }
+    const std::vector<int> drawn =
+        SampleColumns(level_features, parameters_.colsample_bynode, seed, ColumnDraw::kNode,
+                      growth->tree_index, static_cast<uint64_t>(nodes[n]->id));
+    const std::vector<uint8_t> limited = limits_.Allowed(nodes[n]->path, cuts_.size());
+    allowed[n].resize(cuts_.size());
+    for (int feature : drawn) allowed[n][feature] = limited[feature];
   }
-  return next;
+  std::vector<Split> found(nodes.size() * tasks_of_node);
+  pool_.Run(static_cast<int>(found.size()), [&](int t, int thread) {
+    const std::size_t n = t / tasks_of_node;
+    const int part = t % tasks_of_node;
+    const OpenNode& node = *nodes[n];
+    const SplitQuery query{&node.histogram,
+                           node.total,
+                           node.bounds,
+                           &allowed[n],
+                           first + (end - first) * part / tasks_of_node,
+                           first + (end - first) * (part + 1) / tasks_of_node};
+    found[t] = finder_.Best(growth->shape, scale_, query, &finder_scratch_[thread]);
+  });
+  std::vector<Split*> splits;
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    OpenNode& node = *nodes[t / tasks_of_node];
+    if (found[t].Beats(node.split)) node.split = std::move(found[t]);
+    if (t % tasks_of_node == 0) splits.push_back(&node.split);
+  }
+  if (absl::Status status = growth->exchange.Agree(splits); !status.ok()) return status;
+  for (Split* split : splits) {
+    if (split->gain < static_cast<float>(parameters_.gamma)) split->feature = -1;
+  }
+  return absl::OkStatus();
 }
 
-void TreeBuilder::MakeLeaf(const OpenNode& node, Tree* tree) const {
-  const double weight = rule_.Weight(static_cast<double>(node.total.gradient) * scale_.gradient,
-                                     static_cast<double>(node.total.hessian) * scale_.hessian);
-  tree->nodes[node.id].value = static_cast<float>(weight) * static_cast<float>(parameters_.eta);
+// In portions whose histograms fit the budget; they are kept, for the next subtraction, if all do.
+absl::Status TreeBuilder::FindSplits(Growth* growth, const std::vector<OpenNode*>& parents,
+                                     std::vector<OpenNode>* children) {
+  const std::size_t pair_words = 2 * WordsOf(growth->shape, false);
+  for (OpenNode* parent : parents) growth->kept_words -= parent->histogram.words.size();
+  const bool keep = growth->kept_words + parents.size() * pair_words <= histogram_budget_;
+  if (!keep) {
+    for (OpenNode* parent : parents) Release(parent);
+  }
+  const std::size_t portion = keep ? parents.size() : std::max<std::size_t>(1, histogram_budget_ / 4 / pair_words);
+  for (std::size_t begin = 0; begin < parents.size(); begin += portion) {
+    const std::size_t pairs = std::min(portion, parents.size() - begin);
+    OpenNode* const first = children->data() + 2 * begin;
+    if (absl::Status status = MakeHistograms(growth, parents.data() + begin, first, pairs, keep); !status.ok())
+      return status;
+    std::vector<OpenNode*> to_search;
+    for (OpenNode* child = first; child != first + 2 * pairs; ++child) {
+      if (MaySplit(*child)) to_search.push_back(child);
+    }
+    if (absl::Status status = SearchHistograms(growth, to_search); !status.ok()) return status;
+    for (OpenNode* child = first; child != first + 2 * pairs; ++child) {
+      if (!keep || child->split.feature < 0) Release(child);
+      growth->kept_words += child->histogram.words.size();
+    }
+  }
+  return absl::OkStatus();
 }
 
-Tree TreeBuilder::Build(const FixedGradients& gradients, uint64_t tree_index, RowPartition* rows,
-                        const std::vector<RowPartition*>& followers) {
+RowPartition::Cut TreeBuilder::WriteSplit(Growth* growth, const OpenNode& node) const {
+  const Split& split = node.split;
+  const FeatureCuts& cuts = cuts_[split.feature];
+  std::vector<Tree::Node>& nodes = growth->tree.nodes;
+  const int left = static_cast<int>(nodes.size());
+  nodes.resize(nodes.size() + 2);
+  Tree::Node& made = nodes[node.id];
+  made.feature = split.feature;
+  made.left = left;
+  made.missing_left = split.missing_left;
+  made.gain = split.gain;
+  made.weight = static_cast<float>(finder_.WeightOf(node.total, scale_, node.bounds));
+  made.categorical = cuts.categorical;
+  if (cuts.categorical) {
+    made.categories_begin = static_cast<int32_t>(growth->tree.categories.size());
+    made.categories_count = static_cast<int32_t>(split.right_bins.size());
+    for (int bin : split.right_bins) growth->tree.categories.push_back(cuts.categories[bin]);
+  } else {
+    const bool all_left = split.last_left == static_cast<int>(cuts.thresholds.size());
+    made.threshold = split.last_left < 0 ? std::numeric_limits<float>::lowest()
+                     : all_left          ? std::numeric_limits<float>::max()
+                                         : cuts.thresholds[split.last_left];
+  }
+  return {node.id, left, split.feature, LeftBins(growth->tree, made, cuts)};
+}
+
+void TreeBuilder::MakeLeaf(Growth* growth, const OpenNode& node) const {
+  const auto weight = static_cast<float>(finder_.WeightOf(node.total, scale_, node.bounds));
+  growth->tree.nodes[node.id].weight = weight;
+  growth->tree.nodes[node.id].value = weight * eta_;
+}
+
+absl::Status TreeBuilder::CountGlobally(const Growth& growth, std::vector<OpenNode>* children) const {
+  std::vector<uint64_t> counts;
+  for (const OpenNode& child : *children) counts.push_back(static_cast<uint64_t>(growth.rows.count(child.id)));
+  if (absl::Status status = ranks_.AllReduceSum(counts); !status.ok()) return status;
+  for (std::size_t i = 0; i < counts.size(); ++i) (*children)[i].rows = static_cast<int64_t>(counts[i]);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TreeBuilder::OpenNode>> TreeBuilder::Divide(Growth* growth,
+                                                                       std::vector<OpenNode*> nodes) {
+  std::vector<RowPartition::Cut> cuts;
+  std::vector<OpenNode> children;
+  for (const OpenNode* node : nodes) {
+    cuts.push_back(WriteSplit(growth, *node));
+    OpenNode left, right;
+    left.id = cuts.back().left_node;
+    right.id = left.id + 1;
+    left.depth = right.depth = node->depth + 1;
+    left.total = node->split.left;
+    right.total = node->split.right;
+    finder_.ChildBounds(node->split, scale_, node->bounds, &left.bounds, &right.bounds);
+    if (!limits_.interaction.empty()) {
+      left.path = node->path;
+      left.path.push_back(node->split.feature);
+      right.path = left.path;
+    }
+    for (OpenNode* child : {&left, &right}) {
+      growth->tree.nodes[child->id].cover =
+          static_cast<float>(static_cast<double>(child->total.hessian) * scale_.hessian);
+      children.push_back(std::move(*child));
+    }
+    ++growth->leaves;
+  }
+  growth->rows.Apply(cuts, &pool_);
+  for (RowPartition* follower : growth->followers) follower->Apply(cuts, &pool_);
+  if (absl::Status status = CountGlobally(*growth, &children); !status.ok()) return status;
+  if (absl::Status status = FindSplits(growth, nodes, &children); !status.ok()) return status;
+  return children;
+}
+
+absl::Status TreeBuilder::GrowByLevel(Growth* growth, OpenNode root) {
+  std::vector<OpenNode> level;
+  level.push_back(std::move(root));
+  while (!level.empty()) {
+    std::vector<OpenNode*> divided;
+    for (OpenNode& node : level) {
+      const bool full = parameters_.max_leaves > 0 &&
+                        growth->leaves + static_cast<int64_t>(divided.size()) >= parameters_.max_leaves;
+      if (node.split.feature >= 0 && !full)
+        divided.push_back(&node);
+      else
+        MakeLeaf(growth, node);
+    }
+    absl::StatusOr<std::vector<OpenNode>> next = Divide(growth, std::move(divided));
+    if (!next.ok()) return next.status();
+    for (OpenNode& node : level) Release(&node);
+    level = *std::move(next);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeBuilder::GrowByGain(Growth* growth, OpenNode root) {
+  const auto comes_later = [](const OpenNode& a, const OpenNode& b) {
+    return a.split.gain != b.split.gain ? a.split.gain < b.split.gain : a.id > b.id;
+  };
+  std::vector<OpenNode> open;  // a heap, the best first
+  open.push_back(std::move(root));
+  while (!open.empty()) {
+    std::pop_heap(open.begin(), open.end(), comes_later);
+    OpenNode node = std::move(open.back());
+    open.pop_back();
+    const bool full = parameters_.max_leaves > 0 && growth->leaves >= parameters_.max_leaves;
+    if (node.split.feature < 0 || full) {
+      growth->kept_words -= node.histogram.words.size();
+      MakeLeaf(growth, node);
+      Release(&node);
+      continue;
+    }
+    absl::StatusOr<std::vector<OpenNode>> children = Divide(growth, {&node});
+    if (!children.ok()) return children.status();
+    Release(&node);
+    for (OpenNode& child : *children) {
+      open.push_back(std::move(child));
+      std::push_heap(open.begin(), open.end(), comes_later);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TreeBuilder::OpenNode> TreeBuilder::Root(Growth* growth) {
+  OpenNode root;
+  const uint32_t* rows = growth->rows.rows(0);
+  for (int64_t i = 0; i < growth->rows.count(0); ++i) root.total += growth->gradients.Of(rows[i]);
+  uint64_t sums[3] = {static_cast<uint64_t>(root.total.gradient), static_cast<uint64_t>(root.total.hessian),
+                      static_cast<uint64_t>(growth->rows.count(0))};
+  if (absl::Status status = ranks_.AllReduceSum(sums); !status.ok()) return status;
+  root.total = {static_cast<int64_t>(sums[0]), static_cast<int64_t>(sums[1])};
+  root.rows = static_cast<int64_t>(sums[2]);
+  growth->tree.nodes.resize(1);
+  growth->tree.nodes[0].cover =
+      static_cast<float>(static_cast<double>(root.total.hessian) * scale_.hessian);
+  if (!MaySplit(root)) return root;
+  if (absl::Status status = CountHistograms(growth, {&root}); !status.ok()) return status;
+  if (absl::Status status = SearchHistograms(growth, {&root}); !status.ok()) return status;
+  growth->kept_words = root.histogram.words.size();
+  return root;
+}
+
+absl::StatusOr<Tree> TreeBuilder::Build(const FixedGradients& gradients, uint64_t tree_index,
+                                        RowPartition* rows, const std::vector<RowPartition*>& followers) {
   scale_ = {std::ldexp(1.0, -gradients.gradient_exponent), std::ldexp(1.0, -gradients.hessian_exponent)};
   std::vector<int> all(cuts_.size());
   std::iota(all.begin(), all.end(), 0);
   tree_features_ = SampleColumns(all, parameters_.colsample_bytree, static_cast<uint64_t>(parameters_.seed),
                                  ColumnDraw::kTree, tree_index, 0);
-  const HistogramLayout layout(matrix_, tree_features_);
-
-  Tree tree;
-  tree.nodes.resize(1);
-  std::vector<OpenNode> level(1);
-  for (int64_t i = 0; i < rows->count(0); ++i) {
-    const FixedGradients::Pair& pair = gradients.rows[rows->rows(0)[i]];
-    level[0].total += {pair.gradient, pair.hessian};
-  }
-  if (MaySplit(level[0].total, rows->count(0), 0)) CountHistograms(gradients, *rows, layout, {&level[0]});
-  int64_t leaves = 1;
-  for (int64_t depth = 0; !level.empty(); ++depth) {
-    FindSplits(gradients, *rows, layout, tree_index, depth, &level);
-    std::vector<RowPartition::Cut> cuts;
-    for (OpenNode& node : level) {
-      tree.nodes[node.id].cover =
-          static_cast<float>(static_cast<double>(node.total.hessian) * scale_.hessian);
-      if (node.split.feature >= 0 && parameters_.max_leaves > 0 && leaves >= parameters_.max_leaves)
-        node.split.feature = -1;
-      const Split& split = node.split;
-      if (split.feature < 0) {
-        MakeLeaf(node, &tree);
-        continue;
-      }
-      ++leaves;
-      const int left = static_cast<int>(tree.nodes.size());
-      tree.nodes.resize(tree.nodes.size() + 2);
-      Tree::Node& made = tree.nodes[node.id];
-      made.feature = split.feature;
-      made.left = left;
-      made.missing_left = split.missing_left;
-      made.gain = split.gain;
-      made.threshold = split.last_left < 0 ? std::numeric_limits<float>::lowest()
-                                           : cuts_[split.feature].thresholds[split.last_left];
-      cuts.push_back({node.id, left, split.feature, split.last_left, split.missing_left});
-    }
-    rows->Apply(cuts, pool_);
-    for (RowPartition* follower : followers) follower->Apply(cuts, pool_);
-    level = NextLevel(gradients, *rows, layout, tree, depth + 1, &level);
-  }
-  return tree;
+  const HistogramShape shape(matrix_.layout(), tree_features_);
+  Growth growth{gradients, *rows, followers, tree_index, shape, HistogramExchange(shape, &ranks_), {}};
+  absl::StatusOr<OpenNode> root = Root(&growth);
+  if (!root.ok()) return root.status();
+  const absl::Status grown = parameters_.grow_policy == GrowPolicy::kLossGuide
+                                 ? GrowByGain(&growth, *std::move(root))
+                                 : GrowByLevel(&growth, *std::move(root));
+  if (!grown.ok()) return grown;
+  return std::move(growth.tree);
 }
 
 }  // namespace winnow

@@ -1,58 +1,95 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "worker/collective/communicator.h"
+#include "worker/gbdt/feature_limits.h"
 #include "worker/gbdt/histogram.h"
+#include "worker/gbdt/histogram_exchange.h"
 #include "worker/gbdt/hyperparameters.h"
 #include "worker/gbdt/quantile_cuts.h"
 #include "worker/gbdt/row_partition.h"
-#include "worker/gbdt/split.h"
+#include "worker/gbdt/split_finder.h"
 #include "worker/gbdt/tree.h"
 
 namespace winnow {
 
-// Grows trees level by level from histograms; of two children the smaller one's is counted and the other's is
-// the difference to the parent's. The tree is a function of the gradients: neither threads nor the order of
-// rows matter.
+// Grows trees from histograms, level by level or the best leaf first; of two children the smaller one's rows are
+// counted and the other's histogram is the difference to the parent's. The tree is a function of all ranks'
+// gradients: neither ranks, threads nor the order of rows matter.
 class TreeBuilder {
  public:
-  // Keeps references to all of them.
+  static constexpr std::size_t kHistogramBudget = std::size_t{1} << 26;  // words: 512 MiB
+
+  // Keeps references to all of them. The rows of `matrix` are this rank's. Histograms of nodes that wait to be
+  // divided are kept while they take no more than `histogram_budget` words; the tree is the same.
   TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts, const BinMatrix& matrix,
-              ThreadPool* pool);
+              const FeatureLimits& limits, Communicator* ranks, ThreadPool* pool,
+              std::size_t histogram_budget = kHistogramBudget);
 
   // Grows tree number `tree_index` on the rows that `rows` holds in node 0. `rows` and each of `followers`
-  // end with their rows in the leaves they belong to. Leaf values include eta.
-  Tree Build(const FixedGradients& gradients, uint64_t tree_index, RowPartition* rows,
-             const std::vector<RowPartition*>& followers);
+  // end with their rows in the leaves they belong to. Leaf values include eta. An error is one of `ranks`.
+  absl::StatusOr<Tree> Build(const FixedGradients& gradients, uint64_t tree_index, RowPartition* rows,
+                             const std::vector<RowPartition*>& followers);
 
  private:
   struct OpenNode {
     int id = 0;
+    int64_t depth = 0;
+    int64_t rows = 0;  // of all ranks
     GradientSum total;
-    std::vector<GradientSum> histogram;  // empty: to be counted when needed
+    WeightBounds bounds;
+    std::vector<int> path;  // features split by above it, where interaction is constrained
+    Histogram histogram;    // empty: to be counted when needed
     Split split;
   };
+  // One tree's state.
+  struct Growth {
+    const FixedGradients& gradients;
+    RowPartition& rows;
+    const std::vector<RowPartition*>& followers;
+    uint64_t tree_index;
+    HistogramShape shape;
+    HistogramExchange exchange;
+    Tree tree;
+    int64_t leaves = 1;
+    std::size_t kept_words = 0;  // of histograms of open nodes
+  };
 
-  bool MaySplit(const GradientSum& total, int64_t rows, int64_t depth) const;
-  std::vector<int> FeaturesOf(uint64_t tree_index, int64_t depth);
-  void CountHistograms(const FixedGradients& gradients, const RowPartition& rows,
-                       const HistogramLayout& layout, const std::vector<OpenNode*>& nodes);
-  void FindSplits(const FixedGradients& gradients, const RowPartition& rows, const HistogramLayout& layout,
-                  uint64_t tree_index, int64_t depth, std::vector<OpenNode>* level);
-  std::vector<OpenNode> NextLevel(const FixedGradients& gradients, const RowPartition& rows,
-                                  const HistogramLayout& layout, const Tree& tree, int64_t depth,
-                                  std::vector<OpenNode>* level);
-  void MakeLeaf(const OpenNode& node, Tree* tree) const;
-  std::vector<GradientSum> TakeBuffer(std::size_t size);
+  bool MaySplit(const OpenNode& node) const;
+  absl::StatusOr<OpenNode> Root(Growth* growth);
+  absl::Status GrowByLevel(Growth* growth, OpenNode root);
+  absl::Status GrowByGain(Growth* growth, OpenNode root);
+  // Divides the nodes, which have splits, and looks for their children's splits.
+  absl::StatusOr<std::vector<OpenNode>> Divide(Growth* growth, std::vector<OpenNode*> nodes);
+  absl::Status CountGlobally(const Growth& growth, std::vector<OpenNode>* children) const;
+  absl::Status FindSplits(Growth* growth, const std::vector<OpenNode*>& parents,
+                          std::vector<OpenNode>* children);
+  absl::Status MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children, std::size_t pairs,
+                              bool subtract);
+  absl::Status CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
+  absl::Status SearchHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
+  RowPartition::Cut WriteSplit(Growth* growth, const OpenNode& node) const;
+  void MakeLeaf(Growth* growth, const OpenNode& node) const;
+  void Allocate(const Growth& growth, OpenNode* node);
+  void Release(OpenNode* node);
 
   const GbdtParameters& parameters_;
   const std::vector<FeatureCuts>& cuts_;
   const BinMatrix& matrix_;
-  ThreadPool* const pool_;
-  const GainRule rule_;
+  const FeatureLimits& limits_;
+  Communicator& ranks_;
+  ThreadPool& pool_;
+  const std::size_t histogram_budget_;
+  const float eta_;  // parallel trees share it
+  const SplitFinder finder_;
   GradientScale scale_;
-  std::vector<int> tree_features_, level_features_;
-  std::vector<std::vector<GradientSum>> spare_buffers_;
+  std::vector<int> tree_features_;
+  std::vector<std::vector<uint64_t>> spare_buffers_;
+  std::vector<SplitFinder::Scratch> finder_scratch_;    // by thread
+  std::vector<std::vector<uint64_t>> count_scratch_;    // by thread
 };
 
 }  // namespace winnow

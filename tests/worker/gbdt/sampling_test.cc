@@ -49,15 +49,18 @@ TEST_CASE("Sampling: draws are ascending, differ by what they are for, and reach
 }
 
 TEST_CASE("Sampling: rows are drawn by their number alone, in the wanted share", "[gbdt]") {
-  int drawn = 0, both = 0;
+  const RowDraw now(0.3, 5, 0), next(0.3, 5, 1), other_seed(0.3, 6, 0), all(1, 5, 0), none(0, 5, 0);
+  int drawn = 0, both = 0, both_seeds = 0, wrong = 0;
   for (uint64_t row = 0; row < 20'000; ++row) {
-    const bool now = RowIsDrawn(0.3, 5, 0, row), next = RowIsDrawn(0.3, 5, 1, row);
-    CHECK(RowIsDrawn(1, 5, 0, row));
-    drawn += now;
-    both += now && next;
+    wrong += !all.Takes(row) + none.Takes(row);
+    drawn += now.Takes(row);
+    both += now.Takes(row) && next.Takes(row);
+    both_seeds += now.Takes(row) && other_seed.Takes(row);
   }
+  CHECK(wrong == 0);
   CHECK(drawn == Approx(6000).margin(300));
   CHECK(both == Approx(1800).margin(200));
+  CHECK(both_seeds == Approx(1800).margin(200));
 }
 
 }  // namespace

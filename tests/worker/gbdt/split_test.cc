@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "tests/worker/gbdt/sample_data.h"
+#include "worker/gbdt/hash.h"
+#include "worker/gbdt/split_finder.h"
 
 namespace winnow {
 namespace {
@@ -11,24 +12,46 @@ namespace {
 // One feature in bins, with plain numbers for sums; the scale is 1.
 struct Feature {
   std::vector<GradientSum> bins;
-  FeatureSlot slot;
+  std::vector<FeatureCuts> cuts{1};
+  BinLayout layout;
   GradientSum total;
 
   Feature(std::vector<GradientSum> values, GradientSum missing, bool has_missing) : bins(std::move(values)) {
-    slot.values = static_cast<int>(bins.size());
-    slot.has_missing = has_missing;
+    for (std::size_t bin = 1; bin < bins.size(); ++bin) cuts[0].thresholds.push_back(static_cast<float>(bin));
+    layout = LoneLayout(cuts);
     if (has_missing) bins.push_back(missing);
+    layout.features[0].has_missing = has_missing;
+    layout.groups[0].bins = layout.slots[0].bins = static_cast<int>(bins.size());
     for (const GradientSum& sum : bins) total += sum;
   }
+  int values() const { return layout.features[0].values; }
+  bool has_missing() const { return layout.features[0].has_missing; }
 
+  Split Best(const GbdtParameters& parameters, bool packed) const {
+    const HistogramShape shape(layout, {0});
+    Histogram histogram;
+    histogram.packed = packed;
+    histogram.words.resize(WordsOf(shape, packed));
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      if (packed)
+        histogram.words[bin] = Pack(bins[bin]);
+      else
+        reinterpret_cast<GradientSum*>(histogram.words.data())[bin] = bins[bin];
+    }
+    const std::vector<uint8_t> allowed = {1};
+    const std::vector<int> directions;
+    const SplitFinder finder(parameters, layout, cuts, directions);
+    SplitFinder::Scratch scratch;
+    return finder.Best(shape, {}, {&histogram, total, {}, &allowed, 0, 1}, &scratch);
+  }
+  // The same from sums in both forms.
   Split Best(const GbdtParameters& parameters) const {
-    const GainRule rule(parameters);
-    Split best;
-    best.gain = 1e-6f;
-    ConsiderFeature(rule, {}, 0, slot, bins.data(), total,
-                    rule.Gain(static_cast<double>(total.gradient), static_cast<double>(total.hessian)),
-                    &best);
-    return best;
+    const Split split = Best(parameters, true), wide = Best(parameters, false);
+    CHECK(split.gain == wide.gain);
+    CHECK(split.last_left == wide.last_left);
+    CHECK(split.missing_left == wide.missing_left);
+    CHECK(split.left == wide.left);
+    return split;
   }
 };
 
@@ -47,11 +70,11 @@ double BestByBruteForce(const Feature& feature, const GbdtParameters& p) {
   double best = 0;
   const double node =
       PlainGain(static_cast<double>(feature.total.gradient), static_cast<double>(feature.total.hessian), p);
-  for (int last_left = -1; last_left < feature.slot.values; ++last_left) {
+  for (int last_left = -1; last_left < feature.values(); ++last_left) {
     for (const bool missing_left : {false, true}) {
       GradientSum left;
       for (int bin = 0; bin <= last_left; ++bin) left += feature.bins[bin];
-      if (missing_left && feature.slot.has_missing) left += feature.bins.back();
+      if (missing_left && feature.has_missing()) left += feature.bins.back();
       const GradientSum right = feature.total - left;
       if (static_cast<double>(left.hessian) < p.min_child_weight) continue;
       if (static_cast<double>(right.hessian) < p.min_child_weight) continue;

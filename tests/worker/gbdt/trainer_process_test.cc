@@ -33,6 +33,7 @@ struct Trial {
                    {"SM_INPUT_DATA_CONFIG", R"({"train": {"label": "y"}, "validation": {"label": "y"}})"},
                    {"SM_MODEL_DIR", Path("model")},
                    {"WINNOW_CHECKPOINT_DIR", Path("checkpoint")},
+                   {"WINNOW_CACHE_DIR", Path("cache")},
                    {"WINNOW_SEED", "1234567890123456789"},
                    {"WORLD_SIZE", "1"}};
   }
@@ -331,7 +332,8 @@ TEST_CASE("Trainer: bad input ends it with one line that says what and where", "
       {"WINNOW_RESOURCE_TO", "ten", "WINNOW_RESOURCE_TO = ten: expected a whole number"},
       {"WINNOW_RESOURCE_FROM", "-1", "WINNOW_RESOURCE_FROM = -1: expected a whole number"},
       {"WINNOW_SEED", "1e9", "WINNOW_SEED = 1e9: expected a whole number"},
-      {"WORLD_SIZE", "3", "WORLD_SIZE = 3: winnow-gbdt trains on one node in this version"},
+      {"WORLD_SIZE", "3", "RANK"},
+      {"WORLD_SIZE", "three", "WORLD_SIZE = three"},
       {"SM_MODEL_DIR", "/proc/none", "/proc/none"},
       {"WINNOW_CHECKPOINT_DIR", "/proc/none", "/proc/none"},
   };

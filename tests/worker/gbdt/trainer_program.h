@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -20,6 +21,11 @@ class TrainerProgram {
                  const std::string& error_file) {
     std::vector<std::string> words = {WINNOW_BIN_DIR "/winnow-gbdt"}, variables = environment;
     words.insert(words.end(), arguments.begin(), arguments.end());
+    // What one test reads is not kept for another.
+    const bool has_cache = std::any_of(variables.begin(), variables.end(), [](const std::string& variable) {
+      return variable.starts_with("WINNOW_CACHE_DIR=");
+    });
+    if (!has_cache) variables.push_back("WINNOW_CACHE_DIR=off");
     // Reports of sanitizers must still fail the run.
     for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
       if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);

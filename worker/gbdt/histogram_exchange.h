@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/collective/communicator.h"
+#include "worker/gbdt/histogram.h"
+#include "worker/gbdt/split.h"
+
+namespace winnow {
+
+// How the ranks share the work on a tree's histograms: each gets the sums over all rows of some of the slots,
+// and looks for splits there.
+class HistogramExchange {
+ public:
+  // Keeps a reference to ranks.
+  HistogramExchange(const HistogramShape& shape, Communicator* ranks);
+
+  // This rank's slots of the shape: [first_slot, end_slot).
+  int first_slot() const { return begins_[ranks_.rank()]; }
+  int end_slot() const { return begins_[ranks_.rank() + 1]; }
+
+  // Replaces this rank's slots in each histogram by the sums over all ranks. The histograms are those of the
+  // same nodes, in the same forms, on all ranks.
+  absl::Status Sum(const std::vector<Histogram*>& histograms);
+
+  // Each split becomes the best that any rank has found for its node.
+  absl::Status Agree(const std::vector<Split*>& splits);
+
+ private:
+  absl::Status SumChunk(Histogram* const* histograms, std::size_t count);
+
+  Communicator& ranks_;
+  const int64_t pad_;
+  std::vector<int> begins_;  // [rank + 1], slots of the shape
+  std::vector<uint64_t> buffer_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,217 @@
+// The kernels' loops. Included by one file for each instruction set, which defines WINNOW_KERNELS as the name of
+// its table; the compiler's flags make the difference. Nothing here may call an inline function of another header:
+// the linker keeps one copy of those, which could be one that not every processor runs.
+
+#include <cstring>
+
+#include "worker/gbdt/kernels.h"
+
+namespace winnow {
+namespace {
+
+constexpr int64_t kLine = 64;   // bytes of a cache line
+constexpr int64_t kAhead = 24;  // rows whose bins are fetched early; their numbers are known but jump
+
+inline PackedSum Widen(NarrowPair pair) {
+  return (static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(pair) >> 16)) << 32) +
+         (pair & 0xffffu);
+}
+
+typedef int64_t SumLanes __attribute__((vector_size(16)));
+inline SumLanes Widen(WidePair pair) { return SumLanes{pair.gradient, pair.hessian}; }
+
+// Four slots at a time, so that their addresses need no arithmetic of their own.
+template <bool kEverySlot, bool kBytePad, typename Bin, typename Sum>
+inline void AddRow(const Bin* at, const Kernels::SlotSet& slots, Sum add, Sum* histogram) {
+  const int64_t pad = kBytePad ? 256 : slots.pad;
+  const auto bin = [&](int k) -> int64_t { return at[kEverySlot ? k : slots.slots[k]]; };
+  int k = 0;
+  Sum* to = histogram;
+  for (; k + 4 <= slots.count; k += 4, to += 4 * pad) {
+    const int64_t b0 = bin(k), b1 = bin(k + 1), b2 = bin(k + 2), b3 = bin(k + 3);
+    to[b0] += add;
+    to[pad + b1] += add;
+    to[2 * pad + b2] += add;
+    to[3 * pad + b3] += add;
+  }
+  for (; k < slots.count; ++k, to += pad) to[bin(k)] += add;
+}
+
+template <bool kEverySlot, bool kListed, bool kBytePad, typename Bin, typename Pair, typename Sum>
+void AddRows(const Bin* bins, int64_t stride, Kernels::SlotSet slots, const Pair* gradients,
+             Kernels::RowSet rows, Sum* histogram) {
+  for (int64_t i = 0; i < rows.count; ++i) {
+    if (kListed && i + kAhead < rows.count) {
+      const char* next = reinterpret_cast<const char*>(bins + rows.rows[i + kAhead] * stride);
+      const int64_t last = stride * static_cast<int64_t>(sizeof(Bin)) - 1;
+      for (int64_t at = 0; at < last; at += kLine) __builtin_prefetch(next + at);
+      __builtin_prefetch(next + last);
+      __builtin_prefetch(gradients + rows.rows[i + kAhead]);
+    }
+    const int64_t row = kListed ? rows.rows[i] : rows.first + i;
+    AddRow<kEverySlot, kBytePad>(bins + row * stride, slots, Widen(gradients[row]), histogram);
+  }
+}
+
+template <bool kEverySlot, bool kBytePad, typename Bin, typename Pair, typename Sum>
+void AddListedOrNot(const Bin* bins, int64_t stride, Kernels::SlotSet slots, const Pair* gradients,
+                    Kernels::RowSet rows, Sum* sums) {
+  if (rows.rows == nullptr)
+    AddRows<kEverySlot, false, kBytePad>(bins, stride, slots, gradients, rows, sums);
+  else
+    AddRows<kEverySlot, true, kBytePad>(bins, stride, slots, gradients, rows, sums);
+}
+
+template <typename Bin, typename Pair, typename Sum, typename Out>
+void Add(const Bin* bins, int64_t stride, Kernels::SlotSet slots, const Pair* gradients, Kernels::RowSet rows,
+         Out* histogram) {
+  Sum* sums = reinterpret_cast<Sum*>(histogram);
+  const bool byte_pad = slots.pad == 256;  // the usual one; known to the compiler, addresses cost less
+  if (slots.slots == nullptr && byte_pad)
+    AddListedOrNot<true, true>(bins, stride, slots, gradients, rows, sums);
+  else if (slots.slots == nullptr)
+    AddListedOrNot<true, false>(bins, stride, slots, gradients, rows, sums);
+  else if (byte_pad)
+    AddListedOrNot<false, true>(bins, stride, slots, gradients, rows, sums);
+  else
+    AddListedOrNot<false, false>(bins, stride, slots, gradients, rows, sums);
+}
+
+template <typename Bin>
+int64_t Divide(const Bin* column, const uint8_t* goes_left, uint32_t* rows, uint32_t* spare, int64_t count) {
+  uint32_t* left = rows;
+  uint32_t* right = spare;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t row = rows[i];
+    const int64_t is_left = goes_left[column[row]];
+    *left = row;
+    *right = row;
+    left += is_left;
+    right += 1 - is_left;
+  }
+  std::memcpy(left, spare, static_cast<std::size_t>(right - spare) * sizeof(uint32_t));
+  return left - rows;
+}
+
+float Gains(const double* left_gradient, const double* left_hessian, std::size_t count,
+            const Kernels::GainInputs& in, float* gain) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double gl = left_gradient[i] * in.gradient_scale;
+    const double hl = left_hessian[i] * in.hessian_scale;
+    const double gr = (in.total_gradient - left_gradient[i]) * in.gradient_scale;
+    const double hr = (in.total_hessian - left_hessian[i]) * in.hessian_scale;
+    const double value = gl * gl / (hl + in.lambda) + gr * gr / (hr + in.lambda) - in.node_gain;
+    const bool both = (hl >= in.least_hessian) & (hr >= in.least_hessian) & (hl > 0) & (hr > 0);
+    gain[i] = both ? static_cast<float>(value) : -1.0f;
+  }
+  // Floats above 0 are ordered as their bits are; which of those below is returned does not matter.
+  int32_t best_bits = -1;
+  for (std::size_t i = 0; i < count; ++i) {
+    int32_t bits;
+    __builtin_memcpy(&bits, gain + i, sizeof bits);
+    best_bits = bits > best_bits ? bits : best_bits;
+  }
+  if (best_bits < 0) return -1;
+  float best;
+  __builtin_memcpy(&best, &best_bits, sizeof best);
+  return best;
+}
+
+void PrefixPacked(const PackedSum* bins, std::size_t count, double* gradient, double* hessian) {
+  constexpr std::size_t kBlock = 256;
+  PackedSum sums[kBlock];
+  PackedSum sum = 0;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t size = count - begin < kBlock ? count - begin : kBlock;
+    for (std::size_t i = 0; i < size; ++i) sums[i] = sum += bins[begin + i];
+    for (std::size_t i = 0; i < size; ++i) {
+      gradient[begin + i] = static_cast<double>(static_cast<int32_t>(sums[i] >> 32));
+      // As two 16-bit halves, since conversions from unsigned words are slow.
+      const auto low = static_cast<int32_t>(sums[i] & 0xffffu);
+      const auto high = static_cast<int32_t>((sums[i] >> 16) & 0xffffu);
+      hessian[begin + i] = static_cast<double>(high) * 65536.0 + static_cast<double>(low);
+    }
+  }
+}
+
+uint32_t LargestBits(const float* values, int64_t count) {
+  int32_t largest = 0;  // magnitudes are ordered as their bits are
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t bits;
+    __builtin_memcpy(&bits, values + i, sizeof bits);
+    bits &= 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  }
+  return static_cast<uint32_t>(largest);
+}
+
+// x >= 0 rounded up if its fraction and the draw, of [0, 1), reach one. Whole numbers stay as they are, which
+// they would not if the draw were added to a number that has no bits left for it.
+inline int32_t RoundAtRandom(float x, float draw) {
+  const int32_t whole = static_cast<int32_t>(x);  // cut towards 0
+  return whole + static_cast<int32_t>((x - static_cast<float>(whole)) + draw);
+}
+
+// A 32-bit mixing of the row's number; 16 bits serve the gradient, 16 the hessian.
+inline uint32_t Draw(uint32_t row, uint32_t key) {
+  uint32_t x = row ^ key;
+  x = (x ^ (x >> 16)) * 0x7feb352du;
+  x = (x ^ (x >> 15)) * 0x846ca68bu;
+  return x ^ (x >> 16);
+}
+
+void QuantiseNarrow(const float* gradient, const float* hessian, int64_t count, float gradient_scale,
+                    float hessian_scale, uint64_t key, uint64_t first_row, NarrowPair* out,
+                    GradientSum* magnitudes) {
+  constexpr int64_t kBlock = 4096;  // sums of 16-bit magnitudes stay within 32 bits
+  constexpr float kUnit = 1.0f / 65536.0f;
+  constexpr int32_t kMost = 32767;
+  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+    const uint64_t at = first_row + static_cast<uint64_t>(begin);
+    const uint32_t at_low = static_cast<uint32_t>(at);
+    const uint32_t at_high = static_cast<uint32_t>(at >> 32);
+    const int64_t to_wrap = (int64_t{1} << 32) - at_low;  // rows with the same high half
+    const int64_t size = kBlock < to_wrap ? kBlock : to_wrap;
+    end = size < count - begin ? begin + size : count;
+    const uint32_t block_key =
+        static_cast<uint32_t>(key) ^ static_cast<uint32_t>(key >> 32) ^ (at_high * 0x9e3779b9u);
+    for (int64_t i = begin; i < end; ++i) {
+      const uint32_t bits = Draw(at_low + static_cast<uint32_t>(i - begin), block_key);
+      const float g_draw = static_cast<float>(static_cast<int32_t>(bits & 0xffffu)) * kUnit;
+      const float h_draw = static_cast<float>(static_cast<int32_t>(bits >> 16)) * kUnit;
+      const int32_t g = RoundAtRandom(__builtin_fabsf(gradient[i]) * gradient_scale, g_draw);
+      const int32_t h = RoundAtRandom(hessian[i] * hessian_scale, h_draw);
+      const int32_t g_most = g < kMost ? g : kMost;
+      const int32_t h_most = h < kMost ? h : kMost;
+      const int32_t signed_g = gradient[i] < 0 ? -g_most : g_most;
+      out[i] = (static_cast<uint32_t>(signed_g) << 16) | static_cast<uint32_t>(h_most);
+    }
+    int32_t g_sum = 0, h_sum = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const int32_t g = static_cast<int32_t>(out[i]) >> 16;
+      g_sum += g < 0 ? -g : g;
+      h_sum += static_cast<int32_t>(out[i] & 0xffffu);
+    }
+    magnitudes->gradient += g_sum;
+    magnitudes->hessian += h_sum;
+  }
+}
+
+}  // namespace
+
+extern const Kernels WINNOW_KERNELS;
+const Kernels WINNOW_KERNELS = {
+    WINNOW_KERNELS_NAME,
+    Add<uint8_t, NarrowPair, PackedSum, PackedSum>,
+    Add<uint16_t, NarrowPair, PackedSum, PackedSum>,
+    Add<uint8_t, WidePair, SumLanes, GradientSum>,
+    Add<uint16_t, WidePair, SumLanes, GradientSum>,
+    Divide<uint8_t>,
+    Divide<uint16_t>,
+    Gains,
+    PrefixPacked,
+    LargestBits,
+    QuantiseNarrow,
+};
+
+}  // namespace winnow

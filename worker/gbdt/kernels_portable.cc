@@ -1,0 +1,3 @@
+#define WINNOW_KERNELS kPortableKernels
+#define WINNOW_KERNELS_NAME "portable"
+#include "worker/gbdt/kernels.inc.h"

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/collective/communicator.h"
+#include "worker/data/data_set.h"
+#include "worker/gbdt/hyperparameters.h"
+#include "worker/gbdt/model.h"
+#include "worker/gbdt/thread_pool.h"
+#include "worker/gbdt/trainer.h"
+#include "worker/gbdt/training_data.h"
+
+namespace winnow {
+
+// InvalidArgument unless the data can be trained on or validated with: labels and weights the objective
+// takes, no infinite features. `what` names the data ("training data") in the message.
+absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& data, const std::string& what);
+
+// This rank's rows as they were read, for models whose trees were not grown from the data's bins.
+struct RawTables {
+  DataSet train;
+  std::optional<DataSet> validation;
+
+  // [class][row]
+  std::vector<float> TrainMargins(const GbdtModel& model, ThreadPool* pool) const;
+  std::vector<float> ValidationMargins(const GbdtModel& model, ThreadPool* pool) const;  // empty if there is none
+};
+
+struct LoadedData {
+  TrainingData data;
+  std::optional<RawTables> tables;  // where the request continues a model
+};
+
+// Reads, checks and bins what the request asks for, or maps what an earlier run has made of the same files. Each
+// rank gets its rows: of files that are replicated a part of all, else those of its own files. *warning: what
+// keeps the cache from being used, or "". Errors of this rank's files are this rank's alone.
+absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, Communicator* ranks, ThreadPool* pool,
+                                            std::string* warning);
+
+}  // namespace winnow
