@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "worker/gbdt/kernels.h"
+
 namespace winnow {
 namespace {
 
@@ -92,13 +94,73 @@ double AdditionsPerSecond(int threads) {
   return static_cast<double>(passes) * kCachedRows * kFeatures * threads / seconds;
 }
 
+// A table of kRows rows in bins, with a gradient for each, as training has it in memory.
+constexpr int64_t kRows = 1'000'000;
+constexpr int kFeatures = 28;
+struct Table {
+  std::vector<uint8_t> bins = std::vector<uint8_t>(kRows * kFeatures);
+  std::vector<NarrowPair> gradients = std::vector<NarrowPair>(kRows, (1u << 16) + 1);
+  std::vector<uint32_t> every_second = std::vector<uint32_t>(kRows / 2);
+
+  Table() {
+    for (std::size_t i = 0; i < bins.size(); ++i) bins[i] = static_cast<uint8_t>(Mix(i + 1));
+    for (std::size_t i = 0; i < every_second.size(); ++i) every_second[i] = static_cast<uint32_t>(2 * i);
+  }
+};
+
+// Rows a second that all threads add to histograms of their own, a share of the rows each.
+double RowsPerSecond(const Kernels& kernels, const Table& table, bool listed, int threads) {
+  const int64_t rows = listed ? kRows / 2 : kRows;
+  std::vector<std::vector<PackedSum>> histograms(threads, std::vector<PackedSum>(kFeatures * kBins));
+  const double seconds = BestSeconds(threads, [&](int thread) {
+    PackedSum* histogram = histograms[thread].data();
+    const int64_t end = rows * (thread + 1) / threads;
+    for (int64_t first = rows * thread / threads; first < end; first += kPackedRows) {
+      std::fill(histograms[thread].begin(), histograms[thread].end(), 0);  // its sums fit so many rows only
+      const uint32_t* list = listed ? table.every_second.data() + first : nullptr;
+      kernels.add_narrow8(table.bins.data(), kFeatures, {nullptr, kFeatures, kBins}, table.gradients.data(),
+                          {list, first, std::min(end - first, kPackedRows)}, histogram);
+    }
+    sink = histogram[0];
+  });
+  return static_cast<double>(rows) / seconds;
+}
+
+void PrintKernels(int threads, double limit_gigabytes, double limit_additions) {
+  const Table table;
+  int count = 0;
+  const Kernels* const* const kernels = RunnableKernels(&count);
+  for (int i = 0; i < count; ++i) {
+    for (const bool listed : {false, true}) {
+      const double rows = RowsPerSecond(*kernels[i], table, listed, threads);
+      const double additions = rows * kFeatures;
+      const double gigabytes =
+          1e-9 * rows * (kFeatures + sizeof(NarrowPair) + (listed ? sizeof(uint32_t) : 0));
+      fmt::print("| {} | {} | {} | {:.3g} | {:.2f} | {:.1f} | {:.2f} |\n", kernels[i]->name,
+                 listed ? "every second" : "all", threads, additions, additions / limit_additions, gigabytes,
+                 gigabytes / limit_gigabytes);
+    }
+  }
+}
+
 int Main() {
+  struct Limits {
+    double gigabytes, additions;
+  };
+  std::vector<Limits> limits;
   fmt::print(
       "| threads | sequential read, GB/s | additions/s, 57 KB | additions/s, 28 KB |\n| --- | --- | --- | "
       "--- |\n");
+  for (const int threads : {1, 2}) {
+    limits.push_back({ReadGigabytesPerSecond(threads), AdditionsPerSecond<28>(threads)});
+    fmt::print("| {} | {:.1f} | {:.3g} | {:.3g} |\n", threads, limits.back().gigabytes,
+               limits.back().additions, AdditionsPerSecond<14>(threads));
+  }
+  fmt::print(
+      "\n| kernel | rows | threads | additions/s | of the 57 KB limit | GB/s | of the read limit |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const int threads : {1, 2})
-    fmt::print("| {} | {:.1f} | {:.3g} | {:.3g} |\n", threads, ReadGigabytesPerSecond(threads),
-               AdditionsPerSecond<28>(threads), AdditionsPerSecond<14>(threads));
+    PrintKernels(threads, limits[threads - 1].gigabytes, limits[threads - 1].additions);
   return 0;
 }
 
