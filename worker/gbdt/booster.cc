@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "worker/gbdt/dart.h"
 #include "worker/gbdt/hash.h"
+#include "worker/gbdt/kernels.h"
 #include "worker/gbdt/leaf_renewal.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/objective.h"
@@ -19,12 +19,6 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 13;      // rows that one task works on
 constexpr uint64_t kRoundingDraw = 5;    // what random rounding is keyed by, beside seed and tree
-
-std::vector<uint32_t> Numbered(int64_t rows) {
-  std::vector<uint32_t> numbers(rows);
-  std::iota(numbers.begin(), numbers.end(), 0u);
-  return numbers;
-}
 
 }  // namespace
 
@@ -61,7 +55,7 @@ std::vector<float> Booster::MarginsOf(const BinnedRows& rows, const std::vector<
   for (int64_t t = 0; t < static_cast<int64_t>(model_->trees.size()); ++t) {
     if (std::binary_search(without.begin(), without.end(), t)) continue;
     const Tree& tree = model_->trees[t];
-    partition.Reset(Numbered(count));
+    partition.ResetToAll(count);
     std::vector<RowPartition::Cut> cuts;
     for (std::vector<int> level = {0}, next; !level.empty(); level = std::exchange(next, {})) {
       cuts.clear();
@@ -85,23 +79,16 @@ void Booster::DrawRows(uint64_t draw) {
   const double fraction = model_->parameters.subsample;
   const int64_t rows = data_.train.targets.rows;
   if (fraction >= 1) {
-    drawn_.Reset(Numbered(rows));
+    drawn_.ResetToAll(rows);
     return;
   }
-  std::vector<uint32_t> drawn(rows), others(rows);
-  std::size_t drawn_count = 0, others_count = 0;
-  const auto first = static_cast<uint64_t>(data_.train.targets.first_row);
   const RowDraw row_draw(fraction, static_cast<uint64_t>(model_->parameters.seed), draw);
-  for (int64_t i = 0; i < rows; ++i) {
-    const bool is_drawn = row_draw.Takes(first + static_cast<uint64_t>(i));
-    drawn[drawn_count] = others[others_count] = static_cast<uint32_t>(i);
-    drawn_count += is_drawn;
-    others_count += !is_drawn;
-  }
-  drawn.resize(drawn_count);
-  others.resize(others_count);
-  drawn_.Reset(std::move(drawn));
-  others_.Reset(std::move(others));
+  const int64_t taken =
+      ChosenKernels().draw_rows(row_draw.mixed_key(), row_draw.threshold(),
+                                static_cast<uint64_t>(data_.train.targets.first_row), rows, drawn_.Room(rows),
+                                others_.Room(rows));
+  drawn_.Start(taken);
+  others_.Start(rows - taken);
 }
 
 void Booster::AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const {
@@ -122,7 +109,7 @@ absl::StatusOr<Tree> Booster::TrainTree(uint64_t tree_index, int class_index) {
   std::vector<RowPartition*> followers;
   if (model_->parameters.subsample < 1) followers.push_back(&others_);
   if (validation_rows_ && !is_dart()) {
-    validation_rows_->Reset(Numbered(data_.validation->targets.rows));
+    validation_rows_->ResetToAll(data_.validation->targets.rows);
     followers.push_back(&*validation_rows_);
   }
   absl::StatusOr<Tree> tree = builder_.Build(fixed_, tree_index, &drawn_, followers);

@@ -34,20 +34,25 @@ void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const Fixed
     else
       kernels.add_narrow16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.narrow.data(), set, to);
   };
-  if (histogram->packed) return add_narrow({rows, 0, count}, histogram->words.data());
+  // Rows ascend: without gaps they need no list.
+  const auto set_of = [&](int64_t begin, int64_t end) -> Kernels::RowSet {
+    const bool listed = end == begin || rows[end - 1] - rows[begin] != end - begin - 1;
+    return listed ? Kernels::RowSet{rows + begin, 0, end - begin} : Kernels::RowSet{nullptr, rows[begin], end - begin};
+  };
+  if (histogram->packed) return add_narrow(set_of(0, count), histogram->words.data());
   GradientSum* sums = reinterpret_cast<GradientSum*>(histogram->words.data());
   if (!gradients.is_narrow) {
     if (matrix.narrow())
       kernels.add_wide8(matrix.Rows<uint8_t>(), stride, shape.SlotSet(), gradients.wide.data(),
-                        {rows, 0, count}, sums);
+                        set_of(0, count), sums);
     else
       kernels.add_wide16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.wide.data(),
-                         {rows, 0, count}, sums);
+                         set_of(0, count), sums);
     return;
   }
   for (int64_t begin = 0; begin < count; begin += kPackedRows) {
     scratch->assign(shape.bins(), 0);
-    add_narrow({rows + begin, 0, std::min(kPackedRows, count - begin)}, scratch->data());
+    add_narrow(set_of(begin, std::min(count, begin + kPackedRows)), scratch->data());
     for (std::size_t bin = 0; bin < shape.bins(); ++bin) sums[bin] += Unpack((*scratch)[bin]);
   }
 }

@@ -73,6 +73,11 @@ struct Kernels {
   int64_t (*divide16)(const uint16_t* column, const uint8_t* goes_left, uint32_t* rows, uint32_t* spare,
                       int64_t count);
 
+  // Parts rows 0 .. count - 1 (numbered first_row + i over all ranks) into those that RowDraw takes and the others,
+  // both ascending; each list has room for count. Returns how many are taken.
+  int64_t (*draw_rows)(uint64_t mixed_key, uint64_t threshold, uint64_t first_row, int64_t count,
+                       uint32_t* drawn, uint32_t* others);
+
   // gain[i] = the loss that cut i takes away, doubled, as XGBoost's without alpha and max_delta_step:
   // Gl^2 / (Hl + lambda) + Gr^2 / (Hr + lambda) - node_gain, as float; -1 where a side's hessian is below
   // `least_hessian` or not above 0. left_* in fixed point, to be multiplied by the scales. Returns the largest.

@@ -20,37 +20,63 @@ inline PackedSum Widen(NarrowPair pair) {
 typedef int64_t SumLanes __attribute__((vector_size(16)));
 inline SumLanes Widen(WidePair pair) { return SumLanes{pair.gradient, pair.hessian}; }
 
-// Four slots at a time, so that their addresses need no arithmetic of their own.
+// Two rows and two slots at a time: what is read of the slots serves both rows, and four counters are under way at
+// once.
 template <bool kEverySlot, bool kBytePad, typename Bin, typename Sum>
-inline void AddRow(const Bin* at, const Kernels::SlotSet& slots, Sum add, Sum* histogram) {
+inline void AddTwoRows(const Bin* one, const Bin* two, const Kernels::SlotSet& slots, Sum add_one, Sum add_two,
+                       Sum* histogram) {
   const int64_t pad = kBytePad ? 256 : slots.pad;
-  const auto bin = [&](int k) -> int64_t { return at[kEverySlot ? k : slots.slots[k]]; };
+  const int count = slots.count;  // a copy: the counters could alias the original
+  const int32_t* const list = slots.slots;
   int k = 0;
   Sum* to = histogram;
-  for (; k + 4 <= slots.count; k += 4, to += 4 * pad) {
-    const int64_t b0 = bin(k), b1 = bin(k + 1), b2 = bin(k + 2), b3 = bin(k + 3);
-    to[b0] += add;
-    to[pad + b1] += add;
-    to[2 * pad + b2] += add;
-    to[3 * pad + b3] += add;
+  for (; k + 2 <= count; k += 2, to += 2 * pad) {
+    const int s0 = kEverySlot ? k : list[k], s1 = kEverySlot ? k + 1 : list[k + 1];
+    const int64_t b0 = one[s0], b1 = one[s1], c0 = two[s0], c1 = two[s1];
+    to[b0] += add_one;
+    to[pad + b1] += add_one;
+    to[c0] += add_two;
+    to[pad + c1] += add_two;
   }
-  for (; k < slots.count; ++k, to += pad) to[bin(k)] += add;
+  if (k < count) {
+    const int s0 = kEverySlot ? k : list[k];
+    to[one[s0]] += add_one;
+    to[two[s0]] += add_two;
+  }
+}
+
+template <bool kEverySlot, bool kBytePad, typename Bin, typename Sum>
+inline void AddRow(const Bin* row, const Kernels::SlotSet& slots, Sum add, Sum* histogram) {
+  const int64_t pad = kBytePad ? 256 : slots.pad;
+  for (int k = 0; k < slots.count; ++k) histogram[k * pad + row[kEverySlot ? k : slots.slots[k]]] += add;
+}
+
+template <typename Bin, typename Pair>
+inline void FetchRow(const Bin* bins, int64_t stride, const Pair* gradients, int64_t row) {
+  const char* at = reinterpret_cast<const char*>(bins + row * stride);
+  const int64_t last = stride * static_cast<int64_t>(sizeof(Bin)) - 1;
+  for (int64_t line = 0; line < last; line += kLine) __builtin_prefetch(at + line);
+  __builtin_prefetch(at + last);
+  __builtin_prefetch(gradients + row);
 }
 
 template <bool kEverySlot, bool kListed, bool kBytePad, typename Bin, typename Pair, typename Sum>
 void AddRows(const Bin* bins, int64_t stride, Kernels::SlotSet slots, const Pair* gradients,
              Kernels::RowSet rows, Sum* histogram) {
-  for (int64_t i = 0; i < rows.count; ++i) {
-    if (kListed && i + kAhead < rows.count) {
-      const char* next = reinterpret_cast<const char*>(bins + rows.rows[i + kAhead] * stride);
-      const int64_t last = stride * static_cast<int64_t>(sizeof(Bin)) - 1;
-      for (int64_t at = 0; at < last; at += kLine) __builtin_prefetch(next + at);
-      __builtin_prefetch(next + last);
-      __builtin_prefetch(gradients + rows.rows[i + kAhead]);
+  int64_t i = 0;
+  for (; i + 2 <= rows.count; i += 2) {
+    if (kListed && i + kAhead + 1 < rows.count) {
+      FetchRow(bins, stride, gradients, rows.rows[i + kAhead]);
+      FetchRow(bins, stride, gradients, rows.rows[i + kAhead + 1]);
     }
-    const int64_t row = kListed ? rows.rows[i] : rows.first + i;
-    AddRow<kEverySlot, kBytePad>(bins + row * stride, slots, Widen(gradients[row]), histogram);
+    const int64_t one = kListed ? rows.rows[i] : rows.first + i;
+    const int64_t two = kListed ? rows.rows[i + 1] : rows.first + i + 1;
+    AddTwoRows<kEverySlot, kBytePad>(bins + one * stride, bins + two * stride, slots, Widen(gradients[one]),
+                                     Widen(gradients[two]), histogram);
   }
+  if (i == rows.count) return;
+  const int64_t row = kListed ? rows.rows[i] : rows.first + i;
+  AddRow<kEverySlot, kBytePad>(bins + row * stride, slots, Widen(gradients[row]), histogram);
 }
 
 template <bool kEverySlot, bool kBytePad, typename Bin, typename Pair, typename Sum>
@@ -152,6 +178,33 @@ inline int32_t RoundAtRandom(float x, float draw) {
   return whole + static_cast<int32_t>((x - static_cast<float>(whole)) + draw);
 }
 
+// RowDraw's hash.
+inline uint64_t Mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+int64_t DrawRows(uint64_t mixed_key, uint64_t threshold, uint64_t first_row, int64_t count, uint32_t* drawn,
+                 uint32_t* others) {
+  constexpr int64_t kBlock = 1024;
+  uint8_t takes[kBlock];
+  int64_t drawn_count = 0;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t size = count - begin < kBlock ? count - begin : kBlock;
+    const uint64_t first = first_row + static_cast<uint64_t>(begin);
+    for (int64_t i = 0; i < size; ++i)
+      takes[i] = (Mix(mixed_key ^ (first + static_cast<uint64_t>(i))) >> 11) < threshold;
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t row = begin + i;
+      drawn[drawn_count] = others[row - drawn_count] = static_cast<uint32_t>(row);
+      drawn_count += takes[i];
+    }
+  }
+  return drawn_count;
+}
+
 // A 32-bit mixing of the row's number; 16 bits serve the gradient, 16 the hessian.
 inline uint32_t Draw(uint32_t row, uint32_t key) {
   uint32_t x = row ^ key;
@@ -208,6 +261,7 @@ const Kernels WINNOW_KERNELS = {
     Add<uint16_t, WidePair, SumLanes, GradientSum>,
     Divide<uint8_t>,
     Divide<uint16_t>,
+    DrawRows,
     Gains,
     PrefixPacked,
     LargestBits,

@@ -1,6 +1,7 @@
 #include "worker/gbdt/row_partition.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "worker/gbdt/kernels.h"
@@ -12,10 +13,25 @@ constexpr int64_t kBlock = 1 << 15;  // rows that one thread divides at a time
 
 }  // namespace
 
-void RowPartition::Reset(std::vector<uint32_t> rows) {
-  rows_ = std::move(rows);
-  spare_.resize(rows_.size());
-  ranges_.assign(1, {0, static_cast<int64_t>(rows_.size())});
+uint32_t* RowPartition::Room(int64_t most) {
+  if (static_cast<int64_t>(rows_.size()) < most) {
+    rows_.resize(most);
+    spare_.resize(most);
+  }
+  return rows_.data();
+}
+
+void RowPartition::Start(int64_t count) { ranges_.assign(1, {0, count}); }
+
+void RowPartition::Reset(std::span<const uint32_t> rows) {
+  std::copy(rows.begin(), rows.end(), Room(static_cast<int64_t>(rows.size())));
+  Start(static_cast<int64_t>(rows.size()));
+}
+
+void RowPartition::ResetToAll(int64_t count) {
+  uint32_t* rows = Room(count);
+  std::iota(rows, rows + count, 0u);
+  Start(count);
 }
 
 int64_t RowPartition::Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "worker/gbdt/bin_matrix.h"
@@ -27,8 +28,13 @@ class RowPartition {
 
   const BinMatrix& matrix() const { return matrix_; }
 
-  // Starts a new tree with these rows in node 0.
-  void Reset(std::vector<uint32_t> rows);
+  // Starts a new tree with these rows (ascending) in node 0.
+  void Reset(std::span<const uint32_t> rows);
+  // The same with rows 0 .. count - 1.
+  void ResetToAll(int64_t count);
+  // The same in two steps: room for up to `most` rows, and, when `count` have been written there, the start.
+  uint32_t* Room(int64_t most);
+  void Start(int64_t count);
 
   const uint32_t* rows(int node) const { return rows_.data() + ranges_[node].begin; }
   int64_t count(int node) const { return ranges_[node].size(); }
@@ -41,7 +47,7 @@ class RowPartition {
   int64_t Divide(const Cut& cut, const std::vector<uint8_t>& left, Range range);
 
   const BinMatrix& matrix_;
-  std::vector<uint32_t> rows_, spare_;
+  std::vector<uint32_t> rows_, spare_;  // at least as long as there are rows
   std::vector<Range> ranges_;  // by node
 };
 

@@ -21,10 +21,14 @@ class RowDraw {
   RowDraw(double fraction, uint64_t seed, uint64_t draw);
 
   // row: its number in the data of all ranks.
-  bool Takes(uint64_t row) const { return (HashOf(key_, row) >> 11) < threshold_; }
+  bool Takes(uint64_t row) const { return (MixBits(mixed_key_ ^ row) >> 11) < threshold_; }
+
+  // For Kernels::draw_rows.
+  uint64_t mixed_key() const { return mixed_key_; }
+  uint64_t threshold() const { return threshold_; }
 
  private:
-  uint64_t key_, threshold_;  // of 2^53
+  uint64_t mixed_key_, threshold_;  // of 2^53
 };
 
 }  // namespace winnow

@@ -9,6 +9,7 @@
 
 #include "tests/catch.h"
 #include "worker/gbdt/hash.h"
+#include "worker/gbdt/sampling.h"
 
 namespace winnow {
 namespace {
@@ -273,6 +274,22 @@ TEST_CASE("Kernels: what rounds up to 2^15 is cut to what fits", "[gbdt]") {
   const Quantised rounded =
       Quantise(ChosenKernels(), std::vector<float>(100, -32767.99f), std::vector<float>(100, 65535.99f), 1, 0);
   CHECK(rounded.pairs == std::vector<NarrowPair>(100, (static_cast<uint32_t>(-32767) << 16) | 32767u));
+}
+
+TEST_CASE("Kernels: rows are drawn as RowDraw draws them", "[gbdt]") {
+  for (const double fraction : {0.0, 0.3, 0.999, 1.0}) {
+    const RowDraw draw(fraction, 5, 17);
+    const uint64_t first = (uint64_t{1} << 33) - 700;
+    std::vector<uint32_t> taken, left;
+    for (uint32_t row = 0; row < 3001; ++row) (draw.Takes(first + row) ? taken : left).push_back(row);
+    for (const Kernels* kernels : Runnable()) {
+      std::vector<uint32_t> drawn(3001), others(3001);
+      drawn.resize(kernels->draw_rows(draw.mixed_key(), draw.threshold(), first, 3001, drawn.data(), others.data()));
+      others.resize(3001 - drawn.size());
+      CHECK(drawn == taken);
+      CHECK(others == left);
+    }
+  }
 }
 
 }  // namespace
