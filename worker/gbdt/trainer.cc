@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "worker/gbdt/booster.h"
 #include "worker/gbdt/hyperparameter_constraints.h"
 #include "worker/gbdt/leaf_renewal.h"
@@ -30,7 +32,8 @@ double SecondsSince(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-absl::StatusOr<FeatureLimits> LimitsOf(const GbdtParameters& parameters, const std::vector<std::string>& names) {
+absl::StatusOr<FeatureLimits> LimitsOf(const GbdtParameters& parameters,
+                                       const std::vector<std::string>& names) {
   auto directions = MonotoneDirections(parameters, names);
   if (!directions.ok()) return directions.status();
   auto groups = InteractionGroups(parameters, names);
@@ -54,8 +57,10 @@ class TrainingRun {
   int64_t Target() const;
   void TakeCheckpoint(GbdtCheckpoint found);
   void FindCheckpoint();
+  absl::Status AgreeOnRequest();
   absl::Status LoadCheckpoint();
   absl::Status StartFromModel();
+  absl::Status LoadAndTrain();
   absl::StatusOr<bool> AnyoneStops();
   bool CheckpointSuffices() const;
   absl::Status Train(LoadedData loaded, ThreadPool* pool);
@@ -117,6 +122,27 @@ void TrainingRun::FindCheckpoint() {
   TakeCheckpoint(*std::move(found));
 }
 
+// Ranks that are told different things would grow different trees, or wait for each other for nothing.
+absl::Status TrainingRun::AgreeOnRequest() {
+  std::map<std::string, std::string> told = ModelHyperparameters(request_.parameters);
+  told["num_round"] = fmt::format("{}", request_.parameters.num_round);
+  told["WINNOW_RESOURCE_TO"] = fmt::format("{}", request_.resource_to);
+  std::string mine;
+  for (const auto& [name, value] : told) mine += fmt::format("{} = {}\n", name, value);
+  const auto all = ranks_.AllGather(mine);
+  if (!all.ok()) return all.status();
+  for (int rank = 1; rank < ranks_.size(); ++rank) {
+    if ((*all)[rank] == (*all)[0]) continue;
+    const std::vector<std::string> first = absl::StrSplit((*all)[0], '\n'),
+                                   other = absl::StrSplit((*all)[rank], '\n');
+    std::size_t at = 0;
+    while (at + 1 < std::min(first.size(), other.size()) && first[at] == other[at]) ++at;
+    return absl::FailedPreconditionError(fmt::format(
+        "rank {} was started with {}, rank 0 with {}: expected the same on all", rank, other[at], first[at]));
+  }
+  return absl::OkStatus();
+}
+
 // Rank 0's counts, wherever the others are.
 absl::Status TrainingRun::LoadCheckpoint() {
   state_.model.parameters = request_.parameters;
@@ -139,12 +165,12 @@ absl::Status TrainingRun::StartFromModel() {
   absl::StatusOr<GbdtModel> given = ReadModel(request_.continue_from);
   if (!given.ok()) return given.status();
   const GbdtParameters& p = request_.parameters;
-  if (given->parameters.objective != p.objective || given->trees_per_round() != state_.model.trees_per_round() ||
-      given->parameters.booster != p.booster)
-    return absl::InvalidArgumentError(
-        fmt::format("{}: a model of objective {} with {} trees a round: expected {} with {}, and the same booster",
-                    request_.continue_from, ObjectiveName(given->parameters.objective), given->trees_per_round(),
-                    ObjectiveName(p.objective), state_.model.trees_per_round()));
+  if (given->parameters.objective != p.objective ||
+      given->trees_per_round() != state_.model.trees_per_round() || given->parameters.booster != p.booster)
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: a model of objective {} with {} trees a round: expected {} with {}, and the same booster",
+        request_.continue_from, ObjectiveName(given->parameters.objective), given->trees_per_round(),
+        ObjectiveName(p.objective), state_.model.trees_per_round()));
   given_rounds_ = given->used_rounds();
   if (state_.model.rounds() > 0) return absl::OkStatus();  // a checkpoint of this training knows them
   state_.model.trees = std::move(given->trees);
@@ -268,7 +294,8 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
   state_.model.parameters.base_score = *base_score;
   Booster booster(data, *std::move(limits), &state_.model, &ranks_, pool);
   const bool resumes = !state_.history.empty();
-  if (resumes && (state_.data_fingerprint != data.fingerprint || state_.metric_names != booster.MetricNames())) {
+  if (resumes &&
+      (state_.data_fingerprint != data.fingerprint || state_.metric_names != booster.MetricNames())) {
     Warn(fmt::format("the checkpoint in {} was made with other data: training starts anew",
                      request_.checkpoint_folder));
     state_ = {};
@@ -285,7 +312,8 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
   state_.model.feature_names = data.feature_names;
   PrintUnreported();
   if (loaded.tables)
-    booster.Start(StartMargins{loaded.tables->TrainMargins(state_.model, pool), loaded.tables->ValidationMargins(state_.model, pool)});
+    booster.Start(StartMargins{loaded.tables->TrainMargins(state_.model, pool),
+                               loaded.tables->ValidationMargins(state_.model, pool)});
   else
     booster.Start();
   timing_.setup = SecondsSince(started_);
@@ -295,6 +323,14 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
 }
 
 absl::Status TrainingRun::Run() {
+  if (absl::Status status = AgreeOnRequest(); !status.ok()) return status;
+  if (absl::Status status = LoadAndTrain(); !status.ok()) return status;
+  // No rank is done before rank 0 has written what is kept.
+  uint64_t word = 0;
+  return ranks_.AllReduceMax({&word, 1});
+}
+
+absl::Status TrainingRun::LoadAndTrain() {
   if (absl::Status status = LoadCheckpoint(); !status.ok()) return status;
   if (absl::Status status = StartFromModel(); !status.ok()) return status;
   if (CheckpointSuffices()) {
