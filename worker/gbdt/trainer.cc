@@ -9,11 +9,14 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "worker/data/cache_folder.h"
 #include "worker/gbdt/booster.h"
+#include "worker/gbdt/hash.h"
 #include "worker/gbdt/hyperparameter_constraints.h"
 #include "worker/gbdt/leaf_renewal.h"
 #include "worker/gbdt/metric.h"
@@ -80,6 +83,8 @@ class TrainingRun {
   std::FILE* const err_;
   GbdtCheckpoint state_;
   int64_t given_rounds_ = 0;  // of the model that training goes on from
+  uint64_t given_hash_ = 0;   // of its content; 0 without one
+  std::optional<ModelFeatures> given_features_;
   Clock::time_point saved_at_;
   const Clock::time_point started_ = Clock::now();
   struct {
@@ -172,6 +177,8 @@ absl::Status TrainingRun::StartFromModel() {
         request_.continue_from, ObjectiveName(given->parameters.objective), given->trees_per_round(),
         ObjectiveName(p.objective), state_.model.trees_per_round()));
   given_rounds_ = given->used_rounds();
+  given_hash_ = StableHash(ModelText(*given));
+  given_features_ = ModelFeatures{given->feature_names, given->schema};
   if (state_.model.rounds() > 0) return absl::OkStatus();  // a checkpoint of this training knows them
   state_.model.trees = std::move(given->trees);
   state_.model.trees.resize(given_rounds_ * given->trees_per_round());
@@ -294,10 +301,10 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
   state_.model.parameters.base_score = *base_score;
   Booster booster(data, *std::move(limits), &state_.model, &ranks_, pool);
   const bool resumes = !state_.history.empty();
-  if (resumes &&
-      (state_.data_fingerprint != data.fingerprint || state_.metric_names != booster.MetricNames())) {
-    Warn(fmt::format("the checkpoint in {} was made with other data: training starts anew",
-                     request_.checkpoint_folder));
+  const uint64_t fingerprint = given_hash_ == 0 ? data.fingerprint : HashOf(data.fingerprint, given_hash_);
+  if (resumes && (state_.data_fingerprint != fingerprint || state_.metric_names != booster.MetricNames())) {
+    Warn(fmt::format("the checkpoint in {} was made with other data{}: training starts anew",
+                     request_.checkpoint_folder, given_hash_ == 0 ? "" : " or from another model"));
     state_ = {};
     state_.model.parameters = request_.parameters;
     state_.model.parameters.base_score = *base_score;
@@ -305,12 +312,13 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
   }
   if (state_.history.empty())
     state_.history.assign(given_rounds_, std::vector<float>(booster.MetricNames().size(), std::nanf("")));
-  state_.data_fingerprint = data.fingerprint;
+  state_.data_fingerprint = fingerprint;
   state_.metric_names = booster.MetricNames();
   state_.model.reading = request_.train_reading;
   state_.model.schema = data.schema;
   state_.model.feature_names = data.feature_names;
   PrintUnreported();
+  if (CheckpointSuffices()) return WriteTiming();
   if (loaded.tables)
     booster.Start(StartMargins{loaded.tables->TrainMargins(state_.model, pool),
                                loaded.tables->ValidationMargins(state_.model, pool)});
@@ -333,7 +341,8 @@ absl::Status TrainingRun::Run() {
 absl::Status TrainingRun::LoadAndTrain() {
   if (absl::Status status = LoadCheckpoint(); !status.ok()) return status;
   if (absl::Status status = StartFromModel(); !status.ok()) return status;
-  if (CheckpointSuffices()) {
+  // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
+  if (request_.resource_to > 0 && CheckpointSuffices()) {
     PrintUnreported();
     return SaveModel();
   }
@@ -341,7 +350,8 @@ absl::Status TrainingRun::LoadAndTrain() {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   ThreadPool pool(threads);
   std::string warning;
-  absl::StatusOr<LoadedData> loaded = LoadTrainingData(request_, &ranks_, &pool, &warning);
+  absl::StatusOr<LoadedData> loaded =
+      LoadTrainingData(request_, given_features_ ? &*given_features_ : nullptr, &ranks_, &pool, &warning);
   if (!warning.empty()) Warn(warning);
   if (!loaded.ok()) return loaded.status();
   if (absl::Status status = Train(*std::move(loaded), &pool); !status.ok()) return status;

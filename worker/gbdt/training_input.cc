@@ -54,11 +54,31 @@ absl::Status CheckTargets(const GbdtParameters& parameters, const DataSchema& sc
   return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
 }
 
+// Whether data as read have the model's features, number by number. Features of XGBoost's that were never named go
+// by position.
+bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
+  bool unnamed = model.names.size() == data.feature_names.size();
+  for (std::size_t f = 0; unnamed && f < model.names.size(); ++f)
+    unnamed = model.names[f] == fmt::format("f{}", f);
+  if (!unnamed && model.names != data.feature_names) return false;
+  const DataSchema& theirs = model.schema;
+  if (!theirs.label_levels.empty() && theirs.label_levels != data.schema.label_levels) return false;
+  for (std::size_t c = 0; c < theirs.columns.size(); ++c) {
+    if (!theirs.columns[c].text) continue;
+    if (c >= data.schema.columns.size() || theirs.columns[c].levels != data.schema.columns[c].levels) return false;
+  }
+  return true;
+}
+
 // Loads what one request asks for, for one rank.
 class Loading {
  public:
-  Loading(const TrainRequest& request, Communicator* ranks, ThreadPool* pool)
-      : request_(request), ranks_(*ranks), pool_(*pool), cache_(DataCache::FromEnvironment(&cache_warning_)) {}
+  Loading(const TrainRequest& request, const ModelFeatures* continued, Communicator* ranks, ThreadPool* pool)
+      : request_(request),
+        continued_(continued),
+        ranks_(*ranks),
+        pool_(*pool),
+        cache_(DataCache::FromEnvironment(&cache_warning_)) {}
 
   absl::StatusOr<LoadedData> Load();
   const std::string& cache_warning() const { return cache_warning_; }
@@ -74,6 +94,7 @@ class Loading {
   }
   absl::StatusOr<DataSet> Read(const std::string& path, const DataOptions& reading, const DataSchema* like,
                                bool sharded);
+  absl::StatusOr<DataSet> ReadTrain();
   absl::StatusOr<RawTables> ReadTables();
   absl::Status ShareOut(RawTables* tables);
   absl::StatusOr<ContentKey> KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
@@ -88,6 +109,7 @@ class Loading {
   int max_bin() const { return static_cast<int>(request_.parameters.max_bin); }
 
   const TrainRequest& request_;
+  const ModelFeatures* const continued_;
   Communicator& ranks_;
   ThreadPool& pool_;
   std::string cache_warning_;
@@ -101,9 +123,15 @@ absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions
   return ReadShard(path, reading, like, ranks_.rank(), ranks_.size(), exchange, pool_.threads());
 }
 
+absl::StatusOr<DataSet> Loading::ReadTrain() {
+  absl::StatusOr<DataSet> read = Read(request_.train_path, request_.train_reading, nullptr, train_sharded());
+  if (!read.ok() || continued_ == nullptr || HasFeaturesOf(*continued_, *read)) return read;
+  return Read(request_.train_path, request_.train_reading, &continued_->schema, train_sharded());
+}
+
 absl::StatusOr<RawTables> Loading::ReadTables() {
   RawTables tables;
-  absl::StatusOr<DataSet> train = Read(request_.train_path, request_.train_reading, nullptr, train_sharded());
+  absl::StatusOr<DataSet> train = ReadTrain();
   if (!train.ok()) return train.status();
   if (!request_.validation_path.empty()) {
     absl::StatusOr<DataSet> read =
@@ -171,8 +199,10 @@ absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
 }
 
 absl::StatusOr<TrainingData> Loading::Open(const std::string& key, const DataCache::Builder& build) {
-  absl::StatusOr<MappedFile> file = cache_.GetOrBuild(key, build);
+  std::string why_not_kept;
+  absl::StatusOr<MappedFile> file = cache_.GetOrBuild(key, build, &why_not_kept);
   if (!file.ok()) return file.status();
+  if (!why_not_kept.empty()) cache_warning_ = std::move(why_not_kept);
   return ReadTrainingData(std::make_shared<const MappedFile>(*std::move(file)));
 }
 
@@ -300,11 +330,12 @@ std::vector<float> RawTables::ValidationMargins(const GbdtModel& model, ThreadPo
   return validation ? PredictMargins(model, *validation, model.rounds(), pool) : std::vector<float>();
 }
 
-absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, Communicator* ranks, ThreadPool* pool,
-                                            std::string* warning) {
-  Loading loading(request, ranks, pool);
+absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
+                                            Communicator* ranks, ThreadPool* pool, std::string* warning) {
+  Loading loading(request, continued, ranks, pool);
+  absl::StatusOr<LoadedData> loaded = loading.Load();
   *warning = loading.cache_warning();
-  return loading.Load();
+  return loaded;
 }
 
 }  // namespace winnow

@@ -35,10 +35,17 @@ struct LoadedData {
   std::optional<RawTables> tables;  // where the request continues a model
 };
 
+// The features of a model that training goes on from: its trees know them by number.
+struct ModelFeatures {
+  std::vector<std::string> names;
+  DataSchema schema;  // of a model of XGBoost's: a column of numbers for each feature
+};
+
 // Reads, checks and bins what the request asks for, or maps what an earlier run has made of the same files. Each
-// rank gets its rows: of files that are replicated a part of all, else those of its own files. *warning: what
+// rank gets its rows: of files that are replicated a part of all, else those of its own files. Data for a model
+// that is continued (null: none) are read as the model's features, or refused where they lack one. *warning: what
 // keeps the cache from being used, or "". Errors of this rank's files are this rank's alone.
-absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, Communicator* ranks, ThreadPool* pool,
-                                            std::string* warning);
+absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
+                                            Communicator* ranks, ThreadPool* pool, std::string* warning);
 
 }  // namespace winnow
