@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/collective/ranks_from_environment.h"
@@ -22,11 +24,28 @@
 namespace winnow {
 namespace {
 
-std::atomic<bool> told_to_stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
+
+std::atomic<bool> told_to_stop{false};
+// While the other ranks have not all come: what to end with at once when told to stop, for there is nothing
+// to save. Else kNotWaiting.
+constexpr int kNotWaiting = -1;
+std::atomic<int> code_while_waiting{kNotWaiting};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void EndIfWaiting() {
+  const int code = code_while_waiting;
+  if (code == kNotWaiting) return;
+  constexpr std::string_view kReason = "winnow-gbdt: told to stop before all ranks had come\n";
+  if (code != 0) (void)!write(STDERR_FILENO, kReason.data(), kReason.size());
+  _exit(code);
+}
+
+void Stop(int /*signal*/) {
+  told_to_stop = true;
+  EndIfWaiting();
+}
 
 int Fail(const absl::Status& status) {
   std::string text = MessageOf(status);
@@ -84,7 +103,10 @@ void AddTrainFlags(CLI::App* app, Flags* flags) {
 // As the rank that the environment says this process is; alone where it says nothing.
 int TrainAsRank(const TrainRequest& request, const std::vector<std::string>& warnings) {
   const auto environment = [](const char* name) { return std::getenv(name); };
+  code_while_waiting = request.checkpoint_folder.empty() ? kFailure : 0;
+  if (told_to_stop) EndIfWaiting();
   absl::StatusOr<std::unique_ptr<Communicator>> ranks = RanksFromEnvironment(environment);
+  code_while_waiting = kNotWaiting;
   if (!ranks.ok()) return Fail(ranks.status());
   if ((*ranks)->rank() == 0) {
     for (const std::string& warning : warnings) fmt::print(stderr, "winnow-gbdt: {}\n", warning);
@@ -132,7 +154,7 @@ int Main(int argc, char** argv) {
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);
-  std::signal(SIGTERM, [](int) { told_to_stop = true; });
+  std::signal(SIGTERM, Stop);
   CLI::App app(
       "Gradient-boosted trees with XGBoost's hyperparameters. Without --train, and with SM_HPS in the "
       "environment, it "
