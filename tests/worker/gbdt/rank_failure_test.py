@@ -73,11 +73,11 @@ class RankFailure(unittest.TestCase):
             self.write(f"shards/part-{rank}.csv", table(200, rank))
         return self.folder / "shards"
 
-    def start(self, *flags, ranks=RANKS, train=None, of_rank=None):
-        """Starts all ranks; of_rank gives single ranks other flags and another training file than the rest."""
+    def start(self, *flags, ranks=RANKS, train=None, of_rank=None, only=None, port=None):
+        """Starts all ranks, or one; of_rank gives single ranks other hyperparameters or another training file."""
         self.end_all()
-        port, self.running = free_port(), []
-        for rank in range(ranks):
+        port, self.running = port or free_port(), []
+        for rank in range(ranks) if only is None else [only]:
             own = {"train": train or self.folder / "train.csv", "hyperparameters": self.hyperparameters,
                    **(of_rank or {}).get(rank, {})}
             hyperparameters = self.write(f"hp-{rank}.json", [json.dumps(own["hyperparameters"])])
@@ -205,6 +205,19 @@ class RankFailure(unittest.TestCase):
         self.read_until(2)
         self.running[2].send_signal(signal.SIGTERM)
         self.expect_all_failed("told to stop after [0-9]+ of 1000000 rounds, and without a checkpoint folder")
+
+    def test_told_to_stop_while_others_have_not_come_a_rank_ends_at_once(self):
+        for flags, code, reason in (([], 1, "winnow-gbdt: told to stop before all ranks had come\n"),
+                                    (["--checkpoint-dir", self.folder / "checkpoints"], 0, "")):
+            with self.subTest(flags=flags), socket.socket() as master:
+                master.bind(("127.0.0.1", 0))
+                master.listen()
+                self.start(*flags, only=1, port=master.getsockname()[1])
+                waiting, _ = master.accept()  # rank 1 is here, and nobody answers it
+                self.running[0].send_signal(signal.SIGTERM)
+                self.assertEqual(self.finish()[1], [code])
+                self.assertEqual(self.errors(1), reason)
+                waiting.close()
 
 
 if __name__ == "__main__":
