@@ -341,6 +341,15 @@ absl::Status TrainingRun::Run() {
 absl::Status TrainingRun::LoadAndTrain() {
   if (absl::Status status = LoadCheckpoint(); !status.ok()) return status;
   if (absl::Status status = StartFromModel(); !status.ok()) return status;
+  if (request_.parameters.booster == BoosterKind::kDart && state_.model.rounds() > Target()) {
+    Warn(fmt::format(
+        "the checkpoint in {} has {} rounds, and those after {} changed the weights of DART's trees: "
+        "training starts anew",
+        request_.checkpoint_folder, state_.model.rounds(), Target()));
+    state_ = {};
+    state_.model.parameters = request_.parameters;
+    if (absl::Status status = StartFromModel(); !status.ok()) return status;
+  }
   // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
   if (request_.resource_to > 0 && CheckpointSuffices()) {
     PrintUnreported();

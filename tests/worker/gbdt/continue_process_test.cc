@@ -99,5 +99,26 @@ TEST_CASE("Checkpoint: one that went on from another model, or from none, is not
   CHECK(desk.Train("model", kept).out == alone);
 }
 
+TEST_CASE(
+    "Checkpoint: of DART, one beyond the budget is not cut to it, since later rounds changed its weights",
+    "[gbdt]") {
+  Desk desk;
+  const auto train = [&](const std::string& rounds, const std::string& checkpoints) {
+    TrainerProgram program(
+        {},
+        {R"(SM_HPS={"objective": "binary:logistic", "booster": "dart", "rate_drop": 0.5, "num_round": 9})",
+         "SM_CHANNEL_TRAIN=" + desk.Path("train.csv"), R"(SM_INPUT_DATA_CONFIG={"train": {"label": "y"}})",
+         "SM_MODEL_DIR=" + desk.Path("model"), "WINNOW_CHECKPOINT_DIR=" + desk.Path(checkpoints),
+         "WINNOW_RESOURCE_TO=" + rounds},
+        desk.Path("err"));
+    program.ReadAllOutput();
+    REQUIRE(program.Wait() == 0);
+    return ReadAll(desk.Path("model/model.json"));
+  };
+  const std::string expected = train("4", "fresh");
+  REQUIRE(train("8", "kept") != expected);
+  CHECK(train("4", "kept") == expected);
+}
+
 }  // namespace
 }  // namespace winnow
