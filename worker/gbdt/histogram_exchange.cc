@@ -97,17 +97,24 @@ absl::Status HistogramExchange::Sum(const std::vector<Histogram*>& histograms) {
   return absl::OkStatus();
 }
 
-absl::Status HistogramExchange::Agree(const std::vector<Split*>& splits) {
-  if (ranks_.size() == 1 || splits.empty()) return absl::OkStatus();
+absl::Status HistogramExchange::Agree(std::vector<Finding>* findings) {
+  if (ranks_.size() == 1 || findings->empty()) return absl::OkStatus();
   std::string mine;
-  for (const Split* split : splits) PutSplit(*split, &mine);
+  for (const Finding& finding : *findings) {
+    Put(finding.rows, &mine);
+    PutSplit(*finding.split, &mine);
+  }
   const absl::StatusOr<std::vector<std::string>> all = ranks_.AllGather(mine);
   if (!all.ok()) return all.status();
+  for (Finding& finding : *findings) finding.rows = 0;
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     const char* at = (*all)[rank].data();
-    for (Split* split : splits) {
+    for (Finding& finding : *findings) {
+      int64_t rows = 0;
+      Take(&at, &rows);
+      finding.rows += rows;
       Split theirs = TakeSplit(&at);
-      if (theirs.Beats(*split)) *split = std::move(theirs);
+      if (theirs.Beats(*finding.split)) *finding.split = std::move(theirs);
     }
   }
   return absl::OkStatus();

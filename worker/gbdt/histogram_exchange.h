@@ -24,8 +24,13 @@ class HistogramExchange {
   // same nodes, in the same forms, on all ranks.
   absl::Status Sum(const std::vector<Histogram*>& histograms);
 
-  // Each split becomes the best that any rank has found for its node.
-  absl::Status Agree(const std::vector<Split*>& splits);
+  // What is known of one node: the best split that this rank has found, and how many of the rows it has.
+  struct Finding {
+    Split* split;
+    int64_t rows;
+  };
+  // Each split becomes the best that any rank has found for its node, and its rows those of all ranks.
+  absl::Status Agree(std::vector<Finding>* findings);
 
  private:
   absl::Status SumChunk(Histogram* const* histograms, std::size_t count);

@@ -31,13 +31,15 @@ inline PackedSum Pack(const GradientSum& sum) {
 
 // A row's gradient and hessian in 16 bits each, the gradient above. 0 <= hessian.
 using NarrowPair = uint32_t;
-// Sums of so many rows fit a PackedSum, and so many times 2^15 fits its fields.
+constexpr int32_t kMostNarrow = 32767;  // of either
+// Sums of so many rows fit a PackedSum.
 constexpr int64_t kPackedRows = 1 << 16;
 
-// In 32 bits each; |gradient| and hessian are below 2^30.
+// In 32 bits each.
 struct WidePair {
   int32_t gradient, hessian;
 };
+constexpr int32_t kMostWide = 1 << 30;  // of either
 
 // What the loops over rows and bins need. Built for several instruction sets, picked at run time; all give the
 // same bits, because sums are of integers and no operation on floats is contracted or reordered.

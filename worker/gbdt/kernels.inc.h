@@ -218,7 +218,6 @@ void QuantiseNarrow(const float* gradient, const float* hessian, int64_t count, 
                     GradientSum* magnitudes) {
   constexpr int64_t kBlock = 4096;  // sums of 16-bit magnitudes stay within 32 bits
   constexpr float kUnit = 1.0f / 65536.0f;
-  constexpr int32_t kMost = 32767;
   for (int64_t begin = 0, end = 0; begin < count; begin = end) {
     const uint64_t at = first_row + static_cast<uint64_t>(begin);
     const uint32_t at_low = static_cast<uint32_t>(at);
@@ -234,8 +233,8 @@ void QuantiseNarrow(const float* gradient, const float* hessian, int64_t count, 
       const float h_draw = static_cast<float>(static_cast<int32_t>(bits >> 16)) * kUnit;
       const int32_t g = RoundAtRandom(__builtin_fabsf(gradient[i]) * gradient_scale, g_draw);
       const int32_t h = RoundAtRandom(hessian[i] * hessian_scale, h_draw);
-      const int32_t g_most = g < kMost ? g : kMost;
-      const int32_t h_most = h < kMost ? h : kMost;
+      const int32_t g_most = g < kMostNarrow ? g : kMostNarrow;
+      const int32_t h_most = h < kMostNarrow ? h : kMostNarrow;
       const int32_t signed_g = gradient[i] < 0 ? -g_most : g_most;
       out[i] = (static_cast<uint32_t>(signed_g) << 16) | static_cast<uint32_t>(h_most);
     }

@@ -98,7 +98,7 @@ absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parent
   for (std::size_t i = 0; i < pairs; ++i) {
     OpenNode* small = &children[2 * i];
     OpenNode* large = &children[2 * i + 1];
-    if (small->rows > large->rows) std::swap(small, large);
+    if (IsSmaller(*large, *small)) std::swap(small, large);
     const bool large_needed = MaySplit(*large);
     if (!large_needed && !MaySplit(*small)) continue;
     if (subtract && large_needed && !parents[i]->histogram.empty()) {
@@ -164,15 +164,16 @@ absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<Ope
                            first + (end - first) * (part + 1) / tasks_of_node};
     found[t] = finder_.Best(growth->shape, scale_, query, &finder_scratch_[thread]);
   });
-  std::vector<Split*> splits;
   for (std::size_t t = 0; t < found.size(); ++t) {
     OpenNode& node = *nodes[t / tasks_of_node];
     if (found[t].Beats(node.split)) node.split = std::move(found[t]);
-    if (t % tasks_of_node == 0) splits.push_back(&node.split);
   }
-  if (absl::Status status = growth->exchange.Agree(splits); !status.ok()) return status;
-  for (Split* split : splits) {
-    if (split->gain < static_cast<float>(parameters_.gamma)) split->feature = -1;
+  std::vector<HistogramExchange::Finding> findings;
+  for (OpenNode* node : nodes) findings.push_back({&node->split, growth->rows.count(node->id)});
+  if (absl::Status status = growth->exchange.Agree(&findings); !status.ok()) return status;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    nodes[n]->rows = findings[n].rows;
+    if (nodes[n]->split.gain < static_cast<float>(parameters_.gamma)) nodes[n]->split.feature = -1;
   }
   return absl::OkStatus();
 }
@@ -237,12 +238,22 @@ void TreeBuilder::MakeLeaf(Growth* growth, const OpenNode& node) const {
   growth->tree.nodes[node.id].value = weight * eta_;
 }
 
-absl::Status TreeBuilder::CountGlobally(const Growth& growth, std::vector<OpenNode>* children) const {
-  std::vector<uint64_t> counts;
-  for (const OpenNode& child : *children) counts.push_back(static_cast<uint64_t>(growth.rows.count(child.id)));
-  if (absl::Status status = ranks_.AllReduceSum(counts); !status.ok()) return status;
-  for (std::size_t i = 0; i < counts.size(); ++i) (*children)[i].rows = static_cast<int64_t>(counts[i]);
-  return absl::OkStatus();
+// Ranks need not ask each other: each row's hessian is limited, so a side's sum says how many rows it has at least.
+void TreeBuilder::BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left, OpenNode* right) const {
+  if (ranks_.size() == 1) {
+    left->rows = growth.rows.count(left->id);
+    right->rows = growth.rows.count(right->id);
+    return;
+  }
+  const int64_t most = growth.gradients.is_narrow ? kMostNarrow : kMostWide;
+  const auto at_least = [&](const OpenNode& node) { return (node.total.hessian + most - 1) / most; };
+  left->rows = parent.rows - at_least(*right);
+  right->rows = parent.rows - at_least(*left);
+}
+
+// Which of two siblings' rows to count. It changes only the work, but all ranks must choose the same.
+bool TreeBuilder::IsSmaller(const OpenNode& a, const OpenNode& b) const {
+  return ranks_.size() == 1 ? a.rows < b.rows : a.total.hessian < b.total.hessian;
 }
 
 absl::StatusOr<std::vector<TreeBuilder::OpenNode>> TreeBuilder::Divide(Growth* growth,
@@ -272,7 +283,8 @@ absl::StatusOr<std::vector<TreeBuilder::OpenNode>> TreeBuilder::Divide(Growth* g
   }
   growth->rows.Apply(cuts, &pool_);
   for (RowPartition* follower : growth->followers) follower->Apply(cuts, &pool_);
-  if (absl::Status status = CountGlobally(*growth, &children); !status.ok()) return status;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    BoundRows(*growth, *nodes[i], &children[2 * i], &children[2 * i + 1]);
   if (absl::Status status = FindSplits(growth, nodes, &children); !status.ok()) return status;
   return children;
 }

@@ -38,7 +38,7 @@ class TreeBuilder {
   struct OpenNode {
     int id = 0;
     int64_t depth = 0;
-    int64_t rows = 0;  // of all ranks
+    int64_t rows = 0;  // of all ranks, or more: until ranks agree on its split they know a bound
     GradientSum total;
     WeightBounds bounds;
     std::vector<int> path;  // features split by above it, where interaction is constrained
@@ -64,7 +64,8 @@ class TreeBuilder {
   absl::Status GrowByGain(Growth* growth, OpenNode root);
   // Divides the nodes, which have splits, and looks for their children's splits.
   absl::StatusOr<std::vector<OpenNode>> Divide(Growth* growth, std::vector<OpenNode*> nodes);
-  absl::Status CountGlobally(const Growth& growth, std::vector<OpenNode>* children) const;
+  void BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left, OpenNode* right) const;
+  bool IsSmaller(const OpenNode& a, const OpenNode& b) const;
   absl::Status FindSplits(Growth* growth, const std::vector<OpenNode*>& parents,
                           std::vector<OpenNode>* children);
   absl::Status MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children, std::size_t pairs,

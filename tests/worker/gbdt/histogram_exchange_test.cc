@@ -93,7 +93,7 @@ Split Found(float gain, int feature) {
   return split;
 }
 
-TEST_CASE("Exchange: all ranks take the best split of any, of equals the lower feature", "[gbdt]") {
+TEST_CASE("Exchange: all ranks take the best split of any, of equals the lower feature, and count all rows", "[gbdt]") {
   const std::vector<std::vector<Split>> found = {
       {Found(1, 4), Found(2, 3), Split{}, Split{}},
       {Found(3, 7), Found(2, 2), Split{}, Found(0.5f, 1)},
@@ -103,11 +103,16 @@ TEST_CASE("Exchange: all ranks take the best split of any, of equals the lower f
     std::vector<Split> mine = found[ranks->rank()];
     const HistogramShape shape;
     HistogramExchange exchange(shape, ranks);
-    if (!exchange.Agree({&mine[0], &mine[1], &mine[2], &mine[3]}).ok()) mine.clear();
-    return mine;
+    std::vector<HistogramExchange::Finding> findings;
+    for (Split& split : mine) findings.push_back({&split, 10 + ranks->rank()});
+    if (!exchange.Agree(&findings).ok()) mine.clear();
+    std::vector<int64_t> rows;
+    for (const HistogramExchange::Finding& finding : findings) rows.push_back(finding.rows);
+    return std::make_pair(mine, rows);
   });
-  for (const std::vector<Split>& agreed : answers) {
+  for (const auto& [agreed, rows] : answers) {
     REQUIRE(agreed.size() == 4);
+    CHECK(rows == std::vector<int64_t>(4, 33));
     CHECK(agreed[0].feature == 7);
     CHECK(agreed[0].last_left == 70);
     CHECK(agreed[0].missing_left);
