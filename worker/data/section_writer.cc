@@ -13,15 +13,16 @@
 
 #include "fmt/format.h"
 #include "worker/data/byte_codec.h"
+#include "worker/data/checksum.h"
 
 namespace winnow {
 namespace {
 
-// A file: this header, sections at multiples of kPage, and last a table: the key, then name, offset and size
-// of each section; texts with their length before them. Numbers are the machine's own: files never travel.
+// A file: this header, sections at multiples of kPage, and last a table: the key, then name, offset, size
+// and checksum of each section; texts with their length before them. Numbers are the machine's own: files never travel.
 struct Header {
   char magic[8] = {'W', 'I', 'N', 'N', 'O', 'W', 'C', '\n'};
-  uint32_t version = 1;
+  uint32_t version = 2;
   uint32_t sections = 0;
   uint64_t file_size = 0;
   uint64_t table_offset = 0;
@@ -80,7 +81,9 @@ absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, st
     const uint64_t offset = table.Number(), section_size = table.Number();
     if (!table.ok() || offset > header.table_offset || section_size > header.table_offset - offset)
       return damaged("a section lies outside");
-    sections.emplace(name, mapping->bytes().subspan(offset, section_size));
+    const std::span<const std::byte> section = mapping->bytes().subspan(offset, section_size);
+    if (table.Number() != ContentChecksum(section)) return damaged("a section is not what was written");
+    sections.emplace(name, section);
   }
   ::futimens(file.get(), nullptr);  // used now
   std::vector<Mapping> mappings;
@@ -154,6 +157,7 @@ absl::Status SectionWriter::Publish(const std::string& path, std::string_view ke
     writer.Text(section.name);
     writer.Number(section.offset);
     writer.Number(section.bytes.size());
+    writer.Number(ContentChecksum(section.bytes));
   }
   const std::string& table = writer.bytes();
   Header header;

@@ -197,6 +197,10 @@ TEST_CASE("DataCache: a damaged entry is built anew", "[data]") {
     damaged.push_back(whole);
     damaged.back()[at] = static_cast<char>(whole[at] ^ 0x01);
   }
+  for (const size_t at : {size_t{4096}, size_t{4096 + 5000}, size_t{4096 + 9999}}) {  // of the section
+    damaged.push_back(whole);
+    damaged.back()[at] = static_cast<char>(whole[at] ^ 0x80);
+  }
   for (const std::string& bytes : damaged) {
     fs::remove(path);
     std::ofstream(path, std::ios::binary) << bytes;
