@@ -1,8 +1,5 @@
 #include "worker/gbdt/metric.h"
 
-#include <limits>
-#include <memory>
-
 #include "worker/gbdt/metric_area.h"
 #include "worker/gbdt/metric_groups.h"
 #include "worker/gbdt/metric_rows.h"
@@ -36,13 +33,6 @@ absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters
   }
   if (grouped == 0 && of_area) return AreaMetric(metric, parameters, targets, margin, communicator);
   return GroupMetric(metric, parameters, targets, margin, communicator);
-}
-
-double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,
-                      const std::vector<float>& margin) {
-  const std::unique_ptr<Communicator> alone = MakeSoleRank();
-  return EvaluateMetric(metric, parameters, TargetsOf(data), margin, alone.get())
-      .value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace winnow

@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "worker/collective/communicator.h"
-#include "worker/data/data_set.h"
 #include "worker/gbdt/hyperparameters.h"
 #include "worker/gbdt/targets.h"
 
@@ -28,10 +27,6 @@ namespace winnow {
 absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters& parameters,
                                       const Targets& targets, std::span<const float> margin,
                                       Communicator* communicator);
-
-// Of a whole table on one rank.
-double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,
-                      const std::vector<float>& margin);
 
 // Whether a larger value is better.
 bool HigherIsBetter(const Metric& metric);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker/data/data_set.h"
 #include "worker/gbdt/hyperparameters.h"
 #include "worker/gbdt/portable_math.h"
 #include "worker/gbdt/targets.h"
@@ -53,16 +52,5 @@ void MetricPredictions(const GbdtParameters& parameters, std::span<const float> 
 
 // The weight of every row: 1 where none are given, that of its group where weights are of groups.
 std::vector<float> RowWeights(const Targets& targets);
-
-// Of a whole table, whose rows are no groups.
-inline Targets TargetsOf(const DataSet& data) { return {data.rows, data.label, data.weight, {}, 0}; }
-inline absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
-  return CheckLabels(parameters, TargetsOf(data));
-}
-inline void ComputeGradients(const GbdtParameters& parameters, const DataSet& data,
-                             const std::vector<float>& margin, int64_t begin, int64_t end,
-                             std::vector<float>* gradient, std::vector<float>* hessian) {
-  ComputeGradients(parameters, TargetsOf(data), margin, begin, end, gradient->data(), hessian->data());
-}
 
 }  // namespace winnow

@@ -5,6 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
+#include "tests/worker/gbdt/table_targets.h"
 #include "worker/gbdt/radix_sort.h"
 
 namespace winnow {

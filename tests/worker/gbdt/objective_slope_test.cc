@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
+#include "tests/worker/gbdt/table_targets.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/objective.h"
 
