@@ -17,8 +17,9 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kBlock = 1 << 13;      // rows that one task works on
-constexpr uint64_t kRoundingDraw = 5;    // what random rounding is keyed by, beside seed and tree
+constexpr double kRowTime = 0.7;       // ns that a row takes at least
+constexpr int64_t kBlock = 1 << 13;    // rows that one task works on
+constexpr uint64_t kRoundingDraw = 5;  // what random rounding is keyed by, beside seed and tree
 
 }  // namespace
 
@@ -83,25 +84,27 @@ void Booster::DrawRows(uint64_t draw) {
     return;
   }
   const RowDraw row_draw(fraction, static_cast<uint64_t>(model_->parameters.seed), draw);
-  const int64_t taken =
-      ChosenKernels().draw_rows(row_draw.mixed_key(), row_draw.threshold(),
-                                static_cast<uint64_t>(data_.train.targets.first_row), rows, drawn_.Room(rows),
-                                others_.Room(rows));
+  const int64_t taken = ChosenKernels().draw_rows(row_draw.mixed_key(), row_draw.threshold(),
+                                                  static_cast<uint64_t>(data_.train.targets.first_row), rows,
+                                                  drawn_.Room(rows), others_.Room(rows));
   drawn_.Start(taken);
   others_.Start(rows - taken);
 }
 
 void Booster::AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const {
   const bool alone = pool_->threads() == 1;
-  pool_->Run(alone ? 1 : static_cast<int>(tree.nodes.size()), [&](int task, int) {
-    const std::size_t first = alone ? 0 : task, last = alone ? tree.nodes.size() : first + 1;
-    for (std::size_t n = first; n < last; ++n) {
-      if (tree.nodes[n].feature >= 0) continue;
-      const float value = weight * tree.nodes[n].value;
-      const uint32_t* row = rows.rows(static_cast<int>(n));
-      for (int64_t i = 0; i < rows.count(static_cast<int>(n)); ++i) margin[row[i]] += value;
-    }
-  });
+  pool_->Run(
+      alone ? 1 : static_cast<int>(tree.nodes.size()),
+      [&](int task, int) {
+        const std::size_t first = alone ? 0 : task, last = alone ? tree.nodes.size() : first + 1;
+        for (std::size_t n = first; n < last; ++n) {
+          if (tree.nodes[n].feature >= 0) continue;
+          const float value = weight * tree.nodes[n].value;
+          const uint32_t* row = rows.rows(static_cast<int>(n));
+          for (int64_t i = 0; i < rows.count(static_cast<int>(n)); ++i) margin[row[i]] += value;
+        }
+      },
+      kRowTime * static_cast<double>(rows.count(0)));
 }
 
 absl::StatusOr<Tree> Booster::TrainTree(uint64_t tree_index, int class_index) {
@@ -149,10 +152,13 @@ absl::Status Booster::RenewLeavesOf(int class_index, Tree* tree) const {
 }
 
 void Booster::ComputeAllGradients(const std::vector<float>& margin) {
-  pool_->Run(static_cast<int>(gradient_blocks_.size()) - 1, [&](int block, int) {
-    ComputeGradients(model_->parameters, data_.train.targets, margin, gradient_blocks_[block],
-                     gradient_blocks_[block + 1], gradient_.data(), hessian_.data());
-  });
+  pool_->Run(
+      static_cast<int>(gradient_blocks_.size()) - 1,
+      [&](int block, int) {
+        ComputeGradients(model_->parameters, data_.train.targets, margin, gradient_blocks_[block],
+                         gradient_blocks_[block + 1], gradient_.data(), hessian_.data());
+      },
+      kRowTime * static_cast<double>(gradient_.size()));
 }
 
 absl::Status Booster::TrainRound() {
@@ -171,9 +177,8 @@ absl::Status Booster::TrainRound() {
       const uint64_t tree_index = model_->trees.size() + grown.size();
       if (parallel == 0) {
         const uint64_t key = HashOf(static_cast<uint64_t>(parameters.seed), kRoundingDraw, tree_index);
-        const absl::Status status =
-            QuantiseGradients(gradient_.data() + k * rows, hessian_.data() + k * rows, data_.train.share(), key,
-                              &ranks_, pool_, &fixed_);
+        const absl::Status status = QuantiseGradients(gradient_.data() + k * rows, hessian_.data() + k * rows,
+                                                      data_.train.share(), key, &ranks_, pool_, &fixed_);
         if (!status.ok()) return status;
       }
       absl::StatusOr<Tree> tree = TrainTree(tree_index, k);

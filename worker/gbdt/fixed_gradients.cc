@@ -9,6 +9,7 @@
 namespace winnow {
 namespace {
 
+constexpr double kRowTime = 0.5;     // ns
 constexpr int64_t kBlock = 1 << 14;  // rows that one task works on
 constexpr int kNarrowBits = 15, kWideBits = 30;
 // Narrow rows must be so large on average, of 2^15: noise of rounding is below one.
@@ -20,15 +21,18 @@ int ExponentFor(uint64_t largest_bits, int bits) {
 
 }  // namespace
 
-absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share, uint64_t key,
-                               Communicator* ranks, ThreadPool* pool, FixedGradients* out) {
+absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share,
+                               uint64_t key, Communicator* ranks, ThreadPool* pool, FixedGradients* out) {
   const Kernels& kernels = ChosenKernels();
   const int tasks = static_cast<int>((share.rows + kBlock - 1) / kBlock);
   const auto for_blocks = [&](auto work) {
-    pool->Run(tasks, [&](int task, int) {
-      const int64_t begin = task * kBlock;
-      work(task, begin, std::min(share.rows, begin + kBlock));
-    });
+    pool->Run(
+        tasks,
+        [&](int task, int) {
+          const int64_t begin = task * kBlock;
+          work(task, begin, std::min(share.rows, begin + kBlock));
+        },
+        kRowTime * static_cast<double>(share.rows));
   };
   std::vector<uint32_t> g_largest(tasks), h_largest(tasks);
   for_blocks([&](int task, int64_t begin, int64_t end) {
@@ -69,7 +73,8 @@ absl::Status QuantiseGradients(const float* gradient, const float* hessian, cons
   out->wide.resize(share.rows);
   for_blocks([&](int, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      out->wide[i] = {static_cast<int32_t>(gradient[i] * g_scale), static_cast<int32_t>(hessian[i] * h_scale)};
+      out->wide[i] = {static_cast<int32_t>(gradient[i] * g_scale),
+                      static_cast<int32_t>(hessian[i] * h_scale)};
   });
   return absl::OkStatus();
 }

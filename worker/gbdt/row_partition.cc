@@ -9,6 +9,7 @@
 namespace winnow {
 namespace {
 
+constexpr double kDivideTime = 0.8;  // ns of a row
 constexpr int64_t kBlock = 1 << 15;  // rows that one thread divides at a time
 
 }  // namespace
@@ -53,16 +54,21 @@ void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
   };
   std::vector<Piece> pieces;
   std::vector<std::vector<uint8_t>> tables;
+  int64_t rows = 0;
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const Range range = ranges_[cuts[c].node];
+    rows += range.size();
     tables.push_back(matrix_.layout().LeftTable(cuts[c].feature, cuts[c].left_bins));
     const int64_t block = pool->threads() == 1 ? std::max<int64_t>(range.size(), 1) : kBlock;
     for (int64_t at = range.begin; at < range.end; at += block)
       pieces.push_back({c, {at, std::min(range.end, at + block)}});
   }
-  pool->Run(static_cast<int>(pieces.size()), [&](int p, int) {
-    pieces[p].left = Divide(cuts[pieces[p].cut], tables[pieces[p].cut], pieces[p].range);
-  });
+  pool->Run(
+      static_cast<int>(pieces.size()),
+      [&](int p, int) {
+        pieces[p].left = Divide(cuts[pieces[p].cut], tables[pieces[p].cut], pieces[p].range);
+      },
+      kDivideTime * static_cast<double>(rows));
   std::size_t p = 0;
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const Range range = ranges_[cuts[c].node];

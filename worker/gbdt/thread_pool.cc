@@ -1,6 +1,11 @@
 #include "worker/gbdt/thread_pool.h"
 
 namespace winnow {
+namespace {
+
+constexpr double kWorthWaking = 50e3;  // ns: a few times what a sleeping thread takes to begin
+
+}  // namespace
 
 ThreadPool::ThreadPool(int threads) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Loop(i); });
@@ -15,8 +20,8 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::Run(int tasks, const std::function<void(int, int)>& work) {
-  if (workers_.empty() || tasks <= 1) {
+void ThreadPool::Run(int tasks, const std::function<void(int, int)>& work, double nanoseconds) {
+  if (workers_.empty() || tasks <= 1 || nanoseconds < kWorthWaking) {
     for (int i = 0; i < tasks; ++i) work(i, 0);
     return;
   }

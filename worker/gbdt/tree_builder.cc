@@ -13,7 +13,9 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kRowsPerTask = 1 << 13;  // of one thread's part of a histogram
-constexpr int kSlotsPerTask = 8;           // of one thread's part of a search
+// About how long a number takes, in ns: a row's slot to be counted, a bin to be subtracted or searched.
+constexpr double kCountTime = 0.35, kSubtractTime = 0.3, kSearchTime = 1;
+constexpr int kSlotsPerTask = 8;  // of one thread's part of a search
 
 }  // namespace
 
@@ -34,8 +36,8 @@ TreeBuilder::TreeBuilder(const GbdtParameters& parameters, const std::vector<Fea
 
 bool TreeBuilder::MaySplit(const OpenNode& node) const {
   if (parameters_.max_depth > 0 && node.depth >= parameters_.max_depth) return false;
-  return node.rows > 1 && static_cast<double>(node.total.hessian) * scale_.hessian >=
-                              2 * parameters_.min_child_weight;
+  return node.rows > 1 &&
+         static_cast<double>(node.total.hessian) * scale_.hessian >= 2 * parameters_.min_child_weight;
 }
 
 void TreeBuilder::Allocate(const Growth& growth, OpenNode* node) {
@@ -60,10 +62,14 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
     Histogram part;  // of all but the node's first task
   };
   std::vector<Task> tasks;
+  // Where there are nodes enough for all threads, none is divided.
+  const bool divide = nodes.size() < 2 * static_cast<std::size_t>(pool_.threads());
+  int64_t rows = 0;
   for (OpenNode* node : nodes) {
     Allocate(*growth, node);
     const int64_t count = growth->rows.count(node->id);
-    const int64_t parts = std::clamp<int64_t>(count / kRowsPerTask, 1, pool_.threads());
+    rows += count;
+    const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerTask, 1, pool_.threads()) : 1;
     for (int64_t part = 0; part < parts; ++part) {
       tasks.push_back({node, count * part / parts, count * (part + 1) / parts, {}});
       if (part == 0) continue;
@@ -71,12 +77,15 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
       tasks.back().part.words.assign(node->histogram.words.size(), 0);
     }
   }
-  pool_.Run(static_cast<int>(tasks.size()), [&](int t, int thread) {
-    Task& task = tasks[t];
-    CountRows(matrix_, growth->shape, growth->gradients, growth->rows.rows(task.node->id) + task.begin,
-              task.end - task.begin, task.part.empty() ? &task.node->histogram : &task.part,
-              &count_scratch_[thread]);
-  });
+  pool_.Run(
+      static_cast<int>(tasks.size()),
+      [&](int t, int thread) {
+        Task& task = tasks[t];
+        CountRows(matrix_, growth->shape, growth->gradients, growth->rows.rows(task.node->id) + task.begin,
+                  task.end - task.begin, task.part.empty() ? &task.node->histogram : &task.part,
+                  &count_scratch_[thread]);
+      },
+      kCountTime * static_cast<double>(rows * growth->shape.slots()));
   std::vector<Histogram*> histograms;
   for (Task& task : tasks) {
     if (task.part.empty())
@@ -120,12 +129,15 @@ absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parent
     else
       Allocate(*growth, family.other);
   }
-  pool_.Run(static_cast<int>(families.size()), [&](int f, int) {
-    const Family& family = families[f];
-    Histogram& other = family.other->histogram;
-    SubtractHistogram(family.parent->histogram.empty() ? other : family.parent->histogram,
-                      family.counted->histogram, begin, end, &other);
-  });
+  pool_.Run(
+      static_cast<int>(families.size()),
+      [&](int f, int) {
+        const Family& family = families[f];
+        Histogram& other = family.other->histogram;
+        SubtractHistogram(family.parent->histogram.empty() ? other : family.parent->histogram,
+                          family.counted->histogram, begin, end, &other);
+      },
+      kSubtractTime * static_cast<double>(families.size() * (end - begin)));
   for (std::size_t i = 0; i < pairs; ++i) Release(parents[i]);
   return absl::OkStatus();
 }
@@ -152,18 +164,22 @@ absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<Ope
     for (int feature : drawn) allowed[n][feature] = limited[feature];
   }
   std::vector<Split> found(nodes.size() * tasks_of_node);
-  pool_.Run(static_cast<int>(found.size()), [&](int t, int thread) {
-    const std::size_t n = t / tasks_of_node;
-    const int part = t % tasks_of_node;
-    const OpenNode& node = *nodes[n];
-    const SplitQuery query{&node.histogram,
-                           node.total,
-                           node.bounds,
-                           &allowed[n],
-                           first + (end - first) * part / tasks_of_node,
-                           first + (end - first) * (part + 1) / tasks_of_node};
-    found[t] = finder_.Best(growth->shape, scale_, query, &finder_scratch_[thread]);
-  });
+  pool_.Run(
+      static_cast<int>(found.size()),
+      [&](int t, int thread) {
+        const std::size_t n = t / tasks_of_node;
+        const int part = t % tasks_of_node;
+        const OpenNode& node = *nodes[n];
+        const SplitQuery query{&node.histogram,
+                               node.total,
+                               node.bounds,
+                               &allowed[n],
+                               first + (end - first) * part / tasks_of_node,
+                               first + (end - first) * (part + 1) / tasks_of_node};
+        found[t] = finder_.Best(growth->shape, scale_, query, &finder_scratch_[thread]);
+      },
+      kSearchTime *
+          static_cast<double>(static_cast<int64_t>(nodes.size()) * (end - first) * growth->shape.pad()));
   for (std::size_t t = 0; t < found.size(); ++t) {
     OpenNode& node = *nodes[t / tasks_of_node];
     if (found[t].Beats(node.split)) node.split = std::move(found[t]);
@@ -187,11 +203,13 @@ absl::Status TreeBuilder::FindSplits(Growth* growth, const std::vector<OpenNode*
   if (!keep) {
     for (OpenNode* parent : parents) Release(parent);
   }
-  const std::size_t portion = keep ? parents.size() : std::max<std::size_t>(1, histogram_budget_ / 4 / pair_words);
+  const std::size_t portion =
+      keep ? parents.size() : std::max<std::size_t>(1, histogram_budget_ / 4 / pair_words);
   for (std::size_t begin = 0; begin < parents.size(); begin += portion) {
     const std::size_t pairs = std::min(portion, parents.size() - begin);
     OpenNode* const first = children->data() + 2 * begin;
-    if (absl::Status status = MakeHistograms(growth, parents.data() + begin, first, pairs, keep); !status.ok())
+    if (absl::Status status = MakeHistograms(growth, parents.data() + begin, first, pairs, keep);
+        !status.ok())
       return status;
     std::vector<OpenNode*> to_search;
     for (OpenNode* child = first; child != first + 2 * pairs; ++child) {
@@ -238,8 +256,10 @@ void TreeBuilder::MakeLeaf(Growth* growth, const OpenNode& node) const {
   growth->tree.nodes[node.id].value = weight * eta_;
 }
 
-// Ranks need not ask each other: each row's hessian is limited, so a side's sum says how many rows it has at least.
-void TreeBuilder::BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left, OpenNode* right) const {
+// Ranks need not ask each other: each row's hessian is limited, so a side's sum says how many rows it has at
+// least.
+void TreeBuilder::BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left,
+                            OpenNode* right) const {
   if (ranks_.size() == 1) {
     left->rows = growth.rows.count(left->id);
     right->rows = growth.rows.count(right->id);
@@ -348,8 +368,7 @@ absl::StatusOr<TreeBuilder::OpenNode> TreeBuilder::Root(Growth* growth) {
   root.total = {static_cast<int64_t>(sums[0]), static_cast<int64_t>(sums[1])};
   root.rows = static_cast<int64_t>(sums[2]);
   growth->tree.nodes.resize(1);
-  growth->tree.nodes[0].cover =
-      static_cast<float>(static_cast<double>(root.total.hessian) * scale_.hessian);
+  growth->tree.nodes[0].cover = static_cast<float>(static_cast<double>(root.total.hessian) * scale_.hessian);
   if (!MaySplit(root)) return root;
   if (absl::Status status = CountHistograms(growth, {&root}); !status.ok()) return status;
   if (absl::Status status = SearchHistograms(growth, {&root}); !status.ok()) return status;
