@@ -25,35 +25,41 @@ HistogramShape::HistogramShape(const BinLayout& layout, const std::vector<int>& 
 }
 
 void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const FixedGradients& gradients,
-               const uint32_t* rows, int64_t count, Histogram* histogram, std::vector<uint64_t>* scratch) {
+               const CountedPart& part, Histogram* histogram, std::vector<uint64_t>* scratch) {
   const Kernels& kernels = ChosenKernels();
   const int64_t stride = matrix.slots();
+  const Kernels::SlotSet slots = shape.SlotSet(part.first_slot, part.end_slot);
+  const int skipped = shape.every_slot() ? part.first_slot : 0;  // of each row
+  const int64_t first_bin = part.first_slot * shape.pad(), bins = slots.count * shape.pad();
+  const uint32_t* const rows = part.rows;
   const auto add_narrow = [&](Kernels::RowSet set, PackedSum* to) {
+    const NarrowPair* const pairs = gradients.narrow.data();
     if (matrix.narrow())
-      kernels.add_narrow8(matrix.Rows<uint8_t>(), stride, shape.SlotSet(), gradients.narrow.data(), set, to);
+      kernels.add_narrow8(matrix.Rows<uint8_t>() + skipped, stride, slots, pairs, set, to);
     else
-      kernels.add_narrow16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.narrow.data(), set, to);
+      kernels.add_narrow16(matrix.Rows<uint16_t>() + skipped, stride, slots, pairs, set, to);
   };
   // Rows ascend: without gaps they need no list.
   const auto set_of = [&](int64_t begin, int64_t end) -> Kernels::RowSet {
     const bool listed = end == begin || rows[end - 1] - rows[begin] != end - begin - 1;
-    return listed ? Kernels::RowSet{rows + begin, 0, end - begin} : Kernels::RowSet{nullptr, rows[begin], end - begin};
+    return listed ? Kernels::RowSet{rows + begin, 0, end - begin}
+                  : Kernels::RowSet{nullptr, rows[begin], end - begin};
   };
-  if (histogram->packed) return add_narrow(set_of(0, count), histogram->words.data());
-  GradientSum* sums = reinterpret_cast<GradientSum*>(histogram->words.data());
+  if (histogram->packed) return add_narrow(set_of(0, part.count), histogram->words.data() + first_bin);
+  GradientSum* const sums = reinterpret_cast<GradientSum*>(histogram->words.data()) + first_bin;
   if (!gradients.is_narrow) {
+    const WidePair* const pairs = gradients.wide.data();
     if (matrix.narrow())
-      kernels.add_wide8(matrix.Rows<uint8_t>(), stride, shape.SlotSet(), gradients.wide.data(),
-                        set_of(0, count), sums);
+      kernels.add_wide8(matrix.Rows<uint8_t>() + skipped, stride, slots, pairs, set_of(0, part.count), sums);
     else
-      kernels.add_wide16(matrix.Rows<uint16_t>(), stride, shape.SlotSet(), gradients.wide.data(),
-                         set_of(0, count), sums);
+      kernels.add_wide16(matrix.Rows<uint16_t>() + skipped, stride, slots, pairs, set_of(0, part.count),
+                         sums);
     return;
   }
-  for (int64_t begin = 0; begin < count; begin += kPackedRows) {
-    scratch->assign(shape.bins(), 0);
-    add_narrow(set_of(begin, std::min(count, begin + kPackedRows)), scratch->data());
-    for (std::size_t bin = 0; bin < shape.bins(); ++bin) sums[bin] += Unpack((*scratch)[bin]);
+  for (int64_t begin = 0; begin < part.count; begin += kPackedRows) {
+    scratch->assign(bins, 0);
+    add_narrow(set_of(begin, std::min(part.count, begin + kPackedRows)), scratch->data());
+    for (int64_t bin = 0; bin < bins; ++bin) sums[bin] += Unpack((*scratch)[bin]);
   }
 }
 

@@ -20,8 +20,11 @@ class HistogramShape {
   int slot(int k) const { return slots_[k]; }
   int64_t pad() const { return pad_; }
   std::size_t bins() const { return slots_.size() * static_cast<std::size_t>(pad_); }
-  Kernels::SlotSet SlotSet() const {
-    return {every_slot_ ? nullptr : slots_.data(), static_cast<int>(slots_.size()), pad_};
+  // Whether a matrix's first slots() slots are these.
+  bool every_slot() const { return every_slot_; }
+  // Those from `first` to before `end`.
+  Kernels::SlotSet SlotSet(int first, int end) const {
+    return {every_slot_ ? nullptr : slots_.data() + first, end - first, pad_};
   }
 
  private:
@@ -30,8 +33,8 @@ class HistogramShape {
   bool every_slot_ = true;
 };
 
-// A node's sums, of a shape: a PackedSum for each bin, or a GradientSum (two words) where the node has so many
-// rows that packed ones could overflow, or gradients are wide.
+// A node's sums, of a shape: a PackedSum for each bin, or a GradientSum (two words) where the node has so
+// many rows that packed ones could overflow, or gradients are wide.
 struct Histogram {
   bool packed = true;
   std::vector<uint64_t> words;  // empty: not there
@@ -45,10 +48,17 @@ inline std::size_t WordsOf(const HistogramShape& shape, bool packed) {
   return shape.bins() * (packed ? 1 : 2);
 }
 
-// Adds the gradients of `rows` to *histogram, whose words are there. scratch: for the caller's next call.
+// Some of a node's rows (ascending), and slots [first_slot, end_slot) of the shape.
+struct CountedPart {
+  const uint32_t* rows;
+  int64_t count;
+  int first_slot, end_slot;
+};
+
+// Adds the gradients of a part to *histogram, whose words are there. scratch: for the caller's next call.
 // REQUIRES, of packed ones: narrow gradients, and at most kPackedRows rows in all.
 void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const FixedGradients& gradients,
-               const uint32_t* rows, int64_t count, Histogram* histogram, std::vector<uint64_t>* scratch);
+               const CountedPart& part, Histogram* histogram, std::vector<uint64_t>* scratch);
 
 // *to += from. REQUIRES: the same form.
 void AddHistogram(const Histogram& from, Histogram* to);

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kRowsPerTask = 1 << 13;  // of one thread's part of a histogram
 // About how long a number takes, in ns: a row's slot to be counted, a bin to be subtracted or searched.
 constexpr double kCountTime = 0.35, kSubtractTime = 0.3, kSearchTime = 1;
-constexpr int kSlotsPerTask = 8;  // of one thread's part of a search
+constexpr int kSlotsToDivide = 32;  // a thread has at least so many, or counting is divided by rows
+constexpr int kSlotsPerTask = 8;    // of one thread's part of a search
 
 }  // namespace
 
@@ -58,41 +59,48 @@ void TreeBuilder::Release(OpenNode* node) {
 absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes) {
   struct Task {
     OpenNode* node;
-    int64_t begin, end;
-    Histogram part;  // of all but the node's first task
+    CountedPart part;
+    Histogram aside;  // of all but the first that count the same slots of a node
   };
+  const int threads = pool_.threads(), slots = growth->shape.slots();
+  // Where there are nodes enough for all threads, none is divided; else by slots, or by rows if slots are
+  // few.
+  const bool divide = nodes.size() < 2 * static_cast<std::size_t>(threads);
+  const bool by_slots = slots >= kSlotsToDivide * threads;
   std::vector<Task> tasks;
-  // Where there are nodes enough for all threads, none is divided.
-  const bool divide = nodes.size() < 2 * static_cast<std::size_t>(pool_.threads());
-  int64_t rows = 0;
+  int64_t all_rows = 0;
   for (OpenNode* node : nodes) {
     Allocate(*growth, node);
+    const uint32_t* const rows = growth->rows.rows(node->id);
     const int64_t count = growth->rows.count(node->id);
-    rows += count;
-    const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerTask, 1, pool_.threads()) : 1;
-    for (int64_t part = 0; part < parts; ++part) {
-      tasks.push_back({node, count * part / parts, count * (part + 1) / parts, {}});
-      if (part == 0) continue;
-      tasks.back().part.packed = node->histogram.packed;
-      tasks.back().part.words.assign(node->histogram.words.size(), 0);
+    all_rows += count;
+    const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerTask, 1, threads) : 1;
+    for (int64_t p = 0; p < parts; ++p) {
+      if (by_slots) {
+        const auto border = [&](int64_t part) { return static_cast<int>(slots * part / parts); };
+        tasks.push_back({node, {rows, count, border(p), border(p + 1)}, {}});
+        continue;
+      }
+      const int64_t begin = count * p / parts, end = count * (p + 1) / parts;
+      tasks.push_back({node, {rows + begin, end - begin, 0, slots}, {}});
+      if (p == 0) continue;
+      tasks.back().aside.packed = node->histogram.packed;
+      tasks.back().aside.words.assign(node->histogram.words.size(), 0);
     }
   }
   pool_.Run(
       static_cast<int>(tasks.size()),
       [&](int t, int thread) {
         Task& task = tasks[t];
-        CountRows(matrix_, growth->shape, growth->gradients, growth->rows.rows(task.node->id) + task.begin,
-                  task.end - task.begin, task.part.empty() ? &task.node->histogram : &task.part,
-                  &count_scratch_[thread]);
+        CountRows(matrix_, growth->shape, growth->gradients, task.part,
+                  task.aside.empty() ? &task.node->histogram : &task.aside, &count_scratch_[thread]);
       },
-      kCountTime * static_cast<double>(rows * growth->shape.slots()));
-  std::vector<Histogram*> histograms;
-  for (Task& task : tasks) {
-    if (task.part.empty())
-      histograms.push_back(&task.node->histogram);
-    else
-      AddHistogram(task.part, &task.node->histogram);
+      kCountTime * static_cast<double>(all_rows * slots));
+  for (const Task& task : tasks) {
+    if (!task.aside.empty()) AddHistogram(task.aside, &task.node->histogram);
   }
+  std::vector<Histogram*> histograms;
+  for (OpenNode* node : nodes) histograms.push_back(&node->histogram);
   return growth->exchange.Sum(histograms);
 }
 

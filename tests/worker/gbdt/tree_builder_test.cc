@@ -178,5 +178,24 @@ TEST_CASE("Tree: rows beyond what packed sums hold, and any number of threads, a
   }
 }
 
+TEST_CASE("Tree: threads that each count some of many columns grow the same tree", "[gbdt]") {
+  DataSet data = SampleData(70'000);
+  for (int f = 0; f < 100; ++f) {
+    data.feature_names.push_back("more_" + std::to_string(f));
+    std::vector<float>& column = data.columns.emplace_back();
+    for (int64_t i = 0; i < data.rows; ++i)
+      column.push_back(static_cast<float>(HashOf(static_cast<uint64_t>(f) + 100, static_cast<uint64_t>(i)) % 200));
+    data.schema.columns.push_back({data.feature_names.back(), false, {}});
+  }
+  Grower one(data), two(data, 2), three(data, 3);
+  GbdtParameters parameters = Deep(GrowPolicy::kDepthWise, 5);
+  for (const double share : {1.0, 0.9}) {  // every slot, and slots from a list
+    parameters.colsample_bytree = share;
+    const std::string expected = Described(one.Grow(parameters));
+    CHECK(Described(two.Grow(parameters)) == expected);
+    CHECK(Described(three.Grow(parameters)) == expected);
+  }
+}
+
 }  // namespace
 }  // namespace winnow
