@@ -23,11 +23,11 @@ class Xgboost:
     def __init__(self, job):
         import xgboost
         xgboost.set_config(verbosity=0)
-        self.library, self.job = xgboost, job
+        self.module, self.job = xgboost, job
 
     def read(self, path):
         source = f"{path}?format=csv&label_column=0" if path.endswith(".csv") else f"{path}?format=libsvm"
-        return self.library.DMatrix(source, nthread=self.job["threads"])
+        return self.module.DMatrix(source, nthread=self.job["threads"])
 
     def start(self):
         job = self.job
@@ -37,7 +37,7 @@ class Xgboost:
         if job["classes"]:
             parameters["num_class"] = job["classes"]
         self.data = self.read(job["train"])
-        self.booster = self.library.Booster(parameters, [self.data])
+        self.booster = self.module.Booster(parameters, [self.data])
 
     def round(self, number):
         self.booster.update(self.data, number)
@@ -52,7 +52,7 @@ class LightGbm:
     def __init__(self, job):
         sys.path.insert(0, job["lightgbm"])
         import lightgbm
-        self.library, self.job = lightgbm, job
+        self.module, self.job = lightgbm, job
 
     def start(self):
         job = self.job
@@ -66,7 +66,7 @@ class LightGbm:
                       "header": False, "label_column": 0, "verbosity": -1, "use_quantized_grad": job["quantised"]}
         if job["classes"]:
             parameters["num_class"] = job["classes"]
-        self.booster = self.library.Booster(parameters, self.library.Dataset(job["train"], params=parameters))
+        self.booster = self.module.Booster(parameters, self.module.Dataset(job["train"], params=parameters))
 
     def round(self, _):
         self.booster.update()

@@ -56,7 +56,7 @@ def parse():
 
 def present(peer):
     """Whether the module can be imported; says so if not."""
-    code = f"import sys; sys.path.insert(0, {peer.path!r}) if {peer.path!r} else None; import {peer.library} as m; " \
+    code = f"import sys; sys.path.insert(0, {peer.path!r}) if {peer.path!r} else None; import {peer.module} as m; " \
            "print(m.__version__)"
     tried = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if tried.returncode != 0:

@@ -43,14 +43,14 @@ class Peer:
     """XGBoost or LightGBM through its Python module; `path` is put before the installed modules."""
 
     def __init__(self, name, library, path="", quantised=False):
-        self.name, self.library, self.path, self.quantised = name, library, str(path), quantised
+        self.name, self.module, self.path, self.quantised = name, library, str(path), quantised
 
     def train(self, job, predictions):
         # A waiting thread that spins takes the processor of the others' threads.
         environment = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(job["threads"])}
-        if self.library == "xgboost" and self.path:
+        if self.module == "xgboost" and self.path:
             environment["PYTHONPATH"] = self.path
-        text = json.dumps({**job, "library": self.library, "lightgbm": self.path, "quantised": self.quantised,
+        text = json.dumps({**job, "library": self.module, "lightgbm": self.path, "quantised": self.quantised,
                            "predictions": predictions and str(predictions)})
         output, _ = run_and_wait([sys.executable, HERE / "peer_process.py"], text, environment)
         return json.loads(output.splitlines()[-1])
