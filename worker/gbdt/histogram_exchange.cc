@@ -73,7 +73,6 @@ absl::Status HistogramExchange::SumChunk(Histogram* const* histograms, std::size
   std::vector<std::size_t> begins(ranks_.size() + 1);
   const std::size_t total = for_each_part(
       [&](int rank, uint64_t*, std::size_t at, std::size_t size) { begins[rank + 1] = at + size; });
-  for (int rank = 0; rank < ranks_.size(); ++rank) begins[rank + 1] = std::max(begins[rank + 1], begins[rank]);
   buffer_.resize(total);
   for_each_part([&](int, const uint64_t* from, std::size_t at, std::size_t size) {
     std::copy(from, from + size, buffer_.data() + at);
