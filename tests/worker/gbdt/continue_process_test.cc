@@ -9,11 +9,6 @@
 namespace winnow {
 namespace {
 
-struct Ended {
-  int code;
-  std::string out, err;
-};
-
 // A folder with train.csv: 300 rows of size, colour and y, which both decide.
 class Desk {
  public:

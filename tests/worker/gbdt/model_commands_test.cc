@@ -10,11 +10,6 @@
 namespace winnow {
 namespace {
 
-struct Ended {
-  int code;
-  std::string out, err;
-};
-
 // A folder with a model and three rows for it. The first tree asks for the size only; of the second, whose
 // weight is 0.1, the first two rows reach leaf 4 and leaf 3 by their shapes, the third leaf 2 by its size.
 class Desk {

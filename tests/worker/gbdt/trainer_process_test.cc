@@ -14,11 +14,6 @@
 namespace winnow {
 namespace {
 
-struct Ended {
-  int code = 0;
-  std::string out, err;
-};
-
 // A folder with train.csv and validation.csv, and the environment of a trial in it.
 struct Trial {
   TempFolder folder;

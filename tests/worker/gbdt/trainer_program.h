@@ -13,6 +13,12 @@
 
 namespace winnow {
 
+// How a run of winnow-gbdt ended, and what it printed.
+struct Ended {
+  int code = 0;
+  std::string out, err;
+};
+
 // A running winnow-gbdt with these arguments and this environment only. Its standard output is a pipe of the
 // smallest size, so that a program nobody reads from stands still; its standard error goes to a file.
 class TrainerProgram {
