@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import random
 import signal
 import socket
 import subprocess
@@ -24,9 +25,15 @@ BINARY = None
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port below those that the system gives out: no rank's own sockets can take it meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def table(rows, seed=1):
