@@ -6,12 +6,12 @@
 #include "absl/status/statusor.h"
 #include "worker/collective/communicator.h"
 #include "worker/gbdt/quantile_cuts.h"
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
-// Bins of values, as they are stored: those of the cuts, and of a categorical feature one more for categories that
-// the training data do not have.
+// Bins of values, as they are stored: those of the cuts, and of a categorical feature one more for categories
+// that the training data do not have.
 inline int ValueBins(const FeatureCuts& cuts) { return cuts.bins() + (cuts.categorical ? 1 : 0); }
 
 // Where one feature's bins lie. They are numbered 0 .. values-1 for values and `values` for missing.
@@ -37,8 +37,8 @@ struct FeatureGroup {
 };
 
 // What one stored number a row stands for: the bins of several groups at once, as digits of a number, where
-// their product is small. One addition to a histogram then counts all of them; sums over the other digits bring
-// each group's histogram back.
+// their product is small. One addition to a histogram then counts all of them; sums over the other digits
+// bring each group's histogram back.
 struct BinSlot {
   int bins = 1;
   std::vector<int> groups;  // the first has stride 1
@@ -57,9 +57,9 @@ struct BinLayout {
   std::vector<uint8_t> LeftTable(int feature, const std::vector<uint8_t>& left_bins) const;
 };
 
-// bins[feature][row]: the bins of this rank's rows. Looks through all rows, so it is for training data: other data
-// may mark two features of a group at once, and gets a LoneLayout. The same on all ranks; an error is one of
-// `ranks`.
+// bins[feature][row]: the bins of this rank's rows. Looks through all rows, so it is for training data: other
+// data may mark two features of a group at once, and gets a LoneLayout. The same on all ranks; an error is
+// one of `ranks`.
 absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>& bins,
                                        const std::vector<FeatureCuts>& cuts, Communicator* ranks,
                                        ThreadPool* pool);

@@ -8,7 +8,7 @@
 #include "worker/data/data_set.h"
 #include "worker/gbdt/bin_layout.h"
 #include "worker/gbdt/quantile_cuts.h"
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
@@ -18,14 +18,15 @@ using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
 // A data set in bins, one number of one byte (or two) for each row and slot, twice: row after row, for
-// histograms, and column after column, for dividing rows by one feature. The numbers are owned or memory-mapped.
+// histograms, and column after column, for dividing rows by one feature. The numbers are owned or
+// memory-mapped.
 class BinMatrix {
  public:
   // Where the numbers are. Elements of bytes if the layout is narrow, else of two bytes.
   struct Storage {
-    const void* by_row = nullptr;  // [row][slot]; null where no histograms will be made
+    const void* by_row = nullptr;     // [row][slot]; null where no histograms will be made
     const void* by_column = nullptr;  // [slot][column_stride]
-    int64_t column_stride = 0;     // >= rows
+    int64_t column_stride = 0;        // >= rows
     std::shared_ptr<const void> owner;
   };
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "worker/gbdt/dart.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/kernels.h"
 #include "worker/gbdt/leaf_renewal.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/sampling.h"
 #include "worker/gbdt/tree_bins.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

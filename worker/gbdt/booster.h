@@ -11,9 +11,9 @@
 #include "worker/gbdt/fixed_gradients.h"
 #include "worker/gbdt/model.h"
 #include "worker/gbdt/row_partition.h"
-#include "worker/gbdt/thread_pool.h"
 #include "worker/gbdt/training_data.h"
 #include "worker/gbdt/tree_builder.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
@@ -30,8 +30,8 @@ class Booster {
   Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
           ThreadPool* pool);
 
-  // Takes up where model->trees ends: from margins that were computed elsewhere, or else from the trees, which
-  // must then have been grown from the data's cuts.
+  // Takes up where model->trees ends: from margins that were computed elsewhere, or else from the trees,
+  // which must then have been grown from the data's cuts.
   void Start(std::optional<StartMargins> margins = std::nullopt);
 
   // Adds one round to model->trees. An error is one of `ranks`.
@@ -50,7 +50,8 @@ class Booster {
   void DrawRows(uint64_t draw);
   void ComputeAllGradients(const std::vector<float>& margin);
   absl::Status RenewLeavesOf(int class_index, Tree* tree) const;
-  // Grows a tree of one class, and adds it to the margins unless these are computed anew for each round (DART).
+  // Grows a tree of one class, and adds it to the margins unless these are computed anew for each round
+  // (DART).
   absl::StatusOr<Tree> TrainTree(uint64_t tree_index, int class_index);
 
   const TrainingData& data_;
@@ -62,9 +63,9 @@ class Booster {
   RowPartition drawn_, others_;
   std::optional<RowPartition> validation_rows_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
-  std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows whose gradients are independent
-  std::vector<float> gradient_, hessian_;          // [class][row]
-  const float* gradient_margin_ = nullptr;         // what the round's gradients were computed from
+  std::vector<int64_t> gradient_blocks_;    // borders of blocks of rows whose gradients are independent
+  std::vector<float> gradient_, hessian_;   // [class][row]
+  const float* gradient_margin_ = nullptr;  // what the round's gradients were computed from
   FixedGradients fixed_;
 };
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "worker/gbdt/distinct_keys.h"
-#include "worker/gbdt/fixed_point.h"
 #include "worker/gbdt/ordered_key.h"
 #include "worker/gbdt/radix_sort.h"
+#include "worker/trainer/fixed_point.h"
 
 namespace winnow {
 namespace {

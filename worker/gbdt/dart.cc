@@ -1,6 +1,6 @@
 #include "worker/gbdt/dart.h"
 
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

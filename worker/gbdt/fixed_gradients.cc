@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "worker/gbdt/fixed_point.h"
+#include "worker/trainer/fixed_point.h"
 
 namespace winnow {
 namespace {

@@ -6,13 +6,13 @@
 #include "absl/status/status.h"
 #include "worker/collective/communicator.h"
 #include "worker/gbdt/kernels.h"
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
-// One tree's gradients in fixed point: row r's are value / 2^exponent. Narrow ones are rounded at random, up or
-// down so that the mean is kept, by a hash of the row's number; where a few gradients are so large that 16 bits
-// would leave the others next to nothing, wide ones are taken.
+// One tree's gradients in fixed point: row r's are value / 2^exponent. Narrow ones are rounded at random, up
+// or down so that the mean is kept, by a hash of the row's number; where a few gradients are so large that 16
+// bits would leave the others next to nothing, wide ones are taken.
 struct FixedGradients {
   bool is_narrow = true;
   std::vector<NarrowPair> narrow;
@@ -34,7 +34,7 @@ struct RowShare {
 
 // Quantises one class's gradients ([row], this rank's) with scales from the largest magnitudes of all ranks.
 // The result is a function of `key`, the row's number and all ranks' gradients together.
-absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share, uint64_t key,
-                               Communicator* ranks, ThreadPool* pool, FixedGradients* out);
+absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share,
+                               uint64_t key, Communicator* ranks, ThreadPool* pool, FixedGradients* out);
 
 }  // namespace winnow

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "worker/gbdt/fixed_point.h"
 #include "worker/gbdt/ordered_key.h"
+#include "worker/trainer/fixed_point.h"
 
 namespace winnow {
 namespace {

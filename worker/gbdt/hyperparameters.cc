@@ -12,6 +12,7 @@
 
 #include "worker/gbdt/hyperparameter_names.h"
 #include "worker/gbdt/hyperparameter_values.h"
+#include "worker/trainer/hyperparameter_text.h"
 
 namespace winnow {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <numeric>
 
-#include "worker/gbdt/instruction_sets.h"
-#include "worker/gbdt/portable_math.h"
+#include "worker/trainer/instruction_sets.h"
+#include "worker/trainer/portable_math.h"
 
 namespace winnow {
 namespace {

@@ -18,8 +18,9 @@
 #include "worker/gbdt/contract.h"
 #include "worker/gbdt/model_commands.h"
 #include "worker/gbdt/model_file.h"
-#include "worker/gbdt/status_text.h"
 #include "worker/gbdt/trainer.h"
+#include "worker/trainer/status_text.h"
+#include "worker/trainer/whole_file.h"
 
 namespace winnow {
 namespace {

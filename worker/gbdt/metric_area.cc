@@ -7,10 +7,10 @@
 #include <memory>
 #include <type_traits>
 
-#include "worker/gbdt/exact_sum.h"
-#include "worker/gbdt/fixed_point.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/run_exchange.h"
+#include "worker/trainer/exact_sum.h"
+#include "worker/trainer/fixed_point.h"
 
 namespace winnow {
 namespace {

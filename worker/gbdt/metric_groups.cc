@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "worker/gbdt/exact_sum.h"
 #include "worker/gbdt/lambda_gradients.h"
 #include "worker/gbdt/metric_area.h"
+#include "worker/trainer/exact_sum.h"
 
 namespace winnow {
 namespace {

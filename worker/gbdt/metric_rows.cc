@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "worker/gbdt/exact_sum.h"
-#include "worker/gbdt/instruction_sets.h"
 #include "worker/gbdt/objective.h"
-#include "worker/gbdt/portable_math.h"
+#include "worker/trainer/exact_sum.h"
+#include "worker/trainer/instruction_sets.h"
+#include "worker/trainer/portable_math.h"
 
 namespace winnow {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "worker/data/data_set.h"
 #include "worker/gbdt/hyperparameters.h"
-#include "worker/gbdt/thread_pool.h"
 #include "worker/gbdt/tree.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 

@@ -34,11 +34,6 @@ absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
 std::string CheckpointText(const GbdtCheckpoint& checkpoint);
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
 
-// Errors name the file.
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
-// Either the whole text is at `path` and on disk, or what was there before.
-absl::Status WriteFileWhole(const std::string& path, const std::string& text);
-
 // ParseModel of a file.
 absl::StatusOr<GbdtModel> ReadModel(const std::string& path);
 // UBJSON where the name ends in ".ubj", JSON otherwise.

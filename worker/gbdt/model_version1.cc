@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "worker/gbdt/model_extras.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

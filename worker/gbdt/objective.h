@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "worker/gbdt/hyperparameters.h"
-#include "worker/gbdt/portable_math.h"
 #include "worker/gbdt/targets.h"
+#include "worker/trainer/portable_math.h"
 
 namespace winnow {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "worker/gbdt/instruction_sets.h"
-#include "worker/gbdt/portable_math.h"
+#include "worker/trainer/instruction_sets.h"
+#include "worker/trainer/portable_math.h"
 
 namespace winnow {
 namespace {

@@ -11,6 +11,7 @@
 #include "worker/gbdt/model_file.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/tree_shap.h"
+#include "worker/trainer/whole_file.h"
 
 namespace winnow {
 namespace {

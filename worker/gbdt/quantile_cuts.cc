@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "worker/gbdt/cut_column.h"
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 

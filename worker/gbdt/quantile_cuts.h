@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "worker/collective/communicator.h"
 #include "worker/data/data_set.h"
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "worker/gbdt/bin_matrix.h"
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
@@ -48,7 +48,7 @@ class RowPartition {
 
   const BinMatrix& matrix_;
   std::vector<uint32_t> rows_, spare_;  // at least as long as there are rows
-  std::vector<Range> ranges_;  // by node
+  std::vector<Range> ranges_;           // by node
 };
 
 }  // namespace winnow

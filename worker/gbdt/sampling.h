@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 

@@ -16,13 +16,14 @@
 #include "absl/strings/str_split.h"
 #include "worker/data/cache_folder.h"
 #include "worker/gbdt/booster.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/hyperparameter_constraints.h"
 #include "worker/gbdt/leaf_renewal.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/model_file.h"
-#include "worker/gbdt/status_text.h"
 #include "worker/gbdt/training_input.h"
+#include "worker/trainer/hash.h"
+#include "worker/trainer/status_text.h"
+#include "worker/trainer/whole_file.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "worker/data/shard.h"
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

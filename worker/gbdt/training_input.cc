@@ -17,8 +17,8 @@
 #include "worker/data/shard.h"
 #include "worker/data/split.h"
 #include "worker/gbdt/objective.h"
-#include "worker/gbdt/status_text.h"
 #include "worker/gbdt/training_file.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {
@@ -54,8 +54,8 @@ absl::Status CheckTargets(const GbdtParameters& parameters, const DataSchema& sc
   return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
 }
 
-// Whether data as read have the model's features, number by number. Features of XGBoost's that were never named go
-// by position.
+// Whether data as read have the model's features, number by number. Features of XGBoost's that were never
+// named go by position.
 bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
   bool unnamed = model.names.size() == data.feature_names.size();
   for (std::size_t f = 0; unnamed && f < model.names.size(); ++f)
@@ -65,7 +65,8 @@ bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
   if (!theirs.label_levels.empty() && theirs.label_levels != data.schema.label_levels) return false;
   for (std::size_t c = 0; c < theirs.columns.size(); ++c) {
     if (!theirs.columns[c].text) continue;
-    if (c >= data.schema.columns.size() || theirs.columns[c].levels != data.schema.columns[c].levels) return false;
+    if (c >= data.schema.columns.size() || theirs.columns[c].levels != data.schema.columns[c].levels)
+      return false;
   }
   return true;
 }
@@ -152,8 +153,8 @@ absl::StatusOr<RawTables> Loading::ReadTables() {
   return tables;
 }
 
-// Of tables that every rank has whole, this rank's rows. All are numbered anew over the ranks, since splitting
-// changes which rows there are.
+// Of tables that every rank has whole, this rank's rows. All are numbered anew over the ranks, since
+// splitting changes which rows there are.
 absl::Status Loading::ShareOut(RawTables* tables) {
   const auto share = [&](bool sharded, DataSet* table) -> absl::Status {
     if (!sharded) {
@@ -185,7 +186,8 @@ absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
   const std::string extra =
       fmt::format("{}\nmax_bin {}\nvalidation_fraction {} split_seed {}", kTrainingFileVersion, max_bin(),
                   request_.validation_fraction, request_.split_seed);
-  absl::StatusOr<ContentKey> train = KeyOf(request_.train_path, request_.train_reading, train_sharded(), extra);
+  absl::StatusOr<ContentKey> train =
+      KeyOf(request_.train_path, request_.train_reading, train_sharded(), extra);
   if (!train.ok()) return train.status();
   std::string key = train->text();
   contents->push_back(*std::move(train));
@@ -227,8 +229,8 @@ absl::StatusOr<TrainingData> Loading::Replicated() {
   return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
 }
 
-// Ranks make their entries together, so none may wait for the lock of one meanwhile: an entry is looked for, and
-// what all ranks have made otherwise is kept.
+// Ranks make their entries together, so none may wait for the lock of one meanwhile: an entry is looked for,
+// and what all ranks have made otherwise is kept.
 absl::StatusOr<TrainingData> Loading::Sharded() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> mine = Key(&contents);
@@ -285,10 +287,10 @@ absl::Status Loading::AgreeOn(const TrainingData& data) {
   if (!all.ok()) return all.status();
   for (int rank = 1; rank < ranks_.size(); ++rank) {
     if ((*all)[rank] == (*all)[0]) continue;
-    return absl::FailedPreconditionError(
-        fmt::format("{}: rank {} reads other data there than rank 0: expected the same files on every host, or "
-                    "distribution sharded",
-                    request_.train_path, rank));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: rank {} reads other data there than rank 0: expected the same files on every host, or "
+        "distribution sharded",
+        request_.train_path, rank));
   }
   return absl::OkStatus();
 }

@@ -10,9 +10,9 @@
 #include "worker/data/data_set.h"
 #include "worker/gbdt/hyperparameters.h"
 #include "worker/gbdt/model.h"
-#include "worker/gbdt/thread_pool.h"
 #include "worker/gbdt/trainer.h"
 #include "worker/gbdt/training_data.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 
@@ -27,7 +27,8 @@ struct RawTables {
 
   // [class][row]
   std::vector<float> TrainMargins(const GbdtModel& model, ThreadPool* pool) const;
-  std::vector<float> ValidationMargins(const GbdtModel& model, ThreadPool* pool) const;  // empty if there is none
+  std::vector<float> ValidationMargins(const GbdtModel& model,
+                                       ThreadPool* pool) const;  // empty if there is none
 };
 
 struct LoadedData {
@@ -41,10 +42,10 @@ struct ModelFeatures {
   DataSchema schema;  // of a model of XGBoost's: a column of numbers for each feature
 };
 
-// Reads, checks and bins what the request asks for, or maps what an earlier run has made of the same files. Each
-// rank gets its rows: of files that are replicated a part of all, else those of its own files. Data for a model
-// that is continued (null: none) are read as the model's features, or refused where they lack one. *warning: what
-// keeps the cache from being used, or "". Errors of this rank's files are this rank's alone.
+// Reads, checks and bins what the request asks for, or maps what an earlier run has made of the same files.
+// Each rank gets its rows: of files that are replicated a part of all, else those of its own files. Data for
+// a model that is continued (null: none) are read as the model's features, or refused where they lack one.
+// *warning: what keeps the cache from being used, or "". Errors of this rank's files are this rank's alone.
 absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
                                             Communicator* ranks, ThreadPool* pool, std::string* warning);
 

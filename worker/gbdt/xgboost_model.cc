@@ -6,9 +6,9 @@
 #include <charconv>
 
 #include "worker/gbdt/model_extras.h"
-#include "worker/gbdt/status_text.h"
 #include "worker/gbdt/xgboost_categories.h"
 #include "worker/gbdt/xgboost_tree.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

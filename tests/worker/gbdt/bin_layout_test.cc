@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/feature_histograms.h"
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {
@@ -22,8 +22,9 @@ DataSet MixedTable(uint64_t seed, int64_t rows) {
     const uint64_t gaps = draw(f, 1u << 30) % 3;  // none, a few, half
     for (int64_t i = 0; i < rows; ++i) {
       const uint64_t bits = draw(f, static_cast<uint64_t>(i));
-      values.push_back(gaps > 0 && (bits >> 40) % (gaps == 1 ? 50 : 2) == 0 ? std::nanf("")
-                                                                           : static_cast<float>(value(bits)));
+      values.push_back(gaps > 0 && (bits >> 40) % (gaps == 1 ? 50 : 2) == 0
+                           ? std::nanf("")
+                           : static_cast<float>(value(bits)));
     }
     data.columns.push_back(std::move(values));
   };
@@ -92,8 +93,7 @@ TEST_CASE("Layout: features of few bins are digits of one number", "[gbdt]") {
   data.rows = 2000;
   for (uint64_t f = 0; f < 9; ++f) {
     data.columns.emplace_back();
-    for (uint64_t i = 0; i < 2000; ++i)
-      data.columns[f].push_back(static_cast<float>(HashOf(f, i) % 2));
+    for (uint64_t i = 0; i < 2000; ++i) data.columns[f].push_back(static_cast<float>(HashOf(f, i) % 2));
   }
   const BinMatrix matrix = InBins(data, 256).matrix;
   REQUIRE(matrix.slots() == 2);  // 2^8 bins, and 2

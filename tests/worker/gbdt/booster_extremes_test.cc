@@ -4,8 +4,8 @@
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
 #include "tests/worker/gbdt/training_samples.h"
-#include "worker/gbdt/status_text.h"
 #include "worker/gbdt/training_input.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

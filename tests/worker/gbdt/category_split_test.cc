@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/catch.h"
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {
@@ -15,7 +15,8 @@ struct Categories {
 
   Categories(uint64_t seed, int count, bool with_missing) {
     const auto draw = [&](uint64_t i, uint64_t n) { return static_cast<int64_t>(HashOf(seed, i) % n); };
-    for (uint64_t c = 0; c < static_cast<uint64_t>(count); ++c) bins.push_back({draw(c, 81) - 40, draw(100 + c, 9) + 1});
+    for (uint64_t c = 0; c < static_cast<uint64_t>(count); ++c)
+      bins.push_back({draw(c, 81) - 40, draw(100 + c, 9) + 1});
     if (with_missing) missing = {draw(50, 81) - 40, draw(51, 9) + 1};
     for (const GradientSum& bin : bins) total += bin;
     total += missing;
@@ -27,7 +28,8 @@ struct Categories {
       return rule.Gain(static_cast<double>(sum.gradient), static_cast<double>(sum.hessian));
     };
     const GradientSum right = total - left;
-    if (!rule.MayBeChild(static_cast<double>(left.hessian)) || !rule.MayBeChild(static_cast<double>(right.hessian)))
+    if (!rule.MayBeChild(static_cast<double>(left.hessian)) ||
+        !rule.MayBeChild(static_cast<double>(right.hessian)))
       return -1;
     return static_cast<float>(side(left) + side(right) - side(total));
   }

@@ -4,7 +4,7 @@
 
 #include "tests/catch.h"
 #include "worker/gbdt/hyperparameter_constraints.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/model_samples.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

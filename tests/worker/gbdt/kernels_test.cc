@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/sampling.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {
@@ -20,12 +20,15 @@ std::span<const Kernels* const> Runnable() {
   return {all, static_cast<std::size_t>(count)};
 }
 
-GradientSum Of(NarrowPair pair) { return {static_cast<int32_t>(pair) >> 16, static_cast<int64_t>(pair & 0xffffu)}; }
+GradientSum Of(NarrowPair pair) {
+  return {static_cast<int32_t>(pair) >> 16, static_cast<int64_t>(pair & 0xffffu)};
+}
 GradientSum Of(WidePair pair) { return {pair.gradient, pair.hessian}; }
 GradientSum Of(PackedSum sum) { return Unpack(sum); }
 GradientSum Of(const GradientSum& sum) { return sum; }
 
-// Histograms of a table of seven slots and 700 rows, for rows and slots chosen in every way, against plain sums.
+// Histograms of a table of seven slots and 700 rows, for rows and slots chosen in every way, against plain
+// sums.
 template <typename Bin, typename Pair, typename Sum, typename Add>
 void CheckAdd(int most_bins, int64_t pad, const std::vector<Pair>& gradients, Add add) {
   constexpr int kSlots = 7;
@@ -48,12 +51,13 @@ void CheckAdd(int most_bins, int64_t pad, const std::vector<Pair>& gradients, Ad
         for (std::size_t k = 0; k < slots.size(); ++k)
           expected[k * pad + bins[row * kSlots + slots[k]]] += Of(gradients[row]);
       }
-      const Kernels::SlotSet set{slots.size() == kSlots ? nullptr : slots.data(), static_cast<int>(slots.size()),
-                                 pad};
+      const Kernels::SlotSet set{slots.size() == kSlots ? nullptr : slots.data(),
+                                 static_cast<int>(slots.size()), pad};
       for (const Kernels* kernels : Runnable()) {
         std::vector<Sum> sums(slots.size() * pad);
         (kernels->*add)(bins.data(), kSlots, set, gradients.data(),
-                        {by_list ? rows.data() : nullptr, rows[0], static_cast<int64_t>(rows.size())}, sums.data());
+                        {by_list ? rows.data() : nullptr, rows[0], static_cast<int64_t>(rows.size())},
+                        sums.data());
         std::vector<GradientSum> found;
         for (const Sum& sum : sums) found.push_back(Of(sum));
         INFO(kernels->name << " slots " << slots.size() << " pad " << pad << " listed " << by_list);
@@ -89,7 +93,8 @@ TEST_CASE("Kernels: the largest gradients of kPackedRows rows fit a packed sum",
     const GradientSum all{int64_t{gradient} * kPackedRows, int64_t{32767} * kPackedRows};
     for (const Kernels* kernels : Runnable()) {
       std::vector<PackedSum> sums(256);
-      kernels->add_narrow8(bins.data(), 1, {nullptr, 1, 256}, gradients.data(), {nullptr, 0, kPackedRows}, sums.data());
+      kernels->add_narrow8(bins.data(), 1, {nullptr, 1, 256}, gradients.data(), {nullptr, 0, kPackedRows},
+                           sums.data());
       CHECK(Unpack(sums[9]) == all);
       double prefix_gradient[2], prefix_hessian[2];
       kernels->prefix_packed(sums.data() + 8, 2, prefix_gradient, prefix_hessian);
@@ -181,7 +186,8 @@ TEST_CASE("Kernels: gains are the formula's, with the same bits everywhere", "[g
         CHECK(gain == expected);
         CHECK(most == *std::max_element(expected.begin(), expected.end()));
         CHECK(kernels->gains(gradient.data(), hessian.data(), 0, in, gain.data()) < 0);
-        CHECK(kernels->gains(gradient.data(), hessian.data(), 1, in, gain.data()) < 0);  // nothing on the left
+        CHECK(kernels->gains(gradient.data(), hessian.data(), 1, in, gain.data()) <
+              0);  // nothing on the left
       }
     }
   }
@@ -208,12 +214,12 @@ struct Quantised {
   bool operator==(const Quantised&) const = default;
 };
 
-Quantised Quantise(const Kernels& kernels, const std::vector<float>& gradient, const std::vector<float>& hessian,
-                   float scale, uint64_t first_row) {
+Quantised Quantise(const Kernels& kernels, const std::vector<float>& gradient,
+                   const std::vector<float>& hessian, float scale, uint64_t first_row) {
   Quantised out;
   out.pairs.resize(gradient.size());
-  kernels.quantise_narrow(gradient.data(), hessian.data(), static_cast<int64_t>(gradient.size()), scale, 0.5f, 99,
-                          first_row, out.pairs.data(), &out.magnitudes);
+  kernels.quantise_narrow(gradient.data(), hessian.data(), static_cast<int64_t>(gradient.size()), scale, 0.5f,
+                          99, first_row, out.pairs.data(), &out.magnitudes);
   return out;
 }
 
@@ -223,7 +229,8 @@ TEST_CASE("Kernels: rounding depends on the row's number, not on sets of instruc
     gradient.push_back(static_cast<float>(HashOf(9, i) % 100'000) * 0.01f - 500);
     hessian.push_back(static_cast<float>(HashOf(10, i) % 100'000) * 0.5f);
   }
-  for (const uint64_t first_row : {uint64_t{0}, uint64_t{12345}, (uint64_t{1} << 32) - 5000, uint64_t{1} << 40}) {
+  for (const uint64_t first_row :
+       {uint64_t{0}, uint64_t{12345}, (uint64_t{1} << 32) - 5000, uint64_t{1} << 40}) {
     const Quantised whole = Quantise(*Runnable()[0], gradient, hessian, 64, first_row);
     GradientSum magnitudes;
     for (NarrowPair pair : whole.pairs) magnitudes += {std::abs(Of(pair).gradient), Of(pair).hessian};
@@ -261,18 +268,21 @@ TEST_CASE("Kernels: rounding keeps the mean and moves by less than one", "[gbdt]
       const Quantised rounded = Quantise(ChosenKernels(), std::vector<float>(kRows, sign * value),
                                          std::vector<float>(kRows, 2 * value), 1, 0);
       int far = 0;
-      for (NarrowPair pair : rounded.pairs) far += std::fabs(static_cast<float>(Of(pair).gradient) - sign * value) >= 1;
+      for (NarrowPair pair : rounded.pairs)
+        far += std::fabs(static_cast<float>(Of(pair).gradient) - sign * value) >= 1;
       CHECK(far == 0);
       // The mean of so many draws has a standard deviation of less than 0.0005.
-      CHECK(static_cast<double>(rounded.magnitudes.gradient) / kRows == Approx(value).margin(0.0025).epsilon(0));
-      CHECK(static_cast<double>(rounded.magnitudes.hessian) / kRows == Approx(value).margin(0.0025).epsilon(0));
+      CHECK(static_cast<double>(rounded.magnitudes.gradient) / kRows ==
+            Approx(value).margin(0.0025).epsilon(0));
+      CHECK(static_cast<double>(rounded.magnitudes.hessian) / kRows ==
+            Approx(value).margin(0.0025).epsilon(0));
     }
   }
 }
 
 TEST_CASE("Kernels: what rounds up to 2^15 is cut to what fits", "[gbdt]") {
-  const Quantised rounded =
-      Quantise(ChosenKernels(), std::vector<float>(100, -32767.99f), std::vector<float>(100, 65535.99f), 1, 0);
+  const Quantised rounded = Quantise(ChosenKernels(), std::vector<float>(100, -32767.99f),
+                                     std::vector<float>(100, 65535.99f), 1, 0);
   CHECK(rounded.pairs == std::vector<NarrowPair>(100, (static_cast<uint32_t>(-32767) << 16) | 32767u));
 }
 
@@ -284,7 +294,8 @@ TEST_CASE("Kernels: rows are drawn as RowDraw draws them", "[gbdt]") {
     for (uint32_t row = 0; row < 3001; ++row) (draw.Takes(first + row) ? taken : left).push_back(row);
     for (const Kernels* kernels : Runnable()) {
       std::vector<uint32_t> drawn(3001), others(3001);
-      drawn.resize(kernels->draw_rows(draw.mixed_key(), draw.threshold(), first, 3001, drawn.data(), others.data()));
+      drawn.resize(
+          kernels->draw_rows(draw.mixed_key(), draw.threshold(), first, 3001, drawn.data(), others.data()));
       others.resize(3001 - drawn.size());
       CHECK(drawn == taken);
       CHECK(others == left);

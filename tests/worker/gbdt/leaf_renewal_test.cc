@@ -6,8 +6,8 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/on_ranks.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/metric.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

@@ -3,11 +3,11 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/on_ranks.h"
-#include "worker/gbdt/exact_sum.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/hyperparameter_names.h"
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/run_exchange.h"
+#include "worker/trainer/exact_sum.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

@@ -6,7 +6,8 @@
 #include "tests/catch.h"
 #include "tests/worker/gbdt/model_samples.h"
 #include "tests/worker/temp_folder.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/status_text.h"
+#include "worker/trainer/whole_file.h"
 
 namespace winnow {
 namespace {

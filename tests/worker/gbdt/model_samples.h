@@ -5,8 +5,8 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/model.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 

@@ -5,7 +5,7 @@
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
 #include "tests/worker/gbdt/table_targets.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "worker/gbdt/hash.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

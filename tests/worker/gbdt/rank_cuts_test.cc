@@ -6,9 +6,9 @@
 
 #include "tests/catch.h"
 #include "tests/worker/collective/run_ranks.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/quantile_cuts.h"
-#include "worker/gbdt/status_text.h"
+#include "worker/trainer/hash.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {

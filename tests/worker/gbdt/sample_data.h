@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "worker/data/data_set.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/hyperparameters.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 

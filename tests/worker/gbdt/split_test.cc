@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "worker/gbdt/hash.h"
 #include "worker/gbdt/split_finder.h"
+#include "worker/trainer/hash.h"
 
 namespace winnow {
 namespace {

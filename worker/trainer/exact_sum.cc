@@ -1,12 +1,12 @@
-#include "worker/gbdt/exact_sum.h"
+#include "worker/trainer/exact_sum.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "worker/gbdt/fixed_point.h"
-#include "worker/gbdt/instruction_sets.h"
+#include "worker/trainer/fixed_point.h"
+#include "worker/trainer/instruction_sets.h"
 
 namespace winnow {
 namespace {

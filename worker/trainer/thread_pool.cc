@@ -1,4 +1,4 @@
-#include "worker/gbdt/thread_pool.h"
+#include "worker/trainer/thread_pool.h"
 
 namespace winnow {
 namespace {

@@ -22,8 +22,8 @@ class ThreadPool {
 
   // Calls work(task, thread) once for each task in [0, tasks), thread in [0, threads()), and returns when all
   // are done. Which thread takes which task is not fixed. REQUIRES: one Run at a time; work does not throw.
-  // nanoseconds: about what all tasks take one thread; where that is less than others take to wake up, the caller
-  // does them.
+  // nanoseconds: about what all tasks take one thread; where that is less than others take to wake up, the
+  // caller does them.
   void Run(int tasks, const std::function<void(int task, int thread)>& work, double nanoseconds = 1e9);
 
  private:

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace winnow {
+
+// How one value of a hyperparameter is read: as itself, or as a string that holds it. nullopt: it is neither.
+std::optional<double> AsReal(const nlohmann::json& value);
+std::optional<int64_t> AsWhole(const nlohmann::json& value);  // up to 2^63 - 1 without loss; 6.0 is whole
+std::optional<bool> AsTruth(const nlohmann::json& value);     // true, false, 1, 0
+std::string Trimmed(std::string_view text);                   // without white space at its ends
+
+// "hyperparameter eta = 2: expected ..."
+absl::Status BadValue(const std::string& name, const nlohmann::json& value, const std::string& expected);
+std::string Shown(const nlohmann::json& value);
+
+}  // namespace winnow
