@@ -12,6 +12,8 @@ namespace winnow {
 
 // Floats that stand together in the engine's arrays, on every instruction set alike.
 constexpr int kPanel = 16;
+// Added to a variance before its root is taken, by batch norm (PyTorch's default).
+constexpr float kBatchNormEpsilon = 1e-5f;
 constexpr int PaddedTo(int count, int multiple) { return (count + multiple - 1) / multiple * multiple; }
 
 // One fully connected layer: outputs = activation(batch_norm(inputs * weights + bias)). The last has neither
