@@ -14,8 +14,8 @@
 namespace winnow {
 
 // One rank's end of a group that computes together. All ranks call the same operations in the same order; an
-// operation returns when this rank's part of it is done. Sums are of integers modulo 2^64, so they are exact
-// in any order, and two 32-bit fields may travel in one word.
+// operation returns when this rank's part of it is done. Sums are of integers modulo 2^64 or 2^32, so
+// they are exact in any order, and two 32-bit fields may travel in one 64-bit word.
 //
 // An error is final: it names the rank that failed and why, every later call returns it again, and every
 // other rank of the group gets the same one, in the operation it is in or in its next. Every operation has a
@@ -29,14 +29,21 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // data[i] becomes the sum, or the largest, of all ranks' data[i]. REQUIRES: equal sizes.
+  // data[i] becomes the sum, or the largest, of all ranks' data[i]. Of long data each rank sends
+  // 2 (N - 1) / N. REQUIRES: equal sizes.
   virtual absl::Status AllReduceSum(std::span<uint64_t> data) = 0;
+  virtual absl::Status AllReduceSum(std::span<uint32_t> data) = 0;
   virtual absl::Status AllReduceMax(std::span<uint64_t> data) = 0;
 
   // Of the sums, rank r gets those of [begins[r], begins[r + 1]), in place; the rest of data is left
-  // undefined. REQUIRES: begins the same on all ranks, ascending, size() + 1 of them, begins[0] = 0, the last
-  // data.size().
+  // undefined. A rank sends what is not its own. REQUIRES: begins the same on all ranks, ascending, size() +
+  // 1 of them, begins[0] = 0, the last data.size().
   virtual absl::Status ReduceScatterSum(std::span<uint64_t> data, std::span<const std::size_t> begins) = 0;
+  virtual absl::Status ReduceScatterSum(std::span<uint32_t> data, std::span<const std::size_t> begins) = 0;
+
+  // Everyone's data[begins[r], begins[r + 1]) become those of rank r. A rank sends its own stretch to each
+  // other. REQUIRES: as ReduceScatterSum, in bytes.
+  virtual absl::Status AllGatherInPlace(std::span<std::byte> data, std::span<const std::size_t> begins) = 0;
 
   // Every rank's bytes, by rank. Sizes may differ.
   virtual absl::StatusOr<std::vector<std::string>> AllGather(std::string_view mine) = 0;

@@ -19,6 +19,7 @@ absl::Status StandsStill(int rank, std::string_view operation, std::chrono::mill
 }
 
 absl::Status OperationsDiffer(int rank_a, std::string_view a, int rank_b, std::string_view b) {
+  if (rank_a > rank_b) return OperationsDiffer(rank_b, b, rank_a, a);
   return absl::InternalError(
       fmt::format("the ranks do different things: rank {}: {}; rank {}: {}", rank_a, a, rank_b, b));
 }

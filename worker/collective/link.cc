@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace winnow {
@@ -16,10 +17,10 @@ constexpr std::size_t kBufferBytes = 64 << 10;
 // Sent in one go, before it is this rank's turn to read.
 constexpr int kMostFrames = 4;
 
-template <typename Op>
+template <typename Word, typename Op>
 void Combine(std::byte* to, const std::byte* from, std::size_t bytes, Op op) {
-  for (std::size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
-    uint64_t a, b;
+  for (std::size_t i = 0; i < bytes; i += sizeof(Word)) {
+    Word a, b;
     std::memcpy(&a, to + i, sizeof a);
     std::memcpy(&b, from + i, sizeof b);
     a = op(a, b);
@@ -32,6 +33,11 @@ bool SameMessage(const Frame& a, const Frame& b) {
 }
 
 }  // namespace
+
+std::size_t Sink::word() const {
+  if (kind == kSum32) return sizeof(uint32_t);
+  return kind == kSum64 || kind == kMax64 ? sizeof(uint64_t) : 1;
+}
 
 Link::Link(Socket socket) : socket_(std::move(socket)), buffer_(kBufferBytes) {}
 
@@ -142,7 +148,7 @@ bool Link::Consume() {
   while (!unexpected_.has_value()) {
     if (in_frame_left_ > 0) {
       std::size_t size = std::min(buffered(), in_frame_left_);
-      if (sink_.kind == Sink::kSum || sink_.kind == Sink::kMax) size -= size % sizeof(uint64_t);
+      size -= size % sink_.word();
       if (size == 0) return any;
       Deliver(buffer_.data() + begin_, size);
       begin_ += size;
@@ -185,10 +191,12 @@ bool Link::TakeFrame() {
 
 void Link::Deliver(const std::byte* data, std::size_t size) {
   std::byte* const to = sink_.data + received_;
-  if (sink_.kind == Sink::kSum)
-    Combine(to, data, size, [](uint64_t a, uint64_t b) { return a + b; });
-  else if (sink_.kind == Sink::kMax)
-    Combine(to, data, size, [](uint64_t a, uint64_t b) { return std::max(a, b); });
+  if (sink_.kind == Sink::kSum32)
+    Combine<uint32_t>(to, data, size, std::plus<>());
+  else if (sink_.kind == Sink::kSum64)
+    Combine<uint64_t>(to, data, size, std::plus<>());
+  else if (sink_.kind == Sink::kMax64)
+    Combine<uint64_t>(to, data, size, [](uint64_t a, uint64_t b) { return std::max(a, b); });
   else if (data != to)
     std::memcpy(to, data, size);
   in_frame_left_ -= size;

@@ -14,11 +14,14 @@ namespace winnow {
 
 // Where the bytes of a message go as they come.
 struct Sink {
-  enum Kind { kCopy, kSum, kMax, kText };
+  enum Kind { kCopy, kSum32, kSum64, kMax64, kText };
   Kind kind = kCopy;
-  std::byte* data = nullptr;    // of a message of `size` bytes; kSum and kMax combine 64-bit words
+  std::byte* data = nullptr;    // of a message of `size` bytes; sums and largest are of words
   std::size_t size = 0;         // else
   std::string* text = nullptr;  // kText: becomes the message, of any size
+
+  // Bytes of the words that are combined; 1 where none are.
+  std::size_t word() const;
 };
 
 // One connection to another rank: messages out, messages in, and how it ended.

@@ -185,14 +185,20 @@ void RankLinks::SayLast(const Frame& last, std::string_view text, milliseconds m
 
 std::string RankLinks::Describe(uint8_t operation, uint64_t param) {
   switch (static_cast<Operation>(operation)) {
-    case Operation::kSum:
+    case Operation::kSum64:
       return fmt::format("AllReduceSum of {} words", param);
+    case Operation::kSum32:
+      return fmt::format("AllReduceSum of {} 32-bit words", param);
     case Operation::kMax:
       return fmt::format("AllReduceMax of {} words", param);
-    case Operation::kReduceScatter:
+    case Operation::kReduceScatter64:
       return fmt::format("ReduceScatterSum of {} words", param);
+    case Operation::kReduceScatter32:
+      return fmt::format("ReduceScatterSum of {} 32-bit words", param);
     case Operation::kAllGather:
       return "AllGather";
+    case Operation::kAllGatherInPlace:
+      return fmt::format("AllGatherInPlace of {} bytes", param);
     case Operation::kAllToAll:
       return "AllToAll";
     case Operation::kBroadcast:

@@ -13,7 +13,17 @@
 
 namespace winnow {
 
-enum class Operation : uint8_t { kSum, kMax, kReduceScatter, kAllGather, kAllToAll, kBroadcast };
+enum class Operation : uint8_t {
+  kSum64,
+  kSum32,
+  kMax,
+  kReduceScatter64,
+  kReduceScatter32,
+  kAllGather,
+  kAllGatherInPlace,
+  kAllToAll,
+  kBroadcast
+};
 
 // This rank's connections to all others, on which the steps of operations move messages. While a step waits,
 // the thread sleeps until one of the connections can go on, ends, or has been silent for too long; a rank

@@ -8,8 +8,15 @@ class SoleRank final : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   absl::Status AllReduceSum(std::span<uint64_t>) override { return absl::OkStatus(); }
+  absl::Status AllReduceSum(std::span<uint32_t>) override { return absl::OkStatus(); }
   absl::Status AllReduceMax(std::span<uint64_t>) override { return absl::OkStatus(); }
   absl::Status ReduceScatterSum(std::span<uint64_t>, std::span<const std::size_t>) override {
+    return absl::OkStatus();
+  }
+  absl::Status ReduceScatterSum(std::span<uint32_t>, std::span<const std::size_t>) override {
+    return absl::OkStatus();
+  }
+  absl::Status AllGatherInPlace(std::span<std::byte>, std::span<const std::size_t>) override {
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<std::string>> AllGather(std::string_view mine) override {

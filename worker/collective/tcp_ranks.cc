@@ -25,20 +25,11 @@ constexpr std::size_t kWholeBytes = 64 << 10;
 // Up to here the root of a broadcast sends everything to each rank itself.
 constexpr std::size_t kSpreadBytes = 64 << 10;
 
-std::span<const std::byte> BytesOf(std::span<const uint64_t> words) { return std::as_bytes(words); }
 std::span<const std::byte> BytesOf(std::string_view text) {
   return std::as_bytes(std::span<const char>(text.data(), text.size()));
 }
 
-Sink CopyTo(std::span<uint64_t> words) {
-  return {Sink::kCopy, reinterpret_cast<std::byte*>(words.data()), words.size_bytes()};
-}
-Sink CopyTo(std::span<char> text) {
-  return {Sink::kCopy, reinterpret_cast<std::byte*>(text.data()), text.size()};
-}
-Sink CombineInto(Sink::Kind kind, std::span<uint64_t> words) {
-  return {kind, reinterpret_cast<std::byte*>(words.data()), words.size_bytes()};
-}
+Sink Into(Sink::Kind kind, std::span<std::byte> bytes) { return {kind, bytes.data(), bytes.size()}; }
 Sink TextInto(std::string* text) { return {Sink::kText, nullptr, 0, text}; }
 
 class TcpRank final : public Communicator {
@@ -51,16 +42,28 @@ class TcpRank final : public Communicator {
   uint64_t bytes_sent() const override { return links_.bytes_sent(); }
 
   absl::Status AllReduceSum(std::span<uint64_t> data) override {
-    links_.Begin(Operation::kSum, data.size());
-    return AllReduce(Sink::kSum, data);
+    links_.Begin(Operation::kSum64, data.size());
+    return AllReduce(Sink::kSum64, std::as_writable_bytes(data));
+  }
+  absl::Status AllReduceSum(std::span<uint32_t> data) override {
+    links_.Begin(Operation::kSum32, data.size());
+    return AllReduce(Sink::kSum32, std::as_writable_bytes(data));
   }
   absl::Status AllReduceMax(std::span<uint64_t> data) override {
     links_.Begin(Operation::kMax, data.size());
-    return AllReduce(Sink::kMax, data);
+    return AllReduce(Sink::kMax64, std::as_writable_bytes(data));
   }
   absl::Status ReduceScatterSum(std::span<uint64_t> data, std::span<const std::size_t> begins) override {
-    links_.Begin(Operation::kReduceScatter, data.size());
-    return ReduceParts(Sink::kSum, data, begins);
+    links_.Begin(Operation::kReduceScatter64, data.size());
+    return ReduceParts(Sink::kSum64, Parts(data, begins));
+  }
+  absl::Status ReduceScatterSum(std::span<uint32_t> data, std::span<const std::size_t> begins) override {
+    links_.Begin(Operation::kReduceScatter32, data.size());
+    return ReduceParts(Sink::kSum32, Parts(data, begins));
+  }
+  absl::Status AllGatherInPlace(std::span<std::byte> data, std::span<const std::size_t> begins) override {
+    links_.Begin(Operation::kAllGatherInPlace, data.size());
+    return GatherParts(Parts(data, begins));
   }
 
   absl::StatusOr<std::vector<std::string>> AllGather(std::string_view mine) override {
@@ -101,61 +104,76 @@ class TcpRank final : public Communicator {
     return others;
   }
 
-  absl::Status AllReduce(Sink::Kind kind, std::span<uint64_t> data);
-  absl::Status ReduceWhole(Sink::Kind kind, std::span<uint64_t> data);
-  absl::Status ReduceParts(Sink::Kind kind, std::span<uint64_t> data, std::span<const std::size_t> begins);
+  // The stretches of data that belong to the ranks.
+  using PartsByRank = std::vector<std::span<std::byte>>;
+  template <typename Word>
+  static PartsByRank Parts(std::span<Word> data, std::span<const std::size_t> begins) {
+    PartsByRank parts;
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r)
+      parts.push_back(std::as_writable_bytes(data.subspan(begins[r], begins[r + 1] - begins[r])));
+    return parts;
+  }
+
+  absl::Status AllReduce(Sink::Kind kind, std::span<std::byte> data);
+  absl::Status ReduceWhole(Sink::Kind kind, std::span<std::byte> data);
+  absl::Status ReduceParts(Sink::Kind kind, const PartsByRank& parts);
+  absl::Status GatherParts(const PartsByRank& parts);
 
   RankLinks links_;
-  std::vector<uint64_t> copy_;
+  std::vector<std::byte> copy_;
 };
 
-absl::Status TcpRank::AllReduce(Sink::Kind kind, std::span<uint64_t> data) {
-  if (data.size_bytes() <= kWholeBytes) return ReduceWhole(kind, data);
+absl::Status TcpRank::AllReduce(Sink::Kind kind, std::span<std::byte> data) {
+  if (data.size() <= kWholeBytes) return ReduceWhole(kind, data);
+  const std::size_t word = Sink{kind}.word(), words = data.size() / word;
   std::vector<std::size_t> begins;
-  for (int r = 0; r <= size(); ++r) begins.push_back(data.size() * r / size());
-  if (absl::Status status = ReduceParts(kind, data, begins); !status.ok()) return status;
-  const auto part = [&](int r) { return data.subspan(begins[r], begins[r + 1] - begins[r]); };
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
-  for (const int other : Others()) out.push_back({other, BytesOf(part(rank()))});
-  for (const int other : Others()) in.push_back({other, CopyTo(part(other))});
-  return links_.Exchange(out, in);
+  for (int r = 0; r <= size(); ++r) begins.push_back(words * r / size() * word);
+  const PartsByRank parts = Parts(data, begins);
+  if (absl::Status status = ReduceParts(kind, parts); !status.ok()) return status;
+  return GatherParts(parts);
 }
 
 // Recursive doubling: after step k a rank has the sums of 2^k ranks. Ranks beyond the largest power of two
 // give their data to a partner at first, and get the sums from it at the end.
-absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<uint64_t> data) {
+absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<std::byte> data) {
   const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
   if (rank() >= doubling) {
     // The answer begins to come only when the last byte has gone.
-    const Outgoing give{rank() - doubling, BytesOf(data)};
-    const Incoming get{rank() - doubling, CopyTo(data)};
+    const Outgoing give{rank() - doubling, data};
+    const Incoming get{rank() - doubling, Into(Sink::kCopy, data)};
     return links_.Exchange({&give, 1}, {&get, 1});
   }
   const int extra = rank() + doubling;
   if (extra < size()) {
-    const Incoming get{extra, CombineInto(kind, data)};
+    const Incoming get{extra, Into(kind, data)};
     if (absl::Status status = links_.Exchange({}, {&get, 1}); !status.ok()) return status;
   }
   for (int distance = 1; distance < doubling; distance *= 2) {
     copy_.assign(data.begin(), data.end());
-    const Outgoing give{rank() ^ distance, BytesOf(copy_)};
-    const Incoming get{rank() ^ distance, CombineInto(kind, data)};
+    const Outgoing give{rank() ^ distance, copy_};
+    const Incoming get{rank() ^ distance, Into(kind, data)};
     if (absl::Status status = links_.Exchange({&give, 1}, {&get, 1}); !status.ok()) return status;
   }
   if (extra >= size()) return absl::OkStatus();
-  const Outgoing give{extra, BytesOf(data)};
+  const Outgoing give{extra, data};
   return links_.Exchange({&give, 1}, {});
 }
 
 // Each rank sends every other its part and adds what comes to its own.
-absl::Status TcpRank::ReduceParts(Sink::Kind kind, std::span<uint64_t> data,
-                                  std::span<const std::size_t> begins) {
-  const auto part = [&](int r) { return data.subspan(begins[r], begins[r + 1] - begins[r]); };
+absl::Status TcpRank::ReduceParts(Sink::Kind kind, const PartsByRank& parts) {
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
-  for (const int other : Others()) out.push_back({other, BytesOf(part(other))});
-  for (const int other : Others()) in.push_back({other, CombineInto(kind, part(rank()))});
+  for (const int other : Others()) out.push_back({other, parts[other]});
+  for (const int other : Others()) in.push_back({other, Into(kind, parts[rank()])});
+  return links_.Exchange(out, in);
+}
+
+// Each rank sends its part to every other.
+absl::Status TcpRank::GatherParts(const PartsByRank& parts) {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (const int other : Others()) out.push_back({other, parts[rank()]});
+  for (const int other : Others()) in.push_back({other, Into(Sink::kCopy, parts[other])});
   return links_.Exchange(out, in);
 }
 
@@ -183,22 +201,22 @@ absl::Status TcpRank::Broadcast(int root, std::string* bytes) {
   // Part p is that of the p-th rank after the root.
   const auto part = [&](int r) {
     const uint64_t p = static_cast<uint64_t>((r - root + size()) % size() - 1), parts = size() - 1;
-    return std::span<char>(*bytes).subspan(total * p / parts, total * (p + 1) / parts - total * p / parts);
+    return std::as_writable_bytes(std::span<char>(*bytes))
+        .subspan(total * p / parts, total * (p + 1) / parts - total * p / parts);
   };
-  const auto text = [](std::span<char> span) { return BytesOf(std::string_view(span.data(), span.size())); };
   out.clear();
   in.clear();
   if (rank() == root) {
-    for (const int other : Others()) out.push_back({other, text(part(other))});
+    for (const int other : Others()) out.push_back({other, part(other)});
     return links_.Exchange(out, {});
   }
-  in.push_back({root, CopyTo(part(rank()))});
+  in.push_back({root, Into(Sink::kCopy, part(rank()))});
   if (absl::Status status = links_.Exchange({}, in); !status.ok()) return status;
   in.clear();
   for (const int other : Others()) {
     if (other == root) continue;
-    out.push_back({other, text(part(rank()))});
-    in.push_back({other, CopyTo(part(other))});
+    out.push_back({other, part(rank())});
+    in.push_back({other, Into(Sink::kCopy, part(other))});
   }
   return links_.Exchange(out, in);
 }
@@ -216,7 +234,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Connect(const RankOptions& options
   auto rank = std::make_unique<TcpRank>(options.rank, *std::move(sockets), options.patience);
   // Nobody goes on before all are connected.
   uint64_t word = 0;
-  if (absl::Status status = rank->AllReduceSum({&word, 1}); !status.ok()) return status;
+  if (absl::Status status = rank->AllReduceSum(std::span<uint64_t>(&word, 1)); !status.ok()) return status;
   return rank;
 }
 

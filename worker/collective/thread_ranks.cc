@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -16,9 +17,14 @@ namespace {
 // under way.
 struct Part {
   std::string operation;
-  std::span<uint64_t> words;
+  std::span<std::byte> data;
   std::string_view bytes;
   const std::vector<std::string>* to = nullptr;
+
+  template <typename Word>
+  Word* words() const {
+    return reinterpret_cast<Word*>(data.data());
+  }
 };
 
 // The memory that the ranks share. An operation has two steps: all bring their parts, then each works on the
@@ -107,20 +113,31 @@ class ThreadRank final : public Communicator {
   int size() const override { return group_->size(); }
 
   absl::Status AllReduceSum(std::span<uint64_t> data) override {
-    return AllReduce("AllReduceSum", data, [](uint64_t a, uint64_t b) { return a + b; });
+    return AllReduce("AllReduceSum", data, std::plus<>());
+  }
+  absl::Status AllReduceSum(std::span<uint32_t> data) override {
+    return AllReduce("AllReduceSum", data, std::plus<>());
   }
   absl::Status AllReduceMax(std::span<uint64_t> data) override {
     return AllReduce("AllReduceMax", data, [](uint64_t a, uint64_t b) { return std::max(a, b); });
   }
 
   absl::Status ReduceScatterSum(std::span<uint64_t> data, std::span<const std::size_t> begins) override {
-    return group_->Meet(rank_, {WithSize("ReduceScatterSum", data.size()), data, {}}, [&] {
-      for (std::size_t i = begins[rank_]; i < begins[rank_ + 1]; ++i) {
-        uint64_t sum = 0;
-        for (const Part& part : group_->parts) sum += part.words[i];
-        data[i] = sum;
+    return ReduceScatter(data, begins);
+  }
+  absl::Status ReduceScatterSum(std::span<uint32_t> data, std::span<const std::size_t> begins) override {
+    return ReduceScatter(data, begins);
+  }
+
+  absl::Status AllGatherInPlace(std::span<std::byte> data, std::span<const std::size_t> begins) override {
+    const std::string operation = fmt::format("AllGatherInPlace of {} bytes", data.size());
+    return group_->Meet(rank_, {operation, data, {}}, [&] {
+      const std::size_t begin = begins[rank_], size = begins[rank_ + 1] - begin;
+      for (const Part& part : group_->parts) {
+        if (part.data.data() != data.data() && size > 0)
+          std::memcpy(part.data.data() + begin, data.data() + begin, size);
       }
-      Sent(data.size() - (begins[rank_ + 1] - begins[rank_]), sizeof(uint64_t));
+      Sent(size, group_->parts.size() - 1);
     });
   }
 
@@ -158,23 +175,38 @@ class ThreadRank final : public Communicator {
   uint64_t bytes_sent() const override { return bytes_sent_; }
 
  private:
-  static std::string WithSize(const char* operation, std::size_t words) {
-    return fmt::format("{} of {} words", operation, words);
+  template <typename Word>
+  static Part Bring(const char* operation, std::span<Word> data) {
+    const char* const words = sizeof(Word) == sizeof(uint64_t) ? "words" : "32-bit words";
+    return {fmt::format("{} of {} {}", operation, data.size(), words), std::as_writable_bytes(data), {}};
   }
   void Sent(std::size_t count, std::size_t size) { bytes_sent_ += count * size; }
 
   // Each rank computes one stretch of the result, for all.
-  template <typename Op>
-  absl::Status AllReduce(const char* operation, std::span<uint64_t> data, Op op) {
-    return group_->Meet(rank_, {WithSize(operation, data.size()), data, {}}, [&] {
+  template <typename Word, typename Op>
+  absl::Status AllReduce(const char* operation, std::span<Word> data, Op op) {
+    return group_->Meet(rank_, Bring(operation, data), [&] {
       const std::size_t ranks = group_->parts.size(), begin = data.size() * rank_ / ranks,
                         end = data.size() * (rank_ + 1) / ranks;
       for (std::size_t i = begin; i < end; ++i) {
-        uint64_t result = group_->parts[0].words[i];
-        for (std::size_t r = 1; r < ranks; ++r) result = op(result, group_->parts[r].words[i]);
-        for (const Part& part : group_->parts) part.words[i] = result;
+        Word result = group_->parts[0].words<Word>()[i];
+        for (std::size_t r = 1; r < ranks; ++r) result = op(result, group_->parts[r].words<Word>()[i]);
+        for (const Part& part : group_->parts) part.words<Word>()[i] = result;
       }
-      Sent(data.size(), ranks > 1 ? sizeof(uint64_t) : 0);
+      // What others took of this rank's data, and what it gave them.
+      Sent(data.size() - (end - begin) + (end - begin) * (ranks - 1), sizeof(Word));
+    });
+  }
+
+  template <typename Word>
+  absl::Status ReduceScatter(std::span<Word> data, std::span<const std::size_t> begins) {
+    return group_->Meet(rank_, Bring("ReduceScatterSum", data), [&] {
+      for (std::size_t i = begins[rank_]; i < begins[rank_ + 1]; ++i) {
+        Word sum = 0;
+        for (const Part& part : group_->parts) sum += part.words<Word>()[i];
+        data[i] = sum;
+      }
+      Sent(data.size() - (begins[rank_ + 1] - begins[rank_]), sizeof(Word));
     });
   }
 

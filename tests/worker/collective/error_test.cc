@@ -94,6 +94,17 @@ TEST_CASE("Communicator: ranks that do different things hear of it", "[collectiv
   }));
 }
 
+TEST_CASE("Communicator: words of another width are a different thing", "[collective]") {
+  const std::string kind = GENERATE(from_range(GroupKinds()));
+  const Statuses got = RunRanks(MakeGroup(kind, 2), [&](Communicator* group) {
+    std::vector<uint64_t> words(10);
+    std::vector<uint32_t> halves(20);
+    return group->rank() == 0 ? group->AllReduceSum(words) : group->AllReduceSum(halves);
+  });
+  CHECK(got[0].code() == absl::StatusCode::kInternal);
+  CHECK(got[1] == got[0]);
+}
+
 TEST_CASE("Communicator: a group of one sends nothing", "[collective]") {
   const auto sole = MakeSoleRank();
   std::vector<uint64_t> data = {3, 4};
