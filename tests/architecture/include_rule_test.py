@@ -49,7 +49,7 @@ LINK = {
     "winnow_proto": "proto", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_store": "store",
     "winnow_server_core": "server", "winnow_agent": "worker", "winnow_data": "worker/data",
     "winnow_collective": "worker/collective", "winnow_gbdt": "worker/gbdt",
-    "winnow_trainer": "worker/trainer", "winnow_mlp": "worker/mlp", "winnow_mlp_kernels": "worker/mlp",
+    "winnow_trainer": "worker/trainer", "winnow_trainer_program": "worker/trainer", "winnow_mlp": "worker/mlp", "winnow_mlp_kernels": "worker/mlp",
     "winnow_gbdt_objectives": "worker/gbdt", "winnow_gbdt_kernels": "worker/gbdt", "winnow_cli": "cli",
     "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h",
     "OpenSSL::Crypto": "openssl", "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",

@@ -13,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_split.h"
 #include "worker/data/cache_folder.h"
 #include "worker/gbdt/booster.h"
 #include "worker/gbdt/hyperparameter_constraints.h"
@@ -21,7 +20,9 @@
 #include "worker/gbdt/metric.h"
 #include "worker/gbdt/model_file.h"
 #include "worker/gbdt/training_input.h"
+#include "worker/trainer/agreement.h"
 #include "worker/trainer/hash.h"
+#include "worker/trainer/metric_line.h"
 #include "worker/trainer/status_text.h"
 #include "worker/trainer/whole_file.h"
 
@@ -61,11 +62,10 @@ class TrainingRun {
   int64_t Target() const;
   void TakeCheckpoint(GbdtCheckpoint found);
   void FindCheckpoint();
-  absl::Status AgreeOnRequest();
+  ToldThings Told() const;
   absl::Status LoadCheckpoint();
   absl::Status StartFromModel();
   absl::Status LoadAndTrain();
-  absl::StatusOr<bool> AnyoneStops();
   bool CheckpointSuffices() const;
   absl::Status Train(LoadedData loaded, ThreadPool* pool);
   absl::Status Boost(Booster* booster);
@@ -128,25 +128,11 @@ void TrainingRun::FindCheckpoint() {
   TakeCheckpoint(*std::move(found));
 }
 
-// Ranks that are told different things would grow different trees, or wait for each other for nothing.
-absl::Status TrainingRun::AgreeOnRequest() {
+ToldThings TrainingRun::Told() const {
   std::map<std::string, std::string> told = ModelHyperparameters(request_.parameters);
   told["num_round"] = fmt::format("{}", request_.parameters.num_round);
   told["WINNOW_RESOURCE_TO"] = fmt::format("{}", request_.resource_to);
-  std::string mine;
-  for (const auto& [name, value] : told) mine += fmt::format("{} = {}\n", name, value);
-  const auto all = ranks_.AllGather(mine);
-  if (!all.ok()) return all.status();
-  for (int rank = 1; rank < ranks_.size(); ++rank) {
-    if ((*all)[rank] == (*all)[0]) continue;
-    const std::vector<std::string> first = absl::StrSplit((*all)[0], '\n'),
-                                   other = absl::StrSplit((*all)[rank], '\n');
-    std::size_t at = 0;
-    while (at + 1 < std::min(first.size(), other.size()) && first[at] == other[at]) ++at;
-    return absl::FailedPreconditionError(fmt::format(
-        "rank {} was started with {}, rank 0 with {}: expected the same on all", rank, other[at], first[at]));
-  }
-  return absl::OkStatus();
+  return {told.begin(), told.end()};
 }
 
 // Rank 0's counts, wherever the others are.
@@ -195,14 +181,7 @@ bool TrainingRun::CheckpointSuffices() const {
 }
 
 void TrainingRun::PrintRound(int64_t round) {
-  if (!is_first()) return;
-  fmt::memory_buffer line;
-  fmt::format_to(std::back_inserter(line), "[{}]", round);
-  for (std::size_t m = 0; m < state_.metric_names.size(); ++m)
-    fmt::format_to(std::back_inserter(line), "\t{}:{}", state_.metric_names[m], state_.history[round][m]);
-  line.push_back('\n');
-  std::fwrite(line.data(), 1, line.size(), out_);
-  std::fflush(out_);
+  if (is_first()) PrintMetricLine(out_, round, state_.metric_names, state_.history[round]);
 }
 
 void TrainingRun::PrintUnreported() {
@@ -263,16 +242,10 @@ absl::Status TrainingRun::WriteTiming() const {
   return WriteFileWhole(request_.timing_path, json.dump() + "\n");
 }
 
-absl::StatusOr<bool> TrainingRun::AnyoneStops() {
-  uint64_t stops = stop_;
-  if (absl::Status status = ranks_.AllReduceMax({&stops, 1}); !status.ok()) return status;
-  return stops > 0;
-}
-
 absl::Status TrainingRun::Boost(Booster* booster) {
   saved_at_ = Clock::now();
   while (state_.model.rounds() < Target() && !state_.stopped_early) {
-    const absl::StatusOr<bool> stops = AnyoneStops();
+    const absl::StatusOr<bool> stops = AnyoneStops(stop_, &ranks_);
     if (!stops.ok()) return stops.status();
     if (*stops) break;
     const Clock::time_point begun = Clock::now();
@@ -332,7 +305,7 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
 }
 
 absl::Status TrainingRun::Run() {
-  if (absl::Status status = AgreeOnRequest(); !status.ok()) return status;
+  if (absl::Status status = AgreeOnRequest(Told(), &ranks_); !status.ok()) return status;
   if (absl::Status status = LoadAndTrain(); !status.ok()) return status;
   // No rank is done before rank 0 has written what is kept.
   uint64_t word = 0;

@@ -1,0 +1,73 @@
+#include "worker/trainer/train_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "worker/trainer/status_text.h"
+#include "worker/trainer/whole_file.h"
+
+namespace winnow {
+namespace {
+
+void AddReadingFlags(CLI::App* app, DataOptions* reading) {
+  app->add_option("--label", reading->label, "Label column: its name, or its number from 0 without a header")
+      ->default_str("the first column");
+  app->add_option("--drop", reading->drop, "Columns to leave out, with commas between")->delimiter(',');
+  app->add_option("--weight", reading->weight, "Column of row weights");
+  app->add_option("--header", reading->header, "auto, yes or no")->capture_default_str();
+  app->add_option("--separator", reading->separator, "auto, or one of , ; | tab blank")
+      ->transform(CLI::Transformer({{"tab", "\t"}, {"blank", " "}}));
+  app->add_option("--max-levels", reading->max_levels, "Most levels of a text column")->capture_default_str();
+}
+
+}  // namespace
+
+void TrainFlags::AddTo(CLI::App* app) {
+  app->add_option("--train", files.train_path, "File or folder to train on");
+  app->add_option("--validation", files.validation_path, "File or folder to validate on");
+  app->add_option("--validation-fraction", files.validation_fraction,
+                  "Share of --train to validate on instead")
+      ->check(CLI::Range(0.0, 1.0));
+  app->add_option("--split-seed", files.split_seed, "Seed of that split")->capture_default_str();
+  app->add_option("--hyperparameters", hyperparameters_path, "File of hyperparameters, a JSON object");
+  app->add_option("--model-dir", files.model_folder, "Folder that gets the model");
+  app->add_option("--checkpoint-dir", files.checkpoint_folder,
+                  "Folder to keep checkpoints in and go on from");
+  app->add_option("--threads", threads, "Threads; 0: as many as processors (default: nthread, else 1)")
+      ->check(CLI::Range(0, 1024));
+  AddReadingFlags(app, &files.train_reading);
+}
+
+std::string TrainFlags::Settle() {
+  if (files.train_path.empty()) return "--train is required";
+  if (files.model_folder.empty()) return "--model-dir is required";
+  if (files.validation_fraction > 0 && !files.validation_path.empty())
+    return "--validation and --validation-fraction exclude each other";
+  files.validation_reading = files.train_reading;
+  files.validation_sharded = files.train_sharded;
+  return "";
+}
+
+absl::StatusOr<std::string> TrainFlags::HyperparameterText() const {
+  if (hyperparameters_path.empty()) return "{}";
+  return ReadWholeFile(hyperparameters_path);
+}
+
+absl::Status TrainFlags::OfHyperparameters(const absl::Status& problem) const {
+  return absl::InvalidArgumentError(fmt::format("{}: {}", hyperparameters_path, MessageOf(problem)));
+}
+
+bool IsStartedByHand(int argc, char** argv, bool (*is_command)(std::string_view argument)) {
+  if (std::getenv("SM_HPS") == nullptr) return true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--train" || argument.starts_with("--train=") || argument == "--help" ||
+        argument == "-h" || argument == "--version" || is_command(argument))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace winnow

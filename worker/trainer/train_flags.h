@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/trainer/train_files.h"
+
+namespace CLI {
+class App;
+}
+
+namespace winnow {
+
+// What a trainer that is run by hand is told by flags.
+struct TrainFlags {
+  TrainFiles files;
+  std::string hyperparameters_path;  // "": none
+  int threads = -1;                  // -1: as the hyperparameters say
+
+  // Adds the flags to `app`. REQUIRES: `app` is parsed while this object is at its place.
+  void AddTo(CLI::App* app);
+
+  // After parsing: what is missing or does not go together, as "--train is required"; "" if nothing. What is
+  // not said of the validation data becomes as of the training data.
+  std::string Settle();
+
+  // The hyperparameters' text, "{}" where none are given. Errors name the file.
+  absl::StatusOr<std::string> HyperparameterText() const;
+  // `problem` with the file of the hyperparameters before it.
+  absl::Status OfHyperparameters(const absl::Status& problem) const;
+};
+
+// Whether a process with these arguments was started by hand: with --train, --help, --version or a name for
+// which `is_command` is true. Else, with SM_HPS in the environment, the trainer contract counts: a worker
+// passes each hyperparameter as an argument too.
+bool IsStartedByHand(int argc, char** argv, bool (*is_command)(std::string_view argument));
+
+}  // namespace winnow
