@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "worker/gbdt/importance.h"
 #include "worker/gbdt/model_file.h"
+#include "worker/trainer/csv_output.h"
 
 namespace winnow {
 
@@ -71,10 +71,7 @@ absl::Status ModelCommands::PrintImportance() const {
   }
   const std::string json =
       scores.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  const std::string& text = format_ == "json" ? json : csv;
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? absl::OkStatus() : absl::UnavailableError("standard output: cannot write");
+  return WriteOutput("", format_ == "json" ? json : csv);
 }
 
 absl::Status ModelCommands::Run() const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "worker/gbdt/model_file.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/tree_shap.h"
-#include "worker/trainer/whole_file.h"
+#include "worker/trainer/csv_output.h"
 
 namespace winnow {
 namespace {
@@ -92,12 +91,6 @@ Table Asked(const PredictRequest& request, const GbdtModel& model, const DataSet
 
 }  // namespace
 
-std::string CsvQuoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 absl::Status Predict(const PredictRequest& request) {
   absl::StatusOr<GbdtModel> model = ReadModel(request.model_path);
   if (!model.ok()) return model.status();
@@ -127,10 +120,7 @@ absl::Status Predict(const PredictRequest& request) {
     }
     text.push_back('\n');
   }
-  if (!request.output_path.empty()) return WriteFileWhole(request.output_path, fmt::to_string(text));
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? absl::OkStatus() : absl::UnavailableError("standard output: cannot write");
+  return WriteOutput(request.output_path, fmt::to_string(text));
 }
 
 }  // namespace winnow

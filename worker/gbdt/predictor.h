@@ -27,7 +27,4 @@ struct PredictRequest {
 //   leaves: "tree_0", "tree_1", …
 absl::Status Predict(const PredictRequest& request);
 
-// A cell of CSV in quotes.
-std::string CsvQuoted(const std::string& text);
-
 }  // namespace winnow

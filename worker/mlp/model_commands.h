@@ -25,8 +25,6 @@ class MlpModelCommands {
 
  private:
   void AddPredict(CLI::App* app);
-  void AddExport(CLI::App* app);
-  void AddShow(CLI::App* app);
 
   CLI::App *predict_, *export_, *show_;
   MlpPredictRequest request_;

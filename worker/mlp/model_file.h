@@ -37,9 +37,10 @@ absl::StatusOr<MlpModel> ReadMlpModel(const std::string& path);
 absl::Status WriteModel(const std::string& path, const MlpModel& model);
 
 // A model in ONNX, operator set 13, the same bytes for the same model. Input "features" [rows, features],
-// float: raw values, as FeatureScaling takes them (of images 0 to 1); a missing one must be given as its
-// mean. Outputs: "logits" [rows, outputs], and what they mean: "probabilities" [rows, classes] or "values"
-// [rows, 1].
+// float, of any number of rows, as the data have them: pixels from 0 to 255; a table's columns, missing ones
+// NaN, text columns as 0 and 1 for each level. Outputs, of classes: "logits" [rows, outputs], which is what
+// the last layer gives, and "probabilities" of the same shape (under the logistic loss of class 1); of
+// targets: "values" [rows, 1].
 std::string OnnxText(const MlpModel& model);
 absl::Status WriteOnnx(const std::string& path, const MlpModel& model);
 

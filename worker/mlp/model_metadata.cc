@@ -1,0 +1,165 @@
+#include "worker/mlp/model_metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace winnow {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json TextJson(const std::string& text) {
+  const Json json = text;
+  try {
+    (void)json.dump();
+    return json;
+  } catch (const Json::type_error&) {  // not UTF-8
+    return std::vector<uint8_t>(text.begin(), text.end());
+  }
+}
+
+std::string TextOf(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  const auto bytes = json.get<std::vector<uint8_t>>();
+  return {bytes.begin(), bytes.end()};
+}
+
+Json TextsJson(const std::vector<std::string>& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(TextJson(text));
+  return json;
+}
+
+std::vector<std::string> TextsOf(const Json& json) {
+  std::vector<std::string> texts;
+  for (const Json& text : json.get<std::vector<Json>>()) texts.push_back(TextOf(text));
+  return texts;
+}
+
+// A whole number in [0, 2^31). Throws as the library does.
+int WholeAt(const Json& json, const char* name) {
+  const Json& value = json.at(name);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > INT32_MAX)
+    throw Json::other_error::create(0, fmt::format("{}: expected a whole number", name), &value);
+  return value.get<int>();
+}
+
+// What `read` makes of the JSON in `text`; a status for what the library throws.
+template <typename Read>
+auto Parsed(const std::string& text, Read read) -> absl::StatusOr<decltype(read(Json()))> {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+}
+
+absl::Status CheckScaling(const FeatureScaling& scaling, int features) {
+  const std::size_t entries = scaling.mean.size();
+  if (entries != scaling.deviation.size() || (entries != 1 && entries != static_cast<std::size_t>(features)))
+    return absl::InvalidArgumentError(fmt::format("{} means and {} deviations for {} features", entries,
+                                                  scaling.deviation.size(), features));
+  for (std::size_t i = 0; i < entries; ++i) {
+    if (!std::isfinite(scaling.mean[i]) || !std::isfinite(scaling.deviation[i]) || scaling.deviation[i] <= 0)
+      return absl::InvalidArgumentError(
+          fmt::format("feature {}: mean {} and deviation {}", i, scaling.mean[i], scaling.deviation[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSchema(const FeatureSchema& schema) {
+  const int features = schema.features;
+  if (features < 1) return absl::InvalidArgumentError("no features");
+  int64_t counted = 0;
+  if (schema.image_rows > 0 || schema.image_columns > 0) {
+    counted = static_cast<int64_t>(schema.image_rows) * schema.image_columns;
+  } else {
+    for (const ColumnSchema& column : schema.table.columns)
+      counted += column.text && !column.categorical ? static_cast<int64_t>(column.levels.size()) : 1;
+    if (schema.names.size() != static_cast<std::size_t>(features))
+      return absl::InvalidArgumentError(
+          fmt::format("{} names for {} features", schema.names.size(), features));
+  }
+  if (counted != features)
+    return absl::InvalidArgumentError(
+        fmt::format("images or columns of {} features: expected {}", counted, features));
+  return CheckScaling(schema.scaling, features);
+}
+
+}  // namespace
+
+std::string HyperparametersJson(const std::vector<std::pair<std::string, std::string>>& hyperparameters) {
+  Json json = Json::object();
+  for (const auto& [name, value] : hyperparameters) json[name] = value;
+  return json.dump();
+}
+
+std::string ReadingJson(const DataOptions& reading) {
+  return Json{{"label", TextJson(reading.label)},         {"drop", TextsJson(reading.drop)},
+              {"weight", TextJson(reading.weight)},       {"group", TextJson(reading.group)},
+              {"format", TextJson(reading.format)},       {"header", TextJson(reading.header)},
+              {"separator", TextJson(reading.separator)}, {"max_levels", std::max(0, reading.max_levels)},
+              {"categorical", reading.categorical}}
+      .dump();
+}
+
+absl::StatusOr<DataOptions> ParseReading(const std::string& json) {
+  return Parsed(json, [](const Json& document) {
+    DataOptions reading;
+    reading.label = TextOf(document.at("label"));
+    reading.drop = TextsOf(document.at("drop"));
+    reading.weight = TextOf(document.at("weight"));
+    reading.group = TextOf(document.at("group"));
+    reading.format = TextOf(document.at("format"));
+    reading.header = TextOf(document.at("header"));
+    reading.separator = TextOf(document.at("separator"));
+    reading.max_levels = WholeAt(document, "max_levels");
+    reading.categorical = document.at("categorical").get<bool>();
+    return reading;
+  });
+}
+
+std::string SchemaJson(const FeatureSchema& schema) {
+  Json columns = Json::array();
+  for (const ColumnSchema& column : schema.table.columns)
+    columns.push_back({{"name", TextJson(column.name)},
+                       {"text", column.text},
+                       {"levels", TextsJson(column.levels)},
+                       {"categorical", column.categorical}});
+  return Json{{"features", schema.features},
+              {"names", TextsJson(schema.names)},
+              {"image_rows", schema.image_rows},
+              {"image_columns", schema.image_columns},
+              {"columns", std::move(columns)},
+              {"table_label_levels", TextsJson(schema.table.label_levels)},
+              {"label_levels", TextsJson(schema.label_levels)},
+              {"mean", schema.scaling.mean},
+              {"deviation", schema.scaling.deviation}}
+      .dump();
+}
+
+absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json) {
+  absl::StatusOr<FeatureSchema> schema = Parsed(json, [](const Json& document) {
+    FeatureSchema read;
+    read.features = WholeAt(document, "features");
+    read.names = TextsOf(document.at("names"));
+    read.image_rows = WholeAt(document, "image_rows");
+    read.image_columns = WholeAt(document, "image_columns");
+    for (const Json& column : document.at("columns").get<std::vector<Json>>())
+      read.table.columns.push_back({TextOf(column.at("name")), column.at("text").get<bool>(),
+                                    TextsOf(column.at("levels")), column.at("categorical").get<bool>()});
+    read.table.label_levels = TextsOf(document.at("table_label_levels"));
+    read.label_levels = TextsOf(document.at("label_levels"));
+    read.scaling.mean = document.at("mean").get<std::vector<float>>();
+    read.scaling.deviation = document.at("deviation").get<std::vector<float>>();
+    return read;
+  });
+  if (!schema.ok()) return schema;
+  if (absl::Status status = CheckSchema(*schema); !status.ok()) return status;
+  return schema;
+}
+
+}  // namespace winnow
