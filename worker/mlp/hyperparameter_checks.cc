@@ -111,13 +111,13 @@ bool IsMlpMetric(const std::string& metric, LossKind loss) {
   if (metric == "loss") return true;
   if (!OfClasses(loss)) return metric == "rmse" || metric == "mae";
   if (IsTopMetric(metric)) return loss == LossKind::kCrossEntropy;
-  return metric == "accuracy" || metric == "error" || metric == "auc";
+  return metric == "logloss" || metric == "accuracy" || metric == "error" || metric == "auc";
 }
 
 std::string MlpMetricNames(LossKind loss) {
   if (!OfClasses(loss)) return "loss, rmse, mae";
-  return loss == LossKind::kCrossEntropy ? "loss, accuracy, error, auc, top5 (or another count up to 1000)"
-                                         : "loss, accuracy, error, auc";
+  return loss == LossKind::kCrossEntropy ? "loss, logloss, accuracy, error, auc, top5 (or another count up to 1000)"
+                                         : "loss, logloss, accuracy, error, auc";
 }
 
 absl::Status CheckMlpTogether(const MlpParameters& p, const std::set<std::string>& given) {
