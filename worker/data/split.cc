@@ -37,6 +37,10 @@ std::vector<float> TakeChosen(const std::vector<bool>& chosen, int64_t chosen_co
 
 }  // namespace
 
+bool RowValidates(uint64_t seed, int64_t row, double validation_fraction) {
+  return RowUniform(seed, row) < validation_fraction;
+}
+
 absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double validation_fraction,
                                                             uint64_t seed) {
   if (!(validation_fraction > 0 && validation_fraction < 1)) {
@@ -51,7 +55,7 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   for (size_t unit = 0; unit < units; ++unit) {
     const int64_t begin = grouped ? all.group_begin[unit] : static_cast<int64_t>(unit);
     const int64_t end = grouped ? all.group_begin[unit + 1] : begin + 1;
-    const bool choose = RowUniform(seed, all.first_row + begin) < validation_fraction;
+    const bool choose = RowValidates(seed, all.first_row + begin, validation_fraction);
     std::fill(chosen.begin() + begin, chosen.begin() + end, choose);
     if (choose) count += end - begin;
     if (!grouped) continue;

@@ -8,6 +8,9 @@
 
 namespace winnow {
 
+// Whether row `row` of data that are split by (seed, validation_fraction) is a validation row.
+bool RowValidates(uint64_t seed, int64_t row, double validation_fraction);
+
 // Parts `all` into training (first) and validation (second) rows, each in file order. Whether row i validates
 // depends on (seed, first_row + i) alone, so adding rows at the end moves none; of data with groups, whole
 // groups move, by their first row. The parts' first_row is 0: across ranks it is the caller's to set. The
