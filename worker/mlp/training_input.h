@@ -9,10 +9,9 @@
 #include "worker/data/data_set.h"
 #include "worker/mlp/dense_data.h"
 #include "worker/mlp/hyperparameters.h"
+#include "worker/trainer/train_files.h"
 
 namespace winnow {
-
-struct TrainFiles;  // worker/trainer/train_files.h
 
 // What is trained on and validated with: all rows, on every rank.
 struct MlpData {
@@ -23,14 +22,14 @@ struct MlpData {
   uint64_t fingerprint = 0;  // of rows, labels, weights and schema; the same on all ranks
 };
 
-// Reads, checks and scales what `files` names, tables (CSV, LIBSVM) or IDX arrays, or maps what an earlier run
-// has made of the same files. The result depends neither on ranks nor on threads (parameters.nthread): of
+// Reads, checks and scales what `files` names, tables (CSV, LIBSVM) or IDX arrays, or maps what an earlier
+// run has made of the same files. The result depends neither on ranks nor on threads (parameters.nthread): of
 // channels that are sharded, every rank reads its own files and gets the others' rows from them, in the order
 // of one that had read the folder.
 //
 // All ranks call it. InvalidArgument, naming the file and what was expected, for what cannot be trained on:
-// labels the loss does not take, infinite or NaN pixels, a batch larger than the training data, early stopping
-// without validation data. FailedPrecondition if the ranks have read different data. Others as of
+// labels the loss does not take, infinite or NaN pixels, a batch larger than the training data, early
+// stopping without validation data. FailedPrecondition if the ranks have read different data. Others as of
 // ReadDataSet and the Communicator. An error of this rank's files is this rank's alone: the caller tells the
 // others (Communicator::Fail). *warning: what keeps the cache from being used, or "".
 absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters& parameters,
