@@ -5,9 +5,11 @@
 #include <bit>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "worker/data/byte_codec.h"
 #include "worker/data/checksum.h"
+#include "worker/mlp/model_metadata.h"
 #include "worker/trainer/checkpoint_folder.h"
 
 namespace winnow {
@@ -80,6 +82,8 @@ std::string CheckpointText(const MlpCheckpoint& checkpoint) {
   bytes.Text(checkpoint.extra);
   bytes.Number(static_cast<uint64_t>(checkpoint.epochs));
   bytes.Number(checkpoint.data_fingerprint);
+  bytes.Text(checkpoint.schema.features > 0 ? SchemaJson(checkpoint.schema) : "");
+  bytes.Number(static_cast<uint64_t>(checkpoint.outputs));
   WriteHistory(checkpoint, &bytes);
   bytes.Number(checkpoint.stopped_early);
   bytes.Number(static_cast<uint64_t>(checkpoint.best_epoch));
@@ -114,12 +118,19 @@ absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
   checkpoint.extra = bytes.Text();
   checkpoint.epochs = static_cast<int64_t>(bytes.Number());
   checkpoint.data_fingerprint = bytes.Number();
+  const std::string schema(bytes.Text());
+  checkpoint.outputs = static_cast<int>(bytes.Number());
   ReadHistory(&bytes, &checkpoint);
   checkpoint.stopped_early = bytes.Number() != 0;
   checkpoint.best_epoch = static_cast<int64_t>(bytes.Number());
   if (bytes.Number() != 0) checkpoint.best = ReadState(&bytes);
   if (!bytes.ok() || !bytes.rest().empty())
     return absl::InvalidArgumentError("malformed: the content is not as long as its parts");
+  if (!schema.empty()) {
+    absl::StatusOr<FeatureSchema> parsed = ParseSchema(schema);
+    if (!parsed.ok()) return parsed.status();
+    checkpoint.schema = *std::move(parsed);
+  }
   if (checkpoint.history.size() != static_cast<uint64_t>(checkpoint.epochs))
     return absl::InvalidArgumentError(fmt::format("malformed: a history of {} epochs after {}",
                                                   checkpoint.history.size(), checkpoint.epochs));

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "worker/mlp/dense_data.h"
 #include "worker/mlp/network.h"
 
 namespace winnow {
@@ -20,6 +21,8 @@ struct MlpCheckpoint {
   std::string extra;   // of the way of training (EpochTrainer::Collect)
   int64_t epochs = 0;  // done
   uint64_t data_fingerprint = 0;
+  FeatureSchema schema;  // of the data, for the model of a training that needs them no more
+  int outputs = 0;       // of the network
   std::vector<std::string> metric_names;
   std::vector<std::vector<double>> history;  // [epoch][metric]; NaN and infinite values are kept
   bool stopped_early = false;
