@@ -2,48 +2,50 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace winnow {
 
-// The last `length` losses, sorted as they come: a list of sorted runs of at most 256, so that a loss costs
-// two short searches and one short move.
+// The last `length` losses, sorted as they come: a list of short sorted runs, so that a loss costs two short
+// searches and two short moves.
 class LossHistory {
  public:
   // REQUIRES: length >= 1.
-  explicit LossHistory(int64_t length);
+  explicit LossHistory(int64_t length) : length_(static_cast<std::size_t>(length)) {}
 
-  // Where a loss stands among those before it.
+  // Where a loss stands among those before it: how many are less, as much, and there at all.
   struct Place {
-    int64_t below = 0, equal = 0;  // losses that are less, and as much
-    int64_t count = 0;             // of all
+    int64_t below = 0, equal = 0, count = 0;
   };
-  // NaN counts as infinity.
-  Place Find(float loss) const;
 
-  // The oldest leaves if there are `length`.
-  void Add(float loss);
+  // The place among the last `length`; then the loss is one of them, and the oldest of more leaves.
+  // REQUIRES: not NaN.
+  Place Add(float loss);
 
-  int64_t length() const { return length_; }
-  std::vector<float> Oldest() const;  // first to last
+  std::vector<float> Losses() const;  // oldest first
 
  private:
-  static constexpr int kMost = 256;
+  static constexpr int kMost = 128;  // of a run
   struct Run {
-    int32_t count = 0;
     float losses[kMost];
   };
-  std::size_t RunFor(float loss) const;
-  void Insert(float loss);
-  void Erase(float loss);
+  struct Position {
+    std::size_t run;
+    int at;
+  };
 
-  const int64_t length_;
+  Position FirstNotBelow(float loss) const;
+  int64_t EqualFrom(Position position, float loss) const;
+  void Insert(Position position, float loss);
+  void Erase(float loss);
+  void Split(std::size_t run);
+
+  std::size_t length_;
   std::vector<float> ring_;  // in the order they came
   std::size_t next_ = 0;     // where the next goes, once the ring is full
-  std::vector<Run> runs_;
-  std::vector<float> last_;    // [run]: its largest
-  std::vector<int32_t> size_;  // [run]
+  std::vector<Run> runs_;    // none empty
+  std::vector<int32_t> size_;
+  std::vector<float> last_;  // [run]: its largest
 };
 
 }  // namespace winnow

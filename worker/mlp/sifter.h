@@ -63,14 +63,15 @@ class Sifter {
   absl::Status Restore(const std::string& text);
 
  private:
-  bool Keeps(int64_t row, const LossHistory::Place& place) const;
+  float ProbabilityAt(const LossHistory::Place& place);
   void Note(int64_t row, float loss);
 
   const double beta_, delay_;
+  const int64_t history_length_;
   const int64_t reuse_epochs_, rows_;
   const uint64_t seed_;
   LossHistory history_;
-  std::vector<float> probability_;  // [twice the rank] once the history is full
+  std::vector<float> probability_;  // of places, 2 * below + equal, in a full history
   std::vector<int64_t> queue_;      // from taken_ on
   std::size_t taken_ = 0;
   int64_t epoch_ = 0;
