@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/mlp/optimizer.h"
 #include "worker/trainer/instruction_sets.h"
 
 namespace winnow {
@@ -19,25 +20,11 @@ void CompensateDelay(float lambda, const float* __restrict now, const float* __r
 
 }  // namespace
 
-std::vector<DecayRun> DecayRuns(const Network& network, std::size_t begin, std::size_t end) {
-  std::vector<DecayRun> runs;
-  const auto add = [&](std::size_t from, std::size_t to, bool decays) {
-    from = std::max(from, begin);
-    to = std::min(to, end);
-    if (from < to) runs.push_back({from, to, decays});
-  };
-  for (const Layer& layer : network.layers) {
-    add(layer.weights, layer.bias, true);
-    add(layer.bias, layer.end, false);
-  }
-  return runs;
-}
-
 ServerShard::ServerShard(const MlpParameters& parameters, const Network& network, int workers, Part run,
                          const NetworkState& state)
     : parameters_(parameters),
       run_(run),
-      decay_runs_(DecayRuns(network, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end))),
+      tensors_(TensorRuns(network, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end))),
       pulled_(static_cast<std::size_t>(workers)),
       version_(state.step) {
   const auto part = [&](const std::vector<float>& all) {
@@ -46,7 +33,7 @@ ServerShard::ServerShard(const MlpParameters& parameters, const Network& network
   };
   values_ = part(state.parameters);
   for (int slot = 0; slot < 2; ++slot) slots_[slot] = part(state.slots[slot]);
-  for (DecayRun& each : decay_runs_) {
+  for (TensorRun& each : tensors_) {
     each.begin -= static_cast<std::size_t>(run.begin);
     each.end -= static_cast<std::size_t>(run.begin);
   }
@@ -72,7 +59,7 @@ void ServerShard::Push(int worker, int64_t step, int64_t epoch_steps, std::span<
   rule.momentum = static_cast<float>(std::max(0.0, parameters_.momentum - implicit));
   if (parameters_.staleness_aware && staleness > 1) rule.learning_rate /= static_cast<float>(staleness);
 
-  for (const DecayRun& each : decay_runs_) {
+  for (const TensorRun& each : tensors_) {
     const auto slot = [&](int number) {
       return slots_[number].empty() ? nullptr : slots_[number].data() + each.begin;
     };

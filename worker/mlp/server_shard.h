@@ -8,17 +8,9 @@
 #include "worker/mlp/crew.h"
 #include "worker/mlp/hyperparameters.h"
 #include "worker/mlp/network.h"
-#include "worker/mlp/optimizer.h"
+#include "worker/mlp/rank_share.h"
 
 namespace winnow {
-
-// A run of a network's flat array that weight decay applies to as a whole, or not at all.
-struct DecayRun {
-  std::size_t begin = 0, end = 0;
-  bool decays = false;  // weights; not biases and batch norm
-};
-// Those of [begin, end), in order. REQUIRES: multiples of 16.
-std::vector<DecayRun> DecayRuns(const Network& network, std::size_t begin, std::size_t end);
 
 // Updates by others between a worker's pull and its push.
 struct StalenessCount {
@@ -66,7 +58,7 @@ class ServerShard {
 
   const MlpParameters& parameters_;
   const Part run_;
-  std::vector<DecayRun> decay_runs_;  // from the run's begin
+  std::vector<TensorRun> tensors_;  // from the run's begin
   std::vector<float> values_;
   std::vector<float> slots_[2];
   std::vector<Pulled> pulled_;  // [worker]

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/collective/communicator.h"
+#include "worker/mlp/epoch_trainer.h"
+#include "worker/mlp/local_gradients.h"
+#include "worker/mlp/network.h"
+#include "worker/mlp/optimizer.h"
+
+namespace winnow {
+
+// What a rank does with a share of its own, in the ways of training in which ranks are not in step.
+
+// Its rows: 1/ranks of them, in order of rank.
+Part ShareOf(const TrainingContext& context);
+
+// The same in the order that it trains in: a function of (seed, rank, epoch).
+std::vector<int64_t> ShareOrder(const TrainingContext& context, int64_t epoch);
+
+// What every such way refuses: sifting, and synchronised batch norm over several ranks. InvalidArgument.
+absl::Status CheckShare(const TrainingContext& context);
+
+// Makes the gradient's norm at most `most`; 0: any.
+void ClipToNorm(std::span<float> gradient, double most);
+
+// One tensor's run of a network's flat array, or a part of one.
+struct TensorRun {
+  std::size_t begin = 0, end = 0;
+  bool decays = false;  // weights; not biases and batch norm
+};
+// Those of [begin, end), in order. REQUIRES: multiples of 16.
+std::vector<TensorRun> TensorRuns(const Network& network, std::size_t begin, std::size_t end);
+
+// Moves all of *state by `gradient`, which may be overwritten; any optimizer.
+void UpdateAll(const StepRule& rule, std::span<const TensorRun> tensors, std::span<float> gradient,
+               Crew* crew, NetworkState* state);
+
+// A gradient's error, with where it came about.
+absl::Status AtStep(const absl::Status& status, int64_t epoch, int64_t step);
+
+// FailedPrecondition if a parameter is not finite.
+absl::Status CheckFinite(const NetworkState& state, int64_t epoch);
+
+// One rank's part of an EpochResult.
+struct ShareTotals {
+  BatchSums sums;
+  int64_t steps = 0;
+  uint64_t bytes_sent = 0;
+  int64_t staleness_sum = 0, staleness_most = 0, pushes = 0;
+
+  void Add(const BatchSums& batch);
+};
+// Sums over ranks, in order of rank; staleness_most: the largest.
+absl::StatusOr<ShareTotals> AddOverRanks(const ShareTotals& own, Communicator* ranks);
+
+// `more` is empty.
+EpochResult ResultOf(const ShareTotals& totals, const MlpParameters& parameters);
+
+}  // namespace winnow
