@@ -18,6 +18,7 @@
 #include "spec/check.h"
 #include "spec/job_file.h"
 #include "spec/violations.h"
+#include "spec/warnings.h"
 
 namespace winnow::cli {
 namespace {
@@ -96,6 +97,11 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
     message += fmt::format("\n  {}: {}", Clean(field), Clean(violation.description));
   }
   return absl::InvalidArgumentError(message);
+}
+
+void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error) {
+  for (const std::string& warning : SpecWarnings(spec))
+    error->Print(fmt::format("winnow: warning: {}\n", Clean(warning)));
 }
 
 }  // namespace winnow::cli

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "cli/terminal.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow::cli {
@@ -11,5 +12,8 @@ namespace winnow::cli {
 // file's folder unless it names one. `name`, if given, replaces the job's. The error lists everything that is
 // wrong, one line "  field: description" each.
 absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name);
+
+// What the spec may not mean, a line "winnow: warning: ..." each.
+void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error);
 
 }  // namespace winnow::cli

@@ -89,6 +89,7 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
 Exit ShowPlan(Session& session, const PlanOptions& options) {
   const auto spec = LoadJob(options.file, options.name);
   if (!spec.ok()) return spec.status();
+  PrintWarnings(*spec, &session.err);
   const SearchSpec search = ToSearchSpec(*spec);
   const int64_t slots =
       std::max<int64_t>(search.nodes, options.workers * options.slots);  // for one trial at least

@@ -24,6 +24,7 @@ std::string FreshRequestId() {
 Exit Submit(Session& session, const SubmitOptions& options) {
   auto spec = LoadJob(options.file, options.name);
   if (!spec.ok()) return spec.status();
+  PrintWarnings(*spec, &session.err);
   v1::CreateTuningJobRequest request;
   *request.mutable_spec() = *std::move(spec);
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);

@@ -3,8 +3,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "spec/builtin_mlp.h"
 
 namespace winnow {
 namespace {
@@ -18,24 +21,6 @@ constexpr double kMostTweediePower = 1.999999;  // winnow-gbdt takes any number 
 constexpr const char* kGbdtMetricRegex =
     R"(error@(0|[1-9][0-9]{0,5})(\.[0-9]{0,3}[1-9])?|tweedie-nloglik@1(\.[0-9]{0,3}[1-9])?|)"
     R"((ndcg|map)(@[1-9][0-9]{0,5})?-?|pre@[1-9][0-9]{0,5})";
-
-// What is evaluated where no eval_metric is given, where it is not rmse.
-constexpr std::pair<std::string_view, const char*> kGbdtMetricOf[] = {
-    {"binary:logistic", "logloss"},
-    {"binary:logitraw", "logloss"},
-    {"binary:hinge", "error"},
-    {"reg:squaredlogerror", "rmsle"},
-    {"reg:absoluteerror", "mae"},
-    {"reg:pseudohubererror", "mphe"},
-    {"reg:quantileerror", "quantile"},
-    {"count:poisson", "poisson-nloglik"},
-    {"reg:gamma", "gamma-nloglik"},
-    {"reg:tweedie", "tweedie-nloglik"},
-    {"multi:softmax", "mlogloss"},
-    {"multi:softprob", "mlogloss"},
-    {"rank:ndcg", "map"},
-    {"rank:pairwise", "map"},
-};
 
 BuiltinHyperparameter Real(std::string name, std::optional<double> min, std::optional<double> max = {},
                            bool above_min = false) {
@@ -122,6 +107,23 @@ BuiltinTrainer Gbdt() {
                      "pre"};
   trainer.metric_regex = kGbdtMetricRegex;
   trainer.metric_examples = {"error@0.7", "tweedie-nloglik@1.3", "ndcg@5", "ndcg@5-", "map-", "pre@10"};
+  trainer.metrics_by = "objective";
+  trainer.own_metrics = {{"reg:squarederror", {"rmse"}},
+                         {"reg:logistic", {"rmse"}},
+                         {"binary:logistic", {"logloss"}},
+                         {"binary:logitraw", {"logloss"}},
+                         {"binary:hinge", {"error"}},
+                         {"reg:squaredlogerror", {"rmsle"}},
+                         {"reg:absoluteerror", {"mae"}},
+                         {"reg:pseudohubererror", {"mphe"}},
+                         {"reg:quantileerror", {"quantile"}},
+                         {"count:poisson", {"poisson-nloglik"}},
+                         {"reg:gamma", {"gamma-nloglik"}},
+                         {"reg:tweedie", {"tweedie-nloglik"}},
+                         {"multi:softmax", {"mlogloss"}},
+                         {"multi:softprob", {"mlogloss"}},
+                         {"rank:ndcg", {"map"}},
+                         {"rank:pairwise", {"map"}}};
   trainer.hyperparameters = {
       Integer("num_round", 1, 1e7),
       Real("eta", 0, 1),
@@ -200,7 +202,7 @@ const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparamete
 }
 
 const std::vector<BuiltinTrainer>& BuiltinTrainers() {
-  static const std::vector<BuiltinTrainer> trainers = {Gbdt()};
+  static const std::vector<BuiltinTrainer> trainers = {Gbdt(), MlpTrainer()};
   return trainers;
 }
 
@@ -217,18 +219,47 @@ bool IsMetric(const BuiltinTrainer& trainer, const std::string& metric) {
          RE2::FullMatch(metric, trainer.metric_regex);
 }
 
+std::optional<std::string> ChoiceOf(const BuiltinHyperparameter& known, std::string_view text) {
+  if (known.choices.empty()) return std::string(text);
+  const auto same = [&known](std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&known](unsigned char x, unsigned char y) {
+      return known.any_case ? std::tolower(x) == std::tolower(y) : x == y;
+    });
+  };
+  for (const std::string& choice : known.choices) {
+    if (same(choice, text)) return choice;
+  }
+  for (const auto& [synonym, choice] : known.synonyms) {
+    if (same(synonym, text)) return choice;
+  }
+  return std::nullopt;
+}
+
+std::string StaticValue(const v1::TuningJobSpec& spec, std::string_view hyperparameter) {
+  const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
+  if (trainer == nullptr) return "";
+  const std::string_view meant = trainer->FirstName(hyperparameter);
+  const auto& given = spec.static_hyperparameters();
+  if (const auto own = given.find(std::string(meant)); own != given.end()) return own->second;
+  for (const auto& [alias, first] : trainer->aliases) {
+    if (first != meant) continue;
+    if (const auto found = given.find(alias); found != given.end()) return found->second;
+  }
+  return "";
+}
+
 int64_t FixedEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return 0;
-  const auto given = spec.static_hyperparameters().find(trainer->resource_parameter);
-  if (given == spec.static_hyperparameters().end()) return trainer->default_resource;
+  const std::string text = StaticValue(spec, trainer->resource_parameter);
+  if (text.empty()) return trainer->default_resource;
   double rounds = 0;  // "1e2" is a whole number too
-  const std::string& text = given->second;
   std::from_chars(text.data(), text.data() + text.size(), rounds);
   return rounds >= 1 && rounds < kMostRounds ? static_cast<int64_t>(rounds) : 0;
 }
 
-std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::string_view objective) {
+std::vector<std::string> EvaluatedMetrics(const BuiltinTrainer& trainer, std::string_view eval_metric,
+                                          std::string_view chosen) {
   std::vector<std::string> metrics;
   const auto add = [&metrics](std::string_view name) {
     while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
@@ -236,9 +267,12 @@ std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::str
     if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.emplace_back(name);
   };
   if (eval_metric.empty()) {
-    const auto own = std::find_if(std::begin(kGbdtMetricOf), std::end(kGbdtMetricOf),
-                                  [&objective](const auto& entry) { return objective == entry.first; });
-    return {own == std::end(kGbdtMetricOf) ? "rmse" : own->second};
+    const BuiltinHyperparameter* by = trainer.Find(trainer.metrics_by);
+    const std::string meant = by == nullptr ? "" : ChoiceOf(*by, chosen).value_or("");
+    for (const BuiltinMetrics& own : trainer.own_metrics) {
+      if (own.of == meant) return own.metrics;
+    }
+    return trainer.own_metrics.front().metrics;
   }
   const auto list = nlohmann::json::parse(eval_metric.begin(), eval_metric.end(), nullptr, false);
   if (list.is_array()) {
@@ -254,23 +288,29 @@ std::vector<std::string> EvaluatedMetrics(std::string_view eval_metric, std::str
 }
 
 std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
-  if (FindBuiltinTrainer(spec.trainer().builtin()) == nullptr) return {};
-  const auto given = [&spec](const char* name) -> std::string {
-    const auto found = spec.static_hyperparameters().find(name);
-    return found == spec.static_hyperparameters().end() ? "" : found->second;
-  };
+  const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
+  if (trainer == nullptr) return {};
   const auto train = spec.channels().find("train");
   const bool split = train != spec.channels().end() && train->second.validation_fraction() > 0;
+  const bool validates = split || spec.channels().count("validation") > 0;
   std::vector<std::string> printed;
-  for (const std::string& metric : EvaluatedMetrics(given("eval_metric"), given("objective"))) {
-    printed.push_back("train:" + metric);
-    if (split || spec.channels().count("validation") > 0) printed.push_back("validation:" + metric);
+  if (!trainer->trains_as_it_validates) printed = MlpTrainingMetrics(spec);
+  for (const std::string& metric :
+       EvaluatedMetrics(*trainer, StaticValue(spec, "eval_metric"), StaticValue(spec, trainer->metrics_by))) {
+    if (trainer->trains_as_it_validates) printed.push_back("train:" + metric);
+    if (validates) printed.push_back("validation:" + metric);
   }
   return printed;
 }
 
 std::string PrintedMetricRegex(std::string_view part, std::string_view metric) {
-  return R"((?:^|\s))" + std::string(part) + "-" + RE2::QuoteMeta(std::string(metric)) + R"(:(\S+))";
+  return PrintedMetricRegex(std::string(part) + ":" + std::string(metric));
+}
+
+std::string PrintedMetricRegex(const std::string& printed) {
+  std::string name = printed;
+  if (const size_t colon = name.find(':'); colon != std::string::npos) name[colon] = '-';
+  return R"((?:^|\s))" + RE2::QuoteMeta(name) + R"(:(\S+))";
 }
 
 }  // namespace winnow

@@ -11,6 +11,7 @@
 
 #include "scheduler/space.h"
 #include "spec/builtin_trainers.h"
+#include "spec/check_mlp.h"
 #include "spec/names.h"
 
 namespace winnow {
@@ -31,19 +32,17 @@ std::string Legal(const BuiltinHyperparameter& known) {
   const std::string more = known.above_min ? "more than " : "at least ";
   if (!known.min) return what;
   if (!known.max) return fmt::format("{} of {}{}", what, more, *known.min);
-  return fmt::format("{} of {}{} and at most {}", what, more, *known.min, *known.max);
+  return fmt::format("{} of {}{} and {} {}", what, more, *known.min,
+                     known.below_max ? "less than" : "at most", *known.max);
 }
 
 bool InRange(const BuiltinHyperparameter& known, double value) {
   if (known.min && (known.above_min ? value <= *known.min : value < *known.min)) return false;
-  return !known.max || value <= *known.max;
+  return !known.max || (known.below_max ? value < *known.max : value <= *known.max);
 }
 
 bool Takes(const BuiltinHyperparameter& known, const std::string& text) {
-  if (known.kind == HyperparameterKind::kText) {
-    const auto& choices = known.choices;
-    return choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end();
-  }
+  if (known.kind == HyperparameterKind::kText) return ChoiceOf(known, text).has_value();
   const auto value = ReadReal(text);
   if (!value || !InRange(known, *value)) return false;
   return known.kind != HyperparameterKind::kInteger || *value == std::floor(*value);
@@ -77,7 +76,10 @@ class Checker {
         Tuned(at, parameter);
       }
     }
-    if (trainer_ != nullptr) Together(fixed);
+    if (trainer_ != nullptr && trainer_->name == "gbdt") Together(fixed);
+    if (trainer_ != nullptr && trainer_->name == "mlp") {
+      for (Violation& violation : CheckMlp(spec_)) violations_.push_back(std::move(violation));
+    }
     return std::move(violations_);
   }
 
@@ -205,7 +207,7 @@ class Checker {
                                                    " with objective " + objective);
     }
     if (fixed.count("eval_metric") == 0) return;
-    for (const std::string& metric : EvaluatedMetrics(given("eval_metric"), objective)) {
+    for (const std::string& metric : EvaluatedMetrics(*trainer_, given("eval_metric"), objective)) {
       const auto& known = trainer_->metrics;
       const std::string plain = metric.substr(0, metric.find_first_of('@'));
       const bool has_suffix = plain.size() < metric.size() || (!metric.empty() && metric.back() == '-');

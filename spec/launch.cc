@@ -91,10 +91,9 @@ void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, La
   launch.resource_regex = trainer.resource_regex;
   launch.resource_offset = trainer.resource_offset;
   for (const std::string& metric : PrintedMetrics(spec)) {
-    const size_t colon = metric.find(':');
     v1::MetricDefinition definition;
     definition.set_name(metric);
-    definition.set_regex(PrintedMetricRegex(metric.substr(0, colon), metric.substr(colon + 1)));
+    definition.set_regex(PrintedMetricRegex(metric));
     launch.metrics.push_back(std::move(definition));
   }
 }

@@ -113,8 +113,8 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   }
   search.limits.max_parallel_trials = limits.max_parallel_trials();
   // Under a pruner with rungs it is R, said once or twice.
-  const bool is_r = HasRungs(search.pruner.kind) &&
-                    limits.max_trial_resource() == search.pruner.rungs.max_resource;
+  const bool is_r =
+      HasRungs(search.pruner.kind) && limits.max_trial_resource() == search.pruner.rungs.max_resource;
   search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
   search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
 }
@@ -131,7 +131,11 @@ void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return;
   search.own_end = FixedEndOf(spec);
-  const int tuned = IndexOf(search, trainer->resource_parameter);
+  int tuned = -1;
+  for (const Parameter& parameter : search.parameters) {
+    if (trainer->FirstName(parameter.name) == trainer->resource_parameter)
+      tuned = IndexOf(search, parameter.name);
+  }
   if (tuned >= 0 &&
       std::holds_alternative<IntegerRange>(search.parameters[static_cast<size_t>(tuned)].range)) {
     search.own_end_parameter = tuned;

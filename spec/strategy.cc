@@ -66,8 +66,9 @@ bool Resumes(const v1::TuningJobSpec& spec) {
 }
 
 bool TunesItsEnd(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer) {
-  return std::any_of(spec.parameters().begin(), spec.parameters().end(),
-                     [&trainer](const auto& p) { return p.name() == trainer.resource_parameter; });
+  return std::any_of(spec.parameters().begin(), spec.parameters().end(), [&trainer](const auto& p) {
+    return trainer.FirstName(p.name()) == trainer.resource_parameter;
+  });
 }
 
 // Whether trials all go equally far, and that is known.
@@ -120,7 +121,7 @@ int64_t OwnEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return 0;
   for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    if (parameter.name() == trainer->resource_parameter && parameter.has_integer())
+    if (trainer->FirstName(parameter.name()) == trainer->resource_parameter && parameter.has_integer())
       return parameter.integer().max();
   }
   return FixedEndOf(spec);

@@ -164,6 +164,18 @@ TEST_CASE("simulate: a hyperparameter that does not exist has an empty cell", "[
   CHECK(refused.err.find("no row inside the job's search space (1 outside)") != std::string::npos);
 }
 
+TEST_CASE("plan: warns on standard error of what a job may not mean", "[cli]") {
+  const Result result = RunWinnow({"plan", "-"}, "", R"({"name": "m", "trainer": {"builtin": "mlp"},
+      "channels": {"train": {"path": "t"}}, "cluster": {"nodes": 4}, "strategy": "RANDOM",
+      "static_hyperparameters": {"distribution": "PARAMETER_SERVER", "momentum": 0.9},
+      "parameters": [{"name": "lr", "continuous": {"min": 0.01, "max": 0.1}}], "limits": {"max_trials": 2},
+      "objective": {"metric": "train:loss", "goal": "MINIMIZE"}})");
+  CHECK(result.code == 0);
+  CHECK(result.err.find("winnow: warning: distribution PARAMETER_SERVER with momentum 0.9 on 4 nodes") !=
+        std::string::npos);
+  CHECK(result.out.find("warning") == std::string::npos);
+}
+
 TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {
   const auto planned = [](const std::string& members) {
     const Result result = RunWinnow({"plan", "-"}, "", JobOf(members));

@@ -87,7 +87,8 @@ TEST_CASE("Built-in trainers: every objective has the metric of its own that win
     INFO(objective);
     const auto own = GbdtMetrics("", objective);
     REQUIRE(own.size() == 1);
-    CHECK(EvaluatedMetrics("", objective) == std::vector<std::string>{MetricName(own[0])});
+    CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", objective) ==
+          std::vector<std::string>{MetricName(own[0])});
   }
 }
 

@@ -84,7 +84,8 @@ TEST_CASE("Search spec: completion, node time and the number of a grid's points"
   CHECK(search.sampler.grid_points == std::vector<int64_t>{4, 0, 3});
 }
 
-TEST_CASE("Search spec: a trial's limit is R under rungs that have none of their own, or the same", "[spec]") {
+TEST_CASE("Search spec: a trial's limit is R under rungs that have none of their own, or the same",
+          "[spec]") {
   for (const char* pruner : {"", R"(, "pruner": {"max_resource": 27})"}) {
     const SearchSpec search =
         Search(R"({"strategy": "ASHA", "limits": {"max_trial_resource": 27})" + std::string(pruner) + "}");
@@ -100,11 +101,13 @@ TEST_CASE("Search spec: the shortest wall time is still a limit", "[spec]") {
 
 TEST_CASE("Built-in trainers: what gbdt evaluates follows eval_metric, else the objective", "[spec]") {
   using Names = std::vector<std::string>;
-  CHECK(EvaluatedMetrics("auc, logloss,auc", "binary:logistic") == Names{"auc", "logloss"});
-  CHECK(EvaluatedMetrics("[\"auc\", \"error\"]", "binary:logistic") == Names{"auc", "error"});
-  CHECK(EvaluatedMetrics("", "binary:logitraw") == Names{"logloss"});
-  CHECK(EvaluatedMetrics("", "multi:softprob") == Names{"mlogloss"});
-  CHECK(EvaluatedMetrics("", "") == Names{"rmse"});
+  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "auc, logloss,auc", "binary:logistic") ==
+        Names{"auc", "logloss"});
+  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "[\"auc\", \"error\"]", "binary:logistic") ==
+        Names{"auc", "error"});
+  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "binary:logitraw") == Names{"logloss"});
+  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "multi:softprob") == Names{"mlogloss"});
+  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "") == Names{"rmse"});
 }
 
 TEST_CASE("Values: kept through the wire form", "[spec]") {

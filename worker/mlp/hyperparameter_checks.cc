@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "worker/mlp/hyperparameter_tables.h"
+#include "worker/mlp/metric.h"
 
 namespace winnow {
 namespace {
 
-bool OfClasses(LossKind loss) { return loss == LossKind::kCrossEntropy || loss == LossKind::kLogistic; }
 bool Asynchronous(const MlpParameters& p) { return p.distribution == Distribution::kParameterServer; }
 bool Averages(const MlpParameters& p) { return p.distribution == Distribution::kLocalSgd; }
 bool Pipelined(const MlpParameters& p) { return p.distribution == Distribution::kPipeline; }
@@ -63,6 +61,19 @@ std::string Shown(const MlpParameters& p, const std::string& name) {
   return "";
 }
 
+absl::Status CheckMetrics(const MlpParameters& p) {
+  for (const std::string& name : p.metrics) {
+    const absl::StatusOr<MlpMetric> metric = ParseMlpMetric(name, p.loss);
+    if (!metric.ok())
+      return absl::InvalidArgumentError(
+          fmt::format("hyperparameter {}", std::string(metric.status().message())));
+    // What is printed is what was asked for, so that whoever asked finds it.
+    if (MlpMetricName(*metric) != name)
+      return Contradiction("eval_metric", name, "it written as " + MlpMetricName(*metric));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSteps(const MlpParameters& p) {
   if (p.nesterov && p.optimizer == OptimizerKind::kSgd && p.momentum == 0)
     return Contradiction("nesterov", "true", "momentum above 0");
@@ -98,28 +109,6 @@ absl::Status CheckRanks(const MlpParameters& p) {
 
 }  // namespace
 
-bool IsTopMetric(const std::string& metric) {
-  constexpr std::size_t kMostDigits = 4;
-  if (metric.size() < 4 || metric.size() > 3 + kMostDigits || metric.rfind("top", 0) != 0) return false;
-  const std::string count = metric.substr(3);
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return count[0] != '0' && std::all_of(count.begin(), count.end(), digit) &&
-         (count.size() < kMostDigits || count == "1000");
-}
-
-bool IsMlpMetric(const std::string& metric, LossKind loss) {
-  if (metric == "loss") return true;
-  if (!OfClasses(loss)) return metric == "rmse" || metric == "mae";
-  if (IsTopMetric(metric)) return loss == LossKind::kCrossEntropy;
-  return metric == "logloss" || metric == "accuracy" || metric == "error" || metric == "auc";
-}
-
-std::string MlpMetricNames(LossKind loss) {
-  if (!OfClasses(loss)) return "loss, rmse, mae";
-  return loss == LossKind::kCrossEntropy ? "loss, logloss, accuracy, error, auc, top5 (or another count up to 1000)"
-                                         : "loss, logloss, accuracy, error, auc";
-}
-
 absl::Status CheckMlpTogether(const MlpParameters& p, const std::set<std::string>& given) {
   for (const char* name : {"sift_delay", "loss_history_length", "sift_reuse_epochs"}) {
     if (given.count(name) > 0 && given.count("sift_beta") == 0)
@@ -130,11 +119,7 @@ absl::Status CheckMlpTogether(const MlpParameters& p, const std::set<std::string
     return Contradiction(
         "num_class", fmt::format("{}", p.num_class),
         p.num_class == 1 ? "0 or at least 2 with loss cross_entropy" : "none with loss " + Shown(p, "loss"));
-  for (const std::string& metric : p.metrics) {
-    if (!IsMlpMetric(metric, p.loss))
-      return Contradiction("eval_metric", metric,
-                           "one of " + MlpMetricNames(p.loss) + " with loss " + Shown(p, "loss"));
-  }
+  if (absl::Status status = CheckMetrics(p); !status.ok()) return status;
   if (absl::Status status = CheckSteps(p); !status.ok()) return status;
   return CheckRanks(p);
 }

@@ -113,9 +113,11 @@ TEST_CASE("MlpHyperparameters: what contradicts something else is refused", "[ml
       {R"({"schedule": "cosine", "min_learning_rate": 1})", "at most learning_rate = 0.1"},
       {R"({"loss": "mse", "num_class": 3})", "num_class = 3: expected none with loss mse"},
       {R"({"num_class": 1})", "num_class = 1: expected 0 or at least 2"},
-      {R"({"loss": "mse", "eval_metric": "accuracy"})", "expected one of loss, rmse, mae with loss mse"},
-      {R"({"loss": "logistic", "eval_metric": "top5"})", "eval_metric = top5"},
-      {R"({"eval_metric": "top0"})", "eval_metric = top0"},
+      {R"({"loss": "mse", "eval_metric": "accuracy"})",
+       "hyperparameter eval_metric accuracy: it needs loss cross_entropy"},
+      {R"({"loss": "logistic", "eval_metric": "top5"})", "eval_metric top5: it needs loss cross_entropy"},
+      {R"({"eval_metric": "top0"})", "eval_metric top0: expected loss, logloss"},
+      {R"({"eval_metric": "top05"})", "eval_metric = top05: expected it written as top5"},
   };
   for (const auto& [json, error] : cases) {
     INFO(json << ": " << ErrorOf(json));
