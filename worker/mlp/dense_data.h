@@ -20,8 +20,9 @@ struct FeatureScaling {
 
 // What must be kept with a model so that other data are read as the training data were.
 struct FeatureSchema {
-  std::vector<std::string> names;         // [feature]; of images empty
+  std::vector<std::string> names;         // [feature]; of arrays (images) empty
   int image_rows = 0, image_columns = 0;  // of images; else 0
+  bool of_bytes = false;                  // of arrays: their numbers are bytes, as DenseData has them
   DataSchema table;                       // of tables
   FeatureScaling scaling;
   std::vector<std::string> label_levels;  // of a text label: class i is label_levels[i]

@@ -34,6 +34,7 @@ Json JsonOf(const FeatureSchema& schema) {
     columns.push_back({column.name, column.text, column.levels});
   return {{"names", schema.names},
           {"image_rows", schema.image_rows},
+          {"of_bytes", schema.of_bytes},
           {"columns", columns},
           {"image_columns", schema.image_columns},
           {"mean", schema.scaling.mean},
@@ -48,6 +49,7 @@ FeatureSchema SchemaOf(const Json& json) {
   json.at("names").get_to(schema.names);
   json.at("image_rows").get_to(schema.image_rows);
   json.at("image_columns").get_to(schema.image_columns);
+  json.at("of_bytes").get_to(schema.of_bytes);
   json.at("mean").get_to(schema.scaling.mean);
   json.at("deviation").get_to(schema.scaling.deviation);
   json.at("levels").get_to(schema.label_levels);

@@ -35,6 +35,7 @@ Json Description(const MlpModel& model) {
 std::string InputsText(const FeatureSchema& schema) {
   if (schema.image_rows > 0)
     return fmt::format("images of {} x {} pixels", schema.image_rows, schema.image_columns);
+  if (schema.names.empty()) return fmt::format("arrays of {} numbers", schema.features);
   return fmt::format("{} features from {} columns", schema.features, schema.table.columns.size());
 }
 

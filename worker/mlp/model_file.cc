@@ -78,7 +78,7 @@ absl::Status CheckOutputs(const MlpModel& model) {
   const int outputs = model.network.outputs();
   if (one && outputs != 1) return Wrong(fmt::format("{} outputs: expected 1 under this loss", outputs));
   const std::size_t levels = model.schema.label_levels.size();
-  if (levels > 0 && levels != static_cast<std::size_t>(one ? 2 : outputs))
+  if (levels > static_cast<std::size_t>(one ? 2 : outputs))
     return Wrong(fmt::format("{} outputs for {} label levels", outputs, levels));
   return absl::OkStatus();
 }

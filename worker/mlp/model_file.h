@@ -37,7 +37,7 @@ absl::StatusOr<MlpModel> ReadMlpModel(const std::string& path);
 absl::Status WriteModel(const std::string& path, const MlpModel& model);
 
 // A model in ONNX, operator set 13, the same bytes for the same model. Input "features" [rows, features],
-// float, of any number of rows, as the data have them: pixels from 0 to 255; a table's columns, missing ones
+// float, of any number of rows, as the data have them: bytes from 0 to 255; a table's columns, missing ones
 // NaN, text columns as 0 and 1 for each level. Outputs, of classes: "logits" [rows, outputs], which is what
 // the last layer gives, and "probabilities" of the same shape (under the logistic loss of class 1); of
 // targets: "values" [rows, 1].

@@ -57,11 +57,10 @@ auto Parsed(const std::string& text, Read read) -> absl::StatusOr<decltype(read(
   }
 }
 
-absl::Status CheckScaling(const FeatureScaling& scaling, int features) {
-  const std::size_t entries = scaling.mean.size();
-  if (entries != scaling.deviation.size() || (entries != 1 && entries != static_cast<std::size_t>(features)))
-    return absl::InvalidArgumentError(fmt::format("{} means and {} deviations for {} features", entries,
-                                                  scaling.deviation.size(), features));
+absl::Status CheckScaling(const FeatureScaling& scaling, std::size_t entries) {
+  if (scaling.mean.size() != entries || scaling.deviation.size() != entries)
+    return absl::InvalidArgumentError(fmt::format("{} means and {} deviations: expected {}",
+                                                  scaling.mean.size(), scaling.deviation.size(), entries));
   for (std::size_t i = 0; i < entries; ++i) {
     if (!std::isfinite(scaling.mean[i]) || !std::isfinite(scaling.deviation[i]) || scaling.deviation[i] <= 0)
       return absl::InvalidArgumentError(
@@ -71,22 +70,20 @@ absl::Status CheckScaling(const FeatureScaling& scaling, int features) {
 }
 
 absl::Status CheckSchema(const FeatureSchema& schema) {
-  const int features = schema.features;
-  if (features < 1) return absl::InvalidArgumentError("no features");
-  int64_t counted = 0;
-  if (schema.image_rows > 0 || schema.image_columns > 0) {
-    counted = static_cast<int64_t>(schema.image_rows) * schema.image_columns;
-  } else {
-    for (const ColumnSchema& column : schema.table.columns)
-      counted += column.text && !column.categorical ? static_cast<int64_t>(column.levels.size()) : 1;
-    if (schema.names.size() != static_cast<std::size_t>(features))
-      return absl::InvalidArgumentError(
-          fmt::format("{} names for {} features", schema.names.size(), features));
-  }
-  if (counted != features)
-    return absl::InvalidArgumentError(
-        fmt::format("images or columns of {} features: expected {}", counted, features));
-  return CheckScaling(schema.scaling, features);
+  const auto wrong = [&](const std::string& what, int64_t count) {
+    return absl::InvalidArgumentError(fmt::format("{} {} for {} features", count, what, schema.features));
+  };
+  if (schema.features < 1) return absl::InvalidArgumentError("no features");
+  const int64_t pixels = static_cast<int64_t>(schema.image_rows) * schema.image_columns;
+  if (pixels > 0 && pixels != schema.features) return wrong("pixels", pixels);
+  if (schema.names.empty()) return CheckScaling(schema.scaling, 1);
+  int64_t columns = 0;
+  for (const ColumnSchema& column : schema.table.columns)
+    columns += column.text && !column.categorical ? static_cast<int64_t>(column.levels.size()) : 1;
+  if (columns != schema.features) return wrong("columns", columns);
+  if (schema.names.size() != static_cast<std::size_t>(schema.features) || pixels > 0 || schema.of_bytes)
+    return wrong("names", static_cast<int64_t>(schema.names.size()));
+  return CheckScaling(schema.scaling, schema.names.size());
 }
 
 }  // namespace
@@ -133,6 +130,7 @@ std::string SchemaJson(const FeatureSchema& schema) {
               {"names", TextsJson(schema.names)},
               {"image_rows", schema.image_rows},
               {"image_columns", schema.image_columns},
+              {"of_bytes", schema.of_bytes},
               {"columns", std::move(columns)},
               {"table_label_levels", TextsJson(schema.table.label_levels)},
               {"label_levels", TextsJson(schema.label_levels)},
@@ -148,6 +146,7 @@ absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json) {
     read.names = TextsOf(document.at("names"));
     read.image_rows = WholeAt(document, "image_rows");
     read.image_columns = WholeAt(document, "image_columns");
+    read.of_bytes = document.at("of_bytes").get<bool>();
     for (const Json& column : document.at("columns").get<std::vector<Json>>())
       read.table.columns.push_back({TextOf(column.at("name")), column.at("text").get<bool>(),
                                     TextsOf(column.at("levels")), column.at("categorical").get<bool>()});

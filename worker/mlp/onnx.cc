@@ -24,7 +24,7 @@ std::string AddScaling(const FeatureSchema& schema, OnnxWriter* onnx) {
   onnx->Constant("mean", {entries}, schema.scaling.mean);
   onnx->Constant("deviation", {entries}, schema.scaling.deviation);
   std::string at;
-  if (schema.image_rows > 0) {
+  if (schema.of_bytes) {
     onnx->Constant("largest_byte", {1}, {kLargestByte});
     at = onnx->Node("Div", {"features", "largest_byte"}, "shares");
   } else {

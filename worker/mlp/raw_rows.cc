@@ -79,6 +79,7 @@ absl::StatusOr<FeatureSchema> SchemaOf(const std::string& path, const IdxArray& 
         fmt::format("{}: {} features: expected fewer than 2^31", path, array.row_size()));
   FeatureSchema schema;
   schema.features = static_cast<int>(array.row_size());
+  schema.of_bytes = array.type == IdxType::kByte;
   if (array.shape.size() == 3) {
     schema.image_rows = static_cast<int>(array.shape[1]);
     schema.image_columns = static_cast<int>(array.shape[2]);
@@ -111,7 +112,7 @@ absl::Status AppendIdx(const IdxFiles& files, const RowShare& share, FeatureSche
   if (!expected)
     return absl::InvalidArgumentError(fmt::format("{}: {}: expected {}, as in the other files",
                                                   files.features, ShapeOf(*own), ShapeOf(*schema)));
-  if (rows->rows > 0 && of_bytes != rows->of_bytes)
+  if (schema->features > 0 && of_bytes != schema->of_bytes)
     return absl::InvalidArgumentError(files.features + ": numbers of another type than in the other files");
   if (schema->features == 0) *schema = *std::move(own);
   rows->features = schema->features;
