@@ -57,6 +57,9 @@ class Communicator {
   // Tells the other ranks that this one gives up and why; their current or next call returns the reason.
   virtual void Fail(const absl::Status& reason) = 0;
 
+  // The IPv4 address, in network byte order, at which rank `rank` is reached from here.
+  virtual uint32_t AddressOf(int rank) const = 0;
+
   // Payload bytes that this rank has handed to the transport.
   virtual uint64_t bytes_sent() const = 0;
 };

@@ -18,6 +18,10 @@ absl::Status StandsStill(int rank, std::string_view operation, std::chrono::mill
                                                  static_cast<double>(patience.count()) / 1000, operation));
 }
 
+absl::Status SendsGarbage(int rank) {
+  return absl::DataLossError(fmt::format("rank {} sends what is no message", rank));
+}
+
 absl::Status OperationsDiffer(int rank_a, std::string_view a, int rank_b, std::string_view b) {
   if (rank_a > rank_b) return OperationsDiffer(rank_b, b, rank_a, a);
   return absl::InternalError(

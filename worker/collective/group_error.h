@@ -19,6 +19,9 @@ absl::Status IsGone(int rank, std::string_view why);
 // DeadlineExceeded: "rank 2 stands still: nothing from it for 10 s in <operation>".
 absl::Status StandsStill(int rank, std::string_view operation, std::chrono::milliseconds patience);
 
+// DataLoss: "rank 2 sends what is no message".
+absl::Status SendsGarbage(int rank);
+
 // Internal: the ranks called different operations, or the same with different sizes. The
 // lower rank comes first, so that both say the same.
 absl::Status OperationsDiffer(int rank_a, std::string_view a, int rank_b, std::string_view b);

@@ -37,12 +37,13 @@ class Messenger {
   // may be this rank itself.
   virtual absl::Status Send(int to, uint32_t tag, std::span<const std::byte> bytes) = 0;
 
-  // The next message of that tag from rank `from`, or from any; waits for it.
+  // The next message of that tag from rank `from`, or from any; waits for it. OutOfRange where it cannot come
+  // any more, as who could send it has closed: that is not final.
   virtual absl::StatusOr<Message> Receive(int from, uint32_t tag) = 0;
   virtual absl::StatusOr<Message> ReceiveAny(uint32_t tag) = 0;
 
   // Says that this rank sends nothing more, and waits until all ranks have said so. Further messages cannot
-  // be sent; those that came can still be received.
+  // be sent (FailedPrecondition); those that came can still be received.
   virtual absl::Status Close() = 0;
 
   virtual void Fail(const absl::Status& reason) = 0;

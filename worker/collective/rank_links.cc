@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "worker/collective/group_error.h"
+#include "worker/collective/last_words.h"
 
 namespace winnow {
 namespace {
@@ -18,10 +19,6 @@ constexpr int kPulsesPerPatience = 4;
 
 // Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
 constexpr int kMostPatience = 4;
-
-// The last words of a rank that gives up may take this long; and to a rank that reads nothing, only this
-// long.
-constexpr milliseconds kLastWords(5000), kUnheard(500);
 
 constexpr int16_t kBroken = POLLRDHUP | POLLHUP | POLLERR;
 
@@ -152,35 +149,14 @@ absl::Status RankLinks::Fail(const absl::Status& error) {
   return status_;
 }
 
-// Sends the last frame on all links and ends them, until all is on its way. What comes meanwhile is read
-// away: a connection that is closed with unread bytes takes back what it has not sent yet.
 void RankLinks::SayLast(const Frame& last, std::string_view text, milliseconds most, milliseconds unheard) {
-  constexpr milliseconds kLook(5);  // between looks at what no event tells
-  const Time begin = steady_clock::now();
-  std::vector<int> unsent(links_.size());
-  std::fill(heard_.begin(), heard_.end(), begin);
+  std::vector<Link*> open;
   for (const auto& link : links_) {
-    if (link != nullptr && !link->ended()) link->Finish(last, text);
+    if (link == nullptr || link->ended()) continue;
+    link->Finish(last, text);
+    open.push_back(link.get());
   }
-  while (true) {
-    bool busy = false;
-    const Time now = steady_clock::now();
-    for (int r = 0; r < size(); ++r) {
-      polled_[r].fd = -1;
-      if (r == rank_ || links_[r]->ended()) continue;
-      Link* const link = links_[r].get();
-      link->Discard();
-      const bool wrote = link->Write();
-      if (!link->sending()) link->EndSending();
-      const int left = link->Unsent();
-      if (wrote || std::exchange(unsent[r], left) != left) heard_[r] = now;
-      if (link->ended() || (!link->sending() && left == 0) || now - heard_[r] >= unheard) continue;
-      polled_[r] = {link->fd(), static_cast<int16_t>(link->sending() ? POLLOUT : 0), 0};
-      busy = true;
-    }
-    if (!busy || now >= begin + most) return;
-    poll(polled_.data(), polled_.size(), static_cast<int>(kLook.count()));
-  }
+  AwaitSent<Link>(open, most, unheard);
 }
 
 std::string RankLinks::Describe(uint8_t operation, uint64_t param) {

@@ -11,6 +11,7 @@
 #include "worker/collective/group_error.h"
 #include "worker/collective/hello.h"
 #include "worker/collective/link.h"
+#include "worker/collective/mesh.h"
 #include "worker/collective/reception.h"
 
 namespace winnow {
@@ -48,10 +49,6 @@ std::string Message(const absl::Status& status) {
   return std::string(status.message().data(), status.message().size());
 }
 
-std::string JoinRanks(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
-}
-
 bool OnlyThisMachine(const RankOptions& options) {
   if (options.master_address == "localhost") return true;
   const bool literal = options.master_address.find_first_not_of("0123456789.") == std::string::npos;
@@ -86,10 +83,6 @@ class Meeting {
   absl::Status ReachMaster(int own_port);
   absl::Status Introduce(Socket master, int own_port, bool* again);
   absl::Status ReadGathered(const Socket& master);
-  absl::Status ConnectBelow();
-  absl::Status AcceptAbove(const Socket& listener);
-  std::vector<int> Missing(int first) const;
-  absl::Status MissingError(const std::vector<int>& missing) const;
 
   const RankOptions& options_;
   Deadline deadline_;                // of the step under way
@@ -102,19 +95,6 @@ uint32_t Meeting::ListenAddress() const {
   constexpr uint32_t kAnyAddress = 0;
   if (!OnlyThisMachine(options_)) return kAnyAddress;
   return *ResolveHost(options_.master_address);
-}
-
-std::vector<int> Meeting::Missing(int first) const {
-  std::vector<int> missing;
-  for (int r = first; r < options_.size; ++r) {
-    if (!sockets_[r].is_open()) missing.push_back(r);
-  }
-  return missing;
-}
-
-absl::Status Meeting::MissingError(const std::vector<int>& missing) const {
-  return absl::DeadlineExceededError(fmt::format("{} of {} did not come within {} s", JoinRanks(missing),
-                                                 options_.size, Seconds(options_.rendezvous_patience)));
 }
 
 absl::Status Meeting::ListenAsMaster(Socket* listener) {
@@ -152,8 +132,8 @@ void Meeting::Receive(const Hello& hello, Socket* socket) {
 
 absl::Status Meeting::GatherRanks(const Socket& listener) {
   Reception reception(&listener, [this](const Hello& hello, Socket* socket) { Receive(hello, socket); });
-  while (!Missing(1).empty()) {
-    if (steady_clock::now() >= deadline_) return MissingError(Missing(1));
+  while (!MissingRanks(sockets_, 1).empty()) {
+    if (steady_clock::now() >= deadline_) return DidNotCome(options_, MissingRanks(sockets_, 1));
     const int ended = reception.Await(sockets_, deadline_);
     if (ended >= 0) return IsGone(ended, "connection closed");
   }
@@ -259,48 +239,15 @@ absl::Status Meeting::ReadGathered(const Socket& master) {
   return status;
 }
 
-absl::Status Meeting::ConnectBelow() {
-  for (int r = 1; r < options_.rank; ++r) {
-    Endpoint at = endpoints_[r];
-    if (at.address == 0) at.address = master_;
-    absl::StatusOr<Socket> socket = ConnectTo(at, deadline_);
-    const Hello hello = HelloOf(options_, 0);
-    absl::Status status = socket.status();
-    if (status.ok()) status = SendAll(*socket, &hello, sizeof hello, deadline_);
-    if (!status.ok())
-      return OfRank(options_.rank, absl::UnavailableError(fmt::format("cannot reach rank {} at {}: {}", r,
-                                                                      ToText(at), Message(status))));
-    sockets_[r] = *std::move(socket);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Meeting::AcceptAbove(const Socket& listener) {
-  const Hello mine = HelloOf(options_, 0);
-  Reception reception(&listener, [&](const Hello& hello, Socket* socket) {
-    const bool belongs = hello.version == mine.version && hello.group == mine.group &&
-                         hello.size == mine.size && hello.rank > mine.rank && hello.rank < mine.size;
-    if (belongs && !sockets_[hello.rank].is_open()) sockets_[hello.rank] = std::move(*socket);
-  });
-  while (!Missing(options_.rank + 1).empty()) {
-    if (steady_clock::now() >= deadline_) return MissingError(Missing(options_.rank + 1));
-    const int ended = reception.Await(sockets_, deadline_);
-    if (ended < 0) continue;
-    // It may have said why.
-    Link link(std::move(sockets_[ended]));
-    link.Drain();
-    return link.peer_error().ok() ? IsGone(ended, "connection closed") : link.peer_error();
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Meeting::Attend() {
   absl::StatusOr<Socket> listener = ListenAt({ListenAddress(), 0});
   if (!listener.ok()) return listener.status();
   absl::Status status = ReachMaster(OwnEndpoint(*listener).port);
-  if (status.ok()) status = ConnectBelow();
-  if (status.ok()) status = AcceptAbove(*listener);
-  return status;
+  if (!status.ok()) return status;
+  for (Endpoint& at : endpoints_) {
+    if (at.address == 0) at.address = master_;
+  }
+  return ConnectMesh(options_, endpoints_, *listener, deadline_, &sockets_);
 }
 
 void Meeting::TellConnected(const absl::Status& error) {

@@ -134,6 +134,8 @@ std::string ToText(const Endpoint& endpoint) {
 
 bool IsLoopback(uint32_t address) { return ntohl(address) >> 24 == 127; }
 
+uint32_t LoopbackAddress() { return htonl(INADDR_LOOPBACK); }
+
 absl::StatusOr<Socket> ListenAt(const Endpoint& own) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // the port of an attempt that has just ended

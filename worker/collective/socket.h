@@ -52,6 +52,7 @@ struct Endpoint {
 absl::StatusOr<uint32_t> ResolveHost(const std::string& host);
 std::string ToText(const Endpoint& endpoint);
 bool IsLoopback(uint32_t address);
+uint32_t LoopbackAddress();
 
 // Listens for connections; port 0 is any free one. Unavailable if the port is in use.
 absl::StatusOr<Socket> ListenAt(const Endpoint& own);

@@ -35,10 +35,11 @@ Sink TextInto(std::string* text) { return {Sink::kText, nullptr, 0, text}; }
 class TcpRank final : public Communicator {
  public:
   TcpRank(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience)
-      : links_(rank, std::move(sockets), patience) {}
+      : addresses_(Addresses(sockets)), links_(rank, std::move(sockets), patience) {}
 
   int rank() const override { return links_.rank(); }
   int size() const override { return links_.size(); }
+  uint32_t AddressOf(int rank) const override { return addresses_[rank]; }
   uint64_t bytes_sent() const override { return links_.bytes_sent(); }
 
   absl::Status AllReduceSum(std::span<uint64_t> data) override {
@@ -119,6 +120,14 @@ class TcpRank final : public Communicator {
   absl::Status ReduceParts(Sink::Kind kind, const PartsByRank& parts);
   absl::Status GatherParts(const PartsByRank& parts);
 
+  static std::vector<uint32_t> Addresses(const std::vector<Socket>& sockets) {
+    std::vector<uint32_t> addresses;
+    for (const Socket& socket : sockets)
+      addresses.push_back(socket.is_open() ? PeerEndpoint(socket).address : LoopbackAddress());
+    return addresses;
+  }
+
+  const std::vector<uint32_t> addresses_;  // by rank
   RankLinks links_;
   std::vector<std::byte> copy_;
 };

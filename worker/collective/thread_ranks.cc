@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "worker/collective/group_error.h"
+#include "worker/collective/socket.h"
 
 namespace winnow {
 namespace {
@@ -172,6 +173,7 @@ class ThreadRank final : public Communicator {
   }
 
   void Fail(const absl::Status& reason) override { group_->Fail(OfRank(rank_, reason)); }
+  uint32_t AddressOf(int) const override { return LoopbackAddress(); }
   uint64_t bytes_sent() const override { return bytes_sent_; }
 
  private:

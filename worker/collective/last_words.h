@@ -1,0 +1,48 @@
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace winnow {
+
+// The last words of a rank that gives up may take this long; and to a rank that reads nothing, only this
+// long.
+constexpr std::chrono::milliseconds kLastWords(5000), kUnheard(500);
+
+// Sends what links have left to send and ends them, until all is on its way, at most that long and to a rank
+// that reads nothing for `unheard` no longer. What comes meanwhile is read away: a connection that is closed
+// with unread bytes takes back what it has not sent yet. `Link` has ended(), Discard(), Write(), sending(),
+// EndSending(), Unsent() and fd().
+template <typename Link>
+void AwaitSent(std::span<Link* const> links, std::chrono::milliseconds most,
+               std::chrono::milliseconds unheard) {
+  constexpr std::chrono::milliseconds kLook(5);  // between looks at what no event tells
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<int> unsent(links.size());
+  std::vector<std::chrono::steady_clock::time_point> heard(links.size(), begin);
+  std::vector<pollfd> polled;
+  while (true) {
+    const auto now = std::chrono::steady_clock::now();
+    polled.clear();
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      Link* const link = links[i];
+      if (link->ended()) continue;
+      link->Discard();
+      const bool wrote = link->Write();
+      const bool sending = link->sending();
+      if (!sending) link->EndSending();
+      const int left = link->Unsent();
+      if (wrote || std::exchange(unsent[i], left) != left) heard[i] = now;
+      if (link->ended() || (!sending && left == 0) || now - heard[i] >= unheard) continue;
+      polled.push_back({link->fd(), static_cast<short>(sending ? POLLOUT : 0), 0});
+    }
+    if (polled.empty() || now >= begin + most) return;
+    poll(polled.data(), polled.size(), static_cast<int>(kLook.count()));
+  }
+}
+
+}  // namespace winnow
