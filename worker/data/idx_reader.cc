@@ -274,7 +274,7 @@ std::vector<float> IdxNumbers(const IdxArray& array) {
 }
 
 bool IsIdxChannel(const std::string& path, const DataOptions& options) {
-  if (options.format != "auto") return options.format == "idx";
+  if (options.format != "auto") return false;
   const absl::StatusOr<std::vector<std::string>> files = ListFiles(path);
   return files.ok() && (LooksLikeIdx(files->front()) || std::any_of(files->begin(), files->end(), NamedIdx));
 }

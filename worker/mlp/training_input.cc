@@ -199,7 +199,7 @@ absl::Status Loading::Check(MlpData* data) const {
   return absl::InvalidArgumentError(
       fmt::format("hyperparameter batch_size = {}: expected at most the {} rows of the training data{}",
                   parameters_.batch_size, data->train.rows,
-                  linear ? fmt::format(" over {} ranks, with batch_scaling linear", ranks_.size()) : ""));
+                  linear ? fmt::format(" over {} ranks, with batch_scaling LINEAR", ranks_.size()) : ""));
 }
 
 absl::Status Loading::AgreeOn(const MlpData& data) {

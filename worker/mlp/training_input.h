@@ -36,8 +36,9 @@ absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters
                                     Communicator* ranks, std::string* warning);
 
 // The rows of `path`, scaled as the training data of `schema` were; their label is empty where the file has
-// none. InvalidArgument if it has other features than `schema`. Of IDX arrays, labels stand in the file that
-// the name of the images' leads to, else in the one that reading.label names, if it is there.
+// none, and is as it stands (CheckTargets). InvalidArgument if it has other features than `schema`. Of IDX
+// arrays, labels stand in the file that the name of the images' leads to, else in the one that reading.label
+// names, if it is there.
 absl::StatusOr<DenseData> LoadDataToPredict(const std::string& path, const DataOptions& reading,
                                             const FeatureSchema& schema, int threads);
 
