@@ -54,7 +54,7 @@ int TrainByFlags(const TrainerMain& process, const GbdtFlags& flags) {
   TrainRequest request;
   static_cast<TrainFiles&>(request) = flags.common.files;
   request.parameters = *std::move(parameters);
-  if (flags.common.threads >= 0) request.parameters.nthread = flags.common.threads;
+  request.parameters.nthread = flags.common.ThreadsOr(request.parameters.nthread);
   request.train_reading.categorical = request.parameters.enable_categorical;
   request.validation_reading.categorical = request.parameters.enable_categorical;
   request.continue_from = flags.continue_from;

@@ -54,7 +54,7 @@ int TrainByFlags(const TrainerMain& process, const MlpFlags& flags) {
   MlpTrainRequest request;
   static_cast<TrainFiles&>(request) = flags.common.files;
   request.parameters = *std::move(parameters);
-  if (flags.common.threads >= 0) request.parameters.nthread = flags.common.threads;
+  request.parameters.nthread = flags.common.ThreadsOr(request.parameters.nthread);
   if (flags.profile || !request.output_folder.empty()) request.parameters.profile = true;
   request.timing_path = flags.timing_path;
   return Train(process, request, warnings);

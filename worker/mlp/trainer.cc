@@ -10,7 +10,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,11 +40,6 @@ double SecondsSince(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-int ThreadsOf(const MlpParameters& parameters) {
-  if (parameters.nthread > 0) return static_cast<int>(parameters.nthread);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 class MlpTrainingRun {
  public:
   MlpTrainingRun(const MlpTrainRequest& request, Communicator* ranks, const std::atomic<bool>& stop,
@@ -56,7 +50,7 @@ class MlpTrainingRun {
         stop_(stop),
         out_(out),
         err_(err),
-        crew_(ThreadsOf(request.parameters)) {
+        crew_(static_cast<int>(request.parameters.nthread)) {
     if (parameters_.profile) profile_.emplace();
   }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "worker/trainer/status_text.h"
 #include "worker/trainer/whole_file.h"
@@ -48,6 +50,11 @@ std::string TrainFlags::Settle() {
   files.validation_reading = files.train_reading;
   files.validation_sharded = files.train_sharded;
   return "";
+}
+
+int64_t TrainFlags::ThreadsOr(int64_t nthread) const {
+  if (threads < 0) return nthread;
+  return threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
 absl::StatusOr<std::string> TrainFlags::HyperparameterText() const {

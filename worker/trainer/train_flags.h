@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ struct TrainFlags {
   // After parsing: what is missing or does not go together, as "--train is required"; "" if nothing. What is
   // not said of the validation data becomes as of the training data.
   std::string Settle();
+
+  // Threads to use where the hyperparameters say `nthread`.
+  int64_t ThreadsOr(int64_t nthread) const;
 
   // The hyperparameters' text, "{}" where none are given. Errors name the file.
   absl::StatusOr<std::string> HyperparameterText() const;

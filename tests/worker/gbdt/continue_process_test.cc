@@ -3,8 +3,8 @@
 #include <random>
 
 #include "tests/catch.h"
-#include "tests/worker/gbdt/trainer_program.h"
 #include "tests/worker/temp_folder.h"
+#include "tests/worker/trainer_program.h"
 
 namespace winnow {
 namespace {
@@ -37,7 +37,7 @@ class Desk {
         "--train",     Path("train.csv"), "--label",           "y",
         "--model-dir", Path(model),       "--hyperparameters", Path("five.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    TrainerProgram program(arguments, {}, Path("err"));
+    TrainerProgram program("winnow-gbdt", arguments, {}, Path("err"));
     std::string out = program.ReadAllOutput();
     const int code = program.Wait();
     return {code, std::move(out), ReadAll(folder_ / "err")};
@@ -100,7 +100,7 @@ TEST_CASE(
   Desk desk;
   const auto train = [&](const std::string& rounds, const std::string& checkpoints) {
     TrainerProgram program(
-        {},
+        "winnow-gbdt", {},
         {R"(SM_HPS={"objective": "binary:logistic", "booster": "dart", "rate_drop": 0.5, "num_round": 9})",
          "SM_CHANNEL_TRAIN=" + desk.Path("train.csv"), R"(SM_INPUT_DATA_CONFIG={"train": {"label": "y"}})",
          "SM_MODEL_DIR=" + desk.Path("model"), "WINNOW_CHECKPOINT_DIR=" + desk.Path(checkpoints),

@@ -3,8 +3,8 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/model_samples.h"
-#include "tests/worker/gbdt/trainer_program.h"
 #include "tests/worker/temp_folder.h"
+#include "tests/worker/trainer_program.h"
 #include "worker/gbdt/model_file.h"
 
 namespace winnow {
@@ -26,7 +26,7 @@ class Desk {
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
   Ended Run(const std::vector<std::string>& arguments) const {
-    TrainerProgram program(arguments, {"SM_HPS={}"}, Path("err"));
+    TrainerProgram program("winnow-gbdt", arguments, {"SM_HPS={}"}, Path("err"));
     std::string out = program.ReadAllOutput();
     const int code = program.Wait();
     return {code, std::move(out), ReadAll(folder_ / "err")};

@@ -1,9 +1,7 @@
 // winnow-gbdt as processes, alone and on two ranks, with the smallest and largest of data and
 // hyperparameters.
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -14,24 +12,13 @@
 #include <sstream>
 
 #include "tests/catch.h"
-#include "tests/worker/gbdt/trainer_program.h"
+#include "tests/worker/free_port.h"
 #include "tests/worker/temp_folder.h"
+#include "tests/worker/trainer_program.h"
 #include "worker/gbdt/model_file.h"
 
 namespace winnow {
 namespace {
-
-int FreePort() {
-  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  REQUIRE(bind(probe, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  close(probe);
-  return ntohs(address.sin_port);
-}
 
 struct Trained {
   std::vector<int> codes;
@@ -53,7 +40,7 @@ class Table {
     const std::string port = std::to_string(FreePort()), size = std::to_string(ranks);
     std::deque<TrainerProgram> programs;
     for (int rank = 0; rank < ranks; ++rank)
-      programs.emplace_back(arguments,
+      programs.emplace_back("winnow-gbdt", arguments,
                             std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=" + size,
                                                      "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port},
                             Path("err" + std::to_string(rank)));
@@ -69,7 +56,8 @@ class Table {
 
   // Of the model trained last.
   std::vector<std::string> Predict() {
-    TrainerProgram program({"predict", "--model", Path("model/model.json"), "--data", Path("t.csv")}, {},
+    TrainerProgram program("winnow-gbdt",
+                           {"predict", "--model", Path("model/model.json"), "--data", Path("t.csv")}, {},
                            Path("err"));
     std::istringstream lines(program.ReadAllOutput());
     CHECK(program.Wait() == 0);

@@ -7,8 +7,8 @@
 
 #include "tests/catch.h"
 #include "tests/worker/gbdt/sample_data.h"
-#include "tests/worker/gbdt/trainer_program.h"
 #include "tests/worker/temp_folder.h"
+#include "tests/worker/trainer_program.h"
 #include "worker/gbdt/model_file.h"
 
 namespace winnow {
@@ -53,7 +53,8 @@ struct Trial {
     return list;
   }
   Ended Run(const std::vector<std::string>& arguments, bool contract) const {
-    TrainerProgram program(arguments, contract ? Environment() : std::vector<std::string>{}, Path("err"));
+    TrainerProgram program("winnow-gbdt", arguments, contract ? Environment() : std::vector<std::string>{},
+                           Path("err"));
     Ended ended;
     ended.out = program.ReadAllOutput();
     ended.code = program.Wait();
@@ -135,7 +136,7 @@ TEST_CASE("Trainer: SIGTERM saves a checkpoint; going on from it is as if nothin
   std::string out;
   int64_t saved = 0;
   {
-    TrainerProgram program({}, disturbed.Environment(), disturbed.Path("err"));
+    TrainerProgram program("winnow-gbdt", {}, disturbed.Environment(), disturbed.Path("err"));
     while (out.find("[5]\t") == std::string::npos) out += program.ReadLine() + "\n";
     // Nobody reads: the pipe holds it up long before round 600.
     program.Signal(SIGTERM);

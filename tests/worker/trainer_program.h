@@ -13,19 +13,20 @@
 
 namespace winnow {
 
-// How a run of winnow-gbdt ended, and what it printed.
+// How a run of a trainer ended, and what it printed.
 struct Ended {
   int code = 0;
   std::string out, err;
 };
 
-// A running winnow-gbdt with these arguments and this environment only. Its standard output is a pipe of the
-// smallest size, so that a program nobody reads from stands still; its standard error goes to a file.
+// A running trainer, winnow-gbdt or winnow-mlp, with these arguments and this environment only. Its standard
+// output is a pipe of the smallest size, so that a program nobody reads from stands still; its standard error
+// goes to a file.
 class TrainerProgram {
  public:
-  TrainerProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                 const std::string& error_file) {
-    std::vector<std::string> words = {WINNOW_BIN_DIR "/winnow-gbdt"}, variables = environment;
+  TrainerProgram(const std::string& trainer, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment, const std::string& error_file) {
+    std::vector<std::string> words = {WINNOW_BIN_DIR "/" + trainer}, variables = environment;
     words.insert(words.end(), arguments.begin(), arguments.end());
     // What one test reads is not kept for another.
     const bool has_cache = std::any_of(variables.begin(), variables.end(), [](const std::string& variable) {
