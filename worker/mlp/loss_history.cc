@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
+
+#include "worker/trainer/instruction_sets.h"
 
 namespace winnow {
 namespace {
 
-// How many of the sorted values are below x. No branch depends on the values.
+constexpr float kNone = std::numeric_limits<float>::infinity();  // above all losses
+
+// How many of the values are below x: all are looked at, since a search would wait for each look in turn and
+// guess half of its turns wrongly.
+WINNOW_EACH_INSTRUCTION_SET
 int CountBelow(const float* values, int count, float x) {
-  const float* base = values;
-  for (int n = count; n > 0;) {
-    const int half = (n + 1) / 2;
-    base += base[half - 1] < x ? half : 0;
-    n -= half;
-  }
-  return static_cast<int>(base - values);
+  int below = 0;
+  for (int i = 0; i < count; ++i) below += values[i] < x ? 1 : 0;
+  return below;
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ int CountBelow(const float* values, int count, float x) {
 LossHistory::Position LossHistory::FirstNotBelow(float loss) const {
   const auto run = static_cast<std::size_t>(CountBelow(last_.data(), static_cast<int>(last_.size()), loss));
   if (run == runs_.size()) return {run, 0};
-  return {run, CountBelow(runs_[run].losses, size_[run], loss)};
+  return {run, CountBelow(runs_[run].losses, kMost, loss)};
 }
 
 int64_t LossHistory::EqualFrom(Position position, float loss) const {
@@ -59,7 +62,7 @@ LossHistory::Place LossHistory::Add(float loss) {
 
 void LossHistory::Insert(Position position, float loss) {
   if (runs_.empty()) {
-    runs_.emplace_back();
+    std::fill_n(runs_.emplace_back().losses, kMost, kNone);
     size_.push_back(0);
     last_.push_back(loss);
     position = {0, 0};
@@ -83,6 +86,7 @@ void LossHistory::Erase(float loss) {
   float* const at = runs_[run].losses + position;
   int32_t& size = size_[run];
   std::memmove(at, at + 1, static_cast<std::size_t>(size - position - 1) * sizeof(float));
+  runs_[run].losses[size - 1] = kNone;
   if (--size > 0) {
     last_[run] = runs_[run].losses[size - 1];
     return;
@@ -96,8 +100,11 @@ void LossHistory::Erase(float loss) {
 // Of a full run: its upper half becomes the next.
 void LossHistory::Split(std::size_t run) {
   const auto next = static_cast<std::ptrdiff_t>(run + 1);
+  float* const half = runs_[run].losses + kMost / 2;
   Run upper;
-  std::copy_n(runs_[run].losses + kMost / 2, kMost / 2, upper.losses);
+  std::copy_n(half, kMost / 2, upper.losses);
+  std::fill_n(upper.losses + kMost / 2, kMost / 2, kNone);
+  std::fill_n(half, kMost / 2, kNone);
   runs_.insert(runs_.begin() + next, upper);
   size_.insert(size_.begin() + next, kMost / 2);
   last_.insert(last_.begin() + next, last_[run]);

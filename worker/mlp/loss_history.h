@@ -19,7 +19,7 @@ class LossHistory {
   };
 
   // The place among the last `length`; then the loss is one of them, and the oldest of more leaves.
-  // REQUIRES: not NaN.
+  // REQUIRES: finite.
   Place Add(float loss);
 
   std::vector<float> Losses() const;  // oldest first
@@ -27,7 +27,7 @@ class LossHistory {
  private:
   static constexpr int kMost = 128;  // of a run
   struct Run {
-    float losses[kMost];
+    float losses[kMost];  // infinity beyond the last
   };
   struct Position {
     std::size_t run;

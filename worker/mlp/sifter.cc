@@ -95,17 +95,21 @@ void Sifter::Observe(std::span<const int64_t> rows, std::span<const float> losse
 }
 
 void Sifter::Offer(std::span<const int64_t> rows, std::span<const float> losses) {
+  std::size_t kept = queue_.size();
+  queue_.resize(kept + rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const int64_t row = rows[i];
     if (!Known(row)) Note(row, losses[i]);
     if (!std::isfinite(losses[i])) {
-      queue_.push_back(row);
+      queue_[kept++] = row;
       continue;
     }
     const float probability = ProbabilityAt(history_.Add(losses[i]));
     const float draw = static_cast<float>(MixBits(key_ ^ static_cast<uint64_t>(row)) >> 40) * 0x1p-24f;
-    if (draw < probability) queue_.push_back(row);
+    queue_[kept] = row;  // stays if the next row does not take its place; half of the rows do, at random
+    kept += draw < probability ? 1 : 0;
   }
+  queue_.resize(kept);
   seen_ += static_cast<int64_t>(rows.size());
 }
 
