@@ -1,0 +1,225 @@
+#include "worker/mlp/batch_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "worker/mlp/row_math.h"
+#include "worker/trainer/fixed_point.h"
+
+namespace winnow {
+namespace {
+
+// A bound times 2^exponent is below 2^30: sums of rounded shards then fit 32 bits with a bit to spare.
+constexpr int kCountBits = 30;
+constexpr int kMostExponent =
+    100;  // 2^it and its inverse are normal floats, and so is what they multiply here
+
+}  // namespace
+
+BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity)
+    : context_(context),
+      network_(context.network),
+      stack_(context.network, context.parameters, kernels, 0, static_cast<int>(context.network.layers.size()),
+             capacity, true),
+      batch_norm_(context.network, context.parameters, context.ranks, context.crew, stack_.capacity()),
+      rule_(MakeLossRule(context.parameters, context.network.outputs(), context.teacher_outputs != nullptr)),
+      label_(static_cast<std::size_t>(stack_.capacity())),
+      losses_(label_.size()),
+      before_(label_.size()),
+      bounds_(2 * network_.layers.size()),
+      exponents_(2 * network_.layers.size()),
+      thread_bounds_(static_cast<std::size_t>(context.crew->threads()),
+                     std::vector<float>(2 * network_.layers.size())) {
+  if (!context.train.weight.empty()) weight_.resize(label_.size());
+  if (context.teacher_outputs != nullptr) teacher_.Resize(stack_.capacity(), network_.outputs());
+}
+
+void BatchWork::ForRows(int64_t rows,
+                        const std::function<void(int64_t begin, int64_t end, int thread)>& work) {
+  context_.crew->Run([&](int thread) {
+    const Part part = PartOf(rows, thread, context_.crew->threads(), 2);
+    if (part.begin < part.end) work(part.begin, part.end, thread);
+  });
+}
+
+void BatchWork::RefreshAll(const float* parameters) {
+  context_.crew->Run([&](int thread) {
+    for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
+      const Layer& layer = network_.layers[l];
+      for (int panel = thread; panel < layer.padded() / kPanel; panel += context_.crew->threads())
+        stack_.RefreshPanel(parameters, l, panel, 0, layer.inputs);
+    }
+  });
+}
+
+void BatchWork::GatherLabels(std::span<const int64_t> rows, int64_t begin, int64_t end) {
+  const DenseData& data = context_.train;
+  for (int64_t r = begin; r < end; ++r) {
+    const std::size_t row = static_cast<std::size_t>(rows[r]);
+    label_[r] = data.label[row];
+    if (!weight_.empty()) weight_[r] = data.weight[row];
+    if (context_.teacher_outputs == nullptr) continue;
+    const int outputs = network_.outputs();
+    std::copy_n(context_.teacher_outputs->values.data() + row * outputs, outputs, teacher_.row(r));
+  }
+}
+
+void BatchWork::LossOf(const LocalBatch& batch, int64_t begin, int64_t end) {
+  const int last = static_cast<int>(network_.layers.size()) - 1;
+  LossBatch loss;
+  loss.rows = end - begin;
+  loss.stride = static_cast<int64_t>(stack_.outputs().stride);
+  loss.outputs = stack_.outputs().row(begin);
+  loss.label = label_.data() + begin;
+  loss.weight = weight_.empty() ? nullptr : weight_.data() + begin;
+  loss.teacher = context_.teacher_outputs == nullptr ? nullptr : teacher_.row(begin);
+  loss.scale = static_cast<float>(1 / batch.weight_sum);
+  loss.delta = batch.pass.training ? stack_.delta(last).row(begin) : nullptr;
+  loss.loss = losses_.data() + begin;
+  loss.before = before_.data() + begin;
+  LossRows(rule_, loss);
+}
+
+absl::Status BatchWork::Propagate(const float* parameters, std::span<float> statistics,
+                                  const LocalBatch& batch) {
+  const int layers = static_cast<int>(network_.layers.size());
+  const int64_t rows = static_cast<int64_t>(batch.rows.size()), step = batch.pass.step;
+  rows_ = batch.rows.size();
+  Profile* const profile = context_.profile;
+  const int threads = context_.crew->threads();
+  {
+    ProfileScope scope(profile, Phase::kUpdate, step);
+    context_.crew->Run([&](int thread) {
+      for (int l = 1; l < layers; ++l) {
+        for (int panel = thread; panel < stack_.TransposedPanels(l); panel += threads)
+          stack_.RefreshTransposed(parameters, l, panel);
+      }
+    });
+  }
+  {
+    ProfileScope scope(profile, Phase::kLoad, step);
+    ForRows(rows, [&](int64_t begin, int64_t end, int) {
+      GatherLabels(batch.rows, begin, end);
+      stack_.Load(context_.train, batch.rows, batch.pass, begin, end);
+    });
+  }
+  {
+    ProfileScope scope(profile, Phase::kForward, step);
+    if (!batch_norm_.any()) {
+      ForRows(rows, [&](int64_t begin, int64_t end, int) {
+        stack_.Forward(parameters, batch.pass, begin, end);
+        LossOf(batch, begin, end);
+      });
+    } else {
+      for (int l = 0; l < layers; ++l) {
+        ForRows(rows, [&](int64_t begin, int64_t end, int) { stack_.Linear(parameters, l, begin, end); });
+        if (network_.layers[l].batch_norm) {
+          if (absl::Status status = batch_norm_.Forward(l, batch.begins, parameters, statistics, &stack_);
+              !status.ok())
+            return status;
+        }
+        ForRows(rows, [&](int64_t begin, int64_t end, int) { stack_.Activated(l, batch.pass, begin, end); });
+      }
+      ForRows(rows, [&](int64_t begin, int64_t end, int) { LossOf(batch, begin, end); });
+    }
+  }
+  ProfileScope scope(profile, Phase::kBackward, step);
+  for (std::vector<float>& bounds : thread_bounds_) std::fill(bounds.begin(), bounds.end(), 0.0f);
+  const auto measure = [&](int64_t begin, int64_t end, int thread) {
+    for (int l = 0; l < layers; ++l) {
+      float* bounds = thread_bounds_[thread].data() + 2 * l;
+      bounds[0] = std::max(bounds[0], stack_.LargestInput(l, begin, end));
+      bounds[1] = std::max(bounds[1], stack_.LargestDelta(l, begin, end));
+    }
+  };
+  if (!batch_norm_.any()) {
+    ForRows(rows, [&](int64_t begin, int64_t end, int thread) {
+      stack_.Backward(batch.pass, begin, end);
+      measure(begin, end, thread);
+    });
+  } else {
+    for (int l = layers - 1; l > 0; --l) {
+      ForRows(rows, [&](int64_t begin, int64_t end, int) {
+        stack_.Back(l, begin, end);
+        stack_.Deactivated(l - 1, batch.pass, begin, end);
+      });
+      if (!network_.layers[l - 1].batch_norm) continue;
+      if (absl::Status status = batch_norm_.Backward(l - 1, batch.begins, parameters, &stack_); !status.ok())
+        return status;
+    }
+    ForRows(rows, measure);
+  }
+  for (int l = 0; l < layers; ++l) {
+    float input = 1, delta = 0;  // at least 1: a bias is a weight of an input that is 1
+    for (const std::vector<float>& bounds : thread_bounds_) {
+      input = std::max(input, bounds[2 * l]);
+      delta = std::max(delta, bounds[2 * l + 1]);
+    }
+    bounds_[l] = input * delta;
+    if (std::isnan(bounds_[l])) bounds_[l] = INFINITY;
+    if (!network_.layers[l].batch_norm) continue;
+    double largest = 0;
+    for (const auto& gradients : {batch_norm_.gamma_gradient(l), batch_norm_.beta_gradient(l)}) {
+      for (const double gradient : gradients) largest = std::max(largest, std::fabs(gradient));
+    }
+    bounds_[layers + l] = static_cast<float>(largest * context_.ranks->size());
+  }
+  if (rule_.kind == LossKind::kCrossEntropy || rule_.kind == LossKind::kLogistic)
+    correct_ = std::count(before_.begin(), before_.begin() + rows, 0);
+  return absl::OkStatus();
+}
+
+void BatchWork::Losses(const float* parameters, std::span<const float> statistics,
+                       std::span<const int64_t> rows) {
+  rows_ = rows.size();
+  LocalBatch batch;
+  batch.rows = rows;
+  ForRows(static_cast<int64_t>(rows.size()), [&](int64_t begin, int64_t end, int) {
+    GatherLabels(rows, begin, end);
+    stack_.Load(context_.train, rows, batch.pass, begin, end);
+    for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
+      stack_.Linear(parameters, l, begin, end);
+      if (network_.layers[l].batch_norm)
+        NormaliseByRunning(network_.layers[l], parameters, statistics, begin, end, &stack_.linear(l));
+      stack_.Activated(l, batch.pass, begin, end);
+    }
+    LossOf(batch, begin, end);
+  });
+}
+
+void BatchWork::Quantise(std::span<const float> bounds, const LocalBatch& batch) {
+  for (std::size_t l = 0; l < bounds.size(); ++l) {
+    const double summed = l < network_.layers.size() ? static_cast<double>(batch.batch_rows) : 1.0;
+    const double bound = static_cast<double>(bounds[l]) * summed;
+    exponents_[l] = std::clamp(ScaleExponent(bound, kCountBits), -kMostExponent, kMostExponent);
+  }
+  ForRows(static_cast<int64_t>(batch.rows.size()), [&](int64_t begin, int64_t end, int) {
+    for (std::size_t l = 0; l < network_.layers.size(); ++l)
+      stack_.ScaleDelta(static_cast<int>(l), exponents_[l], begin, end);
+  });
+}
+
+void BatchWork::ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
+  std::atomic<std::size_t> next{0};
+  const std::vector<GradientTask>& tasks = stack_.tasks();
+  context_.crew->Run([&](int thread) {
+    for (std::size_t t = next.fetch_add(1, std::memory_order_relaxed); t < tasks.size();
+         t = next.fetch_add(1, std::memory_order_relaxed))
+      work(thread, tasks[t]);
+  });
+}
+
+void BatchWork::OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const {
+  const Layer& layer = network_.layers[l];
+  std::fill_n(counts, layer.end - layer.bias, 0);
+  stack_.BiasCounts(l, batch.begins, counts);
+  if (!layer.batch_norm || (batch_norm_.synchronised() && context_.ranks->rank() > 0)) return;
+  const double scale = std::ldexp(1.0, norm_exponent(l));
+  const auto count = [&](double gradient) { return static_cast<int32_t>(std::nearbyint(gradient * scale)); };
+  for (int c = 0; c < layer.outputs; ++c) {
+    counts[layer.gamma - layer.bias + c] = count(batch_norm_.gamma_gradient(l)[c]);
+    counts[layer.beta - layer.bias + c] = count(batch_norm_.beta_gradient(l)[c]);
+  }
+}
+
+}  // namespace winnow

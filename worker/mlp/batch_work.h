@@ -1,0 +1,91 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/mlp/batch_norm.h"
+#include "worker/mlp/epoch_trainer.h"
+#include "worker/mlp/layer_stack.h"
+#include "worker/mlp/loss_rows.h"
+
+namespace winnow {
+
+// The rows of one step that this rank works on: whole virtual shards of the batch, one after the other.
+struct LocalBatch {
+  std::span<const int64_t> rows;  // numbers of the data's
+  std::vector<int> begins;        // shard s of these is rows [begins[s], begins[s + 1])
+  Pass pass;
+  double weight_sum = 1;   // of all rows of the batch, of all ranks
+  int64_t batch_rows = 0;  // of all ranks
+  int first_shard = 0;     // number of the first of these
+  int shards = 0;          // of the batch
+};
+
+// A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
+class BatchWork {
+ public:
+  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
+
+  // Forward and backward. losses(), correct() and largest() tell the outcome. With synchronised batch norm,
+  // ranks talk; `statistics` move.
+  absl::Status Propagate(const float* parameters, std::span<float> statistics, const LocalBatch& batch);
+
+  // Forward only, without dropout: losses() of `rows`.
+  void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
+
+  std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
+  int64_t correct() const { return correct_; }
+
+  // For each layer: the largest magnitude of an input (at least 1) times the largest of a delta. Infinite
+  // where a number is not finite.
+  std::span<float> bounds() { return bounds_; }
+
+  // With bounds that hold for all ranks: makes integers possible. A layer's counts are gradients times
+  // 2^exponent(l).
+  void Quantise(std::span<const float> bounds, const LocalBatch& batch);
+  int exponent(int l) const { return exponents_[l]; }
+  int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
+
+  // Calls work for each part of the weights, on all threads.
+  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work);
+  // counts of one part; see LayerStack.
+  void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
+                    std::size_t panel_stride) const {
+    stack_.WeightCounts(task, batch.begins, counts, panel_stride);
+  }
+  // All of a layer but its weights: bias, and with batch norm gamma and beta. counts[layer.end - layer.bias].
+  // What all shards' sum is known of already (batch norm's) is only in rank 0's.
+  void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
+
+  LayerStack& stack() { return stack_; }
+  // To be called when parameters were changed other than by this object's user through stack().
+  void RefreshAll(const float* parameters);
+
+ private:
+  void ForRows(int64_t rows, const std::function<void(int64_t begin, int64_t end, int thread)>& work);
+  void GatherLabels(std::span<const int64_t> rows, int64_t begin, int64_t end);
+  void LossOf(const LocalBatch& batch, int64_t begin, int64_t end);
+
+  const TrainingContext& context_;
+  const Network& network_;
+  LayerStack stack_;
+  BatchNormLayers batch_norm_;
+  const LossRule rule_;
+  std::vector<float> label_, weight_, losses_;
+  std::vector<int32_t> before_;
+  Matrix teacher_;
+  std::vector<float> bounds_;
+  std::vector<int> exponents_;
+  std::vector<std::vector<float>> thread_bounds_;  // [thread][2 * layers]
+  std::size_t rows_ = 0;
+  int64_t correct_ = 0;
+};
+
+}  // namespace winnow

@@ -1,0 +1,331 @@
+#include "worker/mlp/synchronous_step.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "worker/mlp/batch_order.h"
+#include "worker/mlp/diverged.h"
+#include "worker/mlp/row_math.h"
+
+namespace winnow {
+
+SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state,
+                                 const MlpKernels& kernels, int shards, int64_t batch_rows)
+    : context_(context),
+      parameters_(context.parameters),
+      network_(context.network),
+      ranks_(*context.ranks),
+      crew_(*context.crew),
+      zero_(context.parameters.distribution == Distribution::kZero),
+      shards_(shards),
+      epoch_steps_(StepsOf(context.train.rows, batch_rows)),
+      state_(std::move(state)),
+      work_(context, kernels, batch_rows),
+      update_(context.network, context.parameters, context.ranks, context.crew),
+      pieces_(update_.Pieces(context.ranks->size())) {
+  std::size_t largest_other = 0;
+  for (int l = static_cast<int>(network_.layers.size()) - 1; l >= 0; --l) {
+    const Layer& layer = network_.layers[l];
+    largest_other = std::max(largest_other, layer.end - layer.bias);
+    const int panels = layer.padded() / kPanel;
+    for (int panel = 0; panel < panels; panel += LayerStack::kTaskPanels) {
+      ExchangePart& part = parts_.emplace_back();
+      part.layer = l;
+      for (const GradientTask& task : work_.stack().tasks()) {
+        if (task.layer == l && task.first_panel == panel) part.tasks.push_back(task);
+      }
+      part.begin = layer.WeightAt(0, panel * kPanel);
+      part.others = panel + LayerStack::kTaskPanels >= panels;
+      part.end = part.others ? layer.end : layer.WeightAt(0, (panel + LayerStack::kTaskPanels) * kPanel);
+    }
+  }
+  const bool fused =
+      ranks_.size() == 1 && parameters_.clip_norm == 0 && parameters_.optimizer != OptimizerKind::kLamb;
+  if (fused) {
+    constexpr std::size_t kTaskSize = std::size_t{LayerStack::kTaskInputs} * LayerStack::kTaskPanels * kPanel;
+    const std::size_t size = std::max(kTaskSize, largest_other);
+    thread_counts_.assign(static_cast<std::size_t>(crew_.threads()), Aligned<int32_t>(size));
+    thread_gradient_.assign(static_cast<std::size_t>(crew_.threads()), Aligned<float>(size));
+  } else {
+    counts_.assign(network_.parameters, 0);
+    gradient_.assign(network_.parameters, 0.0f);
+  }
+  if (ranks_.size() > 1) background_.emplace();
+  if (parameters_.compression != Compression::kNone && ranks_.size() > 1)
+    compressed_.emplace(parameters_.compression, network_.parameters, &ranks_);
+  if (partial()) {
+    for (std::vector<float>& slot : state_.slots) {
+      if (slot.empty()) continue;
+      slot =
+          std::vector<float>(slot.data() + pieces_[ranks_.rank()], slot.data() + pieces_[ranks_.rank() + 1]);
+    }
+  }
+  work_.RefreshAll(state_.parameters.data());
+}
+
+absl::Status SynchronousStep::RestoreErrors(const std::string& errors) {
+  return compressed_ ? compressed_->Restore(errors) : absl::OkStatus();
+}
+
+absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) {
+  errors->clear();
+  if (compressed_) {
+    absl::StatusOr<std::string> kept = compressed_->Collect();
+    if (!kept.ok()) return kept.status();
+    *errors = *std::move(kept);
+  }
+  *state = state_;
+  if (!partial()) return absl::OkStatus();
+  for (std::vector<float>& slot : state->slots) {
+    if (slot.empty()) continue;
+    const absl::StatusOr<std::vector<std::string>> all =
+        ranks_.AllGather({reinterpret_cast<const char*>(slot.data()), slot.size() * sizeof(float)});
+    if (!all.ok()) return all.status();
+    slot.clear();
+    for (const std::string& piece : *all) {
+      const std::size_t at = slot.size();
+      slot.resize(at + piece.size() / sizeof(float));
+      std::memcpy(slot.data() + at, piece.data(), piece.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+uint64_t SynchronousStep::state_bytes() const {
+  const std::size_t floats = state_.parameters.size() + state_.slots[0].size() + state_.slots[1].size() +
+                             gradient_.size() + counts_.size();
+  return floats * sizeof(float);
+}
+
+LocalBatch SynchronousStep::MakeBatch(std::span<const int64_t> rows) const {
+  LocalBatch batch;
+  const int64_t count = static_cast<int64_t>(rows.size());
+  const Part mine = ShardsOf(shards_, ranks_.rank(), ranks_.size());
+  const int64_t begin = ShardBegin(count, shards_, static_cast<int>(mine.begin)),
+                end = ShardBegin(count, shards_, static_cast<int>(mine.end));
+  batch.rows = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  for (int64_t s = mine.begin; s <= mine.end; ++s)
+    batch.begins.push_back(static_cast<int>(ShardBegin(count, shards_, static_cast<int>(s)) - begin));
+  batch.pass = {true, state_.step, begin};
+  batch.batch_rows = count;
+  batch.weight_sum = static_cast<double>(count);
+  if (!context_.train.weight.empty()) {
+    batch.weight_sum = 0;
+    for (const int64_t row : rows) batch.weight_sum += context_.train.weight[static_cast<std::size_t>(row)];
+    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // nothing weighs anything: all gradients are 0
+  }
+  return batch;
+}
+
+// One exchange says all that ranks must agree on before gradients can be summed.
+absl::Status SynchronousStep::AgreeOnBounds(int64_t epoch, int64_t epoch_step) {
+  bounds_.assign(work_.bounds().begin(), work_.bounds().end());
+  bool stops = context_.stop != nullptr && *context_.stop;
+  if (ranks_.size() > 1) {
+    std::vector<uint64_t> words;  // non-negative floats have the order of their bits
+    for (const float bound : bounds_) words.push_back(std::bit_cast<uint32_t>(bound));
+    words.push_back(stops);
+    if (absl::Status status = ranks_.AllReduceMax(words); !status.ok()) return status;
+    for (std::size_t l = 0; l < bounds_.size(); ++l)
+      bounds_[l] = std::bit_cast<float>(static_cast<uint32_t>(words[l]));
+    stops = words.back() > 0;
+  }
+  if (stops) return absl::CancelledError("told to stop");
+  for (const float bound : bounds_) {
+    if (!std::isfinite(bound)) return DivergedError(parameters_, epoch, epoch_step);
+  }
+  return absl::OkStatus();
+}
+
+void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
+  float* const parameters = state_.parameters.data();
+  const auto slot = [&](int s, std::size_t at) {
+    return state_.slots[s].empty() ? nullptr : state_.slots[s].data() + at;
+  };
+  work_.ForTasks([&](int thread, const GradientTask& task) {
+    const Layer& layer = network_.layers[task.layer];
+    const std::size_t run = static_cast<std::size_t>(task.inputs) * kPanel;
+    int32_t* const counts = thread_counts_[thread].data();
+    float* const gradient = thread_gradient_[thread].data();
+    work_.WeightCounts(task, batch, counts, run);
+    CountsToFloats(counts, std::ldexp(1.0f, -work_.exponent(task.layer)), run * task.panels, gradient);
+    for (int p = 0; p < task.panels; ++p) {
+      const int panel = task.first_panel + p;
+      const std::size_t at = layer.WeightAt(task.first_input, panel * kPanel);
+      UpdateRun(rule, true, parameters + at, slot(0, at), slot(1, at), gradient + p * run, run);
+      work_.stack().RefreshPanel(parameters, task.layer, panel, task.first_input, task.inputs);
+    }
+  });
+  for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
+    const Layer& layer = network_.layers[l];
+    const std::size_t count = layer.end - layer.bias, padded = static_cast<std::size_t>(layer.padded());
+    int32_t* const counts = thread_counts_[0].data();
+    float* const gradient = thread_gradient_[0].data();
+    work_.OtherCounts(l, batch, counts);
+    CountsToFloats(counts, std::ldexp(1.0f, -work_.exponent(l)), padded, gradient);
+    CountsToFloats(counts + padded, std::ldexp(1.0f, -work_.norm_exponent(l)), count - padded,
+                   gradient + padded);
+    UpdateRun(rule, false, parameters + layer.bias, slot(0, layer.bias), slot(1, layer.bias), gradient,
+              count);
+  }
+}
+
+absl::Status SynchronousStep::SumPart(const ExchangePart& part) {
+  ProfileScope scope(context_.profile, Phase::kCommunicate, state_.step, 1);
+  const std::span<uint32_t> counts(reinterpret_cast<uint32_t*>(counts_.data() + part.begin),
+                                   part.end - part.begin);
+  if (!partial()) return ranks_.AllReduceSum(counts);
+  std::vector<std::size_t> begins;
+  for (const std::size_t piece : pieces_)
+    begins.push_back(std::clamp(piece, part.begin, part.end) - part.begin);
+  return ranks_.ReduceScatterSum(counts, begins);
+}
+
+// counts_ to gradient_.
+void SynchronousStep::Decode(std::size_t begin, std::size_t end) {
+  crew_.Run([&](int thread) {
+    const Part part = PartOf(static_cast<int64_t>(end - begin), thread, crew_.threads(), kPanel);
+    const std::size_t from = begin + static_cast<std::size_t>(part.begin),
+                      to = begin + static_cast<std::size_t>(part.end);
+    for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
+      const Layer& layer = network_.layers[l];
+      const std::size_t norm = layer.bias + static_cast<std::size_t>(layer.padded());
+      const auto decode = [&](std::size_t first, std::size_t last, int exponent) {
+        const std::size_t low = std::max(first, from), high = std::min(last, to);
+        if (low < high)
+          CountsToFloats(counts_.data() + low, std::ldexp(1.0f, -exponent), high - low,
+                         gradient_.data() + low);
+      };
+      decode(layer.begin(), norm, work_.exponent(l));
+      decode(norm, layer.end, work_.norm_exponent(l));
+    }
+  });
+}
+
+void SynchronousStep::CountPart(const ExchangePart& part, const LocalBatch& batch) {
+  const Layer& layer = network_.layers[part.layer];
+  const std::size_t stride = static_cast<std::size_t>(layer.inputs) * kPanel;
+  std::atomic<std::size_t> next{0};
+  crew_.Run([&](int) {
+    for (std::size_t t = next.fetch_add(1); t < part.tasks.size(); t = next.fetch_add(1)) {
+      const GradientTask& task = part.tasks[t];
+      work_.WeightCounts(
+          task, batch, counts_.data() + layer.WeightAt(task.first_input, task.first_panel * kPanel), stride);
+    }
+  });
+  if (part.others) work_.OtherCounts(part.layer, batch, counts_.data() + layer.bias);
+}
+
+absl::Status SynchronousStep::SumCompressed() {
+  Decode(0, network_.parameters);
+  ProfileScope scope(context_.profile, Phase::kCommunicate, state_.step);
+  for (const ExchangePart& part : parts_) {
+    const std::span<float> run(gradient_.data() + part.begin, part.end - part.begin);
+    if (absl::Status status = compressed_->Sum(part.begin, run); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SynchronousStep::Move(const StepRule& rule, std::size_t begin, std::size_t end) {
+  ProfileScope scope(context_.profile, Phase::kUpdate, state_.step);
+  if (!compressed_) Decode(begin, end);
+  float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
+                           state_.slots[1].empty() ? nullptr : state_.slots[1].data()};
+  absl::Status status =
+      update_.Apply(rule, begin, end, partial(), gradient_.data(), state_.parameters.data(), slots);
+  if (context_.profile != nullptr && update_.gradient_norm() > 0)
+    context_.profile->AddValue("gradient_norm", state_.step, update_.gradient_norm());
+  return status;
+}
+
+absl::Status SynchronousStep::Exchange(const LocalBatch& batch, const StepRule& rule) {
+  {
+    ProfileScope scope(context_.profile, Phase::kBackward, state_.step);
+    for (const ExchangePart& part : parts_) {
+      CountPart(part, batch);
+      if (background_ && !compressed_) background_->Post([this, &part] { return SumPart(part); });
+    }
+  }
+  if (background_) {
+    ProfileScope scope(context_.profile, Phase::kCommunicate, state_.step);
+    if (absl::Status status = background_->Wait(); !status.ok()) return status;
+  }
+  if (compressed_) {
+    if (absl::Status status = SumCompressed(); !status.ok()) return status;
+  }
+  const std::size_t begin = partial() ? pieces_[ranks_.rank()] : 0,
+                    end = partial() ? pieces_[ranks_.rank() + 1] : network_.parameters;
+  if (absl::Status status = Move(rule, begin, end); !status.ok()) return status;
+  if (partial()) {
+    ProfileScope scope(context_.profile, Phase::kCommunicate, state_.step);
+    std::vector<std::size_t> begins;
+    for (const std::size_t piece : pieces_) begins.push_back(piece * sizeof(float));
+    if (absl::Status status =
+            ranks_.AllGatherInPlace(std::as_writable_bytes(std::span(state_.parameters)), begins);
+        !status.ok())
+      return status;
+  }
+  ProfileScope scope(context_.profile, Phase::kUpdate, state_.step);
+  work_.RefreshAll(state_.parameters.data());
+  return absl::OkStatus();
+}
+
+void SynchronousStep::AddSums(const LocalBatch& batch, ShardSums* sums) const {
+  std::size_t row = 0;
+  for (std::size_t s = 0; s + 1 < batch.begins.size(); ++s) {
+    double loss = 0, weight = 0;
+    for (; row < static_cast<std::size_t>(batch.begins[s + 1]); ++row) {
+      const auto data_row = static_cast<std::size_t>(batch.rows[row]);
+      const double w = context_.train.weight.empty() ? 1.0 : context_.train.weight[data_row];
+      loss += w * work_.losses()[row];
+      weight += w;
+    }
+    sums->losses.push_back(loss);
+    sums->weights.push_back(weight);
+  }
+  sums->correct += static_cast<uint64_t>(work_.correct());
+}
+
+absl::Status SynchronousStep::Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
+                                    ShardSums* sums) {
+  const LocalBatch batch = MakeBatch(rows);
+  if (absl::Status status = work_.Propagate(state_.parameters.data(), state_.statistics, batch); !status.ok())
+    return status;
+  if (absl::Status status = AgreeOnBounds(epoch, epoch_step); !status.ok()) return status;
+  AddSums(batch, sums);
+  const StepRule rule = RuleAt(parameters_, state_.step, epoch_steps_, ranks_.size());
+  {
+    ProfileScope scope(context_.profile, Phase::kBackward, state_.step);
+    work_.Quantise(bounds_, batch);
+  }
+  if (counts_.empty()) {
+    ProfileScope scope(context_.profile, Phase::kUpdate, state_.step);
+    Fuse(batch, rule);
+  } else if (absl::Status status = Exchange(batch, rule); !status.ok()) {
+    return status;
+  }
+  ++state_.step;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<float>> SynchronousStep::GatherLosses(const BatchWork& work) {
+  const std::span<const float> mine = work.losses();
+  std::vector<float> all(mine.begin(), mine.end());
+  if (ranks_.size() == 1) return all;
+  const absl::StatusOr<std::vector<std::string>> gathered =
+      ranks_.AllGather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)});
+  if (!gathered.ok()) return gathered.status();
+  all.clear();
+  for (const std::string& one : *gathered) {
+    const std::size_t at = all.size();
+    all.resize(at + one.size() / sizeof(float));
+    std::memcpy(all.data() + at, one.data(), one.size());
+  }
+  return all;
+}
+
+}  // namespace winnow
