@@ -177,14 +177,20 @@ BuiltinTrainer MlpTrainer() {
   return trainer;
 }
 
-std::vector<std::string> MlpTrainingMetrics(const v1::TuningJobSpec& spec) {
+std::vector<std::string> MlpTrainingMetrics(const v1::TuningJobSpec& spec,
+                                            const std::vector<std::string>& evaluated, bool validates) {
   const BuiltinTrainer& mlp = *FindBuiltinTrainer("mlp");
   const auto chosen = [&](const char* name) {
     return ChoiceOf(*mlp.Find(name), StaticValue(spec, name)).value_or("");
   };
-  const std::string loss = chosen("loss");
-  std::vector<std::string> printed = {"train:loss"};
-  if (loss != "mse" && loss != "huber") printed.emplace_back("train:accuracy");
+  const bool sees_rmse = chosen("loss") == "mse" && StaticValue(spec, "teacher").empty();
+  const auto is_seen = [sees_rmse](const std::string& metric) {
+    return metric == "loss" || metric == "accuracy" || metric == "error" || (metric == "rmse" && sees_rmse);
+  };
+  std::vector<std::string> printed;
+  for (const std::string& metric : evaluated) {
+    if (!validates || is_seen(metric)) printed.push_back("train:" + metric);
+  }
   printed.emplace_back("samples-per-second");
   if (chosen("distribution") == "PARAMETER_SERVER") {
     printed.emplace_back("staleness-mean");

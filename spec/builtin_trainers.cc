@@ -293,10 +293,11 @@ std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
   const auto train = spec.channels().find("train");
   const bool split = train != spec.channels().end() && train->second.validation_fraction() > 0;
   const bool validates = split || spec.channels().count("validation") > 0;
+  const std::vector<std::string> evaluated =
+      EvaluatedMetrics(*trainer, StaticValue(spec, "eval_metric"), StaticValue(spec, trainer->metrics_by));
   std::vector<std::string> printed;
-  if (!trainer->trains_as_it_validates) printed = MlpTrainingMetrics(spec);
-  for (const std::string& metric :
-       EvaluatedMetrics(*trainer, StaticValue(spec, "eval_metric"), StaticValue(spec, trainer->metrics_by))) {
+  if (!trainer->trains_as_it_validates) printed = MlpTrainingMetrics(spec, evaluated, validates);
+  for (const std::string& metric : evaluated) {
     if (trainer->trains_as_it_validates) printed.push_back("train:" + metric);
     if (validates) printed.push_back("validation:" + metric);
   }

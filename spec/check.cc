@@ -234,7 +234,9 @@ class Checker {
   }
 
   void Reading(const std::string& at, const std::string& name, const v1::Channel& channel) {
-    OneOf(at + ".format", channel.format(), {"auto", "csv", "libsvm"});
+    std::vector<std::string> formats = {"auto", "csv", "libsvm"};
+    if (builtin_ != nullptr && builtin_->name == "mlp") formats.emplace_back("idx");
+    OneOf(at + ".format", channel.format(), formats);
     OneOf(at + ".header", channel.header(), {"auto", "yes", "no"});
     OneOf(at + ".separator", channel.separator(), {"auto", ",", ";", "|", "tab", "blank"});
     OneOf(at + ".distribution", channel.distribution(), {"replicated", "sharded"});

@@ -145,11 +145,30 @@ class Checker {
     const bool sifts = settings_.IsTuned("sift_beta") || NumberOr("sift_beta", 0, 0) > 0;
     if (sifts && (asynchronous || averages))
       Add("distribution", "is " + distribution + "; expected ALL_REDUCE, ZERO or PIPELINE with sift_beta");
+    EnoughShards(distribution);
     const double stages = NumberOr("pipeline_stages", 0, 0);
     if (distribution == "PIPELINE" && stages > 0 && settings_.nodes() > 1 &&
         std::fmod(static_cast<double>(settings_.nodes()), stages) != 0)
       Add("pipeline_stages",
           fmt::format("is {}; expected a divisor of cluster.nodes, {}", stages, settings_.nodes()));
+  }
+
+  // A rank takes whole parts of a batch: 12 of 8 rows or more, else 4, 2 or 1.
+  void EnoughShards(const std::string& distribution) {
+    if ((distribution != "ALL_REDUCE" && distribution != "ZERO") || !Is("batch_scaling", "NONE", "NONE"))
+      return;
+    constexpr double kLeastRows = 8, kEnough = 1e9;
+    const double batch = NumberOr("batch_size", 128, kEnough);
+    double shards = NumberOr("virtual_shards", 0, kEnough);
+    if (shards == 0) {
+      shards = 1;
+      for (const double parts : {2, 4, 12}) shards = batch >= parts * kLeastRows ? parts : shards;
+    }
+    if (static_cast<double>(settings_.nodes()) <= shards) return;
+    violations_.push_back(
+        {"cluster.nodes", fmt::format("is {}; expected at most virtual_shards, which is {}: "
+                                      "each rank takes whole parts of a batch",
+                                      settings_.nodes(), shards)});
   }
 
   void Sifting() {

@@ -141,12 +141,19 @@ TEST_CASE("Built-in trainers: what mlp prints follows loss, eval_metric and dist
   };
   CHECK(printed("") == Names{"train:loss", "train:accuracy", "samples-per-second", "validation:loss",
                              "validation:accuracy"});
-  CHECK(printed(R"("loss": "MSE", "eval_metric": "mae")") ==
-        Names{"train:loss", "samples-per-second", "validation:mae"});
+  CHECK(printed(R"("loss": "MSE", "eval_metric": "mae,rmse")") ==
+        Names{"train:rmse", "samples-per-second", "validation:mae", "validation:rmse"});
   CHECK(printed(R"("loss": "squared")").back() == "validation:rmse");
+  CHECK(printed(R"("loss": "huber")") ==
+        Names{"train:loss", "samples-per-second", "validation:loss", "validation:rmse"});
   CHECK(printed(R"("distribution": "parameter_server", "eval-metric": "top5")") ==
-        Names{"train:loss", "train:accuracy", "samples-per-second", "staleness-mean", "staleness-max",
-              "validation:top5"});
+        Names{"samples-per-second", "staleness-mean", "staleness-max", "validation:top5"});
+}
+
+TEST_CASE("Built-in trainers: mlp measures all on the training data where nothing is validated", "[spec]") {
+  auto spec = ParseJobFile(MlpJob(R"("eval_metric": "loss,auc")")).spec;
+  (*spec.mutable_channels())["train"].set_validation_fraction(0);
+  CHECK(PrintedMetrics(spec) == std::vector<std::string>{"train:loss", "train:auc", "samples-per-second"});
 }
 
 TEST_CASE("Built-in trainers: what mlp prints is read from its lines", "[spec]") {

@@ -12,7 +12,7 @@ std::string Job(const std::string& hyperparameters,
                 const std::string& nodes = "1") {
   return R"({"name": "m", "trainer": {"builtin": "mlp"}, "static_hyperparameters": {)" + hyperparameters +
          R"(}, "channels": {"train": {"path": "t"}}, "parameters": [)" + tuned +
-         R"(], "objective": {"metric": "train:loss", "goal": "MINIMIZE"}, "strategy": "RANDOM",
+         R"(], "objective": {"metric": "samples-per-second", "goal": "MAXIMIZE"}, "strategy": "RANDOM",
              "limits": {"max_trials": 3}, "cluster": {"nodes": )" +
          nodes + "}}";
 }
@@ -75,6 +75,9 @@ TEST_CASE("Malformed jobs of mlp: what contradicts something else", "[spec]") {
            R"({"name": "lr", "continuous": {"min": 0.1, "max": 0.2}})", "3"),
        at + "pipeline_stages",
        {"2", "divisor of cluster.nodes, 3"}},
+      {Job(R"("batch_size": 40)", R"({"name": "lr", "continuous": {"min": 0.1, "max": 0.2}})", "5"),
+       "cluster.nodes",
+       {"5", "at most virtual_shards, which is 4"}},
       {Job(R"("hidden_layers": "9")", R"({"name": "num_layers", "integer": {"min": 1, "max": 3}})"),
        "parameters",
        {"hidden_layers and num_layers are both given"}},
