@@ -41,6 +41,7 @@ Json JsonOf(const FeatureSchema& schema) {
           {"deviation", schema.scaling.deviation},
           {"levels", schema.label_levels},
           {"features", schema.features},
+          {"of_bytes", schema.of_bytes},
           {"table", schema.table.label_levels}};
 }
 
@@ -54,6 +55,7 @@ FeatureSchema SchemaOf(const Json& json) {
   json.at("deviation").get_to(schema.scaling.deviation);
   json.at("levels").get_to(schema.label_levels);
   json.at("features").get_to(schema.features);
+  json.at("of_bytes").get_to(schema.of_bytes);
   json.at("table").get_to(schema.table.label_levels);
   for (const Json& column : json.at("columns")) {
     ColumnSchema& read = schema.table.columns.emplace_back();

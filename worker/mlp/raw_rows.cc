@@ -66,8 +66,9 @@ absl::Status CheckIdxOptions(const std::string& path, const DataOptions& reading
 }
 
 std::string ShapeOf(const FeatureSchema& schema) {
-  if (schema.image_rows == 0) return fmt::format("{} features", schema.features);
-  return fmt::format("images of {} x {}", schema.image_rows, schema.image_columns);
+  const char* const kind = schema.of_bytes ? "bytes" : "numbers that are not bytes";
+  if (schema.image_rows == 0) return fmt::format("{} features, {}", schema.features, kind);
+  return fmt::format("images of {} x {}, {}", schema.image_rows, schema.image_columns, kind);
 }
 
 absl::StatusOr<FeatureSchema> SchemaOf(const std::string& path, const IdxArray& array) {
@@ -79,6 +80,7 @@ absl::StatusOr<FeatureSchema> SchemaOf(const std::string& path, const IdxArray& 
         fmt::format("{}: {} features: expected fewer than 2^31", path, array.row_size()));
   FeatureSchema schema;
   schema.features = static_cast<int>(array.row_size());
+  schema.of_bytes = array.type == IdxType::kByte;
   schema.of_bytes = array.type == IdxType::kByte;
   if (array.shape.size() == 3) {
     schema.image_rows = static_cast<int>(array.shape[1]);
@@ -103,22 +105,18 @@ absl::StatusOr<std::vector<float>> ReadIdxLabels(const IdxFiles& files, int64_t 
 absl::Status AppendIdx(const IdxFiles& files, const RowShare& share, FeatureSchema* schema, RawRows* rows) {
   absl::StatusOr<IdxArray> array = ReadIdx(files.features, share.threads);
   if (!array.ok()) return array.status();
-  absl::StatusOr<FeatureSchema> own = SchemaOf(files.features, *array);
+  const absl::StatusOr<FeatureSchema> own = SchemaOf(files.features, *array);
   if (!own.ok()) return own.status();
-  const bool of_bytes = array->type == IdxType::kByte;
-  const bool expected =
-      schema->features == 0 || (own->features == schema->features && own->image_rows == schema->image_rows &&
-                                own->image_columns == schema->image_columns);
-  if (!expected)
+  if (schema->features == 0) *schema = *own;
+  if (own->features != schema->features || own->image_rows != schema->image_rows ||
+      own->image_columns != schema->image_columns || own->of_bytes != schema->of_bytes) {
     return absl::InvalidArgumentError(fmt::format("{}: {}: expected {}, as in the other files",
                                                   files.features, ShapeOf(*own), ShapeOf(*schema)));
-  if (schema->features > 0 && of_bytes != schema->of_bytes)
-    return absl::InvalidArgumentError(files.features + ": numbers of another type than in the other files");
-  if (schema->features == 0) *schema = *std::move(own);
+  }
   rows->features = schema->features;
-  rows->of_bytes = of_bytes;
+  rows->of_bytes = schema->of_bytes;
   const int64_t count = array->rows();
-  if (of_bytes) {
+  if (rows->of_bytes) {
     if (rows->rows == 0)
       rows->bytes = std::move(array->bytes);
     else

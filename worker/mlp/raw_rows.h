@@ -41,8 +41,10 @@ absl::StatusOr<RawRows> ReadRawRows(const std::string& path, const DataOptions& 
 absl::StatusOr<std::vector<std::string>> FilesOfChannel(const std::string& path, const DataOptions& reading,
                                                         Communicator* ranks);
 
-// All ranks' rows, in order of rank. InvalidArgument, naming `path`, if they do not go together.
-absl::StatusOr<RawRows> GatherRows(const std::string& path, RawRows mine, Communicator* ranks);
+// All ranks' rows, in order of rank. InvalidArgument, naming `path`, if they do not go together. `schema` is
+// this rank's.
+absl::StatusOr<RawRows> GatherRows(const std::string& path, const FeatureSchema& schema, RawRows mine,
+                                   Communicator* ranks);
 
 // Training (first) and validation rows, as SplitByFraction parts them.
 absl::StatusOr<std::pair<RawRows, RawRows>> SplitRows(const RawRows& all, double validation_fraction,

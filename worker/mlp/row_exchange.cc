@@ -15,13 +15,22 @@ namespace {
 constexpr std::size_t kRoundBytes = 16 << 20;
 
 struct RankRows {
-  uint64_t rows = 0, features = 0, of_bytes = 0, labels = 0, weights = 0;
+  uint64_t rows = 0, features = 0, image_rows = 0, of_bytes = 0, labels = 0, weights = 0;
+  bool GoesWith(const RankRows& other) const {
+    return features == other.features && image_rows == other.image_rows && of_bytes == other.of_bytes;
+  }
+  std::string Shape() const {
+    const std::string images = image_rows > 0 ? fmt::format(" in {} rows of images", image_rows) : "";
+    return fmt::format("{} features{}, {}", features, images, of_bytes != 0 ? "bytes" : "numbers");
+  }
 };
 
-absl::StatusOr<std::vector<RankRows>> GatherCounts(const RawRows& mine, Communicator* ranks) {
+absl::StatusOr<std::vector<RankRows>> GatherCounts(const FeatureSchema& schema, const RawRows& mine,
+                                                   Communicator* ranks) {
   ByteWriter writer;
   writer.Number(static_cast<uint64_t>(mine.rows));
   writer.Number(static_cast<uint64_t>(mine.features));
+  writer.Number(static_cast<uint64_t>(schema.image_rows));
   writer.Number(mine.of_bytes);
   writer.Number(mine.label.size());
   writer.Number(mine.weight.size());
@@ -31,7 +40,8 @@ absl::StatusOr<std::vector<RankRows>> GatherCounts(const RawRows& mine, Communic
   for (const std::string& one : *all) {
     ByteReader reader(one);
     RankRows& read = counts.emplace_back();
-    for (uint64_t* number : {&read.rows, &read.features, &read.of_bytes, &read.labels, &read.weights})
+    for (uint64_t* number :
+         {&read.rows, &read.features, &read.image_rows, &read.of_bytes, &read.labels, &read.weights})
       *number = reader.Number();
     if (!reader.ok() || !reader.rest().empty())
       return absl::DataLossError(fmt::format("rank {}: counts of rows cannot be read", counts.size() - 1));
@@ -64,19 +74,18 @@ absl::Status GatherArray(const std::vector<uint64_t>& counts, Communicator* rank
 
 }  // namespace
 
-absl::StatusOr<RawRows> GatherRows(const std::string& path, RawRows mine, Communicator* ranks) {
-  const absl::StatusOr<std::vector<RankRows>> counts = GatherCounts(mine, ranks);
+absl::StatusOr<RawRows> GatherRows(const std::string& path, const FeatureSchema& schema, RawRows mine,
+                                   Communicator* ranks) {
+  const absl::StatusOr<std::vector<RankRows>> counts = GatherCounts(schema, mine, ranks);
   if (!counts.ok()) return counts.status();
   RawRows all = std::move(mine);
   all.rows = 0;
   std::vector<uint64_t> cells, labels, weights;
   for (std::size_t rank = 0; rank < counts->size(); ++rank) {
     const RankRows& one = (*counts)[rank];
-    if (one.features != (*counts)[0].features || one.of_bytes != (*counts)[0].of_bytes) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: rank {}'s files have {} features of {}: expected {} of {}, as rank 0's", path,
-                      rank, one.features, one.of_bytes != 0 ? "bytes" : "numbers", (*counts)[0].features,
-                      (*counts)[0].of_bytes != 0 ? "bytes" : "numbers"));
+    if (!one.GoesWith((*counts)[0])) {
+      return absl::InvalidArgumentError(fmt::format("{}: rank {}'s files have {}: expected {}, as rank 0's",
+                                                    path, rank, one.Shape(), (*counts)[0].Shape()));
     }
     all.rows += static_cast<int64_t>(one.rows);
     cells.push_back(one.rows * one.features);

@@ -82,7 +82,7 @@ absl::StatusOr<RawRows> Loading::Read(const std::string& path, const DataOptions
   share.threads = threads();
   absl::StatusOr<RawRows> rows = ReadRawRows(path, reading, like, share, schema);
   if (!rows.ok() || !sharded) return rows;
-  return GatherRows(path, *std::move(rows), &ranks_);
+  return GatherRows(path, like != nullptr ? *like : *schema, *std::move(rows), &ranks_);
 }
 
 absl::StatusOr<ScaledRows> Loading::ReadAll() {

@@ -122,6 +122,7 @@ TEST_CASE("MlpData: images stay bytes, scaled by all pixels of the training data
   const MlpData data = input.Load();
   CHECK(data.train.bytes.size() == 16);
   CHECK(data.train.values.empty());
+  CHECK(data.schema.of_bytes);
   CHECK(data.schema.image_rows == 2);
   CHECK(data.schema.image_columns == 2);
   CHECK(data.schema.scaling.mean == Floats{static_cast<float>(7.5 / 255)});
@@ -338,6 +339,8 @@ TEST_CASE("MlpData: ranks share out files of images", "[mlp]") {
     REQUIRE_FALSE(data.ok());
     CHECK_THAT(std::string(data.status().message()), Contains("rank 2's files have 2 features"));
   }
+  input.folder.Write("data/2-images-idx2-ubyte", Idx(8, {2, 1, 3}, "abcdef"));
+  for (const absl::StatusOr<MlpData>& data : input.OnRanks(3)) CHECK(absl::IsInvalidArgument(data.status()));
 }
 
 TEST_CASE("MlpData: neither threads nor replicated ranks change the bits", "[mlp]") {
@@ -420,7 +423,9 @@ TEST_CASE("MlpData: images to predict have the shape of those trained on", "[mlp
   CHECK(images->byte_shift == data.train.byte_shift);
   const auto message = [](const auto& result) { return std::string(result.status().message()); };
   CHECK_THAT(message(read("p-images-idx3-ubyte", Idx(8, {1, 1, 4}, "abcd"))),
-             Contains("images of 1 x 4: expected images of 2 x 2"));
+             Contains("images of 1 x 4, bytes: expected images of 2 x 2, bytes"));
+  CHECK_THAT(message(read("p-images-idx3-ubyte", Idx(9, {1, 2, 2}, "abcd"))),
+             Contains("images of 2 x 2, numbers that are not bytes: expected"));
   CHECK_THAT(message(read("p.csv", "a,b\n1,2\n")),
              Contains("a table: expected IDX files of images of 2 x 2"));
 }
