@@ -38,14 +38,12 @@ double MostMomentum(const v1::TuningJobSpec& spec) {
   return MlpSettings(spec).FixedNumber("momentum", 0).value_or(0);
 }
 
+// A bound on staleness is none: with one of 0 a gradient is still as old as there are other workers.
 bool CorrectsStaleness(const v1::TuningJobSpec& spec) {
   const MlpSettings settings(spec);
-  const auto above = [&settings](const char* name, double otherwise, double least) {
-    return settings.IsTuned(name) || settings.FixedNumber(name, otherwise).value_or(otherwise) > least;
-  };
   return settings.IsTuned("staleness_aware") || settings.FixedIs("staleness_aware", "false", "true") ||
-         above("implicit_momentum_correction", 0, 0) || settings.IsTuned("staleness_bound") ||
-         settings.FixedNumber("staleness_bound", -1) == 0.0;
+         settings.IsTuned("implicit_momentum_correction") ||
+         settings.FixedNumber("implicit_momentum_correction", 0).value_or(0) > 0;
 }
 
 void WarnOfMlp(const v1::TuningJobSpec& spec, std::vector<std::string>* warnings) {

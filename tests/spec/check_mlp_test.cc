@@ -120,6 +120,7 @@ TEST_CASE("Warnings: stale gradients with momentum collapse, unless something co
   CHECK(of(R"(, "momentum": 0.9, "staleness_aware": true)").size() == 1);
   CHECK(of(R"(, "momentum": 0.9, "implicit_momentum_correction": 1)").size() == 1);
   CHECK(of(R"(, "momentum": 0.9, "optimizer": "adam")").size() == 1);
+  CHECK(of(R"(, "momentum": 0.9, "staleness_bound": 0)").size() == 2);
   const auto alone = of(R"(, "momentum": 0.9)", "1");
   REQUIRE(alone.size() == 1);
   CHECK(Holds(alone[0], "PARAMETER_SERVER does nothing on one node"));
