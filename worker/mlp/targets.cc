@@ -12,6 +12,7 @@ namespace {
 constexpr float kLargestWeight = 1e12f;
 // Squares of labels and of what is near them do too.
 constexpr float kLargestLabel = 1e15f;
+constexpr int kMostClasses = 65'536;  // as of num_class
 
 absl::Status CheckWeights(const DenseData& data, const std::string& path) {
   const auto bad = std::find_if(data.weight.begin(), data.weight.end(),
@@ -84,12 +85,12 @@ absl::StatusOr<int> OutputsFor(const MlpParameters& parameters, const FeatureSch
     outputs = levels;
   } else {
     // More classes than rows are nearly always a label that is no class.
-    const auto most = static_cast<double>(train.rows);
+    const auto most = static_cast<double>(std::min<int64_t>(train.rows, kMostClasses));
     const absl::Status classes = CheckLabels(
         train, path, [&](float label) { return IsClass(label, most); },
         fmt::format(
-            "a class from 0 on, fewer than the {} rows (else give num_class; for numbers, another loss)",
-            train.rows));
+            "a class from 0 to {}, as there are {} rows (else give num_class; for numbers, another loss)",
+            static_cast<int64_t>(most) - 1, train.rows));
     if (!classes.ok()) return classes;
     outputs = static_cast<int>(*std::max_element(train.label.begin(), train.label.end())) + 1;
   }

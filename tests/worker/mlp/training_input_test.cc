@@ -188,7 +188,7 @@ TEST_CASE("MlpData: labels must go with the loss", "[mlp]") {
   const LossKind classes = LossKind::kCrossEntropy;
   CHECK_THAT(error(classes, "0 1 1.5"), Contains("row 3: label = 1.5: expected a class from 0"));
   CHECK_THAT(error(classes, "0 1 -1"), Contains("row 3: label = -1"));
-  CHECK_THAT(error(classes, "0 1 30000"), Contains("fewer than the 3 rows"));
+  CHECK_THAT(error(classes, "0 1 30000"), Contains("expected a class from 0 to 2, as there are 3 rows"));
   CHECK_THAT(error(classes, "0 2 1", 2),
              Contains("row 2: label = 2: expected a class from 0 to 1 with num_class 2"));
   CHECK_THAT(error(classes, "0 0"), Contains("the labels are of one class"));
