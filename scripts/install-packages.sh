@@ -9,7 +9,7 @@ build_packages=(
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libre2-dev zlib1g-dev
   libeigen3-dev libnlopt-dev libcsv-dev
 )
-test_packages=(catch2 sqlite3 python3-numpy python3-xgboost python3-sklearn python3-optuna)
+test_packages=(catch2 sqlite3 python3-numpy python3-xgboost python3-sklearn python3-optuna python3-torch python3-onnx)
 
 packages=("${build_packages[@]}")
 if [ "${1:-}" = "--tests" ]; then
