@@ -7,6 +7,8 @@
 
 #include "fmt/format.h"
 #include "worker/mlp/local_gradients.h"
+#include "worker/mlp/optimizer.h"
+#include "worker/mlp/parameter_update.h"
 #include "worker/mlp/rank_share.h"
 #include "worker/trainer/status_text.h"
 
@@ -30,8 +32,8 @@ class LocalSgdTrainer final : public EpochTrainer {
       : context_(context),
         share_(ShareOf(context)),
         steps_(EpochSteps(context)),
-        gradients_(context, RoundedUp(share_.end - share_.begin, steps_)),
-        tensors_(TensorRuns(context.network, 0, context.network.parameters)),
+        gradients_(context_, RoundedUp(share_.end - share_.begin, steps_)),
+        update_(context_.network, context_.parameters, context_.ranks, context_.crew),
         state_(std::move(state)),
         gradient_(context.network.parameters) {}
 
@@ -82,13 +84,15 @@ class LocalSgdTrainer final : public EpochTrainer {
     const int64_t draw = step * context_.ranks->size() + context_.ranks->rank();
     const absl::StatusOr<BatchSums> sums =
         gradients_.Compute(state_.parameters, state_.statistics, batch, draw, gradient_);
-    if (!sums.ok()) return AtStep(sums.status(), epoch, s);
+    if (!sums.ok()) return AtStep(sums.status(), context_.parameters, epoch, s);
     totals->Add(*sums);
-    ClipToNorm(gradient_, p.clip_norm);
     ProfileScope scope(context_.profile, Phase::kUpdate, step);
-    UpdateAll(RuleAt(p, step, steps_, context_.ranks->size()), tensors_, gradient_, context_.crew, &state_);
-    return absl::OkStatus();
+    float* const slots[2] = {DataOf(&state_.slots[0]), DataOf(&state_.slots[1])};
+    return update_.Apply(RuleAt(p, step, steps_, context_.ranks->size()), 0, gradient_.size(),
+                         /*partial=*/false, gradient_.data(), state_.parameters.data(), slots);
   }
+
+  static float* DataOf(std::vector<float>* values) { return values->empty() ? nullptr : values->data(); }
 
   std::vector<std::vector<float>*> Averaged() {
     return {&state_.parameters, &state_.slots[0], &state_.slots[1], &state_.statistics};
@@ -162,7 +166,7 @@ class LocalSgdTrainer final : public EpochTrainer {
   const Part share_;     // of the rows
   const int64_t steps_;  // of an epoch
   LocalGradients gradients_;
-  const std::vector<TensorRun> tensors_;
+  ParameterUpdate update_;
   NetworkState state_;
   std::vector<float> gradient_;
   std::vector<float> all_, values_;  // within Average: all that is averaged; one rank's numbers of a piece

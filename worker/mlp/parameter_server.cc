@@ -33,7 +33,7 @@ class ParameterServerTrainer final : public EpochTrainer {
         client_(messenger_.get(), runs_),
         shard_(context.parameters, context.network, context.ranks->size(), runs_[context.ranks->rank()],
                state),
-        gradients_(context, context.parameters.batch_size),
+        gradients_(context_, context.parameters.batch_size),
         state_(std::move(state)),
         gradient_(context.network.parameters) {
     for (std::vector<float>& slot : state_.slots) slot = {};  // the shards have them
@@ -121,7 +121,7 @@ class ParameterServerTrainer final : public EpochTrainer {
       const int64_t draw = step * context_.ranks->size() + context_.ranks->rank();
       const absl::StatusOr<BatchSums> sums =
           gradients_.Compute(state_.parameters, state_.statistics, batch_rows, draw, gradient_);
-      if (!sums.ok()) return AtStep(sums.status(), epoch, s);
+      if (!sums.ok()) return AtStep(sums.status(), context_.parameters, epoch, s);
       totals->Add(*sums);
       ClipToNorm(gradient_, context_.parameters.clip_norm);
 

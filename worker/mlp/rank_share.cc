@@ -8,8 +8,9 @@
 
 #include "fmt/format.h"
 #include "worker/mlp/batch_order.h"
+#include "worker/mlp/diverged.h"
+#include "worker/mlp/optimizer.h"
 #include "worker/trainer/hash.h"
-#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {
@@ -20,20 +21,6 @@ double NormOf(std::span<const float> values) {
   double all = 0;
   for (const double sum : sums) all += sum;
   return std::sqrt(all);
-}
-
-// One rank's multiples of 16 of a run.
-std::span<float> PartIn(std::vector<float>& all, const TensorRun& run, int thread, int threads) {
-  if (all.empty()) return {};
-  const Part part = PartOf(static_cast<int64_t>(run.end - run.begin), thread, threads, kPanel);
-  return std::span<float>(all).subspan(run.begin + static_cast<std::size_t>(part.begin),
-                                       static_cast<std::size_t>(part.end - part.begin));
-}
-
-float TrustOf(std::span<const float> weights, std::span<const float> direction) {
-  const double weight_norm = NormOf(weights), direction_norm = NormOf(direction);
-  if (weight_norm == 0 || direction_norm == 0) return 1;
-  return static_cast<float>(weight_norm / direction_norm);
 }
 
 }  // namespace
@@ -74,8 +61,8 @@ void ClipToNorm(std::span<float> gradient, double most) {
   for (float& g : gradient) g *= factor;
 }
 
-std::vector<TensorRun> TensorRuns(const Network& network, std::size_t begin, std::size_t end) {
-  std::vector<TensorRun> runs;
+std::vector<DecayRun> DecayRuns(const Network& network, std::size_t begin, std::size_t end) {
+  std::vector<DecayRun> runs;
   const auto add = [&](std::size_t from, std::size_t to, bool decays) {
     from = std::max(from, begin);
     to = std::min(to, end);
@@ -83,43 +70,14 @@ std::vector<TensorRun> TensorRuns(const Network& network, std::size_t begin, std
   };
   for (const Layer& layer : network.layers) {
     add(layer.weights, layer.bias, true);
-    if (layer.batch_norm) {
-      add(layer.bias, layer.gamma, false);
-      add(layer.gamma, layer.beta, false);
-      add(layer.beta, layer.end, false);
-    } else {
-      add(layer.bias, layer.end, false);
-    }
+    add(layer.bias, layer.end, false);
   }
   return runs;
 }
 
-void UpdateAll(const StepRule& rule, std::span<const TensorRun> tensors, std::span<float> gradient,
-               Crew* crew, NetworkState* state) {
-  const bool lamb = rule.kind == OptimizerKind::kLamb;
-  crew->Run([&](int thread) {
-    for (const TensorRun& run : tensors) {
-      const auto part = [&](std::vector<float>& all) { return PartIn(all, run, thread, crew->threads()); };
-      const std::span<float> values = part(state->parameters);
-      float* const slot0 = part(state->slots[0]).data();
-      float* const slot1 = part(state->slots[1]).data();
-      float* const g = gradient.data() + (values.data() - state->parameters.data());
-      if (lamb)
-        LambDirection(rule, run.decays, values.data(), slot0, slot1, g, values.size());
-      else
-        UpdateRun(rule, run.decays, values.data(), slot0, slot1, g, values.size());
-    }
-  });
-  if (!lamb) return;
-  for (const TensorRun& run : tensors) {
-    const std::span<float> weights(state->parameters.data() + run.begin, run.end - run.begin);
-    const std::span<const float> direction = gradient.subspan(run.begin, run.end - run.begin);
-    LambApply(rule, TrustOf(weights, direction), weights.data(), direction.data(), weights.size());
-  }
-}
-
-absl::Status AtStep(const absl::Status& status, int64_t epoch, int64_t step) {
-  return absl::Status(status.code(), fmt::format("{} at epoch {}, step {}", MessageOf(status), epoch, step));
+absl::Status AtStep(const absl::Status& status, const MlpParameters& parameters, int64_t epoch,
+                    int64_t step) {
+  return absl::IsFailedPrecondition(status) ? DivergedError(parameters, epoch, step) : status;
 }
 
 absl::Status CheckFinite(const NetworkState& state, int64_t epoch) {

@@ -11,7 +11,6 @@
 #include "worker/mlp/epoch_trainer.h"
 #include "worker/mlp/local_gradients.h"
 #include "worker/mlp/network.h"
-#include "worker/mlp/optimizer.h"
 
 namespace winnow {
 
@@ -29,20 +28,16 @@ absl::Status CheckShare(const TrainingContext& context);
 // Makes the gradient's norm at most `most`; 0: any.
 void ClipToNorm(std::span<float> gradient, double most);
 
-// One tensor's run of a network's flat array, or a part of one.
-struct TensorRun {
+// A run of a network's flat array to which weight decay applies as a whole, or not at all.
+struct DecayRun {
   std::size_t begin = 0, end = 0;
   bool decays = false;  // weights; not biases and batch norm
 };
 // Those of [begin, end), in order. REQUIRES: multiples of 16.
-std::vector<TensorRun> TensorRuns(const Network& network, std::size_t begin, std::size_t end);
+std::vector<DecayRun> DecayRuns(const Network& network, std::size_t begin, std::size_t end);
 
-// Moves all of *state by `gradient`, which may be overwritten; any optimizer.
-void UpdateAll(const StepRule& rule, std::span<const TensorRun> tensors, std::span<float> gradient,
-               Crew* crew, NetworkState* state);
-
-// A gradient's error, with where it came about.
-absl::Status AtStep(const absl::Status& status, int64_t epoch, int64_t step);
+// A LocalGradients' error: one of a loss that is not finite as DivergedError of this step of the epoch.
+absl::Status AtStep(const absl::Status& status, const MlpParameters& parameters, int64_t epoch, int64_t step);
 
 // FailedPrecondition if a parameter is not finite.
 absl::Status CheckFinite(const NetworkState& state, int64_t epoch);

@@ -24,7 +24,7 @@ ServerShard::ServerShard(const MlpParameters& parameters, const Network& network
                          const NetworkState& state)
     : parameters_(parameters),
       run_(run),
-      tensors_(TensorRuns(network, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end))),
+      decay_runs_(DecayRuns(network, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end))),
       pulled_(static_cast<std::size_t>(workers)),
       version_(state.step) {
   const auto part = [&](const std::vector<float>& all) {
@@ -33,7 +33,7 @@ ServerShard::ServerShard(const MlpParameters& parameters, const Network& network
   };
   values_ = part(state.parameters);
   for (int slot = 0; slot < 2; ++slot) slots_[slot] = part(state.slots[slot]);
-  for (TensorRun& each : tensors_) {
+  for (DecayRun& each : decay_runs_) {
     each.begin -= static_cast<std::size_t>(run.begin);
     each.end -= static_cast<std::size_t>(run.begin);
   }
@@ -59,7 +59,7 @@ void ServerShard::Push(int worker, int64_t step, int64_t epoch_steps, std::span<
   rule.momentum = static_cast<float>(std::max(0.0, parameters_.momentum - implicit));
   if (parameters_.staleness_aware && staleness > 1) rule.learning_rate /= static_cast<float>(staleness);
 
-  for (const TensorRun& each : tensors_) {
+  for (const DecayRun& each : decay_runs_) {
     const auto slot = [&](int number) {
       return slots_[number].empty() ? nullptr : slots_[number].data() + each.begin;
     };

@@ -58,7 +58,7 @@ class ServerShard {
 
   const MlpParameters& parameters_;
   const Part run_;
-  std::vector<TensorRun> tensors_;  // from the run's begin
+  std::vector<DecayRun> decay_runs_;  // from the run's begin
   std::vector<float> values_;
   std::vector<float> slots_[2];
   std::vector<Pulled> pulled_;  // [worker]

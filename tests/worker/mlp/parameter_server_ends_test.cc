@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "tests/worker/mlp/thread_messengers.h"
+#include "tests/worker/collective/run_ranks.h"
 #include "worker/mlp/parameter_server_messages.h"
 
 namespace winnow {
@@ -32,6 +32,13 @@ struct Problem {
   NetworkState state;
 };
 
+std::vector<std::unique_ptr<Messenger>> ConnectedMessengers(int ranks) {
+  std::vector<std::unique_ptr<Messenger>> all;
+  for (auto& messenger : RunRanks(ranks, [](Communicator* group) { return ConnectMessenger(group); }))
+    all.push_back(std::move(messenger).value());
+  return all;
+}
+
 struct Outcome {
   absl::Status status;
   std::vector<float> parameters;  // of all servers
@@ -45,7 +52,7 @@ template <typename Gradient>
 Outcome RunEpoch(const Problem& problem, const std::vector<int64_t>& steps, Gradient gradient) {
   const int ranks = static_cast<int>(steps.size());
   const std::vector<Part> runs = problem.Runs(ranks);
-  std::vector<std::unique_ptr<Messenger>> messengers = MakeThreadMessengers(ranks);
+  std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(ranks);
   std::vector<ServerShard> shards;
   for (int r = 0; r < ranks; ++r)
     shards.emplace_back(problem.parameters, problem.network, ranks, runs[r], problem.state);
@@ -146,11 +153,11 @@ TEST_CASE("ServeEpoch: sends each step's gradient and newest parameters once", "
 
 TEST_CASE("ServeEpoch: a worker's failure ends all, with its reason", "[mlp]") {
   const Problem problem;
-  std::vector<std::unique_ptr<Messenger>> messengers = MakeThreadMessengers(2);
+  std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(2);
   ServerShard shard(problem.parameters, problem.network, 2, problem.Runs(2)[0], problem.state);
   messengers[1]->Fail(absl::FailedPreconditionError("loss is nan"));
   CHECK(ServeEpoch(messengers[0].get(), -1, &shard, nullptr, 0) ==
-        absl::FailedPreconditionError("loss is nan"));
+        absl::FailedPreconditionError("rank 1: loss is nan"));
 }
 
 TEST_CASE("ServeEpoch: a message that is not due is refused, and who sent it named", "[mlp]") {
@@ -163,7 +170,7 @@ TEST_CASE("ServeEpoch: a message that is not due is refused, and who sent it nam
         MessageOf(PushHeader{0, 10, 1, 0}, std::span<const float>(gradient)),
         MessageOf(PushHeader{-1, 10, 0, 0}, std::span<const float>(gradient)),
         MessageOf(PushHeader{0, 0, 0, 0}, std::span<const float>(gradient))}) {
-    std::vector<std::unique_ptr<Messenger>> messengers = MakeThreadMessengers(2);
+    std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(2);
     ServerShard shard(problem.parameters, problem.network, 2, run, problem.state);
     REQUIRE(messengers[1]->Send(0, kPushTag, std::as_bytes(std::span<const char>(bad))).ok());
     const absl::Status status = ServeEpoch(messengers[0].get(), -1, &shard, nullptr, 0);
@@ -178,7 +185,7 @@ TEST_CASE("ServeEpoch: one push sent twice is not applied twice", "[mlp]") {
   const Part run = problem.Runs(2)[0];
   const std::vector<float> gradient(static_cast<std::size_t>(run.end - run.begin), -1.0f);
   const std::string push = MessageOf(PushHeader{0, 10, 0, 0}, std::span<const float>(gradient));
-  std::vector<std::unique_ptr<Messenger>> messengers = MakeThreadMessengers(2);
+  std::vector<std::unique_ptr<Messenger>> messengers = ConnectedMessengers(2);
   ServerShard shard(problem.parameters, problem.network, 2, run, problem.state);
   for (int time = 0; time < 2; ++time)
     REQUIRE(messengers[1]->Send(0, kPushTag, std::as_bytes(std::span<const char>(push))).ok());
