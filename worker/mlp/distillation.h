@@ -16,8 +16,8 @@ namespace winnow {
 absl::Status CheckTeacher(const MlpParameters& parameters, int inputs, int outputs, LossKind teacher_loss,
                           int teacher_inputs, int teacher_outputs);
 
-// As LossRows of a rule with teacher_weight > 0 does to rows that have batch.teacher.
-// REQUIRES: rule.kind is kCrossEntropy; batch.teacher.
+// LossRows of classes that have a teacher; callers use LossRows. REQUIRES: rule.kind is kCrossEntropy;
+// batch.teacher is there.
 void DistilledRows(const LossRule& rule, const LossBatch& batch);
 
 }  // namespace winnow

@@ -117,16 +117,20 @@ Phase LargestExcess(const RankProfile& rank, const std::vector<const RankProfile
 }
 
 void AddStragglers(const TrainingNumbers& numbers, std::vector<Finding>* findings) {
+  std::vector<const RankProfile*> ranks;  // that took steps
+  std::vector<double> per_step;
   for (const RankProfile& rank : numbers.ranks) {
-    std::vector<const RankProfile*> others;
-    std::vector<double> per_step;
-    for (const RankProfile& other : numbers.ranks) {
-      if (&other == &rank || Steps(other) == 0) continue;
-      others.push_back(&other);
-      per_step.push_back(OwnWork(other) / Steps(other));
-    }
-    if (others.empty() || Steps(rank) == 0) continue;
-    const double mine = OwnWork(rank) / Steps(rank), median = Median(per_step);
+    const double steps = Steps(rank);
+    if (steps == 0) continue;
+    ranks.push_back(&rank);
+    per_step.push_back(OwnWork(rank) / steps);
+  }
+  for (std::size_t r = 0; ranks.size() > 1 && r < ranks.size(); ++r) {
+    std::vector<const RankProfile*> others = ranks;
+    std::vector<double> of_others = per_step;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(r));
+    of_others.erase(of_others.begin() + static_cast<std::ptrdiff_t>(r));
+    const double mine = per_step[r], median = Median(of_others);
     if (!(median > 0) || mine < kSlowerThanOthers * median) continue;
     findings->push_back(
         {Kind::kStraggler,
@@ -134,8 +138,8 @@ void AddStragglers(const TrainingNumbers& numbers, std::vector<Finding>* finding
              "straggler rank {}: its steps take {:.1f} times the others' median ({:.3f} ms against {:.3f} "
              "ms; worth a word from {:.1f} times), most of it in {}, and all wait for it. See what else "
              "runs on its host, or leave that host out.",
-             rank.rank, mine / median, mine * 1e3, median * 1e3, kSlowerThanOthers,
-             PhaseName(LargestExcess(rank, others)))});
+             ranks[r]->rank, mine / median, mine * 1e3, median * 1e3, kSlowerThanOthers,
+             PhaseName(LargestExcess(*ranks[r], others)))});
   }
 }
 

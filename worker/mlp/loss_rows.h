@@ -22,8 +22,8 @@ LossRule MakeLossRule(const MlpParameters& parameters, int outputs, bool taught)
 
 // One batch's rows, or a part of them. Row r's outputs stand at outputs + r * stride, its teacher's at
 // teacher + r * stride, and its delta goes to delta + r * stride (which may be outputs itself). Strides are
-// multiples of 16 and at least rule.outputs; floats beyond the outputs are read and may be anything, in delta
-// they become 0.
+// multiples of 16 and at least rule.outputs. Floats beyond the outputs, up to a multiple of 16, are read and
+// may be anything; in delta they become 0.
 struct LossBatch {
   int64_t rows = 0;
   int64_t stride = 16;
@@ -33,11 +33,12 @@ struct LossBatch {
   const float* teacher = nullptr;  // null: none
   float scale = 1;                 // deltas are multiplied by it too, as 1 / rows
   // Results; each may be null where it is not wanted.
-  float* delta = nullptr;     // d(loss) / d(outputs) * weight * scale
-  float* loss = nullptr;      // [rows], not weighted; NaN or infinite where an output is not finite
-  int32_t* before = nullptr;  // [rows], of classes: outputs that are larger than the label's, or as large and
-                              // stand before it: 0 where the row is right, below K where its label is in the
-                              // top K. Of kLogistic 0 or 1, the output being for class 1 above 0. Others: 0.
+  float* delta = nullptr;  // d(loss) / d(outputs) * weight * scale
+  float* loss = nullptr;   // [rows], not weighted; NaN or infinite where an output is not finite
+  // [rows], of classes: outputs that are larger than the label's, or as large and stand before it: 0 where
+  // the row is right, below K where its label is in the top K. Of kLogistic 0 where the output is above 0
+  // just as the label is 1, else 1. Of others 0.
+  int32_t* before = nullptr;
 };
 
 // Losses as PyTorch's CrossEntropyLoss(label_smoothing), BCEWithLogitsLoss, MSELoss and HuberLoss have them

@@ -109,12 +109,42 @@ TEST_CASE("Evaluate: auc counts pairs in the right order, ties half", "[mlp]") {
   CHECK(std::isnan(auc({1, 2}, {1, 1})));
 }
 
-TEST_CASE("Evaluate: auc of classes is the mean of one against the rest", "[mlp]") {
-  // Class 0 is told from the rest at all times, 1 and 2 are taken for each other in half of the pairs.
-  const std::vector<float> outputs = {5, 0, 0, 0, 3, 2, 0, 2, 3, 0, 2, 3};
-  const double value =
-      ValuesOf(WithLoss(LossKind::kCrossEntropy), outputs, 3, Labelled({0, 1, 2, 1}), {{Kind::kAuc}})[0];
-  CHECK(value == Approx((1.0 + 3.5 / 4 - 0.25 / 2 + (2.5 / 3)) / 3).margin(0.05));
+// From the definition: the share of pairs, by weight, whose positive has the higher score.
+double PairsInOrder(const std::vector<double>& score, const std::vector<float>& label, float positive,
+                    const std::vector<float>& weight) {
+  double right = 0, all = 0;
+  for (std::size_t i = 0; i < score.size(); ++i) {
+    for (std::size_t j = 0; j < score.size(); ++j) {
+      if (label[i] != positive || label[j] == positive) continue;
+      const double pair = static_cast<double>(weight[i]) * static_cast<double>(weight[j]);
+      all += pair;
+      right += score[i] > score[j] ? pair : score[i] == score[j] ? pair / 2 : 0;
+    }
+  }
+  return right / all;
+}
+
+TEST_CASE("Evaluate: auc of classes is the mean of each against the rest, by their probabilities", "[mlp]") {
+  constexpr int kRows = 60, kWidth = 3;
+  std::vector<float> outputs, label, weight;
+  std::vector<double> probability[kWidth];
+  for (uint64_t i = 0; i < kRows; ++i) {
+    double total = 0;
+    for (uint64_t k = 0; k < kWidth; ++k) outputs.push_back(static_cast<float>(HashOf(i, k) % 4));
+    for (uint64_t k = 0; k < kWidth; ++k) total += std::exp(outputs[i * kWidth + k]);
+    // Rounded, so that rows of equal outputs in another order are ties in double as in float.
+    for (uint64_t k = 0; k < kWidth; ++k)
+      probability[k].push_back(std::round(std::exp(outputs[i * kWidth + k]) / total * 1e6));
+    label.push_back(static_cast<float>(HashOf(7, i) % kWidth));
+    weight.push_back(static_cast<float>(HashOf(8, i) % 5));
+  }
+  DenseData data = Labelled(label);
+  data.weight = weight;
+  double expected = 0;
+  for (int k = 0; k < kWidth; ++k)
+    expected += PairsInOrder(probability[k], label, static_cast<float>(k), weight) / kWidth;
+  CHECK(ValuesOf(WithLoss(LossKind::kCrossEntropy), outputs, kWidth, data, {{Kind::kAuc}})[0] ==
+        Approx(expected).epsilon(2e-3));
 }
 
 TEST_CASE("Evaluate: outputs that are not finite give nan", "[mlp]") {
@@ -153,6 +183,34 @@ TEST_CASE("Evaluate: the bits are the same on any number of ranks", "[mlp]") {
       return EvaluateOutputs(parameters, part, kWidth, data, begin, metrics, mine);
     });
     for (const auto& values : all) CHECK((values.ok() && *values == expected));
+  }
+}
+
+TEST_CASE("Evaluate: a network's values have the same bits on any number of ranks and threads", "[mlp]") {
+  constexpr int kRows = 301, kFeatures = 6, kClasses = 4;
+  std::vector<float> values, label;
+  for (uint64_t i = 0; i < kRows; ++i) {
+    for (uint64_t f = 0; f < kFeatures; ++f)
+      values.push_back(static_cast<float>(HashOf(i, f) % 200) / 100 - 1);
+    label.push_back(static_cast<float>(HashOf(9, i) % kClasses));
+  }
+  const DenseData data = MakeDenseData(kFeatures, values, label);
+  MlpParameters parameters;
+  parameters.hidden_layers = {20, 7};
+  const Network network = MakeNetwork(parameters, kFeatures, kClasses);
+  const NetworkState state = InitialState(network, parameters);
+  const std::vector<MlpMetric> metrics = {{Kind::kLoss}, {Kind::kAccuracy}, {Kind::kAuc}};
+  const auto on = [&](int ranks, int threads) {
+    return RunRanks(MakeThreadRanks(ranks), [&, threads](Communicator* mine) {
+      Crew crew(threads);
+      return Evaluate(network, parameters, state, data, metrics, mine, &crew);
+    });
+  };
+  const auto expected = on(1, 1)[0];
+  REQUIRE(expected.ok());
+  CHECK((*expected)[0] > 1);
+  for (const auto& all : {on(1, 3), on(2, 1), on(3, 2)}) {
+    for (const auto& result : all) CHECK((result.ok() && *result == *expected));
   }
 }
 

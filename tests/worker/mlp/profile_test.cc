@@ -1,5 +1,6 @@
 #include "worker/mlp/profile.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
