@@ -256,7 +256,12 @@ void TcpMessenger::CheckEnds() {
   }
 }
 
+// A process that was stopped itself has not heard what came meanwhile: it listens to all before it judges.
 void TcpMessenger::CheckTime(Time now) {
+  for (int r = 0; r < size(); ++r) {
+    if (!Done(r)) Read(r);
+  }
+  CheckEnds();
   for (int r = 0; r < size(); ++r) {
     if (!Done(r) && now - heard_[r] >= patience_) End(StandsStill(r, "the exchange of messages", patience_));
   }
