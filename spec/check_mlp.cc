@@ -123,6 +123,9 @@ class Checker {
     const double shards = NumberOr("virtual_shards", 0, 0);
     if (shards > batch)
       Add("virtual_shards", fmt::format("is {}; expected at most batch_size, {}", shards, batch));
+    const double micro = NumberOr("micro_batches", 0, 0);
+    if (micro > batch && Is("distribution", "ALL_REDUCE", "PIPELINE"))
+      Add("micro_batches", fmt::format("is {}; expected at most batch_size, {}", micro, batch));
     const double lowest = NumberOr("min_learning_rate", 0, 0), rate = NumberOr("learning_rate", 0.1, 1e9);
     if (Is("schedule", "constant", "cosine") && lowest > rate)
       Add("min_learning_rate", fmt::format("is {}; expected at most learning_rate, {}", lowest, rate));
