@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <span>
@@ -134,7 +135,12 @@ absl::Status Predict(const MlpPredictRequest& request) {
     const std::vector<float> outputs =
         ForwardRows(model->network, model->parameters, model->state, *data, begin, end, &crew);
     for (int64_t row = 0; row < end - begin; ++row) {
-      table->append(std::span(outputs).subspan(row * width, width), &text);
+      const std::span<const float> cells = std::span(outputs).subspan(row * width, width);
+      if (!std::all_of(cells.begin(), cells.end(), [](float cell) { return std::isfinite(cell); }))
+        return absl::InvalidArgumentError(fmt::format("{}: row {}: what {} computes of it is beyond a float",
+                                                      request.data_path, begin + row + 1,
+                                                      request.model_path));
+      table->append(cells, &text);
       text.push_back('\n');
     }
   }

@@ -142,6 +142,9 @@ TEST_CASE("MlpModelCommands: what cannot be done is said", "[mlp]") {
   fails(desk.Run({"show", "--model", desk.Path("rows.csv")}), "rows.csv: not safetensors");
   fails(desk.Run({"export-onnx", "--model", desk.Path("model.safetensors"), "--output", desk.Path("err/m")}),
         desk.Path("err"));
+  MlpModel huge = SmallModel();
+  for (float& weight : huge.state.parameters) weight *= 3e38f;
+  fails(Desk(huge).Predict({}), "rows.csv: row 1: what ");
   CHECK(desk.Predict({"--logits", "--probabilities"}).code == 2);
   CHECK(desk.Run({"predict", "--data", desk.Path("rows.csv")}).code == 2);
 }
