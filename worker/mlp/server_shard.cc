@@ -57,7 +57,11 @@ void ServerShard::Push(int worker, int64_t step, int64_t epoch_steps, std::span<
   rule.learning_rate = static_cast<float>(LearningRateAt(parameters_, step, epoch_steps, workers));
   const double implicit = parameters_.implicit_momentum_correction * (1 - 1.0 / workers);
   rule.momentum = static_cast<float>(std::max(0.0, parameters_.momentum - implicit));
-  if (parameters_.staleness_aware && staleness > 1) rule.learning_rate /= static_cast<float>(staleness);
+  if (parameters_.staleness_aware && staleness > 1) {
+    // Within SGD's momentum each gradient keeps its own rate; Adam undoes any scale of gradients.
+    float& scaled = rule.kind == OptimizerKind::kSgd ? rule.gradient_scale : rule.learning_rate;
+    scaled /= static_cast<float>(staleness);
+  }
 
   for (const DecayRun& each : decay_runs_) {
     const auto slot = [&](int number) {

@@ -32,8 +32,8 @@ class ServerShard {
   // 10);
   // - implicit_momentum_correction = c: SGD's momentum less c (1 - 1 / workers), not below 0 (asynchrony acts
   //   as such a momentum: Mitliagkas et al., Allerton 2016);
-  // - staleness_aware: the learning rate divided by the gradient's staleness, where that is above 1 (Zhang et
-  //   al., IJCAI 2016).
+  // - staleness_aware: the gradient's learning rate divided by its staleness, where that is above 1 (Zhang et
+  //   al., IJCAI 2016): of SGD what the gradient adds to the momentum, of Adam the step.
   // `gradient` is overwritten.
   void Push(int worker, int64_t step, int64_t epoch_steps, std::span<float> gradient);
 

@@ -75,6 +75,29 @@ TEST_CASE("ServerShard: staleness_aware divides a step by its staleness, where t
   CHECK(shard.parameters()[0] == 0.75f - 0.5f / 2 * 0.25f);
 }
 
+TEST_CASE("ServerShard: staleness_aware scales what a gradient adds to the momentum, and Adam's step",
+          "[mlp]") {
+  MlpParameters parameters = Sgd(0.5, 0.5);
+  parameters.staleness_aware = true;
+  const auto shard_after_two = [&](const OneLayer& layer) {
+    ServerShard shard = layer.Shard(3);
+    Push(&shard, 0, 0, 1);
+    Push(&shard, 1, 0, 1);
+    return shard;
+  };
+  const OneLayer layer(parameters);
+  ServerShard shard = shard_after_two(layer);  // momentum 1 + 1/2
+  Push(&shard, 2, 0, 1);
+  CHECK(shard.slot(0)[0] == 0.5f * 1.5f + 1.0f / 2);
+
+  parameters.optimizer = OptimizerKind::kAdam;
+  const OneLayer adam(parameters);
+  ServerShard moved = shard_after_two(adam);
+  const float before = moved.parameters()[0];
+  Push(&moved, 2, 0, 1);
+  CHECK(before - moved.parameters()[0] == Approx(0.5 / 2).epsilon(1e-4));
+}
+
 TEST_CASE("ServerShard: delay compensation adds lambda g g (w - w as that worker pulled it)", "[mlp]") {
   MlpParameters parameters = Sgd(0.5, 0);
   parameters.delay_compensation = 2;
