@@ -124,6 +124,23 @@ TEST_CASE("MlpModelFile: errors name the file", "[mlp]") {
   CHECK_THAT(MessageOf(ReadMlpModel(path).status()), Catch::StartsWith(path + ": not safetensors"));
 }
 
+TEST_CASE("MlpModelFile: a header in which a bit turned is refused, or is another whole model", "[mlp]") {
+  const std::string text = ModelText(SampleModel());
+  const std::size_t tensors = text.rfind("}}") + 2;
+  int refused = 0;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    std::string damaged = text;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
+    const absl::StatusOr<MlpModel> read = ParseMlpModel(damaged);
+    refused += !read.ok();
+    if (read.ok())
+      CHECK(ParseMlpModel(ModelText(*read)).ok());
+    else
+      CHECK(absl::IsInvalidArgument(read.status()));
+  }
+  CHECK(refused > static_cast<int>(tensors) / 2);
+}
+
 // Examples of https://protobuf.dev/programming-guides/encoding.
 TEST_CASE("OnnxWriter: the wire format's bytes", "[mlp]") {
   ProtoMessage inner, outer, rest;
