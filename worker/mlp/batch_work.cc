@@ -26,7 +26,7 @@ BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, 
       label_(static_cast<std::size_t>(stack_.capacity())),
       losses_(label_.size()),
       before_(label_.size()),
-      bounds_(2 * network_.layers.size()),
+      bounds_(3 * network_.layers.size()),
       exponents_(2 * network_.layers.size()),
       thread_bounds_(static_cast<std::size_t>(context.crew->threads()),
                      std::vector<float>(2 * network_.layers.size())) {
@@ -155,14 +155,16 @@ absl::Status BatchWork::Propagate(const float* parameters, std::span<float> stat
       input = std::max(input, bounds[2 * l]);
       delta = std::max(delta, bounds[2 * l + 1]);
     }
-    bounds_[l] = input * delta;
-    if (std::isnan(bounds_[l])) bounds_[l] = INFINITY;
+    bounds_[l] = input;
+    bounds_[layers + l] = delta;
     if (!network_.layers[l].batch_norm) continue;
     double largest = 0;
     for (const auto& gradients : {batch_norm_.gamma_gradient(l), batch_norm_.beta_gradient(l)}) {
       for (const double gradient : gradients) largest = std::max(largest, std::fabs(gradient));
     }
-    bounds_[layers + l] = static_cast<float>(largest * context_.ranks->size());
+    // Ranks that normalise together have the same sums, which are counted once.
+    bounds_[2 * layers + l] =
+        static_cast<float>(batch_norm_.synchronised() ? largest : largest * context_.ranks->size());
   }
   if (rule_.kind == LossKind::kCrossEntropy || rule_.kind == LossKind::kLogistic)
     correct_ = std::count(before_.begin(), before_.begin() + rows, 0);
@@ -188,10 +190,14 @@ void BatchWork::Losses(const float* parameters, std::span<const float> statistic
 }
 
 void BatchWork::Quantise(std::span<const float> bounds, const LocalBatch& batch) {
-  for (std::size_t l = 0; l < bounds.size(); ++l) {
-    const double summed = l < network_.layers.size() ? static_cast<double>(batch.batch_rows) : 1.0;
-    const double bound = static_cast<double>(bounds[l]) * summed;
-    exponents_[l] = std::clamp(ScaleExponent(bound, kCountBits), -kMostExponent, kMostExponent);
+  const std::size_t layers = network_.layers.size();
+  const auto exponent = [](double bound) {
+    return std::clamp(ScaleExponent(bound, kCountBits), -kMostExponent, kMostExponent);
+  };
+  for (std::size_t l = 0; l < layers; ++l) {
+    exponents_[l] = exponent(static_cast<double>(bounds[l]) * static_cast<double>(bounds[layers + l]) *
+                             static_cast<double>(batch.batch_rows));
+    exponents_[layers + l] = exponent(static_cast<double>(bounds[2 * layers + l]));
   }
   ForRows(static_cast<int64_t>(batch.rows.size()), [&](int64_t begin, int64_t end, int) {
     for (std::size_t l = 0; l < network_.layers.size(); ++l)

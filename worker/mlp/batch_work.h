@@ -43,8 +43,9 @@ class BatchWork {
   std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
   int64_t correct() const { return correct_; }
 
-  // For each layer: the largest magnitude of an input (at least 1) times the largest of a delta. Infinite
-  // where a number is not finite.
+  // The largest magnitudes: of each layer's inputs (at least 1), then of each layer's deltas, then of what
+  // each layer adds to the gradients of gamma and beta. Not finite where one of them is not. Bounds of all
+  // ranks together are the largest of each entry, which depends on the rows alone, not on who has them.
   std::span<float> bounds() { return bounds_; }
 
   // With bounds that hold for all ranks: makes integers possible. A layer's counts are gradients times
