@@ -50,6 +50,7 @@ struct ShareTask {
     return p;
   }();
   const std::atomic<bool>* stop = nullptr;
+  int threads = 1;
 };
 
 // What one rank has after its epochs, or the first error.
@@ -57,6 +58,8 @@ struct ShareOutcome {
   absl::Status status;
   std::vector<EpochResult> epochs;
   NetworkState state, collected;
+  std::string extra;
+  uint64_t state_bytes = 0;
 };
 
 using ShareMaker =
@@ -69,7 +72,7 @@ inline std::vector<ShareOutcome> TrainShares(const ShareTask& task, int ranks, i
   const NetworkState begin = from != nullptr ? *from : InitialState(network, task.parameters);
   return RunRanks(ranks, [&](Communicator* communicator) {
     ShareOutcome outcome;
-    Crew crew(1);
+    Crew crew(task.threads);
     TrainingContext context{task.parameters, network, task.train};
     context.ranks = communicator;
     context.crew = &crew;
@@ -83,8 +86,8 @@ inline std::vector<ShareOutcome> TrainShares(const ShareTask& task, int ranks, i
     }
     if (!outcome.status.ok()) return outcome;
     outcome.state = (*trainer)->state();
-    std::string extra;
-    outcome.status = (*trainer)->Collect(&outcome.collected, &extra);
+    outcome.state_bytes = (*trainer)->state_bytes();
+    outcome.status = (*trainer)->Collect(&outcome.collected, &outcome.extra);
     return outcome;
   });
 }
