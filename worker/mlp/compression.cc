@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -15,6 +14,7 @@ namespace {
 constexpr std::size_t kScaleRun = 256;  // numbers of one scale
 constexpr float kLevels = 127;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;  // bits of a float
 // Runs of smaller numbers are left out whole: the scale's inverse would not be finite.
 constexpr float kLeastLargest = 0x1p-100f;
 // Added and taken off again, it rounds a float below 2^22 to the nearest integer, ties to even.
@@ -23,8 +23,8 @@ constexpr float kRounding = 0x1.8p23f;
 inline uint16_t ToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  constexpr uint32_t kMagnitude = 0x7fffffffu, kInfinity = 0x7f800000u, kQuietNaN = 0x7fc0u;
-  return static_cast<uint16_t>((bits & kMagnitude) > kInfinity ? kQuietNaN : rounded);
+  constexpr uint32_t kQuietNaN = 0x7fc0u;
+  return static_cast<uint16_t>(static_cast<int32_t>(bits & kMagnitude) > kInfinity ? kQuietNaN : rounded);
 }
 
 inline float FromBf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
@@ -48,18 +48,16 @@ void DecompressBf16(const char* __restrict bytes, std::size_t count, float* __re
   }
 }
 
-// The scale of one run: NaN if a number is not finite, 0 if all are next to nothing.
+// The scale of one run: NaN if a number is not finite, 0 if all are next to nothing. Magnitudes are compared
+// as the integers that their bits are, which is vectorised.
 WINNOW_EACH_INSTRUCTION_SET
 float ScaleOf(const float* values, std::size_t count) {
-  float largest = 0;
-  int others = 0;  // that are not finite
-  for (std::size_t i = 0; i < count; ++i) {
-    const float magnitude = std::fabs(values[i]);
-    largest = magnitude > largest ? magnitude : largest;
-    others |= magnitude <= std::numeric_limits<float>::max() ? 0 : 1;
-  }
-  if (others != 0) return kNaN;
-  return largest < kLeastLargest ? 0 : largest / kLevels;
+  int32_t largest = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::bit_cast<int32_t>(values[i]) & kMagnitude);
+  if (largest >= kInfinity) return kNaN;
+  const float magnitude = std::bit_cast<float>(largest);
+  return magnitude < kLeastLargest ? 0 : magnitude / kLevels;
 }
 
 WINNOW_EACH_INSTRUCTION_SET
