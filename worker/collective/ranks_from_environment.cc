@@ -30,7 +30,7 @@ absl::StatusOr<int> WholeFrom(const EnvironmentVariables& environment, const cha
 }  // namespace
 
 absl::StatusOr<RankOptions> RankOptionsFrom(const EnvironmentVariables& environment, RankOptions defaults) {
-  constexpr int kMostRanks = 4096, kHighestPort = 65535;
+  constexpr int kMostRanks = 4096, kHighestPort = 65535, kMostSeconds = 7 * 24 * 3600;
   RankOptions options = std::move(defaults);
   options.rank = 0;
   options.size = 1;
@@ -49,6 +49,15 @@ absl::StatusOr<RankOptions> RankOptionsFrom(const EnvironmentVariables& environm
   if (options.master_address.empty())
     return absl::InvalidArgumentError(
         "MASTER_ADDR is not set: expected the name or address of rank 0's machine");
+  const auto patience = [&](const char* name, std::chrono::milliseconds* of) -> absl::Status {
+    if (ValueOf(environment, name).empty()) return absl::OkStatus();
+    const absl::StatusOr<int> seconds = WholeFrom(environment, name, 1, kMostSeconds);
+    if (seconds.ok()) *of = std::chrono::seconds(*seconds);
+    return seconds.status();
+  };
+  absl::Status status = patience("WINNOW_RENDEZVOUS_SECONDS", &options.rendezvous_patience);
+  if (status.ok()) status = patience("WINNOW_RANK_PATIENCE_SECONDS", &options.patience);
+  if (!status.ok()) return status;
   options.group = fmt::format("job {} trial {} attempt {}", ValueOf(environment, "WINNOW_JOB"),
                               ValueOf(environment, "WINNOW_TRIAL"), ValueOf(environment, "WINNOW_ATTEMPT"));
   return options;

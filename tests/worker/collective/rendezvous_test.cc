@@ -151,11 +151,17 @@ TEST_CASE("RankOptionsFrom: reads what a trainer is given", "[collective]") {
   CHECK(options->master_address == "node-1");
   CHECK(options->master_port == 29501);
   CHECK(options->group == "job j7 trial 12 attempt 3");
+  CHECK(options->rendezvous_patience == std::chrono::minutes(5));
+  CHECK(options->patience == std::chrono::minutes(10));
 
   const std::vector<std::array<std::string, 3>> mistakes = {
       {"RANK", "4", "RANK = 4: expected a whole number from 0 to 3"},
       {"RANK", "", "RANK is not set: expected a whole number from 0 to 3"},
       {"WORLD_SIZE", "two", "WORLD_SIZE = two: expected a whole number from 1 to 4096"},
+      {"WINNOW_RENDEZVOUS_SECONDS", "0",
+       "WINNOW_RENDEZVOUS_SECONDS = 0: expected a whole number from 1 to 604800"},
+      {"WINNOW_RANK_PATIENCE_SECONDS", "1.5",
+       "WINNOW_RANK_PATIENCE_SECONDS = 1.5: expected a whole number from 1 to 604800"},
       {"MASTER_PORT", "0", "MASTER_PORT = 0: expected a whole number from 1 to 65535"},
       {"MASTER_ADDR", "", "MASTER_ADDR is not set: expected the name or address of rank 0's machine"}};
   for (const auto& [name, value, message] : mistakes) {
@@ -163,6 +169,22 @@ TEST_CASE("RankOptionsFrom: reads what a trainer is given", "[collective]") {
     CHECK(RankOptionsFrom(environment).status() == absl::InvalidArgumentError(message));
     variables[name] = before;
   }
+}
+
+TEST_CASE("RankOptionsFrom: the user says how long ranks wait", "[collective]") {
+  const std::map<std::string, std::string> variables = {{"RANK", "0"},
+                                                        {"WORLD_SIZE", "2"},
+                                                        {"MASTER_ADDR", "node-1"},
+                                                        {"MASTER_PORT", "29501"},
+                                                        {"WINNOW_RENDEZVOUS_SECONDS", "20"},
+                                                        {"WINNOW_RANK_PATIENCE_SECONDS", "45"}};
+  const auto options = RankOptionsFrom([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+  REQUIRE(options.ok());
+  CHECK(options->rendezvous_patience == std::chrono::seconds(20));
+  CHECK(options->patience == std::chrono::seconds(45));
 }
 
 TEST_CASE("RanksFromEnvironment: no WORLD_SIZE, or 1, is a group of one", "[collective]") {
