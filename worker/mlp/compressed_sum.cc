@@ -36,15 +36,6 @@ struct Header {
 CompressedSum::CompressedSum(Compression compression, std::size_t count, Communicator* ranks)
     : compression_(compression), ranks_(ranks), error_(count) {}
 
-absl::Status CompressedSum::Unpack(int from, const std::string& bytes, std::span<float> values) const {
-  if (bytes.size() != CompressedBytes(compression_, values.size())) {
-    return absl::InternalError(fmt::format("rank {} sent {} bytes of compressed gradients where {} are due",
-                                           from, bytes.size(), CompressedBytes(compression_, values.size())));
-  }
-  Decompress(compression_, bytes.data(), values);
-  return absl::OkStatus();
-}
-
 absl::Status CompressedSum::Sum(std::size_t begin, std::span<float> data) {
   const int rank = ranks_->rank(), size = ranks_->size();
   const std::span<float> error = std::span<float>(error_).subspan(begin, data.size());
@@ -54,15 +45,13 @@ absl::Status CompressedSum::Sum(std::size_t begin, std::span<float> data) {
     return absl::OkStatus();
   }
 
-  const auto pack = [&](std::span<const float> values, Part piece) {
-    std::string bytes(CompressedBytes(compression_, values.size()), '\0');
-    Compress(compression_, values, bytes.data(), In(error, piece).data());
-    return bytes;
-  };
   std::vector<std::string> to(static_cast<std::size_t>(size));
   for (int r = 0; r < size; ++r) {
+    if (r == rank) continue;
     const Part piece = PieceOf(data.size(), r, size);
-    if (r != rank) to[r] = pack(In(data, piece), piece);
+    const std::span<const float> values = In(data, piece);
+    to[r].resize(CompressedBytes(compression_, values.size()));
+    Compress(compression_, values, to[r].data(), In(error, piece).data());
   }
   absl::StatusOr<std::vector<std::string>> parts = ranks_->AllToAll(to);
   if (!parts.ok()) return parts.status();
@@ -73,17 +62,26 @@ absl::Status CompressedSum::Sum(std::size_t begin, std::span<float> data) {
   for (int r = 0; r < size; ++r) {
     if (r == rank) {
       Add(In(data, own), sum_);
-    } else {
-      if (absl::Status status = Unpack(r, (*parts)[r], decoded_); !status.ok()) return status;
-      Add(decoded_, sum_);
+      continue;
     }
+    const std::string& part = (*parts)[r];
+    if (part.size() != CompressedBytes(compression_, sum_.size())) {
+      return absl::InternalError(fmt::format("rank {} sent {} bytes of compressed gradients where {} are due",
+                                             r, part.size(), CompressedBytes(compression_, sum_.size())));
+    }
+    Decompress(compression_, part.data(), decoded_);
+    Add(decoded_, sum_);
   }
-  absl::StatusOr<std::vector<std::string>> sums = ranks_->AllGather(pack(sum_, own));
-  if (!sums.ok()) return sums.status();
-  for (int r = 0; r < size; ++r) {
-    absl::Status status = Unpack(r, (*sums)[r], In(data, PieceOf(data.size(), r, size)));
-    if (!status.ok()) return status;
-  }
+  std::vector<std::size_t> begins = {0};  // of each rank's compressed sums
+  for (int r = 0; r < size; ++r)
+    begins.push_back(begins.back() +
+                     CompressedBytes(compression_, In(data, PieceOf(data.size(), r, size)).size()));
+  packed_.resize(begins.back());
+  Compress(compression_, sum_, packed_.data() + begins[rank], In(error, own).data());
+  absl::Status status = ranks_->AllGatherInPlace(std::as_writable_bytes(std::span<char>(packed_)), begins);
+  if (!status.ok()) return status;
+  for (int r = 0; r < size; ++r)
+    Decompress(compression_, packed_.data() + begins[r], In(data, PieceOf(data.size(), r, size)));
   return absl::OkStatus();
 }
 

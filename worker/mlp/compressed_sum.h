@@ -41,14 +41,13 @@ class CompressedSum {
   uint64_t state_bytes() const { return error_.size() * sizeof(float); }
 
  private:
-  absl::Status Unpack(int from, const std::string& bytes, std::span<float> values) const;
-
   const Compression compression_;
   Communicator* const ranks_;
   // What this rank's messages have left out so far: of its own pieces on the way back, of others on the way
   // to whom sums them.
   std::vector<float> error_;
   std::vector<float> sum_, decoded_;  // of this rank's piece, within a Sum
+  std::vector<char> packed_;          // all ranks' sums, within a Sum
 };
 
 }  // namespace winnow

@@ -63,6 +63,16 @@ TEST_CASE("LocalSgd: averaged every step, without momentum, it is synchronous SG
   CHECK(LargestDifference(one.state.parameters, four.state.parameters) < 1e-4f);
 }
 
+TEST_CASE("LocalSgd: running statistics are averaged too", "[mlp]") {
+  ShareTask task;
+  task.parameters.batch_norm = BatchNorm::kPerRank;
+  const std::vector<ShareOutcome> ranks = Train(task, 3, 2);
+  REQUIRE(ranks[0].status.ok());
+  CHECK(ranks[0].state.statistics !=
+        InitialState(MakeNetwork(task.parameters, 12, 4), task.parameters).statistics);
+  for (const ShareOutcome& rank : ranks) CHECK(rank.state.statistics == ranks[0].state.statistics);
+}
+
 TEST_CASE("LocalSgd: LINEAR gives each rank a whole batch", "[mlp]") {
   ShareTask task;
   task.parameters.batch_scaling = BatchScaling::kLinear;

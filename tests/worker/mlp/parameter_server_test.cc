@@ -52,6 +52,56 @@ TEST_CASE("ParameterServer: a bound on staleness holds", "[mlp]") {
   CHECK(rank.epochs.back().more[1].second <= 3);
 }
 
+// "Asynchrony begets momentum": four workers act like a momentum of 3/4 more, which 0.9 cannot bear. With a
+// bound of 0 all four of a round push what they computed at the same parameters, whoever is faster.
+TEST_CASE("ParameterServer: what is well for one worker collapses with four, unless momentum is corrected",
+          "[mlp]") {
+  ShareTask task;
+  task.parameters.hidden_layers = {32, 16};
+  task.parameters.batch_size = 40;
+  task.parameters.learning_rate = 0.15;
+  task.parameters.momentum = 0.9;
+  task.parameters.staleness_bound = 0;
+  const auto accuracy = [&](int ranks) {
+    const ShareOutcome rank = Train(task, ranks, 5)[0];
+    return rank.status.ok() ? rank.epochs.back().accuracy : 0;
+  };
+  CHECK(accuracy(1) > 0.85);
+  CHECK(accuracy(4) < 0.6);
+  task.parameters.implicit_momentum_correction = 1;
+  CHECK(accuracy(4) > 0.85);
+}
+
+TEST_CASE("ParameterServer: running statistics become their mean over ranks", "[mlp]") {
+  ShareTask task;
+  task.parameters.batch_norm = BatchNorm::kPerRank;
+  const std::vector<ShareOutcome> ranks = Train(task, 3, 2);
+  REQUIRE(ranks[0].status.ok());
+  CHECK(ranks[0].state.statistics !=
+        InitialState(MakeNetwork(task.parameters, 12, 4), task.parameters).statistics);
+  for (const ShareOutcome& rank : ranks) CHECK(rank.state.statistics == ranks[0].state.statistics);
+  CHECK(ranks[0].epochs.back().accuracy > 0.8);
+}
+
+TEST_CASE("ParameterServer: a rank that leaves ends the others, and is named", "[mlp]") {
+  const ShareTask task;
+  const Network network = MakeNetwork(task.parameters, task.train.features, task.parameters.num_class);
+  const std::vector<absl::Status> ended = RunRanks(3, [&](Communicator* communicator) {
+    Crew crew(1);
+    TrainingContext context{task.parameters, network, task.train};
+    context.ranks = communicator;
+    context.crew = &crew;
+    const auto trainer = Make(context, InitialState(network, task.parameters));
+    if (!trainer.ok() || communicator->rank() == 1) return trainer.status();
+    return (*trainer)->Train(0).status();
+  });
+  CHECK(ended[1].ok());
+  for (const int rank : {0, 2}) {
+    CHECK(ended[rank].code() == absl::StatusCode::kUnavailable);
+    CHECK(ended[rank].message().find("rank 1 is gone") == 0);
+  }
+}
+
 TEST_CASE("ParameterServer: one rank's two epochs after one are the three together", "[mlp]") {
   ShareTask task;
   task.parameters.optimizer = OptimizerKind::kAdam;
