@@ -1,7 +1,10 @@
 // What a sum over ranks costs on this machine, in time and in processor time of all ranks together, beside
 // OpenMPI's MPI_Allreduce over TCP and over shared memory, where mpicc and mpirun are installed:
-//   bench-collective [--ranks 2,4] [--short]
+// Sums are of 32-bit integers. The three take turns, and medians over the turns are compared, so that other
+// work on the machine falls on all alike.
+//   bench-collective [--ranks 2,4] [--turns 5] [--short]
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -48,8 +52,18 @@ void Check(const absl::Status& status) {
   std::exit(1);
 }
 
+// A processor for each rank, where there are enough: mpirun does the same.
+void Bind(int rank, int size) {
+  if (size > sysconf(_SC_NPROCESSORS_ONLN)) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(rank, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 // One rank's run; rank 0 prints the figures.
 int RunRank(int rank, int size, int port, int divisor) {
+  Bind(rank, size);
   RankOptions options;
   options.rank = rank;
   options.size = size;
@@ -58,7 +72,7 @@ int RunRank(int rank, int size, int port, int divisor) {
   Check(group.status());
   for (const Size& at : kSizes) {
     const int count = std::max(5, at.operations / divisor);
-    std::vector<uint64_t> data(at.bytes / sizeof(uint64_t));
+    std::vector<uint32_t> data(at.bytes / sizeof(uint32_t));
     std::vector<double> times;
     for (int i = 0; i < count / 10 + 1; ++i) Check((*group)->AllReduceSum(data));
     const double cpu = CpuSeconds();
@@ -69,7 +83,7 @@ int RunRank(int rank, int size, int port, int divisor) {
           std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
     uint64_t cpu_ns = static_cast<uint64_t>((CpuSeconds() - cpu) * 1e9);
-    Check((*group)->AllReduceSum({&cpu_ns, 1}));
+    Check((*group)->AllReduceSum(std::span<uint64_t>(&cpu_ns, 1)));
     std::sort(times.begin(), times.end());
     if (rank == 0)
       fmt::print("{} {:.2f} {:.2f}\n", at.bytes, times[times.size() / 2],
@@ -145,21 +159,51 @@ std::string Beside(const Figures& peer, std::size_t bytes, const Figure& ours) {
                      found->second.wall_us / ours.wall_us, found->second.cpu_us);
 }
 
-int Run(const std::string& self, const std::vector<int>& ranks, int divisor) {
+// Medians over the turns.
+Figures MedianOf(const std::vector<Figures>& turns) {
+  std::map<std::size_t, std::array<std::vector<double>, 2>> all;
+  for (const Figures& figures : turns) {
+    for (const auto& [bytes, figure] : figures) {
+      all[bytes][0].push_back(figure.wall_us);
+      all[bytes][1].push_back(figure.cpu_us);
+    }
+  }
+  Figures medians;
+  for (auto& [bytes, values] : all) {
+    for (std::vector<double>& of : values) std::sort(of.begin(), of.end());
+    medians[bytes] = {values[0][values[0].size() / 2], values[1][values[1].size() / 2]};
+  }
+  return medians;
+}
+
+// Of the machine, over the last minute: tasks that want a processor.
+double Load() {
+  std::array<double, 1> load{};
+  return getloadavg(load.data(), 1) == 1 ? load[0] : 0;
+}
+
+int Run(const std::string& self, const std::vector<int>& ranks, int turns, int divisor) {
   const MpiPeer peer;
   if (!peer.there()) fmt::print("OpenMPI: skipped, mpicc and mpirun are not installed\n");
   for (const int n : ranks) {
-    const Figures ours = Ours(self, n, divisor);
-    if (ours.size() != kSizes.size()) return 1;
-    const Figures tcp = peer.there() ? peer.Run(n, divisor, "tcp,self") : Figures();
-    const Figures memory = peer.there() ? peer.Run(n, divisor, "vader,self") : Figures();
-    fmt::print("\nAllReduceSum, {} ranks: us (median), processor us of all ranks; x: OpenMPI's time / ours\n",
-               n);
+    const double load = Load();
+    std::vector<Figures> ours, tcp, memory;
+    for (int turn = 0; turn < turns; ++turn) {
+      ours.push_back(Ours(self, n, divisor));
+      if (ours.back().size() != kSizes.size()) return 1;
+      if (!peer.there()) continue;
+      tcp.push_back(peer.Run(n, divisor, "tcp,self"));
+      memory.push_back(peer.Run(n, divisor, "vader,self"));
+    }
+    fmt::print("\nAllReduceSum, {} ranks, {} processors, load {:.1f} before and {:.1f} after, {} turns:\n", n,
+               sysconf(_SC_NPROCESSORS_ONLN), load, Load(), turns);
+    fmt::print("us (median), processor us of all ranks; x: OpenMPI's time / ours\n");
     fmt::print("{:>9} | {:>10} {:>10} | {:>29} | {:>29}\n", "bytes", "ours", "cpu", "OpenMPI TCP, x, cpu",
                "OpenMPI memory, x, cpu");
-    for (const auto& [bytes, figure] : ours) {
+    const Figures tcp_median = MedianOf(tcp), memory_median = MedianOf(memory);
+    for (const auto& [bytes, figure] : MedianOf(ours)) {
       fmt::print("{:>9} | {:>10.1f} {:>10.1f} | {} | {}\n", bytes, figure.wall_us, figure.cpu_us,
-                 Beside(tcp, bytes, figure), Beside(memory, bytes, figure));
+                 Beside(tcp_median, bytes, figure), Beside(memory_median, bytes, figure));
     }
   }
   return 0;
@@ -174,18 +218,21 @@ int main(int argc, char** argv) {
     return winnow::RunRank(std::stoi(arguments[1]), std::stoi(arguments[2]), std::stoi(arguments[3]),
                            std::stoi(arguments[4]));
   std::vector<int> ranks = {2, 4};
-  int divisor = 1;
+  int divisor = 1, turns = 5;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--short") {
       divisor = 20;
+      turns = 1;
     } else if (arguments[i] == "--ranks" && i + 1 < arguments.size()) {
       ranks.clear();
       std::istringstream list(arguments[++i]);
       for (std::string one; std::getline(list, one, ',');) ranks.push_back(std::atoi(one.c_str()));
+    } else if (arguments[i] == "--turns" && i + 1 < arguments.size()) {
+      turns = std::max(1, std::atoi(arguments[++i].c_str()));
     } else {
-      fmt::print(stderr, "usage: bench-collective [--ranks 2,4] [--short]\n");
+      fmt::print(stderr, "usage: bench-collective [--ranks 2,4] [--turns 5] [--short]\n");
       return 2;
     }
   }
-  return winnow::Run(std::filesystem::read_symlink("/proc/self/exe").string(), ranks, divisor);
+  return winnow::Run(std::filesystem::read_symlink("/proc/self/exe").string(), ranks, turns, divisor);
 }

@@ -1,4 +1,4 @@
-// The yardstick of bench-collective: MPI_Allreduce of 64-bit sums. Prints what bench-collective's ranks print:
+// The yardstick of bench-collective: MPI_Allreduce of 32-bit sums. Prints what bench-collective's ranks print:
 // "bytes median-us cpu-us", a line a size; arguments: pairs of bytes and operations.
 #include <mpi.h>
 #include <stdint.h>
@@ -23,15 +23,15 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int a = 1; a + 1 < argc; a += 2) {
-    const int bytes = atoi(argv[a]), count = atoi(argv[a + 1]), words = bytes / 8;
-    uint64_t* data = calloc((size_t)words, 8);
+    const int bytes = atoi(argv[a]), count = atoi(argv[a + 1]), words = bytes / 4;
+    uint32_t* data = calloc((size_t)words, 4);
     double* times = calloc((size_t)count, sizeof(double));
     for (int i = 0; i < count / 10 + 1; ++i)
-      MPI_Allreduce(MPI_IN_PLACE, data, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, data, words, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
     const double cpu = CpuSeconds();
     for (int i = 0; i < count; ++i) {
       const double start = MPI_Wtime();
-      MPI_Allreduce(MPI_IN_PLACE, data, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, data, words, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
       times[i] = MPI_Wtime() - start;
     }
     double mine = CpuSeconds() - cpu, all = 0;

@@ -21,7 +21,7 @@ namespace winnow {
 // other rank of the group gets the same one, in the operation it is in or in its next. Every operation has a
 // deadline, so a rank that stands still is an error (DeadlineExceeded) and not a hang. A rank whose process
 // ends, or that destroys its end while others still need it, is Unavailable. One thread at a time may call;
-// it sleeps while it waits.
+// where it has to wait for long, it sleeps.
 class Communicator {
  public:
   virtual ~Communicator() = default;

@@ -1,5 +1,8 @@
 #include "worker/collective/rank_links.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -20,12 +23,28 @@ constexpr int kPulsesPerPatience = 4;
 // Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
 constexpr int kMostPatience = 4;
 
+// To be woken takes longer than most answers of a rank that is as far; and who sleeps is woken on the
+// processor of who wakes it, where the two take turns. After kAlone, or at once where ranks share a
+// processor, each look gives way to others' work.
+constexpr std::chrono::microseconds kWatch(100), kAlone(30);
+
 constexpr int16_t kBroken = POLLRDHUP | POLLHUP | POLLERR;
+
+bool IsCrowded(const std::vector<Socket>& sockets) {
+  const auto here = std::count_if(sockets.begin(), sockets.end(), [](const Socket& socket) {
+    return socket.is_open() && PeerEndpoint(socket).address == OwnEndpoint(socket).address;
+  });
+  return here + 1 > sysconf(_SC_NPROCESSORS_ONLN);
+}
 
 }  // namespace
 
 RankLinks::RankLinks(int rank, std::vector<Socket> sockets, milliseconds patience)
-    : rank_(rank), patience_(patience), links_(sockets.size()), heard_(sockets.size()) {
+    : rank_(rank),
+      patience_(patience),
+      crowded_(IsCrowded(sockets)),
+      links_(sockets.size()),
+      heard_(sockets.size()) {
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     if (static_cast<int>(r) != rank) links_[r] = std::make_unique<Link>(std::move(sockets[r]));
     polled_.push_back({-1, 0, 0});
@@ -61,6 +80,7 @@ absl::Status RankLinks::Exchange(std::span<const Outgoing> out, std::span<const 
            std::any_of(in.begin(), in.end(), [&](const Incoming& message) { return Waits(message.from); });
   };
   while (waits()) {
+    if (Watch()) continue;
     if (absl::Status status = Await(); !status.ok()) return Fail(status);
   }
   return absl::OkStatus();
@@ -106,6 +126,37 @@ absl::Status RankLinks::CheckTime(Time now) {
     if (r != rank_) links_[r]->WritePulse(operation_.sequence);
   }
   return absl::OkStatus();
+}
+
+// Moves what can be moved on the links that this step waits for; false if that is nothing.
+bool RankLinks::MoveNow() {
+  bool any = false;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_) continue;
+    Link* const link = links_[r].get();
+    bool moved = link->sending() && link->Write();
+    moved |= link->receiving() && link->Read();
+    if (!moved) continue;
+    heard_[r] = steady_clock::now();
+    any = true;
+  }
+  return any;
+}
+
+// Looks for something to do until there is, for a short while: then it is time to sleep, or to see to what
+// sleepers see to.
+bool RankLinks::Watch() {
+  Time now = steady_clock::now();
+  const Time give_way = crowded_ ? now : now + kAlone;
+  for (const Time until = std::min(now + kWatch, next_pulse_); now < until; now = steady_clock::now()) {
+    const bool broken = std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+      return link != nullptr && (link->ended() || link->unexpected().has_value());
+    });
+    if (broken) return false;
+    if (MoveNow()) return true;
+    if (now >= give_way) sched_yield();
+  }
+  return false;
 }
 
 absl::Status RankLinks::Await() {

@@ -63,6 +63,8 @@ class RankLinks {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
+  bool Watch();
+  bool MoveNow();
   absl::Status Await();
   absl::Status CheckLinks() const;
   absl::Status CheckTime(Time now);
@@ -74,6 +76,7 @@ class RankLinks {
 
   const int rank_;
   const std::chrono::milliseconds patience_;
+  const bool crowded_;                        // more ranks on this machine than processors
   std::vector<std::unique_ptr<Link>> links_;  // by rank; null at rank_
   std::vector<pollfd> polled_;
   std::vector<Time> heard_;  // by rank: when bytes moved last, in this step
