@@ -1,7 +1,5 @@
 #include "worker/mlp/parameter_server.h"
 
-#include <mutex>
-#include <numeric>
 
 #include "tests/catch.h"
 #include "tests/worker/mlp/share_task.h"
