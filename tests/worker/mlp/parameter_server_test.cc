@@ -1,6 +1,5 @@
 #include "worker/mlp/parameter_server.h"
 
-
 #include "tests/catch.h"
 #include "tests/worker/mlp/share_task.h"
 
