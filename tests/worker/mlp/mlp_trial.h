@@ -96,8 +96,8 @@ struct MlpTrial {
     environment["WINNOW_RESOURCE_TO"] = std::to_string(to);
     return Run({"--learning_rate", "0.7", "--epochs", "7"}, Environment());
   }
-  // Under the contract, as several ranks; their ends by rank.
-  std::vector<Ended> RunRanks(int ranks, const std::vector<std::string>& of_last_rank = {}) const {
+  // Under the contract, as several ranks; the last has variables of its own: name, value, name, ...
+  std::deque<TrainerProgram> StartRanks(int ranks, const std::vector<std::string>& of_last_rank = {}) const {
     const std::string port = std::to_string(FreePort());
     std::deque<TrainerProgram> programs;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -113,13 +113,21 @@ struct MlpTrial {
       programs.emplace_back("winnow-mlp", std::vector<std::string>{}, list,
                             Path("err" + std::to_string(rank)));
     }
-    std::vector<Ended> ended(ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      ended[rank].out = programs[rank].ReadAllOutput();
-      ended[rank].code = programs[rank].Wait();
+    return programs;
+  }
+  // By rank.
+  std::vector<Ended> EndsOf(std::deque<TrainerProgram>* programs) const {
+    std::vector<Ended> ended(programs->size());
+    for (std::size_t rank = 0; rank < ended.size(); ++rank) {
+      ended[rank].out = (*programs)[rank].ReadAllOutput();
+      ended[rank].code = (*programs)[rank].Wait();
       ended[rank].err = ReadAll(folder / ("err" + std::to_string(rank)));
     }
     return ended;
+  }
+  std::vector<Ended> RunRanks(int ranks, const std::vector<std::string>& of_last_rank = {}) const {
+    std::deque<TrainerProgram> programs = StartRanks(ranks, of_last_rank);
+    return EndsOf(&programs);
   }
 
   std::string Model() const { return ReadAll(folder / "model/model.safetensors"); }

@@ -160,6 +160,28 @@ TEST_CASE("MlpTrainer: two ranks print and write what one does, and resume what 
   CHECK((two.Model() == one.Model()));
 }
 
+TEST_CASE(
+    "MlpTrainer: told to stop one rank stops all, and without a checkpoint folder they say what is lost",
+    "[mlp]") {
+  MlpTrial trial(R"({"hidden_layers": "16", "epochs": 100000, "batch_size": 24, "learning_rate": 0.01})");
+  for (const bool keeps : {true, false}) {
+    if (!keeps) trial.environment["WINNOW_CHECKPOINT_DIR"] = "";
+    std::deque<TrainerProgram> ranks = trial.StartRanks(2);
+    CHECK_THAT(ranks[0].ReadLine(), Catch::StartsWith("[0]\t"));
+    ranks[1].Signal(SIGTERM);
+    const std::vector<Ended> ended = trial.EndsOf(&ranks);
+    const int epochs = 1 + LinesOf(ended[0].out);
+    for (const Ended& rank : ended) {
+      CHECK(rank.code == (keeps ? 0 : 1));
+      CHECK(rank.err == (keeps ? ""
+                               : "winnow-mlp: told to stop after " + std::to_string(epochs) +
+                                     " of 100000 epochs, and without a checkpoint folder nothing is kept\n"));
+    }
+    std::vector<std::string> warnings;
+    if (keeps) CHECK(ReadNewestMlpCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == epochs);
+  }
+}
+
 TEST_CASE("MlpTrainer: a rank that was started with something else ends all, with the reason", "[mlp]") {
   MlpTrial trial(R"({"epochs": 3, "learning_rate": 0.1})");
   for (const Ended& ended : trial.RunRanks(2, {"SM_HPS", R"({"epochs": 3, "learning_rate": 0.2})"})) {
