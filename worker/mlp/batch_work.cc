@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "worker/mlp/batch_order.h"
 #include "worker/mlp/row_math.h"
 #include "worker/trainer/fixed_point.h"
 
@@ -16,11 +17,35 @@ constexpr int kMostExponent =
 
 }  // namespace
 
+LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> rows, int shards, int taker,
+                       int takers, int64_t step) {
+  LocalBatch batch;
+  const int64_t count = static_cast<int64_t>(rows.size());
+  const Part mine = ShardsOf(shards, taker, takers);
+  const int64_t begin = ShardBegin(count, shards, static_cast<int>(mine.begin)),
+                end = ShardBegin(count, shards, static_cast<int>(mine.end));
+  batch.rows = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  for (int64_t s = mine.begin; s <= mine.end; ++s)
+    batch.begins.push_back(static_cast<int>(ShardBegin(count, shards, static_cast<int>(s)) - begin));
+  batch.pass = {true, step, begin};
+  batch.batch_rows = count;
+  batch.weight_sum = static_cast<double>(count);
+  if (!context.train.weight.empty()) {
+    batch.weight_sum = 0;
+    for (const int64_t row : rows) batch.weight_sum += context.train.weight[static_cast<std::size_t>(row)];
+    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // nothing weighs anything: all gradients are 0
+  }
+  return batch;
+}
+
 BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity)
+    : BatchWork(context, kernels, capacity, 0, static_cast<int>(context.network.layers.size())) {}
+
+BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first,
+                     int last)
     : context_(context),
       network_(context.network),
-      stack_(context.network, context.parameters, kernels, 0, static_cast<int>(context.network.layers.size()),
-             capacity, true),
+      stack_(context.network, context.parameters, kernels, first, last, capacity, true),
       batch_norm_(context.network, context.parameters, context.ranks, context.crew, stack_.capacity()),
       rule_(MakeLossRule(context.parameters, context.network.outputs(), context.teacher_outputs != nullptr)),
       label_(static_cast<std::size_t>(stack_.capacity())),
@@ -31,20 +56,27 @@ BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, 
       thread_bounds_(static_cast<std::size_t>(context.crew->threads()),
                      std::vector<float>(2 * network_.layers.size())) {
   if (!context.train.weight.empty()) weight_.resize(label_.size());
-  if (context.teacher_outputs != nullptr) teacher_.Resize(stack_.capacity(), network_.outputs());
+  if (context.teacher_outputs != nullptr && has_loss())
+    teacher_.Resize(stack_.capacity(), network_.outputs());
+  if (!context.train.bytes.empty() && stack_.first() == 0) {
+    constexpr float kLargestByte = 255;
+    const float shift = context.train.byte_shift, top = kLargestByte * context.train.byte_scale + shift;
+    const float kept = 1.0f - static_cast<float>(context.parameters.input_dropout);
+    stack_.BoundNetworkInputs(std::max(std::fabs(shift), std::fabs(top)) / kept);
+  }
 }
 
-void BatchWork::ForRows(int64_t rows,
+void BatchWork::ForRows(int64_t first, int64_t last,
                         const std::function<void(int64_t begin, int64_t end, int thread)>& work) {
   context_.crew->Run([&](int thread) {
-    const Part part = PartOf(rows, thread, context_.crew->threads(), 2);
-    if (part.begin < part.end) work(part.begin, part.end, thread);
+    const Part part = PartOf(last - first, thread, context_.crew->threads(), 2);
+    if (part.begin < part.end) work(first + part.begin, first + part.end, thread);
   });
 }
 
 void BatchWork::RefreshAll(const float* parameters) {
   context_.crew->Run([&](int thread) {
-    for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
+    for (int l = stack_.first(); l < stack_.last(); ++l) {
       const Layer& layer = network_.layers[l];
       for (int panel = thread; panel < layer.padded() / kPanel; panel += context_.crew->threads())
         stack_.RefreshPanel(parameters, l, panel, 0, layer.inputs);
@@ -80,76 +112,58 @@ void BatchWork::LossOf(const LocalBatch& batch, int64_t begin, int64_t end) {
   LossRows(rule_, loss);
 }
 
-absl::Status BatchWork::Propagate(const float* parameters, std::span<float> statistics,
-                                  const LocalBatch& batch) {
-  const int layers = static_cast<int>(network_.layers.size());
-  const int64_t rows = static_cast<int64_t>(batch.rows.size()), step = batch.pass.step;
+void BatchWork::Begin(const float* parameters, const LocalBatch& batch) {
   rows_ = batch.rows.size();
-  Profile* const profile = context_.profile;
-  const int threads = context_.crew->threads();
-  {
-    ProfileScope scope(profile, Phase::kUpdate, step);
-    context_.crew->Run([&](int thread) {
-      for (int l = 1; l < layers; ++l) {
-        for (int panel = thread; panel < stack_.TransposedPanels(l); panel += threads)
-          stack_.RefreshTransposed(parameters, l, panel);
-      }
-    });
-  }
-  {
-    ProfileScope scope(profile, Phase::kLoad, step);
-    ForRows(rows, [&](int64_t begin, int64_t end, int) {
-      GatherLabels(batch.rows, begin, end);
-      stack_.Load(context_.train, batch.rows, batch.pass, begin, end);
-    });
-  }
-  {
-    ProfileScope scope(profile, Phase::kForward, step);
-    if (!batch_norm_.any()) {
-      ForRows(rows, [&](int64_t begin, int64_t end, int) {
-        stack_.Forward(parameters, batch.pass, begin, end);
-        LossOf(batch, begin, end);
-      });
-    } else {
-      for (int l = 0; l < layers; ++l) {
-        ForRows(rows, [&](int64_t begin, int64_t end, int) { stack_.Linear(parameters, l, begin, end); });
-        if (network_.layers[l].batch_norm) {
-          if (absl::Status status = batch_norm_.Forward(l, batch.begins, parameters, statistics, &stack_);
-              !status.ok())
-            return status;
-        }
-        ForRows(rows, [&](int64_t begin, int64_t end, int) { stack_.Activated(l, batch.pass, begin, end); });
-      }
-      ForRows(rows, [&](int64_t begin, int64_t end, int) { LossOf(batch, begin, end); });
-    }
-  }
-  ProfileScope scope(profile, Phase::kBackward, step);
   for (std::vector<float>& bounds : thread_bounds_) std::fill(bounds.begin(), bounds.end(), 0.0f);
-  const auto measure = [&](int64_t begin, int64_t end, int thread) {
-    for (int l = 0; l < layers; ++l) {
-      float* bounds = thread_bounds_[thread].data() + 2 * l;
-      bounds[0] = std::max(bounds[0], stack_.LargestInput(l, begin, end));
-      bounds[1] = std::max(bounds[1], stack_.LargestDelta(l, begin, end));
+  ProfileScope scope(context_.profile, Phase::kUpdate, batch.pass.step);
+  context_.crew->Run([&](int thread) {
+    for (int l = std::max(1, stack_.first()); l < stack_.last(); ++l) {
+      for (int panel = thread; panel < stack_.TransposedPanels(l); panel += context_.crew->threads())
+        stack_.RefreshTransposed(parameters, l, panel);
     }
-  };
-  if (!batch_norm_.any()) {
-    ForRows(rows, [&](int64_t begin, int64_t end, int thread) {
-      stack_.Backward(batch.pass, begin, end);
-      measure(begin, end, thread);
-    });
-  } else {
-    for (int l = layers - 1; l > 0; --l) {
-      ForRows(rows, [&](int64_t begin, int64_t end, int) {
-        stack_.Back(l, begin, end);
-        stack_.Deactivated(l - 1, batch.pass, begin, end);
-      });
-      if (!network_.layers[l - 1].batch_norm) continue;
-      if (absl::Status status = batch_norm_.Backward(l - 1, batch.begins, parameters, &stack_); !status.ok())
-        return status;
-    }
-    ForRows(rows, measure);
+  });
+}
+
+void BatchWork::Load(const LocalBatch& batch, int64_t first, int64_t last) {
+  ProfileScope scope(context_.profile, Phase::kLoad, batch.pass.step);
+  ForRows(first, last, [&](int64_t begin, int64_t end, int) {
+    if (has_loss()) GatherLabels(batch.rows, begin, end);
+    if (stack_.first() == 0)
+      stack_.Load(context_.train, batch.rows, batch.pass, begin, end);
+    else
+      stack_.TakeInputs(begin, end);
+  });
+}
+
+void BatchWork::Forward(const float* parameters, const LocalBatch& batch, int64_t first, int64_t last) {
+  Load(batch, first, last);
+  ProfileScope scope(context_.profile, Phase::kForward, batch.pass.step);
+  ForRows(first, last, [&](int64_t begin, int64_t end, int) {
+    stack_.Forward(parameters, batch.pass, begin, end);
+    if (has_loss()) LossOf(batch, begin, end);
+  });
+}
+
+void BatchWork::Measure(int64_t begin, int64_t end, int thread) {
+  for (int l = stack_.first(); l < stack_.last(); ++l) {
+    float* bounds = thread_bounds_[thread].data() + 2 * l;
+    bounds[0] = std::max(bounds[0], stack_.LargestInput(l, begin, end));
+    bounds[1] = std::max(bounds[1], stack_.LargestDelta(l, begin, end));
   }
-  for (int l = 0; l < layers; ++l) {
+}
+
+void BatchWork::Backward(const LocalBatch& batch, int64_t first, int64_t last) {
+  ProfileScope scope(context_.profile, Phase::kBackward, batch.pass.step);
+  ForRows(first, last, [&](int64_t begin, int64_t end, int thread) {
+    if (!has_loss()) stack_.Deactivated(stack_.last() - 1, batch.pass, begin, end);
+    stack_.Backward(batch.pass, begin, end);
+    Measure(begin, end, thread);
+  });
+}
+
+void BatchWork::Finish(const LocalBatch& batch) {
+  const int layers = static_cast<int>(network_.layers.size());
+  for (int l = stack_.first(); l < stack_.last(); ++l) {
     float input = 1, delta = 0;  // at least 1: a bias is a weight of an input that is 1
     for (const std::vector<float>& bounds : thread_bounds_) {
       input = std::max(input, bounds[2 * l]);
@@ -166,9 +180,70 @@ absl::Status BatchWork::Propagate(const float* parameters, std::span<float> stat
     bounds_[2 * layers + l] =
         static_cast<float>(batch_norm_.synchronised() ? largest : largest * context_.ranks->size());
   }
-  if (rule_.kind == LossKind::kCrossEntropy || rule_.kind == LossKind::kLogistic)
-    correct_ = std::count(before_.begin(), before_.begin() + rows, 0);
+  if (has_loss() && (rule_.kind == LossKind::kCrossEntropy || rule_.kind == LossKind::kLogistic))
+    correct_ = std::count(before_.begin(), before_.begin() + static_cast<int64_t>(batch.rows.size()), 0);
+}
+
+absl::Status BatchWork::PropagateNormalised(const float* parameters, std::span<float> statistics,
+                                            const LocalBatch& batch) {
+  const int layers = static_cast<int>(network_.layers.size());
+  const int64_t rows = static_cast<int64_t>(batch.rows.size());
+  Load(batch, 0, rows);
+  {
+    ProfileScope scope(context_.profile, Phase::kForward, batch.pass.step);
+    for (int l = 0; l < layers; ++l) {
+      ForRows(0, rows, [&](int64_t begin, int64_t end, int) { stack_.Linear(parameters, l, begin, end); });
+      if (network_.layers[l].batch_norm) {
+        if (absl::Status status = batch_norm_.Forward(l, batch.begins, parameters, statistics, &stack_);
+            !status.ok())
+          return status;
+      }
+      ForRows(0, rows, [&](int64_t begin, int64_t end, int) { stack_.Activated(l, batch.pass, begin, end); });
+    }
+    ForRows(0, rows, [&](int64_t begin, int64_t end, int) { LossOf(batch, begin, end); });
+  }
+  ProfileScope scope(context_.profile, Phase::kBackward, batch.pass.step);
+  for (int l = layers - 1; l > 0; --l) {
+    ForRows(0, rows, [&](int64_t begin, int64_t end, int) {
+      stack_.Back(l, begin, end);
+      stack_.Deactivated(l - 1, batch.pass, begin, end);
+    });
+    if (!network_.layers[l - 1].batch_norm) continue;
+    if (absl::Status status = batch_norm_.Backward(l - 1, batch.begins, parameters, &stack_); !status.ok())
+      return status;
+  }
+  ForRows(0, rows, [&](int64_t begin, int64_t end, int thread) { Measure(begin, end, thread); });
   return absl::OkStatus();
+}
+
+absl::Status BatchWork::Propagate(const float* parameters, std::span<float> statistics,
+                                  const LocalBatch& batch) {
+  const int64_t rows = static_cast<int64_t>(batch.rows.size());
+  Begin(parameters, batch);
+  if (batch_norm_.any()) {
+    if (absl::Status status = PropagateNormalised(parameters, statistics, batch); !status.ok()) return status;
+  } else {
+    Forward(parameters, batch, 0, rows);
+    Backward(batch, 0, rows);
+  }
+  Finish(batch);
+  return absl::OkStatus();
+}
+
+void BatchWork::AddSums(const LocalBatch& batch, ShardSums* sums) const {
+  std::size_t row = 0;
+  for (std::size_t s = 0; s + 1 < batch.begins.size(); ++s) {
+    double loss = 0, weight = 0;
+    for (; row < static_cast<std::size_t>(batch.begins[s + 1]); ++row) {
+      const auto data_row = static_cast<std::size_t>(batch.rows[row]);
+      const double w = context_.train.weight.empty() ? 1.0 : context_.train.weight[data_row];
+      loss += w * losses_[row];
+      weight += w;
+    }
+    sums->losses.push_back(loss);
+    sums->weights.push_back(weight);
+  }
+  sums->correct += static_cast<uint64_t>(correct_);
 }
 
 void BatchWork::Losses(const float* parameters, std::span<const float> statistics,
@@ -176,7 +251,7 @@ void BatchWork::Losses(const float* parameters, std::span<const float> statistic
   rows_ = rows.size();
   LocalBatch batch;
   batch.rows = rows;
-  ForRows(static_cast<int64_t>(rows.size()), [&](int64_t begin, int64_t end, int) {
+  ForRows(0, static_cast<int64_t>(rows.size()), [&](int64_t begin, int64_t end, int) {
     GatherLabels(rows, begin, end);
     stack_.Load(context_.train, rows, batch.pass, begin, end);
     for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
@@ -199,15 +274,14 @@ void BatchWork::Quantise(std::span<const float> bounds, const LocalBatch& batch)
                              static_cast<double>(batch.batch_rows));
     exponents_[layers + l] = exponent(static_cast<double>(bounds[2 * layers + l]));
   }
-  ForRows(static_cast<int64_t>(batch.rows.size()), [&](int64_t begin, int64_t end, int) {
-    for (std::size_t l = 0; l < network_.layers.size(); ++l)
-      stack_.ScaleDelta(static_cast<int>(l), exponents_[l], begin, end);
+  ForRows(0, static_cast<int64_t>(batch.rows.size()), [&](int64_t begin, int64_t end, int) {
+    for (int l = stack_.first(); l < stack_.last(); ++l) stack_.ScaleDelta(l, exponents_[l], begin, end);
   });
 }
 
-void BatchWork::ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
+void BatchWork::ForTasks(std::span<const GradientTask> tasks,
+                         const std::function<void(int thread, const GradientTask& task)>& work) {
   std::atomic<std::size_t> next{0};
-  const std::vector<GradientTask>& tasks = stack_.tasks();
   context_.crew->Run([&](int thread) {
     for (std::size_t t = next.fetch_add(1, std::memory_order_relaxed); t < tasks.size();
          t = next.fetch_add(1, std::memory_order_relaxed))

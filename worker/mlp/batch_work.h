@@ -24,24 +24,45 @@ struct LocalBatch {
   Pass pass;
   double weight_sum = 1;   // of all rows of the batch, of all ranks
   int64_t batch_rows = 0;  // of all ranks
-  int first_shard = 0;     // number of the first of these
-  int shards = 0;          // of the batch
+};
+
+// What taker `taker` of `takers` works on of a batch that is cut into `shards` shards, to train step `step`.
+LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> rows, int shards, int taker,
+                       int takers, int64_t step);
+
+// A sum over the rows that all ranks have trained on, in parts whose sum over ranks is exact.
+struct ShardSums {
+  std::vector<double> losses, weights;  // of each shard of each step
+  uint64_t correct = 0;                 // of this rank's rows
 };
 
 // A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
 class BatchWork {
  public:
   BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
+  // Of the layers [first, last) only. REQUIRES: no batch norm.
+  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first, int last);
 
-  // Forward and backward. losses(), correct() and largest() tell the outcome. With synchronised batch norm,
+  // Forward and backward. losses(), correct() and bounds() tell the outcome. With synchronised batch norm,
   // ranks talk; `statistics` move.
   absl::Status Propagate(const float* parameters, std::span<float> statistics, const LocalBatch& batch);
+
+  // The same in parts, of which all rows go through each once: Begin; Forward and, later, Backward of rows
+  // [begin, end), begin even; Finish. Where the network's first layer is not among these, inputs(first()) of
+  // the rows stand before Forward; where its last is not, the gradient of outputs() stands in delta(last() -
+  // 1) before Backward. REQUIRES: no batch norm.
+  void Begin(const float* parameters, const LocalBatch& batch);
+  void Forward(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end);
+  void Backward(const LocalBatch& batch, int64_t begin, int64_t end);
+  void Finish(const LocalBatch& batch);
 
   // Forward only, without dropout: losses() of `rows`.
   void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
 
   std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
   int64_t correct() const { return correct_; }
+  // Adds what was the outcome of `batch`. REQUIRES: the network's last layer is among these.
+  void AddSums(const LocalBatch& batch, ShardSums* sums) const;
 
   // The largest magnitudes: of each layer's inputs (at least 1), then of each layer's deltas, then of what
   // each layer adds to the gradients of gamma and beta. Not finite where one of them is not. Bounds of all
@@ -54,8 +75,12 @@ class BatchWork {
   int exponent(int l) const { return exponents_[l]; }
   int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
 
-  // Calls work for each part of the weights, on all threads.
-  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work);
+  // Calls work for each part of the weights, or of those given, on all threads.
+  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
+    ForTasks(stack_.tasks(), work);
+  }
+  void ForTasks(std::span<const GradientTask> tasks,
+                const std::function<void(int thread, const GradientTask& task)>& work);
   // counts of one part; see LayerStack.
   void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
                     std::size_t panel_stride) const {
@@ -70,7 +95,13 @@ class BatchWork {
   void RefreshAll(const float* parameters);
 
  private:
-  void ForRows(int64_t rows, const std::function<void(int64_t begin, int64_t end, int thread)>& work);
+  void ForRows(int64_t first, int64_t last,
+               const std::function<void(int64_t begin, int64_t end, int thread)>& work);
+  bool has_loss() const { return stack_.last() == static_cast<int>(network_.layers.size()); }
+  void Load(const LocalBatch& batch, int64_t first, int64_t last);
+  absl::Status PropagateNormalised(const float* parameters, std::span<float> statistics,
+                                   const LocalBatch& batch);
+  void Measure(int64_t begin, int64_t end, int thread);
   void GatherLabels(std::span<const int64_t> rows, int64_t begin, int64_t end);
   void LossOf(const LocalBatch& batch, int64_t begin, int64_t end);
 

@@ -4,6 +4,7 @@
 
 #include "worker/mlp/local_sgd.h"
 #include "worker/mlp/parameter_server.h"
+#include "worker/mlp/pipeline_trainer.h"
 #include "worker/mlp/synchronous_trainer.h"
 
 namespace winnow {
@@ -19,9 +20,9 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeEpochTrainer(const TrainingCon
     case Distribution::kParameterServer:
       return MakeParameterServerTrainer(context, std::move(state), extra);
     case Distribution::kPipeline:
-      break;
+      return MakePipelineTrainer(context, std::move(state), extra);
   }
-  return absl::UnimplementedError("distribution PIPELINE");
+  return absl::InvalidArgumentError("no such distribution");
 }
 
 }  // namespace winnow

@@ -16,6 +16,7 @@ std::size_t StrideOf(int width) {
 }
 
 constexpr int kRowsAhead = 4;
+constexpr int kNetworkInputs = -1;  // in place of a layer's number, for dropout
 constexpr int kCacheLine = 64;
 
 }  // namespace
@@ -137,7 +138,7 @@ void LayerStack::Load(const DenseData& data, std::span<const int64_t> rows, cons
       std::copy_n(data.values.data() + at, features, input.row(r));
     }
   }
-  Drop(-1, pass, begin, end, &input, parameters_.input_dropout);
+  Drop(kNetworkInputs, pass, begin, end, &input, parameters_.input_dropout);
   PackInputs(0, begin, end);
 }
 
@@ -248,6 +249,7 @@ void LayerStack::Backward(const Pass& pass, int64_t begin, int64_t end) {
 }
 
 float LayerStack::LargestInput(int l, int64_t begin, int64_t end) const {
+  if (l == 0 && input_bound_ > 0) return input_bound_;
   const Matrix& input = stages_[l - first_].input;
   float largest = 0;
   for (int64_t r = begin; r < end; ++r)

@@ -98,6 +98,8 @@ class LayerStack {
 
   // --- Gradients of weights and biases.
   float LargestInput(int l, int64_t begin, int64_t end) const;
+  // What the network's inputs cannot exceed: LargestInput(0) is then this, without a look.
+  void BoundNetworkInputs(float bound) { input_bound_ = bound; }
   float LargestDelta(int l, int64_t begin, int64_t end) const;
   // delta(l) *= 2^exponent, and what products need of it.
   void ScaleDelta(int l, int exponent, int64_t begin, int64_t end);
@@ -138,6 +140,7 @@ class LayerStack {
   std::vector<Stage> stages_;
   Matrix outputs_, input_delta_;
   std::vector<GradientTask> tasks_;
+  float input_bound_ = 0;  // 0: not known
 };
 
 }  // namespace winnow

@@ -31,17 +31,7 @@ absl::StatusOr<BatchSums> LocalGradients::Impl::Compute(std::span<const float> p
                                                         std::span<const int64_t> rows, int64_t step,
                                                         std::span<float> gradient) {
   const Network& network = context_.network;
-  LocalBatch batch;
-  batch.rows = rows;
-  batch.begins = {0, static_cast<int>(rows.size())};
-  batch.pass = {true, step, 0};
-  batch.batch_rows = static_cast<int64_t>(rows.size());
-  batch.weight_sum = static_cast<double>(rows.size());
-  if (!context_.train.weight.empty()) {
-    batch.weight_sum = 0;
-    for (const int64_t row : rows) batch.weight_sum += context_.train.weight[static_cast<std::size_t>(row)];
-    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;
-  }
+  const LocalBatch batch = PartOfBatch(context_, rows, 1, 0, 1, step);
   work_.RefreshAll(parameters.data());
   if (absl::Status status = work_.Propagate(parameters.data(), statistics, batch); !status.ok())
     return status;

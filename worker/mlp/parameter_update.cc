@@ -51,10 +51,11 @@ void ParameterUpdate::ForRuns(std::size_t first, std::size_t last,
 // One sum of squares for each run, of all ranks' pieces.
 absl::Status ParameterUpdate::RunSums(std::size_t first, std::size_t last, bool partial, const float* values,
                                       std::vector<double>* sums) const {
+  const std::size_t begin = first < last ? runs_[first].begin : 0;
   sums->assign(runs_.size(), 0.0);
   const ParameterRun* const runs = runs_.data();
   ForRuns(first, last, [&](const ParameterRun& run) {
-    SquareSums(values + run.begin, run.count, sums->data() + (&run - runs));
+    SquareSums(values + (run.begin - begin), run.count, sums->data() + (&run - runs));
   });
   if (!partial) return absl::OkStatus();
   const absl::StatusOr<std::vector<std::string>> all = ranks_->AllGather(
@@ -72,11 +73,12 @@ absl::Status ParameterUpdate::ApplyLamb(const StepRule& rule, std::size_t first,
                                         std::size_t begin, bool partial, float* gradient, float* parameters,
                                         float* const slots[2]) {
   std::vector<double> weights, directions;
-  if (absl::Status status = RunSums(first, last, partial, parameters, &weights); !status.ok()) return status;
+  if (absl::Status status = RunSums(first, last, partial, parameters + begin, &weights); !status.ok())
+    return status;
   ForRuns(first, last, [&](const ParameterRun& run) {
     const std::size_t at = run.begin - begin;
-    LambDirection(rule, run.decays, parameters + run.begin, slots[0] + at, slots[1] + at,
-                  gradient + run.begin, run.count);
+    LambDirection(rule, run.decays, parameters + run.begin, slots[0] + at, slots[1] + at, gradient + at,
+                  run.count);
   });
   if (absl::Status status = RunSums(first, last, partial, gradient, &directions); !status.ok()) return status;
   std::vector<double> weight_norms(tensors_), direction_norms(tensors_);
@@ -88,7 +90,7 @@ absl::Status ParameterUpdate::ApplyLamb(const StepRule& rule, std::size_t first,
     const double weight = weight_norms[run.tensor], direction = direction_norms[run.tensor];
     const float trust =
         weight > 0 && direction > 0 ? static_cast<float>(std::sqrt(weight / direction)) : 1.0f;
-    LambApply(rule, trust, parameters + run.begin, gradient + run.begin, run.count);
+    LambApply(rule, trust, parameters + run.begin, gradient + (run.begin - begin), run.count);
   });
   return absl::OkStatus();
 }
@@ -117,7 +119,7 @@ absl::Status ParameterUpdate::Apply(const StepRule& given, std::size_t begin, st
   ForRuns(first, last, [&](const ParameterRun& run) {
     const std::size_t slot = run.begin - begin;
     UpdateRun(rule, run.decays, parameters + run.begin, slots[0] == nullptr ? nullptr : slots[0] + slot,
-              slots[1] == nullptr ? nullptr : slots[1] + slot, gradient + run.begin, run.count);
+              slots[1] == nullptr ? nullptr : slots[1] + slot, gradient + slot, run.count);
   });
   return absl::OkStatus();
 }

@@ -32,14 +32,16 @@ class ParameterUpdate {
   // Where each rank's piece of the flat array begins, as nearly equal as runs allow; [ranks + 1].
   std::vector<std::size_t> Pieces(int ranks) const;
 
-  // Moves parameters [begin, end), borders of runs, and the slots' own, by `gradient` (flat array, which
-  // becomes undefined). slots[s] point at entry `begin`'s slot, or are null. `partial`: each rank has another
-  // piece, and ranks talk about norms. gradient_norm() is then the whole gradient's, where it was needed.
+  // Moves parameters [begin, end) of the flat array, borders of runs, and the slots' own. `gradient`, which
+  // becomes undefined, and slots[s], or null, point at those of entry `begin`. `partial`: each rank has
+  // another piece, in order of rank, and ranks talk about norms. gradient_norm() is then the whole
+  // gradient's, where it was needed.
   absl::Status Apply(const StepRule& rule, std::size_t begin, std::size_t end, bool partial, float* gradient,
                      float* parameters, float* const slots[2]);
   double gradient_norm() const { return gradient_norm_; }  // 0: was not needed
 
  private:
+  // values: of run `first` and those after it.
   absl::Status RunSums(std::size_t first, std::size_t last, bool partial, const float* values,
                        std::vector<double>* sums) const;
   void ForRuns(std::size_t first, std::size_t last,

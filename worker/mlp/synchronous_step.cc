@@ -1,30 +1,37 @@
 #include "worker/mlp/synchronous_step.h"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
-#include "worker/mlp/batch_order.h"
-#include "worker/mlp/diverged.h"
 #include "worker/mlp/row_math.h"
 
 namespace winnow {
+namespace {
+
+// Of a fused update: what one tile of the widest kernel spans, so that little enough is at work to stay in the first cache.
+constexpr int kFusedPanels = 2;
+
+void Prefetch(const float* values, std::size_t count) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  for (std::size_t i = 0; i < count; i += kLine) __builtin_prefetch(values + i, 1);
+}
+
+}  // namespace
 
 SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state,
-                                 const MlpKernels& kernels, int shards, int64_t batch_rows)
+                                 const MlpKernels& kernels, const BatchCut& cut)
     : context_(context),
       parameters_(context.parameters),
       network_(context.network),
       ranks_(*context.ranks),
       crew_(*context.crew),
+      kernels_(kernels),
       zero_(context.parameters.distribution == Distribution::kZero),
-      shards_(shards),
-      epoch_steps_(StepsOf(context.train.rows, batch_rows)),
+      shards_(cut.shards),
+      epoch_steps_(StepsOf(context.train.rows, cut.rows)),
       state_(std::move(state)),
-      work_(context, kernels, batch_rows),
+      work_(context, kernels, cut.rows),
       update_(context.network, context.parameters, context.ranks, context.crew),
       pieces_(update_.Pieces(context.ranks->size())) {
   std::size_t largest_other = 0;
@@ -46,7 +53,7 @@ SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState st
   const bool fused =
       ranks_.size() == 1 && parameters_.clip_norm == 0 && parameters_.optimizer != OptimizerKind::kLamb;
   if (fused) {
-    constexpr std::size_t kTaskSize = std::size_t{LayerStack::kTaskInputs} * LayerStack::kTaskPanels * kPanel;
+    constexpr std::size_t kTaskSize = std::size_t{LayerStack::kTaskInputs} * kFusedPanels * kPanel;
     const std::size_t size = std::max(kTaskSize, largest_other);
     thread_counts_.assign(static_cast<std::size_t>(crew_.threads()), Aligned<int32_t>(size));
     thread_gradient_.assign(static_cast<std::size_t>(crew_.threads()), Aligned<float>(size));
@@ -80,17 +87,10 @@ absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) 
   }
   *state = state_;
   if (!partial()) return absl::OkStatus();
-  for (std::vector<float>& slot : state->slots) {
-    if (slot.empty()) continue;
-    const absl::StatusOr<std::vector<std::string>> all =
-        ranks_.AllGather({reinterpret_cast<const char*>(slot.data()), slot.size() * sizeof(float)});
+  for (std::vector<float>& slot : state->slots) {  // which may be empty on some ranks only: all call
+    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
     if (!all.ok()) return all.status();
-    slot.clear();
-    for (const std::string& piece : *all) {
-      const std::size_t at = slot.size();
-      slot.resize(at + piece.size() / sizeof(float));
-      std::memcpy(slot.data() + at, piece.data(), piece.size());
-    }
+    slot = *std::move(all);
   }
   return absl::OkStatus();
 }
@@ -101,46 +101,6 @@ uint64_t SynchronousStep::state_bytes() const {
   return floats * sizeof(float);
 }
 
-LocalBatch SynchronousStep::MakeBatch(std::span<const int64_t> rows) const {
-  LocalBatch batch;
-  const int64_t count = static_cast<int64_t>(rows.size());
-  const Part mine = ShardsOf(shards_, ranks_.rank(), ranks_.size());
-  const int64_t begin = ShardBegin(count, shards_, static_cast<int>(mine.begin)),
-                end = ShardBegin(count, shards_, static_cast<int>(mine.end));
-  batch.rows = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  for (int64_t s = mine.begin; s <= mine.end; ++s)
-    batch.begins.push_back(static_cast<int>(ShardBegin(count, shards_, static_cast<int>(s)) - begin));
-  batch.pass = {true, state_.step, begin};
-  batch.batch_rows = count;
-  batch.weight_sum = static_cast<double>(count);
-  if (!context_.train.weight.empty()) {
-    batch.weight_sum = 0;
-    for (const int64_t row : rows) batch.weight_sum += context_.train.weight[static_cast<std::size_t>(row)];
-    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // nothing weighs anything: all gradients are 0
-  }
-  return batch;
-}
-
-// One exchange says all that ranks must agree on before gradients can be summed.
-absl::Status SynchronousStep::AgreeOnBounds(int64_t epoch, int64_t epoch_step) {
-  bounds_.assign(work_.bounds().begin(), work_.bounds().end());
-  bool stops = context_.stop != nullptr && *context_.stop;
-  if (ranks_.size() > 1) {
-    std::vector<uint64_t> words;  // non-negative floats have the order of their bits
-    for (const float bound : bounds_) words.push_back(std::bit_cast<uint32_t>(bound));
-    words.push_back(stops);
-    if (absl::Status status = ranks_.AllReduceMax(words); !status.ok()) return status;
-    for (std::size_t l = 0; l < bounds_.size(); ++l)
-      bounds_[l] = std::bit_cast<float>(static_cast<uint32_t>(words[l]));
-    stops = words.back() > 0;
-  }
-  if (stops) return absl::CancelledError("told to stop");
-  for (const float bound : bounds_) {
-    if (!std::isfinite(bound)) return DivergedError(parameters_, epoch, epoch_step);
-  }
-  return absl::OkStatus();
-}
-
 void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
   float* const parameters = state_.parameters.data();
   const auto slot = [&](int s, std::size_t at) {
@@ -149,15 +109,26 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
   work_.ForTasks([&](int thread, const GradientTask& task) {
     const Layer& layer = network_.layers[task.layer];
     const std::size_t run = static_cast<std::size_t>(task.inputs) * kPanel;
+    const float scale = std::ldexp(1.0f, -work_.exponent(task.layer));
     int32_t* const counts = thread_counts_[thread].data();
     float* const gradient = thread_gradient_[thread].data();
-    work_.WeightCounts(task, batch, counts, run);
-    CountsToFloats(counts, std::ldexp(1.0f, -work_.exponent(task.layer)), run * task.panels, gradient);
-    for (int p = 0; p < task.panels; ++p) {
-      const int panel = task.first_panel + p;
-      const std::size_t at = layer.WeightAt(task.first_input, panel * kPanel);
-      UpdateRun(rule, true, parameters + at, slot(0, at), slot(1, at), gradient + p * run, run);
-      work_.stack().RefreshPanel(parameters, task.layer, panel, task.first_input, task.inputs);
+    GradientTask part = task;
+    for (int done = 0; done < task.panels; done += part.panels) {
+      part.first_panel = task.first_panel + done;
+      part.panels = std::min(kFusedPanels, task.panels - done);
+      const auto at = [&](int p) { return layer.WeightAt(task.first_input, (part.first_panel + p) * kPanel); };
+      for (int p = 0; p < part.panels; ++p) {  // come from memory while gradients are computed
+        Prefetch(parameters + at(p), run);
+        for (int s = 0; s < 2; ++s) {
+          if (!state_.slots[s].empty()) Prefetch(slot(s, at(p)), run);
+        }
+      }
+      work_.WeightCounts(part, batch, counts, run);
+      CountsToFloats(counts, scale, run * part.panels, gradient);
+      for (int p = 0; p < part.panels; ++p) {
+        UpdateRun(rule, true, parameters + at(p), slot(0, at(p)), slot(1, at(p)), gradient + p * run, run);
+        work_.stack().RefreshPanel(parameters, task.layer, part.first_panel + p, task.first_input, task.inputs);
+      }
     }
   });
   for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
@@ -209,13 +180,9 @@ void SynchronousStep::Decode(std::size_t begin, std::size_t end) {
 void SynchronousStep::CountPart(const ExchangePart& part, const LocalBatch& batch) {
   const Layer& layer = network_.layers[part.layer];
   const std::size_t stride = static_cast<std::size_t>(layer.inputs) * kPanel;
-  std::atomic<std::size_t> next{0};
-  crew_.Run([&](int) {
-    for (std::size_t t = next.fetch_add(1); t < part.tasks.size(); t = next.fetch_add(1)) {
-      const GradientTask& task = part.tasks[t];
-      work_.WeightCounts(
-          task, batch, counts_.data() + layer.WeightAt(task.first_input, task.first_panel * kPanel), stride);
-    }
+  work_.ForTasks(part.tasks, [&](int, const GradientTask& task) {
+    work_.WeightCounts(task, batch,
+                       counts_.data() + layer.WeightAt(task.first_input, task.first_panel * kPanel), stride);
   });
   if (part.others) work_.OtherCounts(part.layer, batch, counts_.data() + layer.bias);
 }
@@ -236,7 +203,7 @@ absl::Status SynchronousStep::Move(const StepRule& rule, std::size_t begin, std:
   float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
                            state_.slots[1].empty() ? nullptr : state_.slots[1].data()};
   absl::Status status =
-      update_.Apply(rule, begin, end, partial(), gradient_.data(), state_.parameters.data(), slots);
+      update_.Apply(rule, begin, end, partial(), gradient_.data() + begin, state_.parameters.data(), slots);
   if (context_.profile != nullptr && update_.gradient_norm() > 0)
     context_.profile->AddValue("gradient_norm", state_.step, update_.gradient_norm());
   return status;
@@ -274,29 +241,14 @@ absl::Status SynchronousStep::Exchange(const LocalBatch& batch, const StepRule& 
   return absl::OkStatus();
 }
 
-void SynchronousStep::AddSums(const LocalBatch& batch, ShardSums* sums) const {
-  std::size_t row = 0;
-  for (std::size_t s = 0; s + 1 < batch.begins.size(); ++s) {
-    double loss = 0, weight = 0;
-    for (; row < static_cast<std::size_t>(batch.begins[s + 1]); ++row) {
-      const auto data_row = static_cast<std::size_t>(batch.rows[row]);
-      const double w = context_.train.weight.empty() ? 1.0 : context_.train.weight[data_row];
-      loss += w * work_.losses()[row];
-      weight += w;
-    }
-    sums->losses.push_back(loss);
-    sums->weights.push_back(weight);
-  }
-  sums->correct += static_cast<uint64_t>(work_.correct());
-}
-
 absl::Status SynchronousStep::Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                                     ShardSums* sums) {
   const LocalBatch batch = MakeBatch(rows);
   if (absl::Status status = work_.Propagate(state_.parameters.data(), state_.statistics, batch); !status.ok())
     return status;
-  if (absl::Status status = AgreeOnBounds(epoch, epoch_step); !status.ok()) return status;
-  AddSums(batch, sums);
+  bounds_.assign(work_.bounds().begin(), work_.bounds().end());
+  if (absl::Status status = AgreeOnBounds(context_, epoch, epoch_step, bounds_); !status.ok()) return status;
+  work_.AddSums(batch, sums);
   const StepRule rule = RuleAt(parameters_, state_.step, epoch_steps_, ranks_.size());
   {
     ProfileScope scope(context_.profile, Phase::kBackward, state_.step);
@@ -312,20 +264,12 @@ absl::Status SynchronousStep::Train(std::span<const int64_t> rows, int64_t epoch
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<float>> SynchronousStep::GatherLosses(const BatchWork& work) {
-  const std::span<const float> mine = work.losses();
-  std::vector<float> all(mine.begin(), mine.end());
-  if (ranks_.size() == 1) return all;
-  const absl::StatusOr<std::vector<std::string>> gathered =
-      ranks_.AllGather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)});
-  if (!gathered.ok()) return gathered.status();
-  all.clear();
-  for (const std::string& one : *gathered) {
-    const std::size_t at = all.size();
-    all.resize(at + one.size() / sizeof(float));
-    std::memcpy(all.data() + at, one.data(), one.size());
-  }
-  return all;
+absl::StatusOr<std::vector<float>> SynchronousStep::Losses(std::span<const int64_t> rows) {
+  ProfileScope scope(context_.profile, Phase::kForward, state_.step);
+  if (!scout_) scout_.emplace(context_, kernels_, work_.stack().capacity());
+  scout_->RefreshAll(state_.parameters.data());
+  scout_->Losses(state_.parameters.data(), state_.statistics, MakeBatch(rows).rows);
+  return GatherFloats(scout_->losses(), &ranks_);
 }
 
 }  // namespace winnow

@@ -15,37 +15,26 @@
 #include "worker/mlp/epoch_trainer.h"
 #include "worker/mlp/kernels.h"
 #include "worker/mlp/parameter_update.h"
+#include "worker/mlp/training_step.h"
 
 namespace winnow {
 
-// A sum over the rows that all ranks have trained on, in parts whose sum over ranks is exact.
-struct ShardSums {
-  std::vector<double> losses, weights;  // of each shard of each step
-  uint64_t correct = 0;                 // of this rank's rows
-};
-
-// Steps of ALL_REDUCE and ZERO (synchronous_trainer.h): the network and how a batch changes it.
-class SynchronousStep {
+// Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). Of ZERO, slots are of a rank's piece.
+class SynchronousStep final : public TrainingStep {
  public:
-  SynchronousStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels, int shards,
-                  int64_t batch_rows);
+  SynchronousStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+                  const BatchCut& cut);
 
-  // Trains on one batch, of at most batch_rows rows, the same on all ranks. `epoch` and `epoch_step` are for
-  // the error if it is not finite. Adds to *sums. Cancelled if some rank is told to stop.
-  absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step, ShardSums* sums);
-
-  // Losses of a batch's rows, in order, on every rank: of the batch last trained on, or computed by `work`.
-  absl::StatusOr<std::vector<float>> LastLosses() { return GatherLosses(work_); }
-  absl::StatusOr<std::vector<float>> GatherLosses(const BatchWork& work);
-
-  // This rank's part of a batch.
-  LocalBatch MakeBatch(std::span<const int64_t> rows) const;
-
-  const NetworkState& state() const { return state_; }  // of ZERO, slots are of this rank's piece
-  // As EpochTrainer::Collect; *errors: what compression keeps, or "".
-  absl::Status Collect(NetworkState* state, std::string* errors);
-  absl::Status RestoreErrors(const std::string& errors);
-  uint64_t state_bytes() const;
+  absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
+                     ShardSums* sums) override;
+  absl::Status EndEpoch(EpochResult*) override { return absl::OkStatus(); }
+  absl::StatusOr<std::vector<float>> LastLosses() override { return GatherFloats(work_.losses(), &ranks_); }
+  absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) override;
+  const NetworkState& state() const override { return state_; }
+  absl::Status Collect(NetworkState* state, std::string* errors) override;
+  absl::Status RestoreErrors(const std::string& errors) override;
+  uint64_t state_bytes() const override;
+  uint64_t bytes_sent() const override { return ranks_.bytes_sent(); }
 
  private:
   // What is exchanged while others are computed: some panels of a layer; the last of a layer has its bias and
@@ -58,8 +47,9 @@ class SynchronousStep {
   };
 
   bool partial() const { return zero_ && ranks_.size() > 1; }
-  absl::Status AgreeOnBounds(int64_t epoch, int64_t epoch_step);
-  void AddSums(const LocalBatch& batch, ShardSums* sums) const;
+  LocalBatch MakeBatch(std::span<const int64_t> rows) const {
+    return PartOfBatch(context_, rows, shards_, ranks_.rank(), ranks_.size(), state_.step);
+  }
   void Fuse(const LocalBatch& batch, const StepRule& rule);
   absl::Status Exchange(const LocalBatch& batch, const StepRule& rule);
   void CountPart(const ExchangePart& part, const LocalBatch& batch);
@@ -73,11 +63,13 @@ class SynchronousStep {
   const Network& network_;
   Communicator& ranks_;
   Crew& crew_;
+  const MlpKernels& kernels_;
   const bool zero_;
   const int shards_;
   const int64_t epoch_steps_;
   NetworkState state_;
   BatchWork work_;
+  std::optional<BatchWork> scout_;  // for losses of rows that are not trained on
   ParameterUpdate update_;
   const std::vector<std::size_t> pieces_;
   std::vector<ExchangePart> parts_;
@@ -89,7 +81,5 @@ class SynchronousStep {
   std::optional<BackgroundCalls> background_;
   std::optional<CompressedSum> compressed_;
 };
-
-inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
 
 }  // namespace winnow

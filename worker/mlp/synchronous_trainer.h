@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "worker/mlp/epoch_trainer.h"
+#include "worker/mlp/training_step.h"
 
 namespace winnow {
 
@@ -21,5 +22,14 @@ namespace winnow {
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeSynchronousTrainer(const TrainingContext& context,
                                                                      NetworkState state,
                                                                      const std::string& extra);
+
+// How batches are cut where `takers` share a batch out; InvalidArgument as above.
+absl::StatusOr<BatchCut> CutOfBatches(const TrainingContext& context, int takers);
+
+// Trains on the batches of an epoch by `step`.
+absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeTrainerOf(const TrainingContext& context,
+                                                            const BatchCut& cut,
+                                                            std::unique_ptr<TrainingStep> step,
+                                                            const std::string& extra);
 
 }  // namespace winnow

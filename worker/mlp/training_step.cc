@@ -1,0 +1,44 @@
+#include "worker/mlp/training_step.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "worker/mlp/diverged.h"
+
+namespace winnow {
+
+absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
+                           std::span<float> bounds) {
+  bool stops = context.stop != nullptr && *context.stop;
+  if (context.ranks->size() > 1) {
+    std::vector<uint64_t> words;  // non-negative floats have the order of their bits
+    for (const float bound : bounds) words.push_back(std::bit_cast<uint32_t>(bound));
+    words.push_back(stops);
+    if (absl::Status status = context.ranks->AllReduceMax(words); !status.ok()) return status;
+    for (std::size_t l = 0; l < bounds.size(); ++l)
+      bounds[l] = std::bit_cast<float>(static_cast<uint32_t>(words[l]));
+    stops = words.back() > 0;
+  }
+  if (stops) return absl::CancelledError("told to stop");
+  for (const float bound : bounds) {
+    if (!std::isfinite(bound)) return DivergedError(context.parameters, epoch, epoch_step);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks) {
+  if (ranks->size() == 1) return std::vector<float>(mine.begin(), mine.end());
+  const absl::StatusOr<std::vector<std::string>> gathered =
+      ranks->AllGather({reinterpret_cast<const char*>(mine.data()), mine.size_bytes()});
+  if (!gathered.ok()) return gathered.status();
+  std::vector<float> all;
+  for (const std::string& one : *gathered) {
+    const std::size_t at = all.size();
+    all.resize(at + one.size() / sizeof(float));
+    std::memcpy(all.data() + at, one.data(), one.size());
+  }
+  return all;
+}
+
+}  // namespace winnow
