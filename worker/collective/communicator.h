@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,6 +60,9 @@ class Communicator {
 
   // The IPv4 address, in network byte order, at which rank `rank` is reached from here.
   virtual uint32_t AddressOf(int rank) const = 0;
+
+  // How long a silent rank is waited for in an operation.
+  virtual std::chrono::milliseconds patience() const = 0;
 
   // Payload bytes that this rank has handed to the transport.
   virtual uint64_t bytes_sent() const = 0;

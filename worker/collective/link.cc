@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace winnow {
@@ -30,6 +31,13 @@ void Combine(std::byte* to, const std::byte* from, std::size_t bytes, Op op) {
 
 bool SameMessage(const Frame& a, const Frame& b) {
   return a.operation == b.operation && a.sequence == b.sequence && a.param == b.param;
+}
+
+// False of a header that no rank sends.
+bool IsFrame(const Frame& frame) {
+  constexpr uint64_t longest[] = {kLongestFrame, 0, kLongestReason, 0};  // by kind
+  const auto kind = static_cast<std::size_t>(frame.kind);
+  return kind < std::size(longest) && frame.length <= longest[kind];
 }
 
 }  // namespace
@@ -117,6 +125,7 @@ void Link::Finish(const Frame& last, std::string_view text) {
   head_left_ = frame_left_ = 0;
   out_ = {};
   Frame frame = last;
+  text = text.substr(0, kLongestReason);
   frame.length = text.size();
   control_ += words;
   control_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
@@ -165,6 +174,8 @@ bool Link::Consume() {
 bool Link::TakeFrame() {
   Frame frame;
   std::memcpy(&frame, buffer_.data() + begin_, sizeof frame);
+  garbage_ = !IsFrame(frame);
+  if (garbage_) return false;
   if (frame.kind == FrameKind::kFail || frame.kind == FrameKind::kGoodbye) {
     if (buffered() >= sizeof frame + frame.length) ScanEnd();
     return false;
@@ -255,6 +266,8 @@ void Link::ScanEnd() {
   for (std::size_t at = begin_ + in_frame_left_; at + sizeof frame <= end_;
        at += sizeof frame + frame.length) {
     std::memcpy(&frame, buffer_.data() + at, sizeof frame);
+    garbage_ = garbage_ || !IsFrame(frame);
+    if (garbage_) return;
     if (frame.kind == FrameKind::kGoodbye) left_after_ = frame.sequence;
     if (frame.kind != FrameKind::kFail) continue;
     const std::size_t size = std::min<std::size_t>(frame.length, end_ - at - sizeof frame);

@@ -44,6 +44,9 @@ class Link {
   // What the other end sends that was not expected: its header, whose kind is kData.
   const std::optional<Frame>& unexpected() const { return unexpected_; }
 
+  // The other end sends what no rank sends.
+  bool garbage() const { return garbage_; }
+
   // Nothing more comes. What was read before is kept.
   bool ended() const { return ended_; }
   // Valid once ended(): the reason the peer gave for giving up (else OK), and after which operation it left
@@ -99,6 +102,7 @@ class Link {
   std::size_t in_frame_left_ = 0;  // of the data frame under way
   bool first_frame_ = false;
   std::optional<Frame> unexpected_;
+  bool garbage_ = false;
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0, end_ = 0;
 

@@ -288,9 +288,10 @@ void TcpMessenger::SayLast() {
 
 absl::StatusOr<std::unique_ptr<Messenger>> ConnectMessenger(Communicator* group,
                                                             const MessengerOptions& options) {
-  absl::StatusOr<std::vector<Socket>> sockets = ConnectAgain(group, options.patience);
+  const std::chrono::milliseconds patience = options.patience.value_or(group->patience());
+  absl::StatusOr<std::vector<Socket>> sockets = ConnectAgain(group, patience);
   if (!sockets.ok()) return sockets.status();
-  return std::make_unique<TcpMessenger>(group->rank(), *std::move(sockets), options.patience);
+  return std::make_unique<TcpMessenger>(group->rank(), *std::move(sockets), patience);
 }
 
 }  // namespace winnow

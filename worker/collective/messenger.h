@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -53,7 +54,7 @@ class Messenger {
 };
 
 struct MessengerOptions {
-  std::chrono::milliseconds patience = std::chrono::minutes(10);
+  std::optional<std::chrono::milliseconds> patience;  // none: the group's
 };
 
 // Connects the ranks of a group a second time, for messages, whatever the group's own transport is: over TCP,

@@ -97,6 +97,7 @@ absl::Status RankLinks::CheckLinks() const {
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
     const Link& link = *links_[r];
+    if (link.garbage()) return SendsGarbage(r);
     if (link.unexpected().has_value())
       return OperationsDiffer(rank_, Describe(operation_.operation, operation_.param), r,
                               Describe(link.unexpected()->operation, link.unexpected()->param));
@@ -150,7 +151,7 @@ bool RankLinks::Watch() {
   const Time give_way = crowded_ ? now : now + kAlone;
   for (const Time until = std::min(now + kWatch, next_pulse_); now < until; now = steady_clock::now()) {
     const bool broken = std::any_of(links_.begin(), links_.end(), [](const auto& link) {
-      return link != nullptr && (link->ended() || link->unexpected().has_value());
+      return link != nullptr && (link->ended() || link->garbage() || link->unexpected().has_value());
     });
     if (broken) return false;
     if (MoveNow()) return true;

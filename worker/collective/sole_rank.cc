@@ -29,6 +29,7 @@ class SoleRank final : public Communicator {
   absl::Status Broadcast(int, std::string*) override { return absl::OkStatus(); }
   void Fail(const absl::Status&) override {}
   uint32_t AddressOf(int) const override { return LoopbackAddress(); }
+  std::chrono::milliseconds patience() const override { return std::chrono::minutes(10); }
   uint64_t bytes_sent() const override { return 0; }
 };
 

@@ -39,11 +39,12 @@ Sink TextInto(std::string* text) { return {Sink::kText, nullptr, 0, text}; }
 class TcpRank final : public Communicator {
  public:
   TcpRank(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience)
-      : addresses_(Addresses(sockets)), links_(rank, std::move(sockets), patience) {}
+      : patience_(patience), addresses_(Addresses(sockets)), links_(rank, std::move(sockets), patience) {}
 
   int rank() const override { return links_.rank(); }
   int size() const override { return links_.size(); }
   uint32_t AddressOf(int rank) const override { return addresses_[rank]; }
+  std::chrono::milliseconds patience() const override { return patience_; }
   uint64_t bytes_sent() const override { return links_.bytes_sent(); }
 
   absl::Status AllReduceSum(std::span<uint64_t> data) override {
@@ -134,6 +135,7 @@ class TcpRank final : public Communicator {
     return addresses;
   }
 
+  const std::chrono::milliseconds patience_;
   const std::vector<uint32_t> addresses_;  // by rank
   RankLinks links_;
   std::vector<std::byte> copy_;

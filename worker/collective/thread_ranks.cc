@@ -67,6 +67,7 @@ class ThreadGroup {
   }
 
   int size() const { return static_cast<int>(parts.size()); }
+  std::chrono::milliseconds patience() const { return patience_; }
 
  private:
   void SetStatus(const absl::Status& status) {
@@ -174,6 +175,7 @@ class ThreadRank final : public Communicator {
 
   void Fail(const absl::Status& reason) override { group_->Fail(OfRank(rank_, reason)); }
   uint32_t AddressOf(int) const override { return LoopbackAddress(); }
+  std::chrono::milliseconds patience() const override { return group_->patience(); }
   uint64_t bytes_sent() const override { return bytes_sent_; }
 
  private:
