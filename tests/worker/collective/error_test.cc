@@ -4,6 +4,7 @@
 #include "tests/catch.h"
 #include "tests/worker/collective/make_group.h"
 #include "tests/worker/collective/run_ranks.h"
+#include "worker/collective/rank_links.h"
 
 namespace winnow {
 namespace {
@@ -78,6 +79,35 @@ TEST_CASE("Communicator: a rank that stands still is an error that names it", "[
     CHECK(std::string(status.message())
               .rfind("rank 1 stands still: nothing from it for 0.2 s in AllReduceSum", 0) == 0);
   }
+}
+
+TEST_CASE("RankLinks: a rank that sends garbage is an error that names it", "[collective]") {
+  Frame not_a_kind, long_data, long_reason, endless;
+  not_a_kind.kind = static_cast<FrameKind>(9);
+  long_data.length = uint64_t{1} << 40;
+  long_reason.kind = FrameKind::kFail;
+  long_reason.length = uint64_t{1} << 60;
+  endless.kind = FrameKind::kGoodbye;
+  endless.length = -sizeof(Frame);
+  const auto text = [](const Frame& frame) {
+    return std::string(reinterpret_cast<const char*>(&frame), sizeof frame);
+  };
+  const std::string garbage =
+      GENERATE_COPY(std::string("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), text(not_a_kind),
+                    text(long_data), text(long_reason), text(endless));
+  const bool ends = GENERATE(false, true);
+  const Deadline soon = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const Socket listener = ListenAt({LoopbackAddress(), 0}).value();
+  Socket stranger = ConnectTo(OwnEndpoint(listener), soon).value();
+  std::vector<Socket> sockets(2);
+  while (!sockets[1].is_open()) sockets[1] = AcceptFrom(listener);
+  REQUIRE(SendAll(stranger, garbage.data(), garbage.size(), soon).ok());
+  if (ends) stranger.EndSending();
+  RankLinks links(0, std::move(sockets), std::chrono::minutes(1));
+  links.Begin(Operation::kAllGather, 0);
+  std::string bytes;
+  const RankLinks::Incoming in[] = {{1, {.kind = Sink::kText, .text = &bytes}}};
+  CHECK(links.Exchange({}, in) == absl::DataLossError("rank 1 sends what is no message"));
 }
 
 TEST_CASE("Communicator: ranks that do different things hear of it", "[collective]") {
