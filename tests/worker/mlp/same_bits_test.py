@@ -36,7 +36,8 @@ TEACHER = "the-teacher"
 # "": the widest of the machine. Of bf16 products, those of sets that have them are like no other's.
 FUSING = ("avx2", "avx512", "")
 ROUNDING_BF16_ALIKE = ("avx2", "avx512")
-DISTRIBUTIONS = ("ALL_REDUCE", "ZERO")
+DISTRIBUTIONS = ("ALL_REDUCE", "ZERO", "PIPELINE")
+OF_TIME = ("samples-per-second", "bubble-share")  # metrics that no two runs share
 
 SGD = {"learning_rate": 0.05, "momentum": 0.9}
 ADAM = {"learning_rate": 0.003}
@@ -132,13 +133,13 @@ def free_port():
                 continue
 
 
-def without_speed(lines):
-    return "".join(line.partition("\tsamples-per-second:")[0] + "\n" for line in lines.splitlines())
+def lines_without_times(lines):
+    return [[field for field in line.split("\t") if not field.startswith(OF_TIME)] for line in lines.splitlines()]
 
 
-def checkpoint_without_speed(data):
-    """A checkpoint's bytes but for the speeds in its history and for the checksum, which is of them too."""
-    data, at = bytearray(data), len(b"winnow-mlp checkpoint\n")
+def checkpoint_without_times(data):
+    """A checkpoint's bytes before and behind its history, without the checksum, and its history by metric."""
+    at = len(b"winnow-mlp checkpoint\n")
 
     def number():
         nonlocal at
@@ -149,21 +150,18 @@ def checkpoint_without_speed(data):
         nonlocal at
         size = number()
         at += size
-        return bytes(data[at - size:at])
+        return data[at - size:at]
 
     number()  # the version
     for _ in range(2 * number()):
         text()  # hyperparameters
     for _ in range(4):
         text()  # parameters, two slots of the optimizer, statistics
-    number(), text(), number(), number(), text(), number()
-    names = [text() for _ in range(number())]
-    for _ in range(number()):
-        values = number()
-        speed = at + 8 * names.index(b"samples-per-second")
-        data[speed:speed + 8] = bytes(8)
-        at += 8 * values
-    return bytes(data[:-8])
+    number(), text(), number(), number(), text(), number()  # up to the number of outputs
+    before = data[:at]
+    names = [text().decode() for _ in range(number())]
+    history = [[number() for _ in range(number())] for _ in range(number())]
+    return before, {name: values for name, values in zip(names, zip(*history)) if name not in OF_TIME}, data[at:-8]
 
 
 class Failure(Exception):
@@ -188,10 +186,12 @@ class Bench:
                 self.channel["weight"] = WEIGHT
             else:
                 self.channel["drop"].append(WEIGHT)
+        self.distributions = [distribution for distribution in DISTRIBUTIONS
+                              if distribution != "PIPELINE" or "batch_norm" not in hyperparameters]
         self.simd = FUSING if hyperparameters.get("precision") != "bf16" else ROUNDING_BF16_ALIKE
 
     def run(self, name, distribution, ranks, threads, simd, sharded, cached, epochs=EPOCHS, checkpoints=None):
-        """Model, checkpoint without speeds, and printed lines without speeds."""
+        """Model, checkpoint and printed lines, the latter without times."""
         folder = self.folder / name
         folder.mkdir()
         checkpoints = checkpoints or folder / "checkpoints"
@@ -224,8 +224,8 @@ class Bench:
         if any((folder / f"out-{rank}").read_text() for rank in range(1, ranks)):
             raise Failure("a rank beyond 0 prints metrics")
         return ((folder / "model/model.safetensors").read_bytes(),
-                checkpoint_without_speed((checkpoints / f"checkpoint-{epochs:08}.mlp").read_bytes()),
-                without_speed((folder / "out-0").read_text()))
+                checkpoint_without_times((checkpoints / f"checkpoint-{epochs:08}.mlp").read_bytes()),
+                lines_without_times((folder / "out-0").read_text()))
 
     def reference(self, distribution):
         return self.run(f"reference-{distribution}", distribution, 1, 1, self.simd[0], False, False)
@@ -257,7 +257,8 @@ def weights_of(model):
 def make_jobs(benches):
     """(bench, distribution, ranks, (threads, number of the instruction set, sharded, resumed)), each once."""
     draw, dealt, jobs = random.Random(3), [], []
-    for bench, distribution, ranks in itertools.product(benches, DISTRIBUTIONS, RANKS):
+    cells = [(bench, distribution) for bench in benches for distribution in bench.distributions]
+    for (bench, distribution), ranks in itertools.product(cells, RANKS):
         if not dealt:
             dealt = list(itertools.product(THREADS, range(len(FUSING)), (False, True), (False, True)))
             draw.shuffle(dealt)
@@ -299,7 +300,7 @@ def main():
             return None
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            keys = list(itertools.product(benches, DISTRIBUTIONS))
+            keys = [(bench, distribution) for bench in benches for distribution in bench.distributions]
             references = dict(zip(keys, pool.map(reference, keys)))
             failures = [failure for failure in pool.map(check, range(len(jobs))) if failure]
     for bench, distribution in keys:
