@@ -25,8 +25,8 @@ ENOUGH_EPOCHS = 1_000_000  # more than any test waits for
 PATIENCE = 2  # seconds after which a silent rank is given up
 DEADLINE = 60  # seconds after which a run is a hang and its ranks are killed; it takes a few
 DISTRIBUTIONS = {"ALL_REDUCE": {}, "ZERO": {"optimizer": "adam", "learning_rate": 0.01},
-                 "LOCAL_SGD": {"local_steps": 3}, "PARAMETER_SERVER": {}}
-REPEATABLE = ("ALL_REDUCE", "ZERO", "LOCAL_SGD")
+                 "PIPELINE": {"virtual_shards": 6}, "LOCAL_SGD": {"local_steps": 3}, "PARAMETER_SERVER": {}}
+REPEATABLE = ("ALL_REDUCE", "ZERO", "PIPELINE", "LOCAL_SGD")
 GARBAGE = b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 200
 BINARY = None
 
