@@ -77,13 +77,11 @@ class Gang:
                 "--timing", folder / "timing.json"]
 
     def _environment(self, rank, ranks, port):
-        environment = {**os.environ, "WINNOW_CACHE_DIR": str(self.work / "cache")}
-        if ranks > 1:
-            environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks),
-                               MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                               WINNOW_RENDEZVOUS_SECONDS=str(RENDEZVOUS_SECONDS),
-                               WINNOW_RANK_PATIENCE_SECONDS=str(PATIENCE_SECONDS))
-        return environment
+        return {**os.environ, "WINNOW_CACHE_DIR": str(self.work / "cache"),
+                "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                "WINNOW_RENDEZVOUS_SECONDS": str(RENDEZVOUS_SECONDS),
+                "WINNOW_RANK_PATIENCE_SECONDS": str(PATIENCE_SECONDS)}
 
     def train(self, hyperparameters, ranks, limit):
         """What came of it. "diverged" or "failed" hold the reason if there is no result; no rank outlives the call."""

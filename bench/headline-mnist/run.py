@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The published collapse of MNIST on several nodes (accuracy 0.97 on one, 0.11 on 4), with real processes, and its cures.
+"""The published collapse of MNIST on several nodes (accuracy 0.97 on one, 0.11 on 4) in real processes, and its cures.
 
     bench/headline-mnist/run.py --bin build/bin [--data DIR] [--seeds 3] [--epochs 10] [--only NAME,…] [--quick]
                                 [--markdown FILE] [--json FILE]
@@ -143,7 +143,7 @@ def main():
             title = f"  {case.title}" if case.kind == cases.CURE else None
             print(table.text_line(lines[-1], title), flush=True)
             notes += table.reasons(case, rows)
-    print("\n" + "".join(f"{note}\n" for note in notes))
+    print("", *notes, *([""] if notes else []), sep="\n")
     print_headline(results)
     print(f"{time.monotonic() - begun:.0f} s in all, load average {os.getloadavg()[0]:.1f}")
     if options.markdown:
