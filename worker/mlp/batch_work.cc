@@ -54,7 +54,8 @@ BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, 
       bounds_(3 * network_.layers.size()),
       exponents_(2 * network_.layers.size()),
       thread_bounds_(static_cast<std::size_t>(context.crew->threads()),
-                     std::vector<float>(2 * network_.layers.size())) {
+                     std::vector<float>(2 * network_.layers.size())),
+      dead_units_(context.network) {
   if (!context.train.weight.empty()) weight_.resize(label_.size());
   if (context.teacher_outputs != nullptr && has_loss())
     teacher_.Resize(stack_.capacity(), network_.outputs());
@@ -124,23 +125,36 @@ void BatchWork::Begin(const float* parameters, const LocalBatch& batch) {
   });
 }
 
-void BatchWork::Load(const LocalBatch& batch, int64_t first, int64_t last) {
-  ProfileScope scope(context_.profile, Phase::kLoad, batch.pass.step);
-  ForRows(first, last, [&](int64_t begin, int64_t end, int) {
-    if (has_loss()) GatherLabels(batch.rows, begin, end);
-    if (stack_.first() == 0)
-      stack_.Load(context_.train, batch.rows, batch.pass, begin, end);
-    else
-      stack_.TakeInputs(begin, end);
-  });
+void BatchWork::LoadRows(const LocalBatch& batch, int64_t begin, int64_t end) {
+  if (has_loss()) GatherLabels(batch.rows, begin, end);
+  if (stack_.first() == 0)
+    stack_.Load(context_.train, batch.rows, batch.pass, begin, end);
+  else
+    stack_.TakeInputs(begin, end);
+}
+
+void BatchWork::ForwardRows(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end,
+                            int thread) {
+  Profile* const profile = ProfileOf(thread);
+  {
+    ProfileScope scope(profile, Phase::kLoad, batch.pass.step);
+    LoadRows(batch, begin, end);
+  }
+  ProfileScope scope(profile, Phase::kForward, batch.pass.step);
+  stack_.Forward(parameters, batch.pass, begin, end);
+  if (has_loss()) LossOf(batch, begin, end);
+}
+
+void BatchWork::BackwardRows(const LocalBatch& batch, int64_t begin, int64_t end, int thread) {
+  ProfileScope scope(ProfileOf(thread), Phase::kBackward, batch.pass.step);
+  if (!has_loss()) stack_.Deactivated(stack_.last() - 1, batch.pass, begin, end);
+  stack_.Backward(batch.pass, begin, end);
+  Measure(begin, end, thread);
 }
 
 void BatchWork::Forward(const float* parameters, const LocalBatch& batch, int64_t first, int64_t last) {
-  Load(batch, first, last);
-  ProfileScope scope(context_.profile, Phase::kForward, batch.pass.step);
-  ForRows(first, last, [&](int64_t begin, int64_t end, int) {
-    stack_.Forward(parameters, batch.pass, begin, end);
-    if (has_loss()) LossOf(batch, begin, end);
+  ForRows(first, last, [&](int64_t begin, int64_t end, int thread) {
+    ForwardRows(parameters, batch, begin, end, thread);
   });
 }
 
@@ -153,12 +167,8 @@ void BatchWork::Measure(int64_t begin, int64_t end, int thread) {
 }
 
 void BatchWork::Backward(const LocalBatch& batch, int64_t first, int64_t last) {
-  ProfileScope scope(context_.profile, Phase::kBackward, batch.pass.step);
-  ForRows(first, last, [&](int64_t begin, int64_t end, int thread) {
-    if (!has_loss()) stack_.Deactivated(stack_.last() - 1, batch.pass, begin, end);
-    stack_.Backward(batch.pass, begin, end);
-    Measure(begin, end, thread);
-  });
+  ForRows(first, last,
+          [&](int64_t begin, int64_t end, int thread) { BackwardRows(batch, begin, end, thread); });
 }
 
 void BatchWork::Finish(const LocalBatch& batch) {
@@ -188,7 +198,10 @@ absl::Status BatchWork::PropagateNormalised(const float* parameters, std::span<f
                                             const LocalBatch& batch) {
   const int layers = static_cast<int>(network_.layers.size());
   const int64_t rows = static_cast<int64_t>(batch.rows.size());
-  Load(batch, 0, rows);
+  {
+    ProfileScope scope(context_.profile, Phase::kLoad, batch.pass.step);
+    ForRows(0, rows, [&](int64_t begin, int64_t end, int) { LoadRows(batch, begin, end); });
+  }
   {
     ProfileScope scope(context_.profile, Phase::kForward, batch.pass.step);
     for (int l = 0; l < layers; ++l) {
@@ -223,9 +236,13 @@ absl::Status BatchWork::Propagate(const float* parameters, std::span<float> stat
   if (batch_norm_.any()) {
     if (absl::Status status = PropagateNormalised(parameters, statistics, batch); !status.ok()) return status;
   } else {
-    Forward(parameters, batch, 0, rows);
-    Backward(batch, 0, rows);
+    ForRows(0, rows, [&](int64_t begin, int64_t end, int thread) {
+      ForwardRows(parameters, batch, begin, end, thread);
+      BackwardRows(batch, begin, end, thread);
+    });
   }
+  if (context_.profile != nullptr && context_.parameters.activation == Activation::kRelu)
+    dead_units_.Look(stack_, rows);
   Finish(batch);
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/mlp/batch_norm.h"
+#include "worker/mlp/dead_units.h"
 #include "worker/mlp/epoch_trainer.h"
 #include "worker/mlp/layer_stack.h"
 #include "worker/mlp/loss_rows.h"
@@ -75,6 +76,10 @@ class BatchWork {
   int exponent(int l) const { return exponents_[l]; }
   int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
 
+  // What the rows of Propagate have left unused since they were last asked for; watched where there is a
+  // profile.
+  DeadUnits& dead_units() { return dead_units_; }
+
   // Calls work for each part of the weights, or of those given, on all threads.
   void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
     ForTasks(stack_.tasks(), work);
@@ -98,7 +103,11 @@ class BatchWork {
   void ForRows(int64_t first, int64_t last,
                const std::function<void(int64_t begin, int64_t end, int thread)>& work);
   bool has_loss() const { return stack_.last() == static_cast<int>(network_.layers.size()); }
-  void Load(const LocalBatch& batch, int64_t first, int64_t last);
+  void LoadRows(const LocalBatch& batch, int64_t begin, int64_t end);
+  void ForwardRows(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end, int thread);
+  void BackwardRows(const LocalBatch& batch, int64_t begin, int64_t end, int thread);
+  // Of one thread: what it does is what all do.
+  Profile* ProfileOf(int thread) const { return thread == 0 ? context_.profile : nullptr; }
   absl::Status PropagateNormalised(const float* parameters, std::span<float> statistics,
                                    const LocalBatch& batch);
   void Measure(int64_t begin, int64_t end, int thread);
@@ -116,6 +125,7 @@ class BatchWork {
   std::vector<float> bounds_;
   std::vector<int> exponents_;
   std::vector<std::vector<float>> thread_bounds_;  // [thread][2 * layers]
+  DeadUnits dead_units_;                           // with a profile
   std::size_t rows_ = 0;
   int64_t correct_ = 0;
 };

@@ -204,7 +204,7 @@ absl::Status PipelineStep::Move() {
         !status.ok())
       return status;
   }
-  if (context_.profile != nullptr && update_.gradient_norm() > 0)
+  if (context_.profile != nullptr && context_.parameters.clip_norm > 0)
     context_.profile->AddValue("gradient_norm", state_.step, update_.gradient_norm());
   {
     const Wait wait(this);

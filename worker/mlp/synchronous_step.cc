@@ -9,7 +9,8 @@
 namespace winnow {
 namespace {
 
-// Of a fused update: what one tile of the widest kernel spans, so that little enough is at work to stay in the first cache.
+// Of a fused update: what one tile of the widest kernel spans, so that little enough is at work to stay in
+// the first cache.
 constexpr int kFusedPanels = 2;
 
 void Prefetch(const float* values, std::size_t count) {
@@ -106,6 +107,7 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
   const auto slot = [&](int s, std::size_t at) {
     return state_.slots[s].empty() ? nullptr : state_.slots[s].data() + at;
   };
+  thread_squares_.assign(static_cast<std::size_t>(crew_.threads()), 0.0);
   work_.ForTasks([&](int thread, const GradientTask& task) {
     const Layer& layer = network_.layers[task.layer];
     const std::size_t run = static_cast<std::size_t>(task.inputs) * kPanel;
@@ -116,7 +118,9 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
     for (int done = 0; done < task.panels; done += part.panels) {
       part.first_panel = task.first_panel + done;
       part.panels = std::min(kFusedPanels, task.panels - done);
-      const auto at = [&](int p) { return layer.WeightAt(task.first_input, (part.first_panel + p) * kPanel); };
+      const auto at = [&](int p) {
+        return layer.WeightAt(task.first_input, (part.first_panel + p) * kPanel);
+      };
       for (int p = 0; p < part.panels; ++p) {  // come from memory while gradients are computed
         Prefetch(parameters + at(p), run);
         for (int s = 0; s < 2; ++s) {
@@ -125,9 +129,15 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
       }
       work_.WeightCounts(part, batch, counts, run);
       CountsToFloats(counts, scale, run * part.panels, gradient);
+      if (context_.profile != nullptr) {
+        double squares[kFusedPanels * LayerStack::kTaskInputs * kPanel / kNormRun + 1];
+        SquareSums(gradient, run * part.panels, squares);
+        for (std::size_t s = 0; s * kNormRun < run * part.panels; ++s) thread_squares_[thread] += squares[s];
+      }
       for (int p = 0; p < part.panels; ++p) {
         UpdateRun(rule, true, parameters + at(p), slot(0, at(p)), slot(1, at(p)), gradient + p * run, run);
-        work_.stack().RefreshPanel(parameters, task.layer, part.first_panel + p, task.first_input, task.inputs);
+        work_.stack().RefreshPanel(parameters, task.layer, part.first_panel + p, task.first_input,
+                                   task.inputs);
       }
     }
   });
@@ -143,6 +153,21 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
     UpdateRun(rule, false, parameters + layer.bias, slot(0, layer.bias), slot(1, layer.bias), gradient,
               count);
   }
+  if (context_.profile != nullptr) NoteNorm(thread_squares_);
+}
+
+// For the findings of a profile.
+void SynchronousStep::NoteNorm(std::span<const double> squares) {
+  double sum = 0;
+  for (const double square : squares) sum += square;
+  context_.profile->AddValue("gradient_norm", state_.step, std::sqrt(sum));
+}
+
+absl::Status SynchronousStep::EndEpoch(EpochResult*) {
+  if (context_.profile != nullptr && parameters_.activation == Activation::kRelu)
+    context_.profile->AddValue("dead_units", state_.step, work_.dead_units().Share());
+  work_.dead_units().Forget();
+  return absl::OkStatus();
 }
 
 absl::Status SynchronousStep::SumPart(const ExchangePart& part) {
@@ -202,11 +227,13 @@ absl::Status SynchronousStep::Move(const StepRule& rule, std::size_t begin, std:
   if (!compressed_) Decode(begin, end);
   float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
                            state_.slots[1].empty() ? nullptr : state_.slots[1].data()};
-  absl::Status status =
-      update_.Apply(rule, begin, end, partial(), gradient_.data() + begin, state_.parameters.data(), slots);
-  if (context_.profile != nullptr && update_.gradient_norm() > 0)
-    context_.profile->AddValue("gradient_norm", state_.step, update_.gradient_norm());
-  return status;
+  if (context_.profile != nullptr && !partial()) {
+    std::vector<double> sums((end - begin + kNormRun - 1) / kNormRun);
+    SquareSums(gradient_.data() + begin, end - begin, sums.data());
+    NoteNorm(sums);
+  }
+  return update_.Apply(rule, begin, end, partial(), gradient_.data() + begin, state_.parameters.data(),
+                       slots);
 }
 
 absl::Status SynchronousStep::Exchange(const LocalBatch& batch, const StepRule& rule) {

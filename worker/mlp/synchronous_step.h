@@ -27,7 +27,7 @@ class SynchronousStep final : public TrainingStep {
 
   absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                      ShardSums* sums) override;
-  absl::Status EndEpoch(EpochResult*) override { return absl::OkStatus(); }
+  absl::Status EndEpoch(EpochResult* result) override;
   absl::StatusOr<std::vector<float>> LastLosses() override { return GatherFloats(work_.losses(), &ranks_); }
   absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) override;
   const NetworkState& state() const override { return state_; }
@@ -55,6 +55,7 @@ class SynchronousStep final : public TrainingStep {
   void CountPart(const ExchangePart& part, const LocalBatch& batch);
   absl::Status SumPart(const ExchangePart& part);
   absl::Status SumCompressed();
+  void NoteNorm(std::span<const double> squares);
   absl::Status Move(const StepRule& rule, std::size_t begin, std::size_t end);
   void Decode(std::size_t begin, std::size_t end);
 
@@ -78,6 +79,7 @@ class SynchronousStep final : public TrainingStep {
   Aligned<float> gradient_;
   std::vector<Aligned<int32_t>> thread_counts_;  // where they are
   std::vector<Aligned<float>> thread_gradient_;
+  std::vector<double> thread_squares_;  // with a profile: of the gradient, by thread
   std::optional<BackgroundCalls> background_;
   std::optional<CompressedSum> compressed_;
 };
