@@ -3,8 +3,9 @@
 
     bench/mlp/bytes.py --bin build/bin --data FOLDER [--ranks 2,3,4] [--modes ALL_REDUCE,ZERO,...] [--json FILE]
 
-Each rank is a process; the network is 784-256-256-256-256-10, the data MNIST's 10,000 test images, batches of 128,
-SGD with momentum. Bytes are of all ranks together. With N ranks and P bytes of parameters:
+Each rank is a process; the network is 784-256-256-256-256-10, the data MNIST's 10,000 test images (PIPELINE: its 60,000
+training images, as the model's layers, which go to all ranks once an epoch, are in no formula of a step but counted),
+batches of 128, SGD with momentum. Bytes are of all ranks together. With N ranks and P bytes of parameters:
   ALL_REDUCE, ZERO   a step: 2 (N - 1) P, as 2 (N - 1) / N of P for each rank
   PARAMETER_SERVER   a worker's step: its gradient goes to the servers and parameters come back, 2 P, of which 1/N stays
                      on its own rank: 2 (N - 1) / N P
@@ -32,11 +33,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = "WINNOW_BENCH_NAMESPACE"
 MODES = ("ALL_REDUCE", "ZERO", "PARAMETER_SERVER", "LOCAL_SGD", "PIPELINE", "PIPELINE 2 x 2")
 WIDTH, HIDDEN, INPUTS, CLASSES, PANEL = 256, 4, 784, 10, 16  # outputs are kept in panels of 16
-ROWS, BATCH, LOCAL_STEPS = 10000, 128, 8
+BATCH, LOCAL_STEPS = 128, 8
 FLOAT = 4
 SHORT, LONG = 1, 3  # epochs of the two runs
 TOLERANCE = 0.05
 DEADLINE = 300  # seconds of one run, which takes a few
+
+
+def data_of(mode):
+    """Which images, and how many."""
+    return ("train", 60000) if mode.startswith("PIPELINE") else ("t10k", 10000)
 
 
 def rounded_up(count, by):
@@ -50,10 +56,11 @@ def parameter_bytes():
 
 def formula(mode, ranks):
     """What one step is here, how many an epoch has, and the bytes of one."""
-    parameters, steps = parameter_bytes(), rounded_up(ROWS, BATCH)
-    activations = 2 * FLOAT * ROWS * WIDTH / steps  # of one boundary, both ways; the last batch is smaller
+    _, rows = data_of(mode)
+    parameters, steps = parameter_bytes(), rounded_up(rows, BATCH)
+    activations = 2 * FLOAT * rows * WIDTH / steps  # of one boundary, both ways; the last batch is smaller
     if mode == "PARAMETER_SERVER":
-        shares = [ROWS * (rank + 1) // ranks - ROWS * rank // ranks for rank in range(ranks)]
+        shares = [rows * (rank + 1) // ranks - rows * rank // ranks for rank in range(ranks)]
         return "a worker's step", sum(rounded_up(share, BATCH) for share in shares), 2 * (ranks - 1) / ranks * parameters
     if mode == "LOCAL_SGD":
         return f"{LOCAL_STEPS} steps", rounded_up(steps, LOCAL_STEPS), 2 * (ranks - 1) * 2 * parameters
@@ -117,7 +124,7 @@ def measure(winnow, folder, mode, ranks):
         hyperparameters["implicit_momentum_correction"] = 1  # or the loss might not stay finite
     ends = []
     for epochs in (SHORT, LONG):
-        job = systems.job_of(folder, train=systems.images(folder, "t10k"),
+        job = systems.job_of(folder, train=systems.images(folder, data_of(mode)[0]),
                              hyperparameters={**hyperparameters, "epochs": epochs})
         ends.append(run_ranks(winnow, job, ranks))
     what, count, due = formula(mode, ranks)
