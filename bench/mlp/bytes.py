@@ -61,7 +61,8 @@ def formula(mode, ranks):
     activations = 2 * FLOAT * rows * WIDTH / steps  # of one boundary, both ways; the last batch is smaller
     if mode == "PARAMETER_SERVER":
         shares = [rows * (rank + 1) // ranks - rows * rank // ranks for rank in range(ranks)]
-        return "a worker's step", sum(rounded_up(share, BATCH) for share in shares), 2 * (ranks - 1) / ranks * parameters
+        count = sum(rounded_up(share, BATCH) for share in shares)
+        return "a worker's step", count, 2 * (ranks - 1) / ranks * parameters
     if mode == "LOCAL_SGD":
         return f"{LOCAL_STEPS} steps", rounded_up(steps, LOCAL_STEPS), 2 * (ranks - 1) * 2 * parameters
     if mode == "PIPELINE":
@@ -135,10 +136,12 @@ def measure(winnow, folder, mode, ranks):
 
 def print_row(row):
     due, said = row["due"], row["said"]
-    really = f"{row['loopback'] / 1024:.1f} | {row['loopback'] / due:.3f}" if os.environ.get(INSIDE) else "not counted | "
+    really = "not counted | "
+    if os.environ.get(INSIDE):
+        really = f"{row['loopback'] / 1024:.1f} | {row['loopback'] / due:.3f}"
     held = "yes" if abs(said / due - 1) <= TOLERANCE else "NO"
-    print(f"| {row['mode']} | {row['ranks']} | {row['what']} | {due / 1024:.1f} | {said / 1024:.1f} | {said / due:.3f} | "
-          f"{really} | {held} |", flush=True)
+    print(f"| {row['mode']} | {row['ranks']} | {row['what']} | {due / 1024:.1f} | {said / 1024:.1f} "
+          f"| {said / due:.3f} | {really} | {held} |", flush=True)
 
 
 def main():

@@ -116,8 +116,8 @@ def print_speed_claims(table, both):
         if (precision, 1) in table and (precision, 2) in table:
             one, two = table[precision, 1][ours], table[precision, 2][ours]
             gains = [one[key] / two[key] for key in ("median", "least")]
-            print(f"| {precision}: 2 threads at least {WANTED_OF_THREADS} times one | {gains[0]:.2f} | {gains[1]:.2f} | "
-                  f"| {said(gains[0] >= WANTED_OF_THREADS)} |")
+            print(f"| {precision}: 2 threads at least {WANTED_OF_THREADS} times one | {gains[0]:.2f} | {gains[1]:.2f} "
+                  f"| | {said(gains[0] >= WANTED_OF_THREADS)} |")
 
 
 def measure_accuracy(both, job, options):

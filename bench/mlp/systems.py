@@ -29,8 +29,8 @@ def images(folder, part):
 def why_pytorch_is_unfit():
     """A sentence if PyTorch is absent or would multiply matrices by the reference BLAS, which is some 25 times slower
     than what is compared; else ''."""
-    tried = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__, torch.version.git_version); "
-                            "print(torch.__config__.show())"], capture_output=True, text=True)
+    code = "import torch; print(torch.__config__.show())"
+    tried = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if tried.returncode != 0:
         return f"PyTorch: {tried.stderr.strip().splitlines()[-1]} (Debian: python3-torch)"
     if "BLAS_INFO=generic" not in tried.stdout:
@@ -39,19 +39,20 @@ def why_pytorch_is_unfit():
         asked = subprocess.run(["update-alternatives", "--query", BLAS], capture_output=True, text=True)
     except FileNotFoundError:
         asked = subprocess.CompletedProcess([], 1, "", "")
-    value = next((line.split(": ", 1)[1] for line in asked.stdout.splitlines() if line.startswith("Value: ")), "unknown")
+    values = [line.split(": ", 1)[1] for line in asked.stdout.splitlines() if line.startswith("Value: ")]
+    value = values[0] if values else "an unknown library"
     if BLAS_TO_HAVE in value:
         return ""
-    return (f"PyTorch would multiply matrices by {value} ({BLAS}), which is no fair peer: install libopenblas0-pthread, "
-            "or choose it by update-alternatives")
+    return (f"PyTorch would multiply matrices by {value} ({BLAS}), which is no fair peer: install "
+            "libopenblas0-pthread, or choose it by update-alternatives")
 
 
 def job_of(folder, **settings):
     """The network and settings of MNIST's benchmark, but for what `settings` say; names are winnow-mlp's."""
     return {"train": images(folder, "train"), "validation": None, "threads": 1, **settings,
-            "hyperparameters": {"hidden_layers": "256,128", "activation": "relu", "weight_init": "he", "batch_size": 128,
-                                "optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.9, "epochs": 5, "seed": 1,
-                                **settings.get("hyperparameters", {})}}
+            "hyperparameters": {"hidden_layers": "256,128", "activation": "relu", "weight_init": "he",
+                                "batch_size": 128, "optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.9,
+                                "epochs": 5, "seed": 1, **settings.get("hyperparameters", {})}}
 
 
 def run(command, text="", environment=None):
@@ -70,7 +71,8 @@ class PyTorch:
         # A waiting thread that spins takes the processor of the others' threads.
         threads = str(job["threads"])
         environment = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
-        return json.loads(run([sys.executable, HERE / "peer_process.py"], json.dumps(job), environment).splitlines()[-1])
+        output = run([sys.executable, HERE / "peer_process.py"], json.dumps(job), environment)
+        return json.loads(output.splitlines()[-1])
 
 
 class Winnow:
