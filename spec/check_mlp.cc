@@ -139,8 +139,10 @@ class Checker {
     const std::string compression = settings_.Fixed("compression", "none").value_or("none");
     if (compression != "none" && !distribution.empty() && distribution != "ALL_REDUCE")
       Add("compression", fmt::format("is {}; expected none with distribution {}", compression, distribution));
-    if (Is("batch_norm", "none", "synchronised") &&
-        (distribution == "PIPELINE" || (settings_.nodes() > 1 && (asynchronous || averages))))
+    const std::string batch_norm = settings_.Fixed("batch_norm", "none").value_or("none");
+    if (batch_norm != "none" && distribution == "PIPELINE")
+      Add("batch_norm", fmt::format("is {}; expected none with distribution PIPELINE", batch_norm));
+    if (batch_norm == "synchronised" && settings_.nodes() > 1 && (asynchronous || averages))
       Add("batch_norm",
           fmt::format("is synchronised; expected none or per_rank with distribution {}", distribution));
     if (asynchronous && Is("optimizer", "sgd", "lamb"))

@@ -98,8 +98,8 @@ absl::Status CheckRanks(const MlpParameters& p) {
   if (p.compression != Compression::kNone && p.distribution != Distribution::kAllReduce)
     return Contradiction("compression", Shown(p, "compression"),
                          "none with distribution " + distribution + ", or distribution ALL_REDUCE");
-  if (p.batch_norm == BatchNorm::kSynchronised && Pipelined(p))
-    return Contradiction("batch_norm", "synchronised", "none or per_rank with distribution PIPELINE");
+  if (p.batch_norm != BatchNorm::kNone && Pipelined(p))
+    return Contradiction("batch_norm", Shown(p, "batch_norm"), "none with distribution PIPELINE");
   if (p.optimizer == OptimizerKind::kLamb && Asynchronous(p))
     return Contradiction("optimizer", "lamb", "sgd, adam or adamw with distribution PARAMETER_SERVER");
   if (p.sift_beta > 0 && (Asynchronous(p) || Averages(p)))

@@ -105,6 +105,7 @@ TEST_CASE("MlpHyperparameters: what contradicts something else is refused", "[ml
       {R"({"scale_learning_rate": 1})", "expected batch_scaling LINEAR"},
       {R"({"compression": "int8", "distribution": "ZERO"})", "compression = int8: expected none with"},
       {R"({"batch_norm": "synchronised", "distribution": "PIPELINE"})", "batch_norm = synchronised"},
+      {R"({"batch_norm": "per_rank", "distribution": "PIPELINE"})", "batch_norm = per_rank: expected none with"},
       {R"({"optimizer": "lamb", "distribution": "PARAMETER_SERVER"})", "optimizer = lamb"},
       {R"({"sift_beta": 0.5, "distribution": "LOCAL_SGD"})", "sift_beta = 0.5: expected 0 with"},
       {R"({"sift_delay": 2})", "sift_delay is given without sift_beta"},
