@@ -38,11 +38,11 @@ double MostMomentum(const v1::TuningJobSpec& spec) {
   return MlpSettings(spec).FixedNumber("momentum", 0).value_or(0);
 }
 
-// A bound on staleness is none: with one of 0 a gradient is still as old as there are other workers.
+// A bound on staleness is none: with one of 0 a gradient is still as old as there are other workers. Steps
+// divided by staleness are not enough: fresh gradients among the stale keep their whole rate.
 bool CorrectsStaleness(const v1::TuningJobSpec& spec) {
   const MlpSettings settings(spec);
-  return settings.IsTuned("staleness_aware") || settings.FixedIs("staleness_aware", "false", "true") ||
-         settings.IsTuned("implicit_momentum_correction") ||
+  return settings.IsTuned("implicit_momentum_correction") ||
          settings.FixedNumber("implicit_momentum_correction", 0).value_or(0) > 0;
 }
 
@@ -84,8 +84,8 @@ void WarnOfMlp(const v1::TuningJobSpec& spec, std::vector<std::string>* warnings
       "distribution PARAMETER_SERVER with momentum {} on {} nodes: gradients that are computed on old "
       "weights "
       "act like further momentum, and training may collapse (published on MNIST: accuracy 0.97 on one node, "
-      "0.11 on 4 nodes at momentum 0.9); what helps: implicit_momentum_correction 1, staleness_aware true, "
-      "momentum below {}, a learning_rate divided by 5 or more, or distribution ALL_REDUCE, which gives the "
+      "0.11 on 4 nodes at momentum 0.9); what helps: implicit_momentum_correction 1, momentum "
+      "below {}, a tenth of the learning_rate, clip_norm 0.25, or distribution ALL_REDUCE, which gives the "
       "same model on any number of nodes",
       momentum, nodes, kRiskyMomentum));
 }

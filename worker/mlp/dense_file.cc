@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "worker/mlp/model_metadata.h"
 #include "worker/trainer/hash.h"
+#include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {
@@ -26,44 +28,6 @@ uint64_t HashOfBytes(uint64_t seed, std::span<const std::byte> bytes) {
     hash = MixBits(hash ^ word);
   }
   return hash;
-}
-
-Json JsonOf(const FeatureSchema& schema) {
-  Json columns = Json::array();
-  for (const ColumnSchema& column : schema.table.columns)
-    columns.push_back({column.name, column.text, column.levels});
-  return {{"names", schema.names},
-          {"image_rows", schema.image_rows},
-          {"of_bytes", schema.of_bytes},
-          {"columns", columns},
-          {"image_columns", schema.image_columns},
-          {"mean", schema.scaling.mean},
-          {"deviation", schema.scaling.deviation},
-          {"levels", schema.label_levels},
-          {"features", schema.features},
-          {"of_bytes", schema.of_bytes},
-          {"table", schema.table.label_levels}};
-}
-
-FeatureSchema SchemaOf(const Json& json) {
-  FeatureSchema schema;
-  json.at("names").get_to(schema.names);
-  json.at("image_rows").get_to(schema.image_rows);
-  json.at("image_columns").get_to(schema.image_columns);
-  json.at("of_bytes").get_to(schema.of_bytes);
-  json.at("mean").get_to(schema.scaling.mean);
-  json.at("deviation").get_to(schema.scaling.deviation);
-  json.at("levels").get_to(schema.label_levels);
-  json.at("features").get_to(schema.features);
-  json.at("of_bytes").get_to(schema.of_bytes);
-  json.at("table").get_to(schema.table.label_levels);
-  for (const Json& column : json.at("columns")) {
-    ColumnSchema& read = schema.table.columns.emplace_back();
-    column.at(0).get_to(read.name);
-    read.text = column.at(1).get<bool>();
-    column.at(2).get_to(read.levels);
-  }
-  return schema;
 }
 
 // Sections "<name>.bytes" … of one set of rows, mixed into *hash too.
@@ -102,7 +66,7 @@ absl::StatusOr<DenseData> ReadRows(const std::string& name, const std::shared_pt
 
 absl::Status WriteDense(const RawRows& train, const RawRows* validation, const FeatureSchema& schema,
                         SectionWriter& writer) {
-  Json json = {{"schema", JsonOf(schema)}, {"train", train.rows}};
+  Json json = {{"schema", SchemaJson(schema)}, {"train", train.rows}};
   const std::vector<uint8_t> described = Json::to_ubjson(json);
   uint64_t fingerprint = HashOfBytes(0, Bytes(described));
   absl::Status status = WriteRows("train", train, writer, &fingerprint);
@@ -120,7 +84,9 @@ absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file)
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
     MlpData data;
-    data.schema = SchemaOf(json.at("schema"));
+    absl::StatusOr<FeatureSchema> schema = ParseSchema(json.at("schema").get<std::string>());
+    if (!schema.ok()) return absl::DataLossError("sections of training data: " + MessageOf(schema.status()));
+    data.schema = *std::move(schema);
     json.at("fingerprint").get_to(data.fingerprint);
     absl::StatusOr<DenseData> train = ReadRows("train", file, data.schema, json.at("train").get<int64_t>());
     if (!train.ok()) return train.status();
