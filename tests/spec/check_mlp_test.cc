@@ -124,7 +124,6 @@ TEST_CASE("Warnings: stale gradients with momentum collapse, unless something co
   CHECK(of(R"(, "momentum": 0.9, "staleness_aware": true)").size() ==
         2);  // not enough: what is fresh keeps its rate
   CHECK(of(R"(, "momentum": 0.9, "implicit_momentum_correction": 1)").size() == 1);
-  CHECK(of(R"(, "momentum": 0.9, "implicit_momentum_correction": 1)").size() == 1);
   CHECK(of(R"(, "momentum": 0.9, "optimizer": "adam")").size() == 1);
   CHECK(of(R"(, "momentum": 0.9, "staleness_bound": 0)").size() == 2);
   const auto alone = of(R"(, "momentum": 0.9)", "1");
