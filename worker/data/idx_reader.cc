@@ -76,6 +76,7 @@ absl::StatusOr<Header> ReadHeader(const std::string& path, ByteStream* stream) {
   if (!got.ok()) return got.status();
   Header header;
   header.type = static_cast<IdxType>(magic[2]);
+  if (*got == 0) return absl::InvalidArgumentError(path + ": the file is empty; expected an IDX file");
   if (*got < sizeof magic || magic[0] != 0 || magic[1] != 0 || SizeOf(header.type) == 0 || magic[3] == 0) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: begins with {:02x}: expected an IDX file, which begins with 00 00, a type (08 for bytes) and "
@@ -274,7 +275,7 @@ std::vector<float> IdxNumbers(const IdxArray& array) {
 }
 
 bool IsIdxChannel(const std::string& path, const DataOptions& options) {
-  if (options.format != "auto") return false;
+  if (options.format != "auto") return options.format == "idx";
   const absl::StatusOr<std::vector<std::string>> files = ListFiles(path);
   return files.ok() && (LooksLikeIdx(files->front()) || std::any_of(files->begin(), files->end(), NamedIdx));
 }

@@ -90,7 +90,7 @@ absl::Status EpochMetrics::CheckFinite(int64_t epoch, const std::vector<double>&
     if (std::isfinite(static_cast<float>(values[i])) || ranks_classes) continue;
     return absl::FailedPreconditionError(
         fmt::format("{} is {} after epoch {}: the learning rate may be too high (learning_rate = {})",
-                    names_[i], values[i], epoch, context_.parameters.learning_rate));
+                    names_[i], std::abs(values[i]), epoch, context_.parameters.learning_rate));
   }
   return absl::OkStatus();
 }

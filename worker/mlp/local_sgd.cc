@@ -179,6 +179,9 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeLocalSgdTrainer(const Training
                                                                   NetworkState state,
                                                                   const std::string& /*extra*/) {
   const int64_t batch = GlobalBatch(context), ranks = context.ranks->size();
+  if (context.train.rows < ranks)
+    return absl::InvalidArgumentError(fmt::format(
+        "{} rows of training data: expected at least one for each of {} ranks", context.train.rows, ranks));
   if (batch < ranks || batch > context.train.rows) {
     return absl::InvalidArgumentError(
         fmt::format("hyperparameter batch_size = {}: expected batches of {} to {} rows with {} ranks",

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,4 +98,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow
 
-int main(int argc, char** argv) { return winnow::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return winnow::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("winnow-mlp: out of memory\n", stderr);
+    return 1;
+  }
+}

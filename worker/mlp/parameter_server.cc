@@ -176,6 +176,10 @@ absl::Status CheckParameterServer(const TrainingContext& context) {
         "hyperparameter optimizer = lamb: expected another with distribution PARAMETER_SERVER");
   }
   const int64_t fewest = context.train.rows / context.ranks->size();
+  if (fewest == 0)
+    return absl::InvalidArgumentError(
+        fmt::format("{} rows of training data: expected at least one for each of {} ranks",
+                    context.train.rows, context.ranks->size()));
   if (context.parameters.batch_size > fewest) {
     return absl::InvalidArgumentError(
         fmt::format("hyperparameter batch_size = {}: expected at most {}, the rows of each of {} workers",

@@ -150,6 +150,11 @@ absl::StatusOr<EpochResult> SynchronousTrainer::Train(int64_t epoch) {
     if (!losses.ok()) return losses.status();
     sifter_->Observe(rows, *losses);
   }
+  if (rows_trained_ == 0)
+    return absl::FailedPreconditionError(fmt::format(
+        "sifting kept no whole batch of {} rows in epoch {}: expected a smaller sift_beta than {}, "
+        "or a smaller batch_size",
+        batch_rows_, epoch, context_.parameters.sift_beta));
   EpochResult result;
   if (absl::Status status = step_->EndEpoch(&result); !status.ok()) return status;
   result.bytes_sent = step_->bytes_sent() - sent_before;

@@ -1,6 +1,7 @@
 #include "worker/mlp/trainer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,6 +21,7 @@
 #include "worker/mlp/epoch_trainer.h"
 #include "worker/mlp/model_file.h"
 #include "worker/mlp/network.h"
+#include "worker/mlp/optimizer.h"
 #include "worker/mlp/profile.h"
 #include "worker/mlp/profile_report.h"
 #include "worker/mlp/resumption.h"
@@ -43,6 +45,20 @@ double SecondsSince(Clock::time_point then) {
 
 // Of all threads of the process.
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// Of parameters and the optimizer's state, each twice: as trained, and as the last whole epoch left them.
+absl::Status CheckMemory(const Network& network, const MlpParameters& parameters) {
+  const double needed =
+      static_cast<double>(network.parameters) * sizeof(float) * 2 * (1 + SlotCount(parameters.optimizer));
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed <= there) return absl::OkStatus();
+  constexpr double kGigabyte = 1e9;
+  return absl::InvalidArgumentError(fmt::format(
+      "a network of {} parameters needs {:.0f} GB and more: expected less than the {:.0f} GB of this "
+      "machine (hyperparameters hidden_layers, num_layers, layer_width)",
+      network.parameters, needed / kGigabyte, there / kGigabyte));
+}
 
 class MlpTrainingRun {
  public:
@@ -316,6 +332,7 @@ absl::Status MlpTrainingRun::LoadAndTrain() {
   if (!loaded.ok()) return loaded.status();
   data_ = *std::move(loaded);
   network_ = MakeNetwork(parameters_, data_.train.features, data_.outputs);
+  if (absl::Status status = CheckMemory(network_, parameters_); !status.ok()) return status;
   uint64_t fingerprint = data_.fingerprint;
   std::optional<TeacherLogits> teacher;
   if (!parameters_.teacher.empty()) {

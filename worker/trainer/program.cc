@@ -73,7 +73,9 @@ int TrainerMain::TrainAsRank(bool has_checkpoints, const std::vector<std::string
     for (const std::string& warning : warnings) fmt::print(stderr, "{}: {}\n", name_, warning);
   }
   const absl::Status status = train(ranks->get(), told_to_stop);
-  return status.ok() ? 0 : Fail(status);
+  if (!status.ok()) return Fail(status);
+  const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return printed ? 0 : Fail(absl::UnavailableError("standard output: cannot write"));
 }
 
 }  // namespace winnow

@@ -39,7 +39,8 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
     else if (errno != EINTR)
       status = FileError(path, "cannot write");
   }
-  if (status.ok() && fsync(fd) != 0) status = FileError(path, "cannot sync");
+  const bool kept = fsync(fd) == 0 || errno == EINVAL;  // what is no file, as a pipe, cannot be synced
+  if (status.ok() && !kept) status = FileError(path, "cannot sync");
   close(fd);
   return status;
 }
@@ -47,6 +48,9 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown))
+    return absl::InvalidArgumentError(path + ": is a folder; expected a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   std::ostringstream text;
@@ -62,8 +66,13 @@ absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
   if (error)
     return absl::UnavailableError(
         fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
+  // Pipes and devices stay what they are.
+  if (const fs::file_status now = fs::status(path, error); fs::is_other(now)) return WriteAndSync(path, text);
   const std::string temporary = path + ".part";
-  if (absl::Status status = WriteAndSync(temporary, text); !status.ok()) return status;
+  if (absl::Status status = WriteAndSync(temporary, text); !status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
   if (rename(temporary.c_str(), path.c_str()) != 0) return FileError(path, "cannot rename to this name");
   return SyncFolder(folder.empty() ? "." : folder.string());
 }
