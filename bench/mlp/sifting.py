@@ -3,7 +3,7 @@
 
     bench/mlp/sifting.py --bin build/bin --data FOLDER [--sets mnist,fashion-mnist]
                          [--settings cosine:0.1,cosine:0.02,constant:0.1] [--seeds 5] [--epochs 20]
-                         [--delay 0.25] [--reuse 3] [--json FILE]
+                         [--delay 3] [--reuse 8] [--json FILE]
     bench/mlp/sifting.py ... --try          the choices of sift_delay and sift_reuse_epochs beside each other
 
 784-256-128-10, batches of 128, SGD with momentum 0.9, one thread, as many epochs with as without; a setting is the
@@ -42,8 +42,8 @@ def parse():
     parser.add_argument("--settings", default="cosine:0.1,cosine:0.02,constant:0.1", help="schedule:learning rate")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--delay", type=float, default=0.25, help="sift_delay")
-    parser.add_argument("--reuse", type=int, default=3, help="sift_reuse_epochs")
+    parser.add_argument("--delay", type=float, default=3, help="sift_delay")
+    parser.add_argument("--reuse", type=int, default=8, help="sift_reuse_epochs")
     parser.add_argument("--try", dest="tries", action="store_true", help="compare choices of these two")
     parser.add_argument("--json", type=pathlib.Path)
     return parser.parse_args()
