@@ -2,8 +2,8 @@
 prints its measurements as JSON, under the names of winnow-mlp's --timing.
 
 All data are tensors in memory, standardised before the clock starts; a batch is one selection of rows, and no
-DataLoader stands between. Of the two forms of PyTorch's optimizers (a loop over parameters, or `foreach`), which are
-equally fast here, the default one is taken."""
+DataLoader stands between. Of the two forms of PyTorch's optimizers (a loop over parameters, or `foreach`), which
+took about as long, the default one is taken."""
 
 import gzip
 import json

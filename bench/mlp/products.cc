@@ -217,11 +217,13 @@ int Main(int argc, char** argv) {
   std::vector<int> threads = {1, 2};
   int repeats = 5;
   CLI::App app("The matrix products of an epoch alone.");
-  app.add_option("--layers", work.widths, "Inputs, widths of hidden layers, outputs")->delimiter(',');
-  app.add_option("--rows", work.rows)->capture_default_str();
-  app.add_option("--batch", work.batch)->capture_default_str();
-  app.add_option("--threads", threads)->delimiter(',');
-  app.add_option("--repeats", repeats)->capture_default_str();
+  app.add_option("--layers", work.widths, "Inputs, widths of hidden layers, outputs")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--rows", work.rows)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--batch", work.batch)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--threads", threads)->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--repeats", repeats)->check(CLI::PositiveNumber)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (work.widths.size() < 3) return fmt::print(stderr, "--layers: expected a hidden layer\n"), 2;
 

@@ -206,6 +206,9 @@ def main():
     if unfit:
         sys.exit(unfit)
     parts = {"speed": run_speed, "accuracy": run_accuracy, "wide": run_wide}
+    unknown = [part for part in options.parts.split(",") if part not in parts]
+    if unknown:
+        sys.exit(f"--parts {','.join(unknown)}: expected {', '.join(parts)}")
     report = {}
     with tempfile.TemporaryDirectory(prefix="winnow-bench-") as name:
         work = pathlib.Path(name)
