@@ -75,6 +75,7 @@ TEST_CASE("HYPERBAND over learning rates that diverge: the same on one node and 
     INFO(number);
     CHECK_THAT(reason, Catch::Matches(".*loss is (nan|inf) (at|after) epoch [0-9].*learning_rate = .*"));
   }
+  REQUIRE(one.record.trials.contains(one.record.best_trial));
   CHECK(one.record.trials.at(one.record.best_trial).state == "COMPLETED");
   CHECK(one.record.best_objective < 0.3);
   CHECK(one.record.duplicates.empty());

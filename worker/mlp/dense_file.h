@@ -13,7 +13,7 @@ namespace winnow {
 
 // Changes with what the sections hold and how it is made, so that entries of another version are not taken
 // for this one's.
-inline constexpr const char* kDenseFileVersion = "winnow-mlp rows 2";
+inline constexpr const char* kDenseFileVersion = "winnow-mlp rows 3";
 
 // Scaled rows (validation null: none) and their schema as sections of a file of the cache.
 absl::Status WriteDense(const RawRows& train, const RawRows* validation, const FeatureSchema& schema,
