@@ -129,6 +129,8 @@ def measure_accuracy(both, job, options):
             for system in both:
                 run = system.train({**job, "hyperparameters": hyperparameters})
                 found[system.name, precision].append(run["validation-accuracy"][-1])
+                print(f"{system.name}, {precision}, seed {seed}: {found[system.name, precision][-1]:.4f}", file=sys.stderr,
+                      flush=True)
     return found
 
 
