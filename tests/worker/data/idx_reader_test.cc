@@ -61,7 +61,8 @@ TEST_CASE("Idx: another magic number is refused with what was found", "[data]") 
                                    "\x00\x00\x08\x00"s, "a,b\n"s, "\x00\x00"s, ""s}) {
     CHECK_THAT(ErrorOf(folder.Write("x-idx1-ubyte", bytes)), Contains("expected an IDX file"));
   }
-  CHECK_THAT(ErrorOf(folder.Write("x-idx1-ubyte", "\x00\x00\x07\x01")), Contains("begins with"));
+  CHECK_THAT(ErrorOf(folder.Write("x-idx1-ubyte", std::string("\x00\x00\x07\x01", 4))),
+             Contains("begins with"));
   CHECK_THAT(ErrorOf(folder.Write("x-idx1-ubyte", "\x12\x34\x08\x03")), Contains("begins with 12 34 08 03"));
 }
 
