@@ -151,7 +151,8 @@ def compare(title, first, second, wanted, holds):
 
 def print_accuracy(found, both, epochs):
     print(f"\n### Accuracy of the test images after {epochs} epochs\n\n"
-          "| precision | system | by seed | mean | deviation | later half of the epochs: mean | deviation |\n| --- | --- | --- | --- | --- | --- | --- |")
+          "| precision | system | by seed | mean | deviation | later half of the epochs: mean | deviation |\n"
+          "| --- | --- | --- | --- | --- | --- | --- |")
     for (name, precision), curves in found.items():
         ends, halves = list(map(last, curves)), list(map(later_half, curves))
         print(f"| {precision} | {name} | {' '.join(f'{value:.4f}' for value in ends)} | {statistics.mean(ends):.4f} | "
