@@ -33,7 +33,9 @@ inline float Tanh(float x) {
       x * (1.0f +
            square * (-1.0f / 3 + square * (2.0f / 15 + square * (-17.0f / 315 + square * (62.0f / 2835)))));
   const float quotient = 1.0f - 2.0f / (PortableExp(2.0f * x) + 1.0f);
-  return std::fabs(x) < kSmall ? series : quotient;
+  const float near =
+      std::fabs(x) < kSmall ? 1.0f : 0.0f;  // not a choice of the results: that would not be vectorised
+  return near * std::clamp(series, -1.0f, 1.0f) + (1.0f - near) * quotient;
 }
 
 inline uint32_t Bf16(float value) {
