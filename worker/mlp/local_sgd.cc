@@ -88,7 +88,7 @@ class LocalSgdTrainer final : public EpochTrainer {
     totals->Add(*sums);
     ProfileScope scope(context_.profile, Phase::kUpdate, step);
     float* const slots[2] = {DataOf(&state_.slots[0]), DataOf(&state_.slots[1])};
-    return update_.Apply(RuleAt(p, step, steps_, context_.ranks->size()), 0, gradient_.size(),
+    return update_.Apply(RuleAt(p, step, step, steps_, context_.ranks->size()), 0, gradient_.size(),
                          /*partial=*/false, gradient_.data(), state_.parameters.data(), slots);
   }
 

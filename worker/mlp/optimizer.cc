@@ -91,10 +91,11 @@ double SquareSum(const float* values, std::size_t count) {
 
 int SlotCount(OptimizerKind kind) { return kind == OptimizerKind::kSgd ? 1 : 2; }
 
-StepRule RuleAt(const MlpParameters& parameters, int64_t step, int64_t epoch_steps, int ranks) {
+StepRule RuleAt(const MlpParameters& parameters, int64_t step, int64_t schedule_step, int64_t epoch_steps,
+                int ranks) {
   StepRule rule;
   rule.kind = parameters.optimizer;
-  rule.learning_rate = static_cast<float>(LearningRateAt(parameters, step, epoch_steps, ranks));
+  rule.learning_rate = static_cast<float>(LearningRateAt(parameters, schedule_step, epoch_steps, ranks));
   rule.momentum = static_cast<float>(parameters.momentum);
   rule.nesterov = parameters.nesterov;
   rule.beta1 = static_cast<float>(parameters.beta1);

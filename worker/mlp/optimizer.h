@@ -21,9 +21,13 @@ struct StepRule {
 };
 
 // The rule of step `step` (from 0).
-StepRule RuleAt(const MlpParameters& parameters, int64_t step, int64_t epoch_steps, int ranks);
+// `schedule_step`: where the learning rate's schedule stands, in steps; another where some batches are left
+// out.
+StepRule RuleAt(const MlpParameters& parameters, int64_t step, int64_t schedule_step, int64_t epoch_steps,
+                int ranks);
 
-int SlotCount(OptimizerKind kind);  // arrays of optimizer state, each as long as the parameters; SGD has one, of momentum
+int SlotCount(OptimizerKind kind);  // arrays of optimizer state, each as long as the parameters; SGD has one,
+                                    // of momentum
 
 // Moves `count` parameters by their gradients; `decays`: weight decay applies to them. SGD as PyTorch's: g +=
 // decay * w; v = momentum * v + g; w -= rate * (nesterov ? g + momentum * v : v). Adam: decay is added to g;

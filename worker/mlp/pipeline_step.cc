@@ -185,7 +185,7 @@ absl::Status PipelineStep::SumCounts(const LocalBatch& batch) {
 }
 
 // The own piece by its counts; then the stage's layers become those of all replicas.
-absl::Status PipelineStep::Move() {
+absl::Status PipelineStep::Move(const StepRule& rule) {
   const std::size_t begin = replicas_.begin(), end = replicas_.end();
   {
     ProfileScope scope(context_.profile, Phase::kUpdate, state_.step);
@@ -198,7 +198,6 @@ absl::Status PipelineStep::Move() {
     }
     float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
                              state_.slots[1].empty() ? nullptr : state_.slots[1].data()};
-    const StepRule rule = RuleAt(context_.parameters, state_.step, epoch_steps_, ranks_.size());
     if (absl::Status status = update_.Apply(rule, begin, end, /*partial=*/true, gradient_.data(),
                                             state_.parameters.data(), slots);
         !status.ok())
@@ -239,7 +238,9 @@ absl::Status PipelineStep::TrainStep(std::span<const int64_t> rows, int64_t epoc
     work_.Quantise(bounds_, batch);
   }
   if (absl::Status status = SumCounts(batch); !status.ok()) return status;
-  if (absl::Status status = Move(); !status.ok()) return status;
+  const StepRule rule = RuleAt(context_.parameters, state_.step, epoch * epoch_steps_ + epoch_step,
+                               epoch_steps_, ranks_.size());
+  if (absl::Status status = Move(rule); !status.ok()) return status;
   ++state_.step;
   return absl::OkStatus();
 }

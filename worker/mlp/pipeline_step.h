@@ -70,7 +70,7 @@ class PipelineStep final : public TrainingStep {
   void CountLayer(int l, const LocalBatch& batch);
   absl::Status AddLayer(int l);
   absl::Status SumCounts(const LocalBatch& batch);
-  absl::Status Move();
+  absl::Status Move(const StepRule& rule);
   std::span<int32_t> CountsOf(int l);
   absl::Status Ended(absl::Status status);
 

@@ -53,8 +53,7 @@ void ServerShard::Push(int worker, int64_t step, int64_t epoch_steps, std::span<
                     gradient.data(), gradient.size());
   }
   // Corrections of Adam's means count the updates; the rate's schedule, the worker's steps.
-  StepRule rule = RuleAt(parameters_, version_, epoch_steps, workers);
-  rule.learning_rate = static_cast<float>(LearningRateAt(parameters_, step, epoch_steps, workers));
+  StepRule rule = RuleAt(parameters_, version_, step, epoch_steps, workers);
   const double implicit = parameters_.implicit_momentum_correction * (1 - 1.0 / workers);
   rule.momentum = static_cast<float>(std::max(0.0, parameters_.momentum - implicit));
   if (parameters_.staleness_aware && staleness > 1) {

@@ -276,7 +276,8 @@ absl::Status SynchronousStep::Train(std::span<const int64_t> rows, int64_t epoch
   bounds_.assign(work_.bounds().begin(), work_.bounds().end());
   if (absl::Status status = AgreeOnBounds(context_, epoch, epoch_step, bounds_); !status.ok()) return status;
   work_.AddSums(batch, sums);
-  const StepRule rule = RuleAt(parameters_, state_.step, epoch_steps_, ranks_.size());
+  const StepRule rule =
+      RuleAt(parameters_, state_.step, epoch * epoch_steps_ + epoch_step, epoch_steps_, ranks_.size());
   {
     ProfileScope scope(context_.profile, Phase::kBackward, state_.step);
     work_.Quantise(bounds_, batch);

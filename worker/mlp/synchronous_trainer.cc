@@ -74,7 +74,8 @@ absl::Status SynchronousTrainer::Collect(NetworkState* state, std::string* extra
 }
 
 absl::Status SynchronousTrainer::TrainOn(std::span<const int64_t> rows) {
-  if (absl::Status status = step_->Train(rows, epoch_, steps_, &sums_); !status.ok()) return status;
+  if (absl::Status status = step_->Train(rows, epoch_, rows_seen_ / batch_rows_, &sums_); !status.ok())
+    return status;
   ++steps_;
   rows_trained_ += static_cast<int64_t>(rows.size());
   return absl::OkStatus();

@@ -19,8 +19,9 @@ class TrainingStep {
  public:
   virtual ~TrainingStep() = default;
 
-  // Trains on one batch, the same on all ranks. `epoch` and `epoch_step` are for the error if it is not
-  // finite. Adds to *sums. Cancelled if some rank is told to stop.
+  // Trains on one batch, the same on all ranks. `epoch_step` counts the epoch's batches before this one,
+  // those that were sifted out too: the learning rate's schedule goes by it. Adds to *sums.
+  // FailedPrecondition (diverged.h) if a number is not finite. Cancelled if some rank is told to stop.
   virtual absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                              ShardSums* sums) = 0;
 

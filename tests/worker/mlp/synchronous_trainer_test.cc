@@ -108,6 +108,21 @@ TEST_CASE("SynchronousTrainer: an epoch after a checkpoint is the epoch it would
   }
 }
 
+TEST_CASE("SynchronousTrainer: the learning rate's schedule goes by rows seen, those sifted out too",
+          "[mlp]") {
+  ShareTask task = BatchTask();
+  task.parameters.momentum = 0;
+  task.parameters.sift_beta = 3;
+  task.parameters.sift_delay = 0;
+  task.parameters.schedule = ScheduleKind::kStep;
+  task.parameters.step_epochs = 1;
+  task.parameters.step_factor = 1e-30;  // no step after the first epoch moves anything
+  const NetworkState first = TrainShares(task, 1, 0, 1, Make)[0].state,
+                     third = TrainShares(task, 1, 0, 3, Make)[0].state;
+  CHECK(third.step > first.step);
+  CHECK(third.parameters == first.parameters);
+}
+
 TEST_CASE("SynchronousTrainer: bytes per step are a ring's", "[mlp]") {
   ShareTask task = BatchTask();
   task.parameters.hidden_layers = {256, 128};
