@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,13 +87,7 @@ int Main(int argc, char** argv) {
   GbdtFlags flags;
   AddTrainFlags(&app, &flags);
   ModelCommands model_commands(&app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    return process.Usage(error.what());
-  }
+  if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;
   if (model_commands.asked()) {
     const absl::Status status = model_commands.Run();
     return status.ok() ? 0 : process.Fail(status);

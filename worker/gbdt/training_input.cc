@@ -18,6 +18,7 @@
 #include "worker/data/split.h"
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/training_file.h"
+#include "worker/trainer/agreement.h"
 #include "worker/trainer/status_text.h"
 
 namespace winnow {
@@ -106,7 +107,6 @@ class Loading {
   absl::StatusOr<LoadedData> Uncached();
   absl::StatusOr<TrainingData> Open(const std::string& key, const DataCache::Builder& build);
   absl::Status Check(const TrainingData& data) const;
-  absl::Status AgreeOn(const TrainingData& data);
   int max_bin() const { return static_cast<int>(request_.parameters.max_bin); }
 
   const TrainRequest& request_;
@@ -282,19 +282,6 @@ absl::Status Loading::Check(const TrainingData& data) const {
   return status;
 }
 
-absl::Status Loading::AgreeOn(const TrainingData& data) {
-  const auto all = ranks_.AllGather(std::to_string(data.fingerprint));
-  if (!all.ok()) return all.status();
-  for (int rank = 1; rank < ranks_.size(); ++rank) {
-    if ((*all)[rank] == (*all)[0]) continue;
-    return absl::FailedPreconditionError(fmt::format(
-        "{}: rank {} reads other data there than rank 0: expected the same files on every host, or "
-        "distribution sharded",
-        request_.train_path, rank));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<LoadedData> Loading::Load() {
   const GbdtParameters& p = request_.parameters;
   if (p.early_stopping_rounds > 0 && request_.validation_path.empty() && request_.validation_fraction <= 0) {
@@ -312,7 +299,8 @@ absl::StatusOr<LoadedData> Loading::Load() {
     if (!data.ok()) return data.status();
     loaded.data = *std::move(data);
   }
-  if (absl::Status status = AgreeOn(loaded.data); !status.ok()) return status;
+  if (absl::Status status = AgreeOnData(request_.train_path, loaded.data.fingerprint, &ranks_); !status.ok())
+    return status;
   return loaded;
 }
 

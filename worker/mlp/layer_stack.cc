@@ -306,13 +306,4 @@ void LayerStack::BiasCounts(int l, std::span<const int> begins, int32_t* counts)
                              panels, counts, kPanel);
 }
 
-uint64_t LayerStack::bytes() const {
-  uint64_t floats = outputs_.values.size() + input_delta_.values.size();
-  for (const Stage& stage : stages_)
-    floats += stage.input.values.size() + stage.linear.values.size() + stage.delta.values.size() +
-              stage.input_pairs.size() + stage.input_row_pairs.size() + stage.delta_pairs.size() +
-              stage.delta_row_pairs.size();
-  return floats * sizeof(float);
-}
-
 }  // namespace winnow

@@ -112,8 +112,6 @@ class LayerStack {
   // counts[layer.padded()]
   void BiasCounts(int l, std::span<const int> begins, int32_t* counts) const;
 
-  uint64_t bytes() const;  // of activations and gradients
-
  private:
   struct Stage {
     Matrix input;   // of this layer, after the activation before it

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,13 +81,7 @@ int Main(int argc, char** argv) {
   MlpFlags flags;
   AddTrainFlags(&app, &flags);
   MlpModelCommands model_commands(&app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    return process.Usage(error.what());
-  }
+  if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;
   if (model_commands.asked()) {
     const absl::Status status = model_commands.Run();
     return status.ok() ? 0 : process.Fail(status);

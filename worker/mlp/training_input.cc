@@ -12,6 +12,7 @@
 #include "worker/mlp/dense_file.h"
 #include "worker/mlp/raw_rows.h"
 #include "worker/mlp/targets.h"
+#include "worker/trainer/agreement.h"
 
 namespace winnow {
 namespace {
@@ -56,7 +57,6 @@ class Loading {
   absl::StatusOr<MlpData> Replicated();
   absl::StatusOr<MlpData> Sharded();
   absl::Status Check(MlpData* data) const;
-  absl::Status AgreeOn(const MlpData& data);
 
   const TrainFiles& files_;
   const MlpParameters& parameters_;
@@ -202,24 +202,12 @@ absl::Status Loading::Check(MlpData* data) const {
                   linear ? fmt::format(" over {} ranks, with batch_scaling LINEAR", ranks_.size()) : ""));
 }
 
-absl::Status Loading::AgreeOn(const MlpData& data) {
-  const auto all = ranks_.AllGather(std::to_string(data.fingerprint));
-  if (!all.ok()) return all.status();
-  for (int rank = 1; rank < ranks_.size(); ++rank) {
-    if ((*all)[rank] == (*all)[0]) continue;
-    return absl::FailedPreconditionError(fmt::format(
-        "{}: rank {} reads other data there than rank 0: expected the same files on every host, or "
-        "distribution sharded",
-        files_.train_path, rank));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<MlpData> Loading::Load() {
   if (absl::Status status = CheckRequest(); !status.ok()) return status;
   absl::StatusOr<MlpData> data = train_sharded() || validation_sharded() ? Sharded() : Replicated();
   if (!data.ok()) return data;
-  if (absl::Status status = AgreeOn(*data); !status.ok()) return status;
+  if (absl::Status status = AgreeOnData(files_.train_path, data->fingerprint, &ranks_); !status.ok())
+    return status;
   if (absl::Status status = Check(&*data); !status.ok()) return status;
   return data;
 }

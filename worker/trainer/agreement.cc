@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/str_split.h"
 
@@ -22,6 +21,19 @@ absl::Status AgreeOnRequest(const ToldThings& told, Communicator* ranks) {
     while (at + 1 < std::min(first.size(), other.size()) && first[at] == other[at]) ++at;
     return absl::FailedPreconditionError(fmt::format(
         "rank {} was started with {}, rank 0 with {}: expected the same on all", rank, other[at], first[at]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AgreeOnData(const std::string& path, uint64_t fingerprint, Communicator* ranks) {
+  const auto all = ranks->AllGather(std::to_string(fingerprint));
+  if (!all.ok()) return all.status();
+  for (int rank = 1; rank < ranks->size(); ++rank) {
+    if ((*all)[rank] == (*all)[0]) continue;
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: rank {} reads other data there than rank 0: expected the same files on every host, or "
+        "distribution sharded",
+        path, rank));
   }
   return absl::OkStatus();
 }

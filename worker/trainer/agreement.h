@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ using ToldThings = std::vector<std::pair<std::string, std::string>>;
 // FailedPrecondition, on all ranks, as "rank 1 was started with eta = 0.1, rank 0 with eta = 0.3: expected
 // the same on all". All ranks call it.
 absl::Status AgreeOnRequest(const ToldThings& told, Communicator* ranks);
+
+// The same of the data that ranks have read from `path`, known by a fingerprint.
+absl::Status AgreeOnData(const std::string& path, uint64_t fingerprint, Communicator* ranks);
 
 // Whether `stop` is true on any rank. All ranks call it, and all get the same answer.
 absl::StatusOr<bool> AnyoneStops(const std::atomic<bool>& stop, Communicator* ranks);

@@ -66,6 +66,17 @@ absl::Status TrainFlags::OfHyperparameters(const absl::Status& problem) const {
   return absl::InvalidArgumentError(fmt::format("{}: {}", hyperparameters_path, MessageOf(problem)));
 }
 
+std::optional<int> EndOfParsing(CLI::App* app, int argc, char** argv, const TrainerMain& process) {
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app->exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return process.Usage(error.what());
+  }
+  return std::nullopt;
+}
+
 bool IsStartedByHand(int argc, char** argv, bool (*is_command)(std::string_view argument)) {
   if (std::getenv("SM_HPS") == nullptr) return true;
   for (int i = 1; i < argc; ++i) {

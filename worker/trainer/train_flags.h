@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "worker/trainer/program.h"
 #include "worker/trainer/train_files.h"
 
 namespace CLI {
@@ -35,6 +37,10 @@ struct TrainFlags {
   // `problem` with the file of the hyperparameters before it.
   absl::Status OfHyperparameters(const absl::Status& problem) const;
 };
+
+// Parses the arguments; an exit code where that is all there is to do: --help and --version were answered, or
+// the arguments are wrong, which the process then says.
+std::optional<int> EndOfParsing(CLI::App* app, int argc, char** argv, const TrainerMain& process);
 
 // Whether a process with these arguments was started by hand: with --train, --help, --version or a name for
 // which `is_command` is true. Else, with SM_HPS in the environment, the trainer contract counts: a worker

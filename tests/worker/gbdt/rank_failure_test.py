@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import random
 import signal
 import socket
 import subprocess
@@ -18,22 +17,13 @@ import tempfile
 import threading
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
+
 RANKS = 3
 ENOUGH_ROUNDS = 1_000_000  # more than any test waits for
 DEADLINE = 60  # seconds after which a run is a hang and its ranks are killed; it takes less than one
 BINARY = None
-
-
-def free_port():
-    """A free port below those that the system gives out: no rank's own sockets can take it meanwhile."""
-    while True:
-        port = random.SystemRandom().randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def table(rows, seed=1):

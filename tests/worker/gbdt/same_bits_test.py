@@ -15,10 +15,12 @@ import json
 import os
 import pathlib
 import random
-import socket
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 TRAIN_ROWS, VALIDATION_ROWS = 12000, 3000  # of 41,188: enough for full trees, few enough for the grid
 PARTS = 8  # files of each folder: one for each of the most ranks
@@ -93,18 +95,6 @@ def write_tables(source, folder):
                                   marital[row["marital"]], min(4, seconds // 150)]
                         cells = ["" if draw.random() < GAPS else row[feature] for feature in FEATURES]
                         out.writerow(cells + labels + [weight, query])
-
-
-def free_port():
-    """A free port below those that the system gives out: no rank's own sockets can take it meanwhile."""
-    while True:
-        port = random.SystemRandom().randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 class Failure(Exception):

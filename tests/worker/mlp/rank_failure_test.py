@@ -9,7 +9,6 @@ Usage: rank_failure_test.py WINNOW_MLP."""
 import json
 import os
 import pathlib
-import random
 import re
 import signal
 import socket
@@ -18,6 +17,9 @@ import sys
 import tempfile
 import threading
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 RANKS = 3
 FIRST_EPOCHS = 3  # are done and saved when harm comes
@@ -29,18 +31,6 @@ DISTRIBUTIONS = {"ALL_REDUCE": {}, "ZERO": {"optimizer": "adam", "learning_rate"
 REPEATABLE = ("ALL_REDUCE", "ZERO", "PIPELINE", "LOCAL_SGD")
 GARBAGE = b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 200
 BINARY = None
-
-
-def free_port():
-    """A free port below those that the system gives out: no rank's own sockets can take it meanwhile."""
-    while True:
-        port = random.SystemRandom().randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def connect(port):

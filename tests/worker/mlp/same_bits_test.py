@@ -16,11 +16,13 @@ import json
 import os
 import pathlib
 import random
-import socket
 import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 TRAIN_ROWS, VALIDATION_ROWS = 1200, 320
 PARTS = 4  # files of each folder: one for each of the most ranks
@@ -119,18 +121,6 @@ def write_tables(source, folder):
                     cells = ["" if draw.random() < GAPS else row[feature] for feature in FEATURES]
                     labels = [row["y"], float(row["duration"]) / 60, row["education"]]
                     out.writerow(cells + labels + [draw.choice([0, 0.25, 1, 3.7])])
-
-
-def free_port():
-    """A free port below those that the system gives out: no rank's own sockets can take it meanwhile."""
-    while True:
-        port = random.SystemRandom().randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def lines_without_times(lines):
