@@ -60,6 +60,10 @@ class EpochTrainer {
   // others' may stay as it is. *extra: further state of this way of training, or "".
   virtual absl::Status Collect(NetworkState* state, std::string* extra) = 0;
 
+  // Before this rank gives up for `reason`: tells it to those that wait for this rank by other means than the
+  // Communicator, who would else only hear that it is gone.
+  virtual void Fail(const absl::Status& /*reason*/) {}
+
   // Floats of parameters, gradients and optimizer state that this rank holds, in bytes.
   virtual uint64_t state_bytes() const = 0;
 };

@@ -100,6 +100,8 @@ class ParameterServerTrainer final : public EpochTrainer {
     return absl::OkStatus();
   }
 
+  void Fail(const absl::Status& reason) override { messenger_->Fail(reason); }
+
   uint64_t state_bytes() const override {
     return (state_.parameters.size() + gradient_.size()) * sizeof(float) + shard_.state_bytes();
   }

@@ -45,6 +45,7 @@ class PipelineStep final : public TrainingStep {
   const NetworkState& state() const override { return state_; }
   absl::Status Collect(NetworkState* state, std::string* errors) override;
   absl::Status RestoreErrors(const std::string&) override { return absl::OkStatus(); }
+  void Fail(const absl::Status& reason) override { messenger_->Fail(reason); }
   uint64_t state_bytes() const override;
   uint64_t bytes_sent() const override { return messenger_->bytes_sent() + ranks_.bytes_sent(); }
 

@@ -31,6 +31,7 @@ class SynchronousTrainer : public EpochTrainer {
   absl::StatusOr<EpochResult> Train(int64_t epoch) override;
   const NetworkState& state() const override { return step_->state(); }
   absl::Status Collect(NetworkState* state, std::string* extra) override;
+  void Fail(const absl::Status& reason) override { step_->Fail(reason); }
   uint64_t state_bytes() const override { return step_->state_bytes(); }
 
  private:

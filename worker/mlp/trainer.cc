@@ -309,6 +309,7 @@ absl::Status MlpTrainingRun::Train(const EpochMetrics& metrics, const TrainingCo
   if (!trainer.ok()) return trainer.status();
   timing_.setup = SecondsSince(started_);
   const absl::Status status = TrainEpochs(trainer->get(), metrics);
+  if (!status.ok() && !absl::IsFailedPrecondition(status)) (*trainer)->Fail(status);
   // All ranks know of a divergence, and may want to know its reasons.
   if (profile_ && (status.ok() || absl::IsFailedPrecondition(status))) {
     const absl::Status reported = ReportProfile(*profile_, losses_, &ranks_, request_.output_folder, err_);

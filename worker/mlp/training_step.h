@@ -38,6 +38,7 @@ class TrainingStep {
   // As EpochTrainer::Collect; *errors: what compression keeps, or "".
   virtual absl::Status Collect(NetworkState* state, std::string* errors) = 0;
   virtual absl::Status RestoreErrors(const std::string& errors) = 0;
+  virtual void Fail(const absl::Status& /*reason*/) {}  // as EpochTrainer::Fail
   virtual uint64_t state_bytes() const = 0;
   virtual uint64_t bytes_sent() const = 0;  // by this rank
 };
