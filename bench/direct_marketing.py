@@ -11,10 +11,10 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+
+from service import Service, require_programs, resources_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = 0.775
@@ -26,6 +26,7 @@ def main():
     flags.add_argument("--data", type=pathlib.Path, default=ROOT / "examples/data/direct-marketing")
     flags.add_argument("--seeds", type=int, default=5, help="seeds 1 to N")
     args = flags.parse_args()
+    require_programs(args.bin)
     spec = json.loads((ROOT / "examples/direct-marketing.json").read_text())
     for name in spec["channels"]:
         path = (args.data / f"{name}.csv").resolve()
@@ -37,12 +38,12 @@ def main():
     del through["hyperband"]
 
     with tempfile.TemporaryDirectory() as folder:
-        with Server(args.bin, pathlib.Path(folder)) as server:
+        with Service(args.bin, folder) as service:
             print(f"{'seed':>4}  {'Hyperband: AUC':>14} {'rounds':>6} {'s':>5}  {'run through: AUC':>16} {'rounds':>6} {'s':>5}"
                   f"  {'rounds ratio':>12} {'time ratio':>10}")
             rows = []
             for seed in range(1, args.seeds + 1):
-                a, b = server.run(dict(spec, seed=seed)), server.run(dict(through, seed=seed))
+                a, b = (resources_of(service.run(dict(each, seed=seed))) for each in (spec, through))
                 rows.append((a, b))
                 print(f"{seed:>4}  {a[0]:>14.4f} {a[1]:>6} {a[2]:>5.1f}  {b[0]:>16.4f} {b[1]:>6} {b[2]:>5.1f}"
                       f"  {a[1] / b[1]:>12.2f} {a[2] / b[2]:>10.2f}", flush=True)
@@ -51,40 +52,6 @@ def main():
           f"{sum(auc >= TARGET for auc in aucs)} of {len(rows)} reach {TARGET}. "
           f"Run through: min {min(b[0] for _, b in rows):.4f}, median {statistics.median(b[0] for _, b in rows):.4f}.")
     sys.exit(0 if min(aucs) >= TARGET else 1)
-
-
-class Server:
-    def __init__(self, binaries, folder):
-        self.binaries, self.folder = binaries, folder
-
-    def __enter__(self):
-        port_file = self.folder / "port"
-        self.process = subprocess.Popen(
-            [self.binaries / "winnow-server", "--db", self.folder / "winnow.db", "--listen", "127.0.0.1:0",
-             "--local-workers", "2", "--slots", "2", "--port-file", port_file],
-            stderr=(self.folder / "log").open("w"))
-        while not (port_file.exists() and port_file.read_text().strip()):
-            if self.process.poll() is not None:
-                sys.exit((self.folder / "log").read_text())
-            time.sleep(0.05)
-        self.address = f"127.0.0.1:{port_file.read_text().strip()}"
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-    def winnow(self, *arguments):
-        return subprocess.run([self.binaries / "winnow", *arguments, "--server", self.address],
-                              check=True, capture_output=True, text=True).stdout
-
-    def run(self, spec):
-        """Best objective, rounds trained, elapsed seconds."""
-        job_file = self.folder / "job.json"
-        job_file.write_text(json.dumps(spec))
-        self.winnow("submit", str(job_file), "--watch")
-        job = json.loads(self.winnow("describe", "latest", "--output", "json"))
-        return job["best"]["objective"], int(job["spend"]["resource"]), job["spend"]["elapsed_seconds"]
 
 
 if __name__ == "__main__":

@@ -1,36 +1,28 @@
 #include "cli/client.h"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
-#include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
 #include "cli/text.h"
+#include "rpc/channel.h"
+#include "winnow/v1/admin.grpc.pb.h"
+#include "winnow/v1/insight.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow::cli {
 namespace {
 
-constexpr int kMaxMessageBytes = 64 << 20;
 constexpr absl::Duration kWatchDeadline = absl::Minutes(5);
 constexpr absl::Duration kReplayWait = absl::Minutes(15);
+constexpr absl::Duration kBackupWait = absl::Hours(6);  // of a large database over a slow connection
 constexpr int32_t kJobPage = 1000;
 constexpr int32_t kTrialPage = 10000;
 constexpr int32_t kPointPage = 100000;
-
-bool IsLoopback(const std::string& host) {
-  in_addr v4 = {};
-  in6_addr v6 = {};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
-  return host == "localhost";
-}
 
 std::string Violations(const v1::BadRequest& request) {
   std::string text;
@@ -40,12 +32,6 @@ std::string Violations(const v1::BadRequest& request) {
   return text;
 }
 
-// What gRPC says of a failed connection ends with the reason; the rest names its attempts.
-std::string LastPart(const std::string& text) {
-  const size_t colon = text.rfind(": ");
-  return colon == std::string::npos ? text : text.substr(colon + 2);
-}
-
 // Rows to ask for when `had` of `limit` (0: all) are there and a page holds at most `most`.
 int32_t PageSize(int64_t limit, int64_t had, int32_t most) {
   return limit == 0 ? most : static_cast<int32_t>(std::min<int64_t>(limit - had, most));
@@ -53,46 +39,17 @@ int32_t PageSize(int64_t limit, int64_t had, int32_t most) {
 
 }  // namespace
 
-absl::Status CheckServerAddress(const std::string& address) {
-  const auto wrong = [&](std::string_view why) {
-    return absl::InvalidArgumentError(
-        fmt::format("\"{}\" is not a server's address: {}; expected HOST:PORT, for example 127.0.0.1:7070",
-                    Clean(address), why));
-  };
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return wrong("the port is missing");
-  std::string host = address.substr(0, colon);
-  const std::string port = address.substr(colon + 1);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string::npos) {
-    return wrong("an IPv6 address needs brackets, as in [::1]:7070");
-  }
-  if (host.empty()) return wrong("the host is missing");
-  int number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (error != std::errc() || end != port.data() + port.size() || number < 1 || number > 65535) {
-    return wrong(fmt::format("the port \"{}\" is not a number from 1 to 65535", Clean(port)));
-  }
-  if (!IsLoopback(host)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "\"{}\" is not on this host: beyond loopback a connection needs TLS, which this version does "
-        "not have. Run winnow on the server's host, or forward the port: "
-        "ssh -L {}:127.0.0.1:{} {}",
-        Clean(address), number, number, Clean(host)));
-  }
-  return absl::OkStatus();
-}
-
 bool IsLoss(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
          absl::IsDeadlineExceeded(status);
 }
 
 struct Client::Connection {
-  std::string server;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<v1::TuningService::Stub> stub;
+  Endpoint endpoint;
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel;
+  std::unique_ptr<v1::TuningService::Stub> stub;  // this and the next two: null without a channel
+  std::unique_ptr<v1::InsightService::Stub> insight;
+  std::unique_ptr<v1::AdminService::Stub> admin;
   std::mutex mutex;
   grpc::ClientContext* watching = nullptr;  // guarded by mutex
   bool cancelled = false;                   // guarded by mutex
@@ -102,13 +59,25 @@ struct Client::Connection {
     context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   }
 
-  template <class Request, class Response>
-  absl::Status Call(grpc::Status (v1::TuningService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                    Response*),
+  v1::TuningService::Stub* StubOf(v1::TuningService::Stub*) const { return stub.get(); }
+  v1::InsightService::Stub* StubOf(v1::InsightService::Stub*) const { return insight.get(); }
+  v1::AdminService::Stub* StubOf(v1::AdminService::Stub*) const { return admin.get(); }
+
+  template <class Stub, class Request, class Response>
+  absl::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, absl::Duration longest) const {
+    if (!channel.ok()) return channel.status();
     grpc::ClientContext context;
     SetDeadline(context, longest);
-    return Explain((stub.get()->*method)(&context, request, response), longest);
+    Stub* const called = StubOf(static_cast<Stub*>(nullptr));
+    return Explain((called->*method)(&context, request, response), longest);
+  }
+
+  // What to do where no server is reached.
+  std::string Advice() const {
+    const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
+    const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:");
+    return here ? fmt::format("\nStart it with: winnow-server --listen {}\n{}", endpoint.address, other) : "";
   }
 
   // What the user reads: the server's words, and what to do next.
@@ -119,21 +88,18 @@ struct Client::Connection {
       case grpc::StatusCode::OK:
         return absl::OkStatus();
       case grpc::StatusCode::UNAVAILABLE:
-        return absl::Status(
-            code,
-            fmt::format("cannot reach winnow-server at {0}: {1}\nStart it with: winnow-server --listen {0}\n"
-                        "or name another with --server HOST:PORT or WINNOW_SERVER.",
-                        server, LastPart(said)));
+        return absl::Status(code, fmt::format("cannot reach winnow-server at {}: {}{}", endpoint.address,
+                                              Clean(ExplainFailure(endpoint, status)), Advice()));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::Status(
             code, fmt::format("winnow-server at {} gave no answer within {} s.\nIt may be busy: try "
                               "again, or wait longer with --timeout SECONDS.",
-                              server, absl::ToDoubleSeconds(longest)));
+                              endpoint.address, absl::ToDoubleSeconds(longest)));
       case grpc::StatusCode::UNIMPLEMENTED:
         return absl::Status(
             code, fmt::format("the server at {} does not know this call: {}\nIs it a winnow-server, "
                               "and of this version? See winnow-server --version.",
-                              server, said));
+                              endpoint.address, said));
       case grpc::StatusCode::INVALID_ARGUMENT: {
         v1::BadRequest details;
         const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 0;
@@ -145,18 +111,14 @@ struct Client::Connection {
   }
 };
 
-Client::Client(std::string server, absl::Duration timeout)
+Client::Client(const Endpoint& endpoint, absl::Duration timeout)
     : timeout_(timeout), connection_(std::make_unique<Connection>()) {
-  connection_->server = std::move(server);
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);  // really: the patience with one try
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  connection_->channel =
-      grpc::CreateCustomChannel(connection_->server, grpc::InsecureChannelCredentials(), arguments);
-  connection_->stub = v1::TuningService::NewStub(connection_->channel);
+  connection_->endpoint = endpoint;
+  connection_->channel = Connect(endpoint);
+  if (!connection_->channel.ok()) return;
+  connection_->stub = v1::TuningService::NewStub(*connection_->channel);
+  connection_->insight = v1::InsightService::NewStub(*connection_->channel);
+  connection_->admin = v1::AdminService::NewStub(*connection_->channel);
 }
 
 Client::~Client() = default;
@@ -290,6 +252,22 @@ absl::StatusOr<v1::GetAnalyticsResponse> Client::Analytics(const std::string& jo
   return Call<v1::GetAnalyticsResponse>(&v1::TuningService::Stub::GetAnalytics, request, *id);
 }
 
+absl::StatusOr<v1::Comparison> Client::Compare(v1::CompareRequest request) {
+  for (std::string& job : *request.mutable_job_ids()) {
+    auto id = JobId(job);
+    if (!id.ok()) return id.status();
+    job = *std::move(id);
+  }
+  auto comparison = Call<v1::Comparison>(&v1::InsightService::Stub::Compare, request);
+  if (!absl::IsNotFound(comparison.status())) return comparison;
+  const std::string said(comparison.status().message());
+  const auto unknown = std::find_if(request.job_ids().begin(), request.job_ids().end(), [&](const std::string& id) {
+    return said.find(fmt::format("\"{}\"", id)) != std::string::npos;
+  });
+  if (unknown == request.job_ids().end()) return comparison;
+  return ExplainUnknown(comparison.status(), *unknown);
+}
+
 absl::StatusOr<v1::ListWorkersResponse> Client::Workers(bool include_gone) {
   v1::ListWorkersRequest request;
   request.set_include_gone(include_gone);
@@ -326,8 +304,41 @@ absl::StatusOr<v1::CompleteTrialResponse> Client::Complete(const v1::CompleteTri
   return Call<v1::CompleteTrialResponse>(&v1::TuningService::Stub::CompleteTrial, request, request.job_id());
 }
 
+absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
+  return Call<v1::CreateTokenResponse>(&v1::AdminService::Stub::CreateToken, request);
+}
+
+absl::StatusOr<v1::ListTokensResponse> Client::Tokens() {
+  return Call<v1::ListTokensResponse>(&v1::AdminService::Stub::ListTokens, v1::ListTokensRequest());
+}
+
+absl::StatusOr<v1::Worker> Client::SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request) {
+  return Call<v1::Worker>(&v1::AdminService::Stub::SetWorkerScheduling, request);
+}
+
+absl::StatusOr<v1::Token> Client::RevokeToken(const std::string& id) {
+  v1::RevokeTokenRequest request;
+  request.set_id(id);
+  return Call<v1::Token>(&v1::AdminService::Stub::RevokeToken, request);
+}
+
+absl::Status Client::Backup(const std::function<absl::Status(const v1::BackupPart&)>& on_part) {
+  if (!connection_->channel.ok()) return connection_->channel.status();
+  grpc::ClientContext context;
+  const absl::Duration longest = timeout_ + kBackupWait;
+  Connection::SetDeadline(context, longest);
+  auto parts = connection_->admin->Backup(&context, v1::BackupRequest());
+  v1::BackupPart part;
+  absl::Status taken;
+  while (taken.ok() && parts->Read(&part)) taken = on_part(part);
+  if (!taken.ok()) context.TryCancel();
+  const grpc::Status status = parts->Finish();
+  return taken.ok() ? connection_->Explain(status, longest) : taken;
+}
+
 absl::Status Client::Watch(const std::string& job, int64_t after_sequence,
                            const std::function<void(const v1::TuningJobEvent&)>& on_event) {
+  if (!connection_->channel.ok()) return connection_->channel.status();
   v1::WatchTuningJobRequest request;
   request.set_id(job);
   request.set_after_sequence(after_sequence);
@@ -356,7 +367,11 @@ void Client::CancelWatch() {
 }
 
 bool Client::AwaitConnection(absl::Time deadline) {
-  return connection_->channel->WaitForConnected(absl::ToChronoTime(deadline));
+  return connection_->channel.ok() && (*connection_->channel)->WaitForConnected(absl::ToChronoTime(deadline));
 }
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Client::channel() { return connection_->channel; }
+
+absl::Status Client::Explain(const grpc::Status& status) { return connection_->Explain(status, timeout_); }
 
 }  // namespace winnow::cli

@@ -9,23 +9,28 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "rpc/endpoint.h"
+#include "winnow/v1/admin.pb.h"
+#include "winnow/v1/insight.pb.h"
 #include "winnow/v1/tuning.pb.h"
 
-namespace winnow::cli {
+namespace grpc {
+class Channel;
+class Status;
+}  // namespace grpc
 
-// A server's address as users write it: HOST:PORT, of this host. INVALID_ARGUMENT says what is wrong with it.
-absl::Status CheckServerAddress(const std::string& address);
+namespace winnow::cli {
 
 // Whether a call's error means that the connection or the server is gone, rather than the request refused. A
 // server that is shut down in the middle of a stream cancels it.
 bool IsLoss(const absl::Status& status);
 
-// TuningService as commands use it. Every call has a deadline, and every error says what to do next; its code
+// The server's services as commands use them. Every call has a deadline, and every error says what to do next; its code
 // is the server's. Wherever a job is named, "latest" is the newest one. Thread-safe.
 class Client {
  public:
-  // REQUIRES CheckServerAddress(server) is ok. Connects when it is first used.
-  Client(std::string server, absl::Duration timeout);
+  // Connects when it is first used; if the endpoint's files cannot be used, every call says so.
+  Client(const Endpoint& endpoint, absl::Duration timeout);
   ~Client();
 
   // The id that `job` stands for: itself, or that of the newest job for "latest".
@@ -43,6 +48,7 @@ class Client {
   // Every point; the request's paging is filled in.
   absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
   absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
+  absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
   absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);
   // Has minutes more than other calls: a model is asked again for every answer it gave.
@@ -50,6 +56,13 @@ class Client {
   absl::StatusOr<v1::SuggestTrialsResponse> Suggest(const v1::SuggestTrialsRequest& request);
   absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request);
   absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request);
+  absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
+  absl::StatusOr<v1::ListTokensResponse> Tokens();
+  absl::StatusOr<v1::Token> RevokeToken(const std::string& id);
+  absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
+
+  // Calls `on_part` for each part of a copy of the database, in order; stops at the first error that it returns.
+  absl::Status Backup(const std::function<absl::Status(const v1::BackupPart&)>& on_part);
 
   // Calls `on_event` for each event after `after_sequence` until the server ends the stream (OK: the job has
   // ended), the connection breaks (UNAVAILABLE), five minutes have passed (DEADLINE_EXCEEDED: watch on from
@@ -60,6 +73,10 @@ class Client {
 
   // Tries to connect until `deadline`; true once there is a connection.
   bool AwaitConnection(absl::Time deadline);
+
+  // For calls that stream; what their statuses mean is told by Explain.
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel();
+  absl::Status Explain(const grpc::Status& status);
 
  private:
   struct Connection;

@@ -10,6 +10,8 @@ Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineJobs();
   DefineSearch();
   DefineAsks();
+  DefineBackup();
+  DefineTokens();
   DefineCompletion();
 }
 

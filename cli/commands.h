@@ -9,19 +9,27 @@
 
 #include "cli/analytics.h"
 #include "cli/ask.h"
+#include "cli/compare.h"
+#include "cli/backup.h"
 #include "cli/completion.h"
+#include "cli/download.h"
 #include "cli/logs.h"
 #include "cli/plan.h"
 #include "cli/session.h"
 #include "cli/simulate.h"
 #include "cli/submit.h"
+#include "cli/token.h"
 #include "cli/trials.h"
+#include "cli/worker_scheduling.h"
+#include "rpc/endpoint.h"
 
 namespace winnow::cli {
 
+using Run = std::function<Exit(Session&)>;
+
 // What the flags of all commands are read into.
 struct Flags {
-  std::string server;
+  EndpointFlags endpoint;
   double timeout = 10;
   bool no_color = false;
   std::string output = "text";
@@ -35,15 +43,20 @@ struct Flags {
   PlanOptions plan;
   SimulateOptions simulate;
   bool verify = false;
+  BackupOptions backup;
+  CompareOptions compare;
   AskOptions ask;
   TellOptions tell;
   TrialsOptions trials;
+  DownloadOptions download;
   MetricsOptions metrics;
   LogsOptions logs;
   int64_t trial = 0;  // 0: not given
+  WorkerSchedulingOptions worker_scheduling;
+  CreateTokenOptions create_token;
+  std::string token;
+  Run token_run;  // what the word after `token` asks for
 };
-
-using Run = std::function<Exit(Session&)>;
 
 // Every command, by name, and what it runs.
 class Commands {
@@ -71,6 +84,8 @@ class Commands {
   void DefineJobs();
   void DefineSearch();
   void DefineAsks();
+  void DefineBackup();
+  void DefineTokens();
   void DefineCompletion();
 
   CLI::App& app_;

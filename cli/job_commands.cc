@@ -1,6 +1,7 @@
 #include <cctype>
 
 #include "cli/commands.h"
+#include "cli/download.h"
 #include "cli/jobs.h"
 #include "cli/text.h"
 #include "cli/validators.h"
@@ -74,9 +75,23 @@ void Commands::DefineJobs() {
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
 
-  Job(Add("best", "Show the best configuration", Formats::kTextJson,
-          [&f](Session& session) { return ShowBest(session, f.job); }),
-      &f.job);
+  CLI::App* best = Add("best", "Show the best configuration, or download its model", Formats::kTextJson,
+                       [&f](Session& session) -> Exit {
+                         if (!f.download.folder.empty()) return Download(session, f.download);
+                         return ShowBest(session, f.download.job);
+                       });
+  Job(best, &f.download.job);
+  CLI::Option* into = best->add_option("--download", f.download.folder,
+                                       "fetch the best trial's model into this folder, which is made");
+  into->check(NotEmpty(4096))->option_text("DIR");
+  best->add_option("--trial", f.download.trial, "with --download: of this trial (default: the best)")
+      ->check(Whole(1, INT64_MAX))
+      ->needs(into)
+      ->option_text("N");
+  best->add_flag("--checkpoint", f.download.checkpoint,
+                 "with --download: the newest checkpoint in place of the model")
+      ->needs(into)
+      ->option_text(" ");
   Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
           Formats::kTextJsonCsv, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
       &f.job);
@@ -124,6 +139,24 @@ void Commands::DefineJobs() {
   Add("workers", "List workers and their slots", Formats::kTextJson, [&f](Session& session) {
     return ListWorkers(session, f.all_workers);
   })->add_flag("--all", f.all_workers, "those that were lost or have left, too");
+
+  const auto worker = [&f](CLI::App* command) {
+    command->add_option("WORKER", f.worker_scheduling.worker, "its name, as workers lists it")
+        ->required()
+        ->check(NotEmpty(128))
+        ->option_text(" ");
+    command->add_option("--reason", f.worker_scheduling.reason, "shown with the worker")->option_text("TEXT");
+    return command;
+  };
+  worker(Add("cordon", "Give a worker nothing new; what it runs goes on", Formats::kTextJson,
+             [&f](Session& session) { return Cordon(session, f.worker_scheduling); }));
+  worker(Add("drain", "Give a worker nothing new, and have it checkpoint and hand back what it runs",
+             Formats::kTextJson,
+             [&f](Session& session) { return Drain(session, f.worker_scheduling); }))
+      ->add_flag_callback(
+          "--no-wait", [&f] { f.worker_scheduling.wait = false; }, "do not wait until it is empty");
+  worker(Add("uncordon", "Give a worker trials again, also one that is quarantined", Formats::kTextJson,
+             [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
 }
 
 }  // namespace winnow::cli

@@ -20,17 +20,25 @@ namespace winnow::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "Every command takes --server HOST:PORT, --timeout SECONDS and --no-color too.\n"
+    "Every command takes --server HOST:PORT, --tls-ca, --tls-cert, --tls-key and --token-file FILE, "
+    "--timeout\n"
+    "SECONDS and --no-color too.\n"
     "JOB is a job's id, or \"latest\" for the newest one.\n"
     "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to "
     "train, 130 Ctrl-C.\n"
-    "Environment: WINNOW_SERVER (as --server), NO_COLOR (as --no-color).";
+    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as "
+    "the flags),\n"
+    "WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).";
+
+// Flags that may stand before the command and take the next word.
+constexpr const char* kTakeValue[] = {"--server",     "--tls-ca",  "--tls-cert", "--tls-key",
+                                      "--token-file", "--timeout", "--output",   "-o"};
 
 // The word that stands where a command should and is none; "" if there is no such word.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--server" || word == "--timeout" || word == "--output" || word == "-o") {
+    if (std::find(std::begin(kTakeValue), std::end(kTakeValue), word) != std::end(kTakeValue)) {
       ++i;
     } else if (word.empty() || word.front() != '-') {
       const auto commands = app.get_subcommands(nullptr);
@@ -50,14 +58,25 @@ int WrongUsage(const CLI::App& app, const std::string& message) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("winnow: tune hyperparameters with a winnow-server", "winnow");
+  CLI::App app("Tunes hyperparameters with a winnow-server.", "winnow");
   app.require_subcommand(1);
   app.footer(kFooter);
   app.set_version_flag("--version", "winnow " WINNOW_VERSION);
   Flags flags;
-  const CLI::Option* server =
-      app.add_option("--server", flags.server, "winnow-server's address (default 127.0.0.1:7070)")
-          ->option_text("HOST:PORT");
+  const std::vector<const CLI::Option*> reach = {
+      app.add_option("--server", flags.endpoint.server,
+                     "winnow-server's address, or unix:/PATH (default 127.0.0.1:7070)")
+          ->option_text("HOST:PORT"),
+      app.add_option("--tls-ca", flags.endpoint.tls_ca,
+                     "who vouches for the server (PEM; default: the system's authorities)")
+          ->option_text("FILE"),
+      app.add_option("--tls-cert", flags.endpoint.tls_cert,
+                     "own certificate, where the server asks for one (PEM)")
+          ->option_text("FILE"),
+      app.add_option("--tls-key", flags.endpoint.tls_key, "the certificate's key (PEM)")->option_text("FILE"),
+      app.add_option("--token-file", flags.endpoint.token_file, "file that holds the token")
+          ->option_text("FILE"),
+  };
   app.add_option("--timeout", flags.timeout, "wait so long for each answer (default 10)")
       ->check(Seconds(0.001, 86400))
       ->option_text("SECONDS");
@@ -91,21 +110,17 @@ int Main(int argc, char** argv) {
   Session session{.out = Terminal(STDOUT_FILENO, flags.no_color),
                   .err = Terminal(STDERR_FILENO, flags.no_color),
                   .connected = nullptr};
-  const char* environment = std::getenv("WINNOW_SERVER");
-  session.server_by_flag = server->count() > 0;
-  if (session.server_by_flag) {
-    session.server = flags.server;
-  } else if (environment != nullptr && *environment != '\0') {
-    session.server = environment;
+  for (const CLI::Option* option : reach) {
+    if (option->count() > 0)
+      session.endpoint_flags += fmt::format(" {} {}", option->get_name(), option->as<std::string>());
   }
   session.timeout = absl::Seconds(flags.timeout);
   session.output = flags.output == "json"  ? Output::kJson
                    : flags.output == "csv" ? Output::kCsv
                                            : Output::kText;
-  if (const absl::Status status = CheckServerAddress(session.server); !status.ok()) {
-    const char* where = session.server_by_flag ? "--server" : "WINNOW_SERVER";
-    return WrongUsage(app, fmt::format("{}: {}", where, std::string(status.message())));
-  }
+  absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint);
+  if (!endpoint.ok()) return WrongUsage(app, std::string(endpoint.status().message()));
+  session.endpoint = *std::move(endpoint);
 
   const Exit result = commands.chosen()(session);
   if (!result.ok()) {

@@ -12,6 +12,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "scheduler/plan.h"
+#include "spec/cluster.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"
 
@@ -91,8 +92,8 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   if (!spec.ok()) return spec.status();
   PrintWarnings(*spec, &session.err);
   const SearchSpec search = ToSearchSpec(*spec);
-  const int64_t slots =
-      std::max<int64_t>(search.nodes, options.workers * options.slots);  // for one trial at least
+  const int64_t ranks = options.workers * (options.slots / ShapeOf(*spec).slots);
+  const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // for one trial at least
   const Plan plan = MakePlan(search);
   const PlanEstimate estimate = options.unit_seconds > 0
                                     ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds)

@@ -11,6 +11,7 @@ constexpr int64_t kMostWorkers = 10000;
 constexpr int64_t kMostSlots = 1024;
 constexpr int64_t kMostSeeds = 1000;
 constexpr int64_t kMostAsked = 1000;  // of one SuggestTrials
+constexpr int kMostCompared = 100;    // jobs
 constexpr double kLongestAsk = 60;    // seconds that a server holds an ask
 constexpr double kLongestUnit = 1e7;  // seconds
 
@@ -29,7 +30,7 @@ void Commands::DefineSearch() {
       ->check(Whole(1, kMostSlots))
       ->option_text("N");
   plan->add_option("--unit-seconds", f.plan.unit_seconds,
-                   "how long a trial trains one unit, for the estimate of time")
+                   "how long a trial trains one unit; without it time is not estimated")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
 
@@ -44,7 +45,7 @@ void Commands::DefineSearch() {
           "CSV: a column per hyperparameter, optionally seconds_per_unit, then one per level: 1, 2, …")
       ->required()
       ->check(NotEmpty(4096))
-      ->option_text("CSV");
+      ->option_text("CSV REQUIRED");
   simulate->add_option("--workers", f.simulate.workers, "virtual workers (default 1)")
       ->check(Whole(1, kMostWorkers))
       ->option_text("N");
@@ -62,6 +63,22 @@ void Commands::DefineSearch() {
                          [&f](Session& session) { return Replay(session, f.job, f.verify); });
   Job(replay, &f.job);
   replay->add_flag("--verify", f.verify, "exit code 1 unless every decision is the same, bit for bit");
+
+  CLI::App* compare = Add("compare",
+                          "Jobs side by side, or the trials of one by their number of nodes: best, time and "
+                          "node-seconds, as a Pareto table",
+                          Formats::kTextJsonCsv, [&f](Session& session) { return Compare(session, f.compare); });
+  compare->add_option("JOB", f.compare.jobs, "job ids, or latest")
+      ->required()
+      ->expected(1, kMostCompared)
+      ->check(JobName())
+      ->option_text("...");
+  CLI::Option* by_nodes =
+      compare->add_flag("--by-nodes", f.compare.by_nodes, "the trials of one job, by how many nodes they have");
+  compare->add_option("--by", f.compare.by, "the trials of one job, by their value of a hyperparameter")
+      ->check(NotEmpty(128))
+      ->excludes(by_nodes)
+      ->option_text("NAME");
 }
 
 CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Run run) {

@@ -10,12 +10,12 @@ constexpr char kUsagePayload[] = "winnow/usage";
 }  // namespace
 
 Client& Session::client() {
-  if (connected == nullptr) connected = std::make_unique<Client>(server, timeout);
+  if (connected == nullptr) connected = std::make_unique<Client>(endpoint, timeout);
   return *connected;
 }
 
 std::string Session::Hint(const std::string& arguments) const {
-  return "winnow " + arguments + (server_by_flag ? " --server " + server : "");
+  return "winnow " + arguments + endpoint_flags;
 }
 
 absl::Status UsageError(const std::string& message) {

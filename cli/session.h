@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "cli/client.h"
 #include "cli/terminal.h"
+#include "rpc/endpoint.h"
 
 namespace winnow::cli {
 
@@ -20,12 +21,10 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 constexpr int kInterrupted = 130;
 
-inline constexpr const char* kDefaultServer = "127.0.0.1:7070";
-
 // What every command is given.
 struct Session {
-  std::string server = kDefaultServer;
-  bool server_by_flag = false;  // so hints must name it again
+  Endpoint endpoint = {};
+  std::string endpoint_flags = "";  // those of the command line, which hints must name again
   absl::Duration timeout = absl::Seconds(10);
   Output output = Output::kText;
   Terminal out;  // standard output
@@ -33,7 +32,7 @@ struct Session {
 
   // Made when it is first asked for, since most of `plan` and `completion` need none.
   Client& client();
-  // A command that the user may run next: "winnow trials j --sort objective", with --server if it is needed.
+  // A command that the user may run next: "winnow trials j --sort objective", with --server and the like if they are needed.
   std::string Hint(const std::string& arguments) const;
 
   std::unique_ptr<Client> connected;

@@ -14,6 +14,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "scheduler/simulate.h"
+#include "spec/cluster.h"
 #include "spec/search_spec.h"
 
 namespace winnow::cli {
@@ -48,18 +49,9 @@ int64_t Furthest(const SearchSpec& search) {
 }
 
 int64_t TrialsAtOnce(const SearchSpec& search, const SimulateOptions& options) {
-  const int64_t fit = options.workers * options.slots / search.nodes;
+  const int64_t fit = options.workers * options.slots / search.LeastNodes();
   const int64_t most = search.limits.max_parallel_trials;
   return most > 0 ? std::min(most, fit) : fit;
-}
-
-// When the job's time is up; 0: never. A limit on node time is reached when every slot that the job may take
-// has been busy so long.
-double TimeLimitOf(const SearchSpec& search, const SimulateOptions& options) {
-  const double wall = static_cast<double>(search.limits.max_wall_time_us) * kSeconds;
-  const double node = static_cast<double>(search.limits.max_node_time_us) * kSeconds /
-                      static_cast<double>(TrialsAtOnce(search, options) * search.nodes);
-  return wall > 0 && node > 0 ? std::min(wall, node) : std::max(wall, node);
 }
 
 Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const CurveTable& table) {
@@ -78,7 +70,8 @@ Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const C
   simulation.jitter = 0;
   simulation.start_seconds = 0;
   simulation.own_end = table.levels();
-  simulation.wall_time_seconds = TimeLimitOf(search, options) / scale;
+  simulation.wall_time_seconds = static_cast<double>(search.limits.max_wall_time_us) * kSeconds / scale;
+  simulation.node_time_seconds = static_cast<double>(search.limits.max_node_time_us) * kSeconds / scale;
   const SimulationResult result = Simulate(search, simulation);
   Outcome outcome;
   if (const auto best = result.state.best_trial()) {
@@ -163,21 +156,23 @@ std::string MedianText(const std::vector<Run>& runs) {
 
 }  // namespace
 
-Exit ShowSimulation(Session& session, const SimulateOptions& options) {
-  const auto spec = LoadJob(options.file, options.name);
+Exit ShowSimulation(Session& session, const SimulateOptions& given) {
+  const auto spec = LoadJob(given.file, given.name);
   if (!spec.ok()) return spec.status();
   SearchSpec search = ToSearchSpec(*spec);
-  const auto table = CurveTable::Read(options.table, search);
+  const auto table = CurveTable::Read(given.table, search);
   if (!table.ok()) return table.status();
   if (Furthest(search) > table->levels()) {
     return absl::InvalidArgumentError(
-        fmt::format("{} has {}, but the job trains to {}; expected a level for each unit",
-                    Clean(options.table), Count(table->levels(), "level"), Thousands(Furthest(search))));
+        fmt::format("{} has {}, but the job trains to {}; expected a level for each unit", Clean(given.table),
+                    Count(table->levels(), "level"), Thousands(Furthest(search))));
   }
-  if (search.nodes > options.workers * options.slots) {
+  SimulateOptions options = given;
+  options.slots /= ShapeOf(*spec).slots;  // of ranks
+  if (search.MostNodes() > options.workers * options.slots) {
     return absl::InvalidArgumentError(
-        fmt::format("a trial takes {}, but there are {}; expected more --workers or --slots",
-                    Count(search.nodes, "node"), Count(options.workers * options.slots, "slot")));
+        fmt::format("a trial takes {}, but the workers have room for {}; expected more --workers or --slots",
+                    Count(search.MostNodes(), "node"), options.workers * options.slots));
   }
   std::vector<Run> runs;
   const uint64_t first = options.seed < 0 ? search.seed : static_cast<uint64_t>(options.seed);

@@ -119,6 +119,7 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   }
   if (trial.bracket() >= 0)
     line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
+  if (trial.nodes() > 1) line("nodes", Thousands(trial.nodes()));
   line("trained",
        fmt::format("{} in {}, {} billable", Count(trial.trained_resource(), "unit"),
                    DurationText(trial.training_seconds()), DurationText(trial.billable_node_seconds())));

@@ -94,7 +94,7 @@ class View {
   void ServerLost() {
     TellStops();
     const std::string text =
-        "The server at " + session_.server + " is away; the job's trials may go on. Waiting for it…";
+        "The server at " + session_.endpoint.address + " is away; the job's trials may go on. Waiting for it…";
     if (live()) {
       note_ = session_.out.Paint(Style::kBad, text) + "\n";
     } else {

@@ -16,6 +16,7 @@ find_package(ZLIB 1.2.13 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # its config package asks for more
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt>=2.7)  # L-BFGS with bounds
 
 find_library(CSV_LIBRARY csv REQUIRED)  # ships neither a config package nor a pkg-config file

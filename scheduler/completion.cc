@@ -39,6 +39,21 @@ std::optional<CompletionMet> Target(const JobState& state, const Reported& repor
                        "; target_objective is " + DoubleToString(*target) + "."};
 }
 
+std::optional<CompletionMet> OnlyFailures(const JobState& state) {
+  const int64_t first = state.first_failures().awaited();
+  if (first == 0) return std::nullopt;
+  const auto begin = state.trials().begin(), end = begin + first;
+  const auto failed = [](const TrialState& trial) { return trial.phase == TrialPhase::kFailed; };
+  if (!std::all_of(begin, end, failed)) return std::nullopt;
+  const auto told = std::find_if(begin, end, [&state](const auto& trial) { return !state.FailedByMachines(trial); });
+  return CompletionMet{(first == 1 ? std::string("The first trial")
+                                   : "All of the first " + std::to_string(first) + " trials") +
+                       " failed before any had reported a value of " + state.spec().objective_metric +
+                       " (limits.max_first_failures is " +
+                       std::to_string(state.spec().limits.max_first_failures) +
+                       "). Trial " + std::to_string(told->number) + " failed: " + told->reason};
+}
+
 std::optional<CompletionMet> NoImprovement(const JobState& state) {
   const Completion& rules = state.spec().completion;
   const CompletionIndex& index = state.completion_index();
@@ -75,7 +90,8 @@ std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody&
   if (state.ended() || state.closing()) return std::nullopt;
   if (const auto* report = std::get_if<Reported>(&newest)) return Target(state, *report);
   if (!std::holds_alternative<TrialEnded>(newest)) return std::nullopt;
-  auto met = NoImprovement(state);
+  auto met = OnlyFailures(state);
+  if (!met) met = NoImprovement(state);
   return met ? met : Convergence(state);
 }
 

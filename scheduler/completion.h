@@ -20,10 +20,14 @@ namespace winnow {
 // draws betters the best by ln 2 of that scale on average. The scale is the mean over the best quarter, at
 // least 5 of at least 20 ended trials.
 //
+// limits.max_first_failures = N: N trials were failed by their trainer (not by the machines) with the same words, or
+// four times as many with any, before any trial of the job had reported a value, and so were all others that existed
+// at that moment. These may have been healthy and slow; those that are created meanwhile are not waited for.
+//
 // An ended trial counts with the best objective that it had reported by then; one that failed, or has no
 // finite one, only counts among the N.
 //
-// Neither of the last two is met while a trial that has not ended is better than the best by more than the
+// Neither of no_improvement_trials and convergence_tolerance is met while a trial that has not ended is better than the best by more than the
 // tolerance: the losers of a rung's cut end long before its survivors.
 std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest);
 

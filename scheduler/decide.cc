@@ -11,7 +11,6 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kMostLosses = 5;  // of workers, per trial
 
 struct NextTrial {
   Suggestion suggestion;
@@ -106,14 +105,15 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
     case AttemptOutcome::kFailed:
       return AfterFailure(state, trial, ended.reason);
     case AttemptOutcome::kLost:
-      if (trial.losses > kMostLosses) {
+      if (trial.losses >= state.spec().limits.max_lost_attempts) {
         return TrialEnded{
             trial.number, TrialEnd::kFailed,
-            "Lost with its worker " + std::to_string(trial.losses) + " times, at last: " + ended.reason};
+            "Lost to the machines " + std::to_string(trial.losses) + " times, at last: " + ended.reason};
       }
-      return Retry(trial, "Lost with its worker; goes on from " + from + ": " + ended.reason);
+      return Retry(trial, "Lost to the machines; goes on from " + from + ": " + ended.reason);
     case AttemptOutcome::kHandedBack:
-      return Retry(trial, "Handed back by its worker; goes on from " + from + ".");
+      return Retry(trial, "Handed back by its worker; goes on from " + from +
+                              (ended.reason.empty() ? "." : ": " + ended.reason));
     case AttemptOutcome::kStopped:
       break;
   }
@@ -123,6 +123,10 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
 JobEnded EndOfJob(const JobState& state, const std::string& why) {
   if (state.stop_requested()) return {JobEnd::kStopped, why};
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
+  // A rule that was met by failures alone has said what follows here.
+  const bool said = state.completion_met() && !state.completion_met()->nothing_left &&
+                    state.first_failures().awaited() > 0;
+  if (said) return {JobEnd::kFailed, why};
   std::string reason =
       why + " No trial that did not fail gave a finite value of " + state.spec().objective_metric + ".";
   for (const TrialState& trial : state.trials()) {

@@ -34,6 +34,12 @@ struct Admission {
   int64_t to = 0;
 };
 
+// Ranks of the trial to place. REQUIRES admission.trial > 0.
+inline int32_t NodesOf(const JobState& state, const Admission& admission) {
+  const auto* created = admission.decision ? std::get_if<TrialCreated>(&*admission.decision) : nullptr;
+  return created != nullptr ? state.spec().Nodes(created->configuration) : state.trial(admission.trial).nodes;
+}
+
 // Waiting trials first, then a paused one that the pruner promotes, then a new one. Absent: the job has no work for a free slot now (barrier without
 // another bracket, a limit, or the end) or waits for a model's answer (see WantsSuggestion). Never more than max_parallel_trials live attempts; never a unit over
 // max_total_resource.

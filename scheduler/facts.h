@@ -17,7 +17,7 @@ namespace winnow {
 enum class AttemptOutcome {
   kFinished,    // exit code 0, or stopped by the worker at its budget
   kFailed,      // the trainer's own failure
-  kLost,        // its worker was lost, or another rank's was
+  kLost,        // to the machines: a worker was lost, or could not start it, or the ranks lost each other
   kHandedBack,  // the worker left politely; costs no attempt
   kStopped,     // the scheduler wanted it no more
 };

@@ -43,7 +43,8 @@ JobState::JobState(SearchSpec spec)
       space_(spec_.parameters, spec_.constraints),
       grid_(spec_.sampler.kind == SamplerKind::kGrid ? GridOf(spec_) : nullptr),
       most_trials_(TrialLimit(spec_, space_, grid_.get())),
-      completion_index_(spec_.completion) {
+      completion_index_(spec_.completion),
+      first_failures_(spec_.limits.max_first_failures) {
   const PrunerSettings& pruner = spec_.pruner;
   if (HasBracketTable(pruner.kind)) table_ = HyperbandTable(spec_, most_trials_);
   if (!HasOpenRungs(pruner.kind)) return;
@@ -149,6 +150,7 @@ bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
 }
 
 void JobState::On(const Reported& fact, int64_t) {
+  first_failures_.OnReport();
   TrialState& trial = At(fact.trial);
   const int64_t newest = trial.curve.empty() ? 0 : trial.curve.back().first;
   const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
@@ -182,6 +184,7 @@ void JobState::On(const AttemptStarted& fact, int64_t time_us) {
   trial.attempt_started_us = time_us;
   if (trial.attempts == 1) trial.started_us = time_us;
   ++totals_.live_attempts;
+  totals_.live_nodes += trial.nodes;
   if (fact.to > 0) totals_.reserved_resource += fact.to - fact.from;
 }
 
@@ -189,11 +192,13 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   trial.live = false;
   --totals_.live_attempts;
+  totals_.live_nodes -= trial.nodes;
   if (suggestion_ && suggestion_->trial == 0) suggestion_.reset();  // it may say more now
   if (trial.to > 0) totals_.reserved_resource -= trial.to - trial.attempt_reached;
   const int64_t took = fact.started_us > 0 ? std::max<int64_t>(0, fact.ended_us - fact.started_us) : 0;
   trial.training_us += took;
   totals_.training_us += took;
+  totals_.node_us += took * trial.nodes;
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
@@ -235,6 +240,7 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   TrialState trial;
   trial.number = fact.trial;
   trial.configuration = fact.configuration;
+  trial.nodes = spec_.Nodes(fact.configuration);
   trial.bracket = fact.bracket;
   trial.rung = fact.rung;
   trial.to = fact.to;
@@ -300,6 +306,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
                                                    : TrialPhase::kFailed);
   if (fact.end == TrialEnd::kFailed)
     best_.DropUnless([this](const FirstOf::Entry& entry) { return IsBestOf(entry); });
+  if (fact.end == TrialEnd::kFailed && !FailedByMachines(trial))
+    first_failures_.OnFailure(fact.reason, static_cast<int64_t>(trials_.size()));
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool counts = fact.end != TrialEnd::kFailed && trial.best_resource > 0;

@@ -11,6 +11,7 @@
 
 #include "scheduler/completion_index.h"
 #include "scheduler/facts.h"
+#include "scheduler/first_failures.h"
 #include "scheduler/pruners/first_of.h"
 #include "scheduler/pruners/hyperband_table.h"
 #include "scheduler/pruners/median_index.h"
@@ -25,6 +26,7 @@ enum class TrialPhase { kPending, kRunning, kPaused, kCompleted, kStopped, kFail
 struct TrialState {
   TrialNumber number = 0;
   Configuration configuration;
+  int32_t nodes = 1;  // ranks of its cluster
   TrialPhase phase = TrialPhase::kPending;
   std::string reason;  // why it ended
   int64_t bracket = -1;
@@ -80,7 +82,9 @@ struct BracketState {
 struct JobTotals {
   int64_t pending = 0, running = 0, paused = 0, completed = 0, stopped = 0, failed = 0;
   int64_t live_attempts = 0;
+  int64_t live_nodes = 0;         // their ranks
   int64_t training_us = 0;        // of ended attempts
+  int64_t node_us = 0;            // the same, times each attempt's ranks
   int64_t resource = 0;           // units reported, over all attempts
   int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
 
@@ -127,6 +131,9 @@ class JobState {
   const MedianIndex& completed_averages() const { return completed_averages_; }
 
   const CompletionIndex& completion_index() const { return completion_index_; }
+  const FirstFailures& first_failures() const { return first_failures_; }
+  // Whether a trial that has failed was lost too often, rather than failed by its trainer.
+  bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec_.limits.max_lost_attempts; }
 
   const SearchSpace& space() const { return space_; }
   // Of a GRID job; null otherwise.
@@ -207,6 +214,7 @@ class JobState {
   int64_t undecided_ = 0;
   MedianIndex completed_averages_;
   CompletionIndex completion_index_;
+  FirstFailures first_failures_;
 };
 
 }  // namespace winnow

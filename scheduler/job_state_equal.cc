@@ -9,8 +9,8 @@ bool Same(const TrialState& a, const TrialState& b) {
   const auto same_point = [](const auto& p, const auto& q) {
     return p.first == q.first && Identical(p.second, q.second);
   };
-  return a.number == b.number && Identical(a.configuration, b.configuration) && a.phase == b.phase &&
-         a.reason == b.reason && a.bracket == b.bracket && a.rung == b.rung && a.to == b.to &&
+  return a.number == b.number && Identical(a.configuration, b.configuration) && a.nodes == b.nodes &&
+         a.phase == b.phase && a.reason == b.reason && a.bracket == b.bracket && a.rung == b.rung && a.to == b.to &&
          a.checkpoint == b.checkpoint && a.at_own_end == b.at_own_end &&
          std::equal(a.curve.begin(), a.curve.end(), b.curve.begin(), b.curve.end(), same_point) &&
          a.best_resource == b.best_resource && Identical(a.best_objective, b.best_objective) &&
@@ -59,6 +59,7 @@ bool operator==(const JobState& a, const JobState& b) {
          a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
          (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ &&
          a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&
+         a.first_failures_ == b.first_failures_ &&
          a.completed_averages_ == b.completed_averages_;
 }
 

@@ -1,38 +1,108 @@
 #include "scheduler/placement.h"
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace winnow {
 
+namespace {
+
+// Ranks that a quantity is enough for. Sums of shares such as 0.1 must not miss by their last bit.
+int32_t Times(double free, double each) {
+  if (each <= 0) return std::numeric_limits<int32_t>::max();
+  const double times = std::floor(free / each + 1e-9);
+  return static_cast<int32_t>(std::clamp(times, 0.0, 1e9));
+}
+
+// Where a worker stands among those that have room: first by smaller members.
+struct Room {
+  bool elsewhere;      // than the checkpoint
+  bool ran_elsewhere;  // before
+  size_t spare_labels;
+  int64_t fit;
+  int32_t free_slots;
+  const std::string* id;
+  int32_t ranks;  // that it has room for
+
+  bool operator<(const Room& other) const {
+    return std::tie(elsewhere, ran_elsewhere, spare_labels, fit, free_slots, *id) <
+           std::tie(other.elsewhere, other.ran_elsewhere, other.spare_labels, other.fit, other.free_slots,
+                    *other.id);
+  }
+};
+
+Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
+  const bool shares = !gang.storage_id.empty() && worker.storage_id == gang.storage_id;
+  const bool ran_it = !gang.worker_id.empty() && worker.worker_id == gang.worker_id;
+  const size_t spare = worker.labels.size() - gang.shape.labels.size();  // it has all that are asked for
+  const int64_t fit = gang.nodes == 1 ? ranks : -static_cast<int64_t>(ranks);
+  return {!shares, !ran_it, spare, fit, worker.free_slots, &worker.worker_id, ranks};
+}
+
+void Change(const std::string& worker_id, const RankShape& shape, int sign,
+            std::vector<WorkerRoom>* workers) {
+  for (WorkerRoom& worker : *workers) {
+    if (worker.worker_id != worker_id) continue;
+    worker.free_slots += sign * shape.slots;
+    worker.free_cpus += sign * shape.cpus;
+    worker.free_memory_gib += sign * shape.memory_gib;
+  }
+}
+
+}  // namespace
+
+bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
+  return std::all_of(shape.labels.begin(), shape.labels.end(), [&worker](const auto& wanted) {
+    const auto found = worker.labels.find(wanted.first);
+    return found != worker.labels.end() && (wanted.second.empty() || found->second == wanted.second);
+  });
+}
+
+int32_t Capacity(const WorkerRoom& worker, const RankShape& shape) {
+  if (worker.free_slots <= 0 || !HasLabels(worker, shape)) return 0;
+  return std::min({worker.free_slots / std::max(1, shape.slots), Times(worker.free_cpus, shape.cpus),
+                   Times(worker.free_memory_gib, shape.memory_gib)});
+}
+
+int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape) {
+  int64_t ranks = 0;
+  for (const WorkerRoom& worker : workers) ranks += Capacity(worker, shape);
+  return ranks;
+}
+
 std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& workers,
                                               const GangRequest& gang) {
-  std::vector<WorkerRoom> rooms;
-  int64_t free_slots = 0;
+  std::vector<Room> rooms;
+  int64_t ranks_in_all = 0;
   for (const WorkerRoom& worker : workers) {
-    if (worker.free_slots <= 0) continue;
-    rooms.push_back(worker);
-    free_slots += worker.free_slots;
+    const int32_t ranks = Capacity(worker, gang.shape);
+    if (ranks <= 0) continue;
+    rooms.push_back(RoomOf(worker, ranks, gang));
+    ranks_in_all += ranks;
   }
-  if (gang.nodes < 1 || free_slots < gang.nodes) return std::nullopt;
+  if (gang.nodes < 1 || ranks_in_all < gang.nodes) return std::nullopt;
 
-  const auto order = [&gang](const WorkerRoom& worker) {
-    const bool shares = !gang.storage_id.empty() && worker.storage_id == gang.storage_id;
-    const bool ran_it = !gang.worker_id.empty() && worker.worker_id == gang.worker_id;
-    return std::make_tuple(!shares, !ran_it, -worker.free_slots, std::cref(worker.worker_id));
-  };
-  std::sort(rooms.begin(), rooms.end(),
-            [&order](const WorkerRoom& a, const WorkerRoom& b) { return order(a) < order(b); });
+  if (gang.nodes == 1) return std::vector<std::string>{*std::min_element(rooms.begin(), rooms.end())->id};
+  std::sort(rooms.begin(), rooms.end());
   std::vector<std::string> ranks;
   while (true) {
-    for (WorkerRoom& room : rooms) {
-      if (room.free_slots == 0) continue;
-      --room.free_slots;
-      ranks.push_back(room.worker_id);
+    for (Room& room : rooms) {
+      if (room.ranks == 0) continue;
+      --room.ranks;
+      ranks.push_back(*room.id);
       if (static_cast<int32_t>(ranks.size()) == gang.nodes) return ranks;
     }
   }
+}
+
+void Take(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers) {
+  Change(worker_id, shape, -1, workers);
+}
+
+void GiveBack(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers) {
+  Change(worker_id, shape, 1, workers);
 }
 
 }  // namespace winnow

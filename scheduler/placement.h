@@ -1,28 +1,61 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace winnow {
 
+// What a worker has left for new ranks, and what it is.
 struct WorkerRoom {
   std::string worker_id;
   int32_t free_slots = 0;
   std::string storage_id;  // workers with the same one share checkpoints
+  std::map<std::string, std::string> labels = {};
+  // Not asked for by the ranks it holds; infinity: it did not say how many it has.
+  double free_cpus = std::numeric_limits<double>::infinity();
+  double free_memory_gib = std::numeric_limits<double>::infinity();
+};
+
+// What each rank takes of its worker.
+struct RankShape {
+  int32_t slots = 1;
+  double cpus = 0;
+  double memory_gib = 0;
+  std::map<std::string, std::string> labels = {};  // that the worker must have; "": any value
+
+  bool operator==(const RankShape&) const = default;
 };
 
 struct GangRequest {
   int32_t nodes = 1;
-  std::string storage_id;  // where the trial's checkpoint is; "": it has none
-  std::string worker_id;   // where rank 0 ran before; "": nowhere
+  std::string storage_id = {};  // where the trial's checkpoint is; "": it has none
+  std::string worker_id = {};   // where rank 0 ran before; "": nowhere
+  RankShape shape = {};
 };
 
-// The worker of each rank, all or nothing: absent if the free slots do not hold the whole gang. Workers that
-// share the checkpoint's storage come first, then the one that ran it before, then those with most free
-// slots; ranks are spread over distinct workers as long as there are any. Deterministic: ties by worker id.
+// How many ranks of that shape the worker has room for.
+int32_t Capacity(const WorkerRoom& worker, const RankShape& shape);
+// All of them together.
+int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape);
+
+// Whether the worker has the labels that the shape asks for.
+bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
+
+// The worker of each rank, all or nothing: absent if there is no room for the whole gang. Workers that share
+// the checkpoint's storage come first, then the one that ran it before, then those with fewest labels that
+// were not asked for, which others may need. Among equals a single rank goes where it leaves least room, so
+// that whole workers stay free for wide gangs; the ranks of a gang go to the emptiest, and are spread over
+// distinct workers as long as there are any, so that they do not share a host's memory and network.
+// Deterministic: ties by worker id.
 std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& workers,
                                               const GangRequest& gang);
+
+// Takes a rank's share out of the room of the worker of that id, and gives it back.
+void Take(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers);
+void GiveBack(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers);
 
 }  // namespace winnow

@@ -80,7 +80,7 @@ double Least(double a, double b) { return a == 0 || b == 0 ? std::max(a, b) : st
 }  // namespace
 
 PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds) {
-  if (slots < spec.nodes || !(unit_seconds > 0)) return {};
+  if (slots < spec.MostNodes() || !(unit_seconds > 0)) return {};
   const Limits& limits = spec.limits;
   const double wall = static_cast<double>(limits.max_wall_time_us) / 1e6;
   const double node_time = static_cast<double>(limits.max_node_time_us) / 1e6;
@@ -91,7 +91,7 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
   const int64_t trials = MakePlan(spec).trials;
   const SearchSpec simulated = Simulated(spec, trials == 0 ? kMostTrials : std::min(trials, kMostTrials));
   Simulation simulation;
-  simulation.workers = std::max(spec.nodes, std::min(slots, kMostSlots));
+  simulation.workers = std::max(spec.MostNodes(), std::min(slots, kMostSlots));
   simulation.start_seconds = 0;
   simulation.jitter = 0;
   simulation.report_every = std::max<int64_t>(1, MakePlan(simulated).resource / kMostReports);

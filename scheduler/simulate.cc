@@ -45,10 +45,11 @@ class Simulator {
       Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});
     FillSlots();
     while (!state_.ended() && !events_.empty()) {
+      if (LimitsNodeTime(events_.top().at)) continue;
       Event event = events_.top();
       events_.pop();
       if (Cancelled(event.body)) continue;
-      now_ = event.at;
+      PassTo(event.at);
       if (const auto* ended = std::get_if<AttemptEnded>(&event.body)) Free(ended->trial);
       Record(std::move(event.body));
       StopEnded();
@@ -86,6 +87,23 @@ class Simulator {
     return false;
   }
 
+  void PassTo(double at) {
+    node_time_ += (at - now_) * static_cast<double>(state_.totals().live_nodes);
+    now_ = at;
+  }
+
+  // Whether the job's node time is used up before `until`; then it is recorded, at its time.
+  bool LimitsNodeTime(double until) {
+    const double left = simulation_.node_time_seconds - node_time_;
+    const auto rate = static_cast<double>(state_.totals().live_nodes);
+    if (simulation_.node_time_seconds <= 0 || state_.closing() || (until - now_) * rate < left) return false;
+    PassTo(rate > 0 ? now_ + std::max(0.0, left) / rate : now_);
+    Record(TimeLimitReached{TimeLimit::kNode});
+    StopEnded();
+    FillSlots();
+    return true;
+  }
+
   // Live attempts of ended trials go a little later, as a worker would stop them.
   void StopEnded() {
     for (const auto& [number, running] : running_) {
@@ -108,8 +126,7 @@ class Simulator {
 
   void FillSlots() {
     while (!state_.ended()) {
-      const auto ranks = Place(rooms_, {state_.spec().nodes, "", ""});
-      if (!ranks) return;
+      if (!Place(rooms_, {state_.spec().LeastNodes()})) return;
       auto admission = Admit(state_);
       if (!admission && WantsSuggestion(state_)) {
         Record(Suggest(state_));
@@ -119,8 +136,10 @@ class Simulator {
         if (simulation_.on_idle) simulation_.on_idle(state_);
         return;
       }
+      const auto ranks = admission->trial == 0 ? std::nullopt : Place(rooms_, {NodesOf(state_, *admission)});
+      if (admission->trial > 0 && !ranks) return;
       if (admission->decision) Record(ToBody(*admission->decision));
-      if (admission->trial == 0) continue;
+      if (!ranks) continue;
       if (LosesCheckpoint(*admission)) {
         Record(CheckpointLost{admission->trial});
         continue;
@@ -200,6 +219,7 @@ class Simulator {
   SimulationResult result_;
   JobState& state_;
   double now_ = 0;
+  double node_time_ = 0;  // of all ranks up to now
   int64_t events_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<WorkerRoom> rooms_;

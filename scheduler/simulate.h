@@ -36,6 +36,7 @@ struct Simulation {
   int64_t own_end = 100;          // of trainers whose end the spec does not know
   double stop_after_seconds = 0;  // when StopRequested comes; 0: never
   double wall_time_seconds = 0;   // when TimeLimitReached comes; 0: never
+  double node_time_seconds = 0;   // likewise, of all ranks together
 
   // Called after every entry of the record, once its decisions are applied too.
   std::function<void(const JobState&)> on_settled;

@@ -12,6 +12,8 @@ namespace winnow {
 
 using TrialNumber = int64_t;  // 1, 2, 3… within a job
 
+inline constexpr int32_t kMostNodes = 64;  // ranks of one trial
+
 // A conditional hyperparameter that its parent's value leaves out: the trainer is not given it.
 struct Inactive {
   auto operator<=>(const Inactive&) const = default;
@@ -153,6 +155,8 @@ struct Limits {
   int64_t max_parallel_trials = 0;
   int64_t max_trial_resource = 0;  // pruners without rungs: each trial is trained to at most this level
   int64_t max_attempts = 1;        // of the trainer's own failures
+  int64_t max_lost_attempts = 10;  // lost to the machines; the last of them ends the trial
+  int64_t max_first_failures = 0;  // trials that fail before any reports; see scheduler/completion.h
 
   bool operator==(const Limits&) const = default;
 };
@@ -186,6 +190,16 @@ struct SearchSpec {
   // `own_end`.
   int own_end_parameter = -1;
   int64_t own_end = 0;  // 0: not known beforehand
+
+  // Where a trial's cluster is as wide as a hyperparameter says: its index in `parameters`, in place of
+  // `nodes`. An integer or discrete one, or a categorical one whose values are integers; all from 1.
+  int nodes_parameter = -1;
+
+  // Ranks of a trial of `configuration`.
+  int32_t Nodes(const Configuration& configuration) const;
+  // Of the narrowest and the widest that any trial may be.
+  int32_t LeastNodes() const;
+  int32_t MostNodes() const;
 
   // The level at which the trainer ends by itself under `configuration`; 0: not known beforehand.
   int64_t OwnEnd(const Configuration& configuration) const {

@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kMostTrials = 1'000'000;
 constexpr int64_t kMostResource = 1'000'000'000;
 constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
-constexpr int32_t kMostNodes = 64;
 constexpr int64_t kMostBrackets = 100;
+constexpr int64_t kMostLosses = 1000;  // of a trial's attempts to the machines
 
 class Validator {
  public:
@@ -90,6 +90,11 @@ class Validator {
     if (limits.max_attempts < 1 || limits.max_attempts > 100) {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }
+    if (limits.max_lost_attempts < 1 || limits.max_lost_attempts > kMostLosses) {
+      Add("limits.max_lost_attempts",
+          "is " + std::to_string(limits.max_lost_attempts) + "; expected 1 to " + std::to_string(kMostLosses));
+    }
+    Bounded("limits.max_first_failures", limits.max_first_failures, kMostTrials);
     if (HasRungs(spec_.pruner.kind)) return;
     if (limits.max_total_resource > 0 && limits.max_trial_resource == 0 && spec_.own_end == 0 &&
         spec_.own_end_parameter < 0) {

@@ -1,35 +1,81 @@
 #!/usr/bin/env bash
 # Makes the data of the quickstart: OUTPUT_DIR/direct-marketing/{train,validation,test}.csv (70/20/10) and
 # OUTPUT_DIR/direct-marketing-85-5-10/ from the Bank Marketing data (S. Moro, P. Cortez, P. Rita; UCI, CC BY 4.0).
-# The data comes from $WINNOW_DATA_DIR/bank-additional-full.csv.gz if that is there, else from its publisher (or
-# the mirror $WINNOW_DATA_URL), else it is generated. What is there already is left as it is.
-# Usage: scripts/get-data.sh [OUTPUT_DIR]     (default: examples/data)
+# The data comes from $WINNOW_DATA_DIR/bank-additional-full.csv.gz (or unpacked) if that is there, else from its
+# publisher (or the mirror $WINNOW_DATA_URL), else it is generated. What is there already is left as it is.
+# With --published: the files as they are published instead, bank-additional-full.csv.gz and MNIST's four, from the same
+# places ($WINNOW_MNIST_URL is a mirror of MNIST's folder); none is generated, and 1 is the exit code if one is missing.
+# Usage: scripts/get-data.sh [--published] [OUTPUT_DIR]     (default: examples/data)
 set -euo pipefail
 
-readonly url="${WINNOW_DATA_URL:-https://archive.ics.uci.edu/static/public/222/bank+marketing.zip}"
-readonly sha256=74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8
-readonly python="${PYTHON:-python3}"
 scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 readonly scripts
-
 say() { echo "get-data: $*" >&2; }
 
+published=no
+if [[ "${1:-}" == --published ]]; then
+  published=yes
+  shift
+fi
+readonly published
 if [[ $# -gt 1 || "${1:-}" == -* ]]; then
-  echo "usage: scripts/get-data.sh [OUTPUT_DIR]" >&2
+  echo "usage: scripts/get-data.sh [--published] [OUTPUT_DIR]" >&2
   exit 2
 fi
 output="${1:-$scripts/../examples/data}"
 mkdir -p "$output"
 output="$(cd "$output" && pwd)"
-readonly output
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+readonly output work
+# shellcheck source=scripts/published-data.sh
+source "$scripts/published-data.sh"
 readonly main="$output/direct-marketing" wide="$output/direct-marketing-85-5-10"
-local_copy=""
-if [[ -n "${WINNOW_DATA_DIR:-}" ]]; then
-  if [[ -r "$WINNOW_DATA_DIR/bank-additional-full.csv.gz" ]]; then
-    local_copy="$WINNOW_DATA_DIR/bank-additional-full.csv.gz"
-  else
-    say "WINNOW_DATA_DIR is $WINNOW_DATA_DIR, but there is no readable bank-additional-full.csv.gz in it"
+
+need_python() { command -v "$python" >/dev/null || { say "$python is not there; install Python 3 or set PYTHON"; exit 1; }; }
+
+# get_published NAME SHA256: NAME.gz in $output. 1: it cannot be had.
+get_published() {
+  local copy found=0
+  if [[ -e "$output/$1.gz" ]]; then
+    if holds "$output/$1.gz" "$2"; then return 0; fi
+    say "$output/$1.gz: what is in it has another sha256 than $2, so it is not used"
   fi
+  copy="$(local_copy "$1" "$2")" || found=$?
+  [[ $found -lt 2 ]] || exit 1
+  if [[ -n "$copy" ]]; then
+    gzip -dcf -- "$copy" >"$work/$1" || exit 1
+  elif [[ "$1" == "$bank_name" ]]; then
+    need_python
+    download_bank "$work/$1" || return 1
+  else
+    download_mnist "$1" "$work/$1.gz" || return 1
+  fi
+  if [[ ! -e "$work/$1.gz" ]]; then gzip -n "$work/$1" || exit 1; fi
+  # Under its name only when it is whole.
+  { cp "$work/$1.gz" "$output/.$1.gz.part" && mv "$output/.$1.gz.part" "$output/$1.gz"; } || exit 1
+}
+
+if [[ "$published" == yes ]]; then
+  missing=()
+  get_published "$bank_name" "$bank_sha256" || missing+=("$bank_name.gz, of bank-additional.zip in $bank_url")
+  for name in "${!mnist_sha256[@]}"; do
+    get_published "$name" "${mnist_sha256[$name]}" || missing+=("$name.gz, from $mnist_url/$name.gz")
+  done
+  if [[ ${#missing[@]} -gt 0 ]]; then
+    say "these files could be neither found nor downloaded. Put them into $output, or set WINNOW_DATA_DIR to their folder:"
+    printf '  %s\n' "${missing[@]}" >&2
+    exit 1
+  fi
+  say "$output has the published files"
+  exit 0
+fi
+
+found=0
+bank_copy="$(local_copy "$bank_name" "$bank_sha256")" || found=$?
+[[ $found -lt 2 ]] || exit 1
+if [[ -z "$bank_copy" && -n "${WINNOW_DATA_DIR:-}" ]]; then
+  say "WINNOW_DATA_DIR is $WINNOW_DATA_DIR, but there is no readable $bank_name.gz in it"
 fi
 
 warn_synthetic() {
@@ -55,45 +101,18 @@ is_complete() {
 
 is_synthetic() { [[ -e "$main/SYNTHETIC.txt" || -e "$wide/SYNTHETIC.txt" ]]; }
 
-if is_complete && ! { is_synthetic && [[ -n "$local_copy" ]]; }; then
+if is_complete && ! { is_synthetic && [[ -n "$bank_copy" ]]; }; then
   if is_synthetic; then warn_synthetic; fi
   say "$output is complete"
   exit 0
 fi
 
-command -v "$python" >/dev/null || { say "$python is not there; install Python 3 or set PYTHON"; exit 1; }
-work="$(mktemp -d)"
-trap 'rm -rf "$work"' EXIT
-readonly raw="$work/bank-additional-full.csv"
-
-has_checksum() { echo "$sha256  $raw" | sha256sum --check --status; }
-
-# Unpacks $work/bank.zip, a zip in a zip, to $raw.
-unpack() {
-  "$python" - "$work/bank.zip" "$raw" <<'END'
-import io, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as outer:
-    with zipfile.ZipFile(io.BytesIO(outer.read("bank-additional.zip"))) as inner:
-        data = inner.read("bank-additional/bank-additional-full.csv")
-with open(sys.argv[2], "wb") as file:
-    file.write(data)
-END
-}
-
-download() {
-  command -v curl >/dev/null || { say "curl is not there, so nothing is downloaded"; return 1; }
-  say "downloading $url"
-  curl --fail --silent --show-error --location --connect-timeout 5 --max-time 60 \
-    --output "$work/bank.zip" "$url" || return 1
-  unpack 2>"$work/unpack.err" || { say "the download is not the expected archive: $(tail -n 1 "$work/unpack.err")"; return 1; }
-  has_checksum || { say "the download has another checksum than $sha256, so it is not used"; return 1; }
-}
-
+need_python
+readonly raw="$work/$bank_name"
 synthetic=no
-if [[ -n "$local_copy" ]]; then
-  gzip -dc "$local_copy" >"$raw" || { say "$local_copy cannot be unpacked"; exit 1; }
-  has_checksum || { say "$local_copy: the text in it has another sha256 than $sha256; expected the publisher's"; exit 1; }
-elif ! download; then
+if [[ -n "$bank_copy" ]]; then
+  gzip -dcf -- "$bank_copy" >"$raw"
+elif ! download_bank "$raw"; then
   synthetic=yes
   "$python" "$scripts/synthesize_direct_marketing.py" --output "$raw"
 fi

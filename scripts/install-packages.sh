@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Installs what Winnow builds with from Debian's packages; with --tests also what the tests compare against.
+# Installs what Winnow builds with from Debian's packages; with --headline also what bench/headline/run.py compares
+# against and draws with; with --tests that too, what the tests compare against, and what scripts/fuzz.sh builds with;
+# and with --containers (after --tests) also what builds and runs images.
 # Does nothing where everything is there already, so that it needs no root then.
 set -euo pipefail
 
@@ -7,17 +9,29 @@ build_packages=(
   g++ cmake ninja-build pkg-config ccache mold python3 curl ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev libssl-dev libboost-dev
   libsqlite3-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libre2-dev zlib1g-dev
-  libeigen3-dev libnlopt-dev libcsv-dev
+  libeigen3-dev libnlopt-dev libcsv-dev prometheus-cpp-dev
 )
-test_packages=(catch2 sqlite3 python3-numpy python3-xgboost python3-sklearn python3-optuna python3-torch python3-onnx)
+# They build the page. Debian's must not replace a newer Node.
+command -v node >/dev/null || build_packages+=(nodejs npm)
+headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna python3-matplotlib)
+test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-torch python3-onnx)
+test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
+test_packages+=(chromium)                                # what looks at the page
+container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
+container_packages+=(prometheus)  # promtool, which reads /metrics; not for everybody's machine, since the package starts a service
 
 packages=("${build_packages[@]}")
-if [ "${1:-}" = "--tests" ]; then
-  packages+=("${test_packages[@]}")
-elif [ $# -gt 0 ]; then
-  echo "usage: $0 [--tests]" >&2
-  exit 2
-fi
+for option in "$@"; do
+  case $option in
+    --headline) packages+=("${headline_packages[@]}") ;;
+    --tests) packages+=("${test_packages[@]}") ;;
+    --containers) packages+=("${container_packages[@]}") ;;
+    *)
+      echo "usage: $0 [--headline] [--tests] [--containers]" >&2
+      exit 2
+      ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do

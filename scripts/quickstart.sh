@@ -7,6 +7,7 @@
 #
 # WINNOW_QUICKSTART_DIR   where the server keeps its files       (default: quickstart.d in the repository)
 # WINNOW_LISTEN           where it listens                        (default: 127.0.0.1:7070)
+# WINNOW_HTTP             where its web page is                   (default: 127.0.0.1:8080, if it can be had)
 # WINNOW_DATA_DIR         folder with bank-additional-full.csv.gz (default: download it)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,8 +35,9 @@ stop_server() {
 
 start_server() {
   mkdir -p "$home"
-  rm -f "$home/port"
+  rm -f "$home/port" "$home/http-port"
   nohup "$bin/winnow-server" --db "$home/winnow.db" --listen "$listen" --local-workers 2 --slots 2 \
+    ${WINNOW_HTTP:+--http "$WINNOW_HTTP"} --http-port-file "$home/http-port" \
     --port-file "$home/port" >"$home/server.log" 2>&1 </dev/null &
   echo $! >"$pid_file"
   until [ -s "$home/port" ]; do
@@ -55,7 +57,7 @@ case "${1:-}" in
     exit 0
     ;;
   *)
-    sed -n '2,10p' "$0" >&2
+    sed -n '2,11p' "$0" >&2
     exit 2
     ;;
 esac
@@ -72,9 +74,12 @@ server_is_up || start_server
 WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
 export WINNOW_SERVER
 "$bin/winnow" submit examples/direct-marketing.json --watch
+page="it has none: $(grep -m1 -o 'page.*' "$home/server.log" || echo "see $home/server.log")"
+if [ -s "$home/http-port" ]; then page=$(grep -m1 -o 'https\?://[^ ]*' "$home/server.log"); fi
 cat <<END
 
-The server is still up (log: $home/server.log). Try, after
+The server is still up (log: $home/server.log). Its web page: $page
+Try, after
   export PATH="$bin:\$PATH" WINNOW_SERVER=$WINNOW_SERVER
 
   winnow trials latest --sort objective

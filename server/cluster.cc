@@ -6,10 +6,26 @@
 #include <cstdlib>
 
 #include "scheduler/random.h"
+#include "server/artifacts.h"
+#include "server/feasible.h"
+#include "server/usage.h"
 #include "spec/launch.h"
 
 namespace winnow {
 namespace {
+
+// Of a failure: it is not the trainer's own.
+bool IsMachines(const std::string& cause) { return cause == "not_started" || cause == "ranks_gone"; }
+
+// What a trainer did wrong itself comes before what the machines did to others of its cluster.
+std::vector<AssignmentRow>::const_iterator FirstFailure(const std::vector<AssignmentRow>& ranks) {
+  auto own = std::find_if(ranks.begin(), ranks.end(), [](const AssignmentRow& row) {
+    return row.outcome == "failed" && !IsMachines(row.cause);
+  });
+  if (own != ranks.end()) return own;
+  return std::find_if(ranks.begin(), ranks.end(),
+                      [](const AssignmentRow& row) { return row.outcome == "failed"; });
+}
 
 // How an attempt ended, from the ends of its ranks. A lost worker or one that leaves explains failures of
 // the other ranks, whichever was seen first.
@@ -29,8 +45,8 @@ AttemptEnded Summarise(TrialNumber trial, const std::vector<AssignmentRow>& rank
     ended.outcome = AttemptOutcome::kLost;
   } else if ((cause = first("handed_back")) != ranks.end()) {
     ended.outcome = AttemptOutcome::kHandedBack;
-  } else if ((cause = first("failed")) != ranks.end()) {
-    ended.outcome = AttemptOutcome::kFailed;
+  } else if ((cause = FirstFailure(ranks)) != ranks.end()) {
+    ended.outcome = IsMachines(cause->cause) ? AttemptOutcome::kLost : AttemptOutcome::kFailed;
   } else {
     ended.outcome = AttemptOutcome::kFinished;
   }
@@ -42,7 +58,17 @@ AttemptEnded Summarise(TrialNumber trial, const std::vector<AssignmentRow>& rank
 
 }  // namespace
 
+RankShape WorkerEntry::Used() const {
+  RankShape used{used_slots};
+  for (const auto& [id, assignment] : held) {
+    used.cpus += assignment->row.cpus;
+    used.memory_gib += assignment->row.memory_gib;
+  }
+  return used;
+}
+
 absl::Status Cluster::Load() {
+  if (absl::Status status = marks_.Load(); !status.ok()) return status;
   absl::StatusOr<std::vector<WorkerRow>> workers = context_.store.workers.List(true);
   if (!workers.ok()) return workers.status();
   for (WorkerRow& row : *workers) {
@@ -61,9 +87,27 @@ absl::Status Cluster::Load() {
   for (const auto& [key, ranks] : attempts_) {
     OpenJob* job = jobs_.FindKey(key.first);
     if (job == nullptr) return absl::DataLossError("an assignment is held for a job that has ended");
+    // Described as it was when it was placed.
+    if (absl::Status status = SetHomeBefore(key, ranks[0].attempt); !status.ok()) return status;
     for (size_t rank = 0; rank < ranks.size(); ++rank) {
       if (ranks[rank].state != "gone") Hold(ranks[rank], Describe(*job, ranks, rank), true);
     }
+    homes_[key] = ranks[0].worker;
+  }
+  return absl::OkStatus();
+}
+
+void Cluster::ForgetJob(int64_t job) {
+  homes_.erase(homes_.lower_bound({job, 0}), homes_.lower_bound({job + 1, 0}));
+}
+
+absl::Status Cluster::SetHomeBefore(AttemptKey key, int64_t attempt) {
+  homes_.erase(key);
+  if (attempt == 1) return absl::OkStatus();
+  absl::StatusOr<std::vector<AssignmentRow>> rows = context_.store.assignments.OfTrial(key.first, key.second);
+  if (!rows.ok()) return rows.status();
+  for (const AssignmentRow& row : *rows) {
+    if (row.rank == 0 && row.attempt < attempt) homes_[key] = row.worker;
   }
   return absl::OkStatus();
 }
@@ -74,10 +118,18 @@ WorkerEntry* Cluster::FindWorker(const std::string& id) {
 }
 
 WorkerEntry* Cluster::FindPresentByName(const std::string& name) {
-  for (auto& [id, worker] : workers_) {
-    if (worker.present() && worker.row.name == name) return &worker;
+  const auto known = names_.find(name);
+  if (known == names_.end()) return nullptr;
+  WorkerEntry& worker = workers_.at(known->second);
+  return worker.present() && worker.row.name == name ? &worker : nullptr;
+}
+
+void Cluster::NoteRoom(const WorkerEntry& worker) {
+  if (worker.live() && worker.used_slots < worker.row.slots) {
+    roomy_.insert(worker.row.id);
+  } else {
+    roomy_.erase(worker.row.id);
   }
-  return nullptr;
 }
 
 WorkerEntry& Cluster::Register(WorkerRow row) {
@@ -88,12 +140,16 @@ WorkerEntry& Cluster::Register(WorkerRow row) {
 }
 
 void Cluster::RenewLease(WorkerEntry& worker) {
+  std::string& named = names_[worker.row.name];
+  if (named != worker.row.id) named = worker.row.id;
+  NoteRoom(worker);
   context_.deadlines.Set(Deadlines::Kind::kLease, worker.row.id,
                          context_.steady_us() + context_.options.lease_us);
 }
 
 void Cluster::Lose(WorkerEntry& worker, const std::string& reason) {
   worker.row.state = "lost";
+  NoteRoom(worker);
   context_.Check(context_.store.workers.Put(worker.row));
   context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);
   dismissed.insert(worker.row.id);
@@ -107,6 +163,7 @@ void Cluster::Lose(WorkerEntry& worker, const std::string& reason) {
 
 void Cluster::Leave(WorkerEntry& worker) {
   worker.row.state = "gone";
+  NoteRoom(worker);
   context_.Check(context_.store.workers.Put(worker.row));
   context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);
 }
@@ -123,35 +180,50 @@ void Cluster::TakeBackUntold(WorkerEntry& worker) {
   }
 }
 
-std::vector<WorkerRoom> Cluster::Rooms() const {
-  std::vector<WorkerRoom> rooms;
-  for (const auto& [id, worker] : workers_) {
-    int32_t free = worker.row.slots - static_cast<int32_t>(worker.held.size());
-    if (worker.live() && free > 0) rooms.push_back({id, free, worker.row.storage_id});
+absl::Status Cluster::SetScheduling(const std::string& name, const std::string& scheduling,
+                                    const std::string& reason) {
+  WorkerEntry* worker = FindPresentByName(name);
+  const bool known = worker != nullptr || marks_.Find(name) != nullptr ||
+                     std::any_of(workers_.begin(), workers_.end(),
+                                 [&name](const auto& entry) { return entry.second.row.name == name; });
+  if (!known) return absl::NotFoundError(fmt::format("no worker is named \"{}\"", name));
+  if (scheduling == "open") {
+    marks_.Clear(name);
+    return absl::OkStatus();
   }
-  return rooms;
+  marks_.Put({name, scheduling, reason, 0});
+  if (scheduling == "draining" && worker != nullptr) Drain(*worker, reason);
+  return absl::OkStatus();
 }
 
-bool Cluster::CouldHold(int32_t nodes) const {
-  int64_t slots = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (worker.live()) slots += worker.row.slots;
+void Cluster::Drain(WorkerEntry& worker, const std::string& reason) {
+  TakeBackUntold(worker);
+  std::vector<std::string> ids;
+  for (const auto& [id, assignment] : worker.held) ids.push_back(id);
+  for (const std::string& id : ids) {
+    if (HeldAssignment* assignment = FindAssignment(id)) {
+      Revoke(*assignment, fmt::format("worker {} is drained{}{}", worker.row.name, reason.empty() ? "" : ": ", reason));
+    }
   }
-  return slots >= nodes;
+}
+
+std::vector<WorkerRoom> Cluster::Rooms() const {
+  std::vector<WorkerRoom> rooms;
+  for (const std::string& id : roomy_) {
+    const WorkerEntry& worker = workers_.at(id);
+    if (marks_.Find(worker.row.name) != nullptr) continue;
+    WorkerRoom& room = rooms.emplace_back(WholeRoom(worker.row));
+    const RankShape used = worker.Used();
+    room.free_slots -= used.slots;
+    room.free_cpus -= used.cpus;
+    room.free_memory_gib -= used.memory_gib;
+  }
+  return rooms;
 }
 
 HeldAssignment* Cluster::FindAssignment(const std::string& id) {
   auto found = held_.find(id);
   return found == held_.end() ? nullptr : found->second.get();
-}
-
-int32_t Cluster::FreePort(const WorkerEntry& worker) const {
-  if (worker.row.rendezvous_port == 0) return 0;
-  std::set<int32_t> used;
-  for (const auto& [id, assignment] : worker.held) used.insert(assignment->row.port);
-  int32_t port = worker.row.rendezvous_port;
-  while (used.count(port) != 0) ++port;
-  return port;
 }
 
 v1::Assignment Cluster::Describe(const OpenJob& job, const std::vector<AssignmentRow>& ranks,
@@ -186,13 +258,37 @@ v1::Assignment Cluster::Describe(const OpenJob& job, const std::vector<Assignmen
   message.set_resource_regex(launch.resource_regex);
   message.set_resource_offset(launch.resource_offset);
   message.set_objective_metric(job.state.spec().objective_metric);
+  message.set_await_start(row.phase != "started");
+  message.set_cpus(row.cpus);
+  message.set_memory_gib(row.memory_gib);
+  if (job.spec.limits().has_max_attempt_time()) {
+    *message.mutable_max_attempt_time() = job.spec.limits().max_attempt_time();
+  }
+  SetStorage(trial, ranks, message);
   return message;
+}
+
+// REQUIRES that homes_ is of the attempt before while this one has not started.
+void Cluster::SetStorage(const TrialState& trial, const std::vector<AssignmentRow>& ranks,
+                         v1::Assignment& message) const {
+  StoragePlaces places;
+  for (const AssignmentRow& row : ranks) places.ranks.push_back(workers_.at(row.worker).row.storage_id);
+  const auto home = homes_.find({ranks[0].job, ranks[0].trial});
+  if (home != homes_.end()) places.home = workers_.at(home->second).row.storage_id;
+  places.idle = trial.attempt_reached <= trial.attempt_from;
+  context_.artifacts->Describe(*this, ranks[0].job, places, message);
 }
 
 void Cluster::Hold(AssignmentRow row, v1::Assignment message, bool told) {
   std::string id = row.id;
   auto held = std::make_unique<HeldAssignment>(HeldAssignment{std::move(row), std::move(message), told});
-  workers_.at(held->row.worker).held[id] = held.get();
+  held->told_us = context_.steady_us();
+  held->runs = told;  // of those that were there before the server nobody asks when they began
+  WorkerEntry& worker = workers_.at(held->row.worker);
+  worker.held[id] = held.get();
+  worker.used_slots += held->row.slots;
+  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  NoteRoom(worker);
   attention.insert(held->row.worker);
   held_[id] = std::move(held);
 }
@@ -200,6 +296,7 @@ void Cluster::Hold(AssignmentRow row, v1::Assignment message, bool told) {
 void Cluster::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
                            const std::vector<std::string>& workers) {
   int64_t attempt = job.state.trial(trial).attempts + 1;
+  const v1::ClusterSpec& cluster = job.spec.cluster();
   std::vector<AssignmentRow> ranks;
   for (size_t rank = 0; rank < workers.size(); ++rank) {
     AssignmentRow row;
@@ -210,7 +307,10 @@ void Cluster::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_
     row.attempt = attempt;
     row.rank = static_cast<int32_t>(rank);
     row.worker = workers[rank];
-    if (rank == 0) row.port = FreePort(workers_.at(row.worker));
+    row.phase = workers.size() > 1 ? "placed" : "started";  // alone, it has nobody to wait for
+    row.slots = std::max(1, cluster.slots());
+    row.cpus = cluster.cpus();
+    row.memory_gib = cluster.memory_gib();
     row.resource_from = from;
     row.resource_to = to;
     row.place_us = context_.wall_us();
@@ -224,18 +324,69 @@ void Cluster::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_
   Observe(job, AttemptStarted{trial, attempt, from, to});
 }
 
-void Cluster::EndRank(HeldAssignment& assignment, const RankEnd& end) {
+void Cluster::Prepared(HeldAssignment& assignment, int32_t rendezvous_port) {
+  if (assignment.row.state != "wanted" || assignment.row.phase != "placed") return;
+  const AttemptKey key{assignment.row.job, assignment.row.trial};
+  std::vector<AssignmentRow>& ranks = attempts_.at(key);
+  AssignmentRow& row = ranks[assignment.row.rank];
+  row.phase = "prepared";
+  if (row.rank == 0) row.port = rendezvous_port;
+  const bool all =
+      std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.phase == "prepared"; });
+  if (!all) {
+    assignment.row = row;
+    context_.Check(context_.store.assignments.Update(row));
+    return;
+  }
+  for (AssignmentRow& rank : ranks) rank.phase = "started";
+  const OpenJob& job = *jobs_.FindKey(key.first);
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    context_.Check(context_.store.assignments.Update(ranks[rank]));
+    HeldAssignment& held = *held_.at(ranks[rank].id);
+    held.row = ranks[rank];
+    held.message = Describe(job, ranks, rank);
+    attention.insert(ranks[rank].worker);
+  }
+}
+
+bool Cluster::AllRun(const HeldAssignment& assignment) const {
+  const std::vector<AssignmentRow>& ranks = attempts_.at({assignment.row.job, assignment.row.trial});
+  return std::all_of(ranks.begin(), ranks.end(), [this](const AssignmentRow& rank) {
+    const auto held = held_.find(rank.id);
+    return held != held_.end() && held->second->runs;
+  });
+}
+
+void Cluster::EndRank(HeldAssignment& assignment, const RankEnd& said) {
   AssignmentRow row = assignment.row;
+  RankEnd end = said;
+  if (row.phase != "started" && end.outcome == "finished") {  // there was nothing that it could finish
+    end.outcome = "failed";
+    end.reason = "it ended before all ranks were prepared";
+    end.cause = "not_started";
+  }
   bool asked = row.state == "revoked";
   bool explains = end.outcome == "lost" || end.outcome == "handed_back";
+  const bool drained = asked && !row.reason.empty();  // see Drain
   row.state = "gone";
-  row.outcome = asked && !explains ? "stopped" : end.outcome;
-  row.reason = end.reason;
+  row.outcome = drained && end.outcome != "lost" ? "handed_back"
+                : asked && !explains             ? "stopped"
+                                                 : end.outcome;
+  if (!drained) row.reason = end.reason;
+  row.cause = row.outcome == "failed" ? end.cause : "";
+  WorkerEntry& worker = workers_.at(row.worker);
+  if (row.outcome == "handed_back" && row.reason.empty()) row.reason = worker.leaving_reason;
+  // Ranks that lost each other do not say which worker is to blame.
+  if (row.cause == "not_started") marks_.NoteTrouble(worker.row.name, end.reason);
   row.start_us = end.start_us;
   row.end_us = end.end_us;
   context_.Check(context_.store.assignments.Update(row));
   AttemptKey key{row.job, row.trial};
-  workers_.at(row.worker).held.erase(row.id);
+  worker.held.erase(row.id);
+  worker.used_slots -= row.slots;
+  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  context_.usage->Ended(row.key);
+  NoteRoom(worker);
   attention.insert(row.worker);
   held_.erase(row.id);  // `assignment` is no more
   std::vector<AssignmentRow>& ranks = attempts_.at(key);
@@ -264,10 +415,11 @@ void Cluster::EndAttempt(AttemptKey key) {
   Observe(*job, std::move(ended));
 }
 
-void Cluster::Revoke(HeldAssignment& assignment) {
+void Cluster::Revoke(HeldAssignment& assignment, const std::string& reason) {
   if (assignment.row.state != "wanted") return;
   assignment.row.state = "revoked";
-  attempts_.at({assignment.row.job, assignment.row.trial})[assignment.row.rank].state = "revoked";
+  assignment.row.reason = reason;
+  attempts_.at({assignment.row.job, assignment.row.trial})[assignment.row.rank] = assignment.row;
   attention.insert(assignment.row.worker);
   if (!assignment.told) {
     EndRank(assignment, {"stopped", "it had not started", 0, 0});
@@ -312,6 +464,10 @@ int64_t Cluster::LiveAttempts(const OpenJob& job) const {
   auto first = attempts_.lower_bound({job.row.key, 0});
   auto last = attempts_.lower_bound({job.row.key + 1, 0});
   return std::distance(first, last);
+}
+
+bool Cluster::CanRestore(const OpenJob& job, TrialNumber trial, int64_t from) const {
+  return context_.artifacts->CanRestore(job.row.key, trial, from);
 }
 
 bool Cluster::Share(const std::vector<std::string>& workers, const std::string& storage_id) const {

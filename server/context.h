@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "scheduler/placement.h"
 #include "server/suggester.h"
 #include "store/store.h"
 
 namespace winnow {
+
+class Artifacts;
+class BlobIndex;
+class Metrics;
+class UsageDesk;
 
 // Where time comes from; tests tick it themselves.
 struct Clock {
@@ -32,6 +38,7 @@ class Deadlines {
     kNodeTime,     // of a job
     kClientLease,  // of an attempt that a client trains
     kAsk,          // a held SuggestTrials
+    kQuarantine,   // of a worker's name
   };
   using Key = std::pair<Kind, std::string>;
 
@@ -48,9 +55,17 @@ class Deadlines {
 
 struct EngineOptions {
   int64_t lease_us = 15'000'000;
+  // A worker that was lost, or could not start what it was given, so often within `quarantine_window` leases is given
+  // nothing for `quarantine_time` leases.
+  int quarantine_after = 3;
+  int64_t quarantine_window = 40;
+  int64_t quarantine_time = 20;
   Clock clock = Clock::System();
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
+  std::vector<WorkerRoom> declared;       // machines that may be there at once, of which jobs may ask for any
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
+  BlobIndex* blobs = nullptr;             // of the artifact store; null: there is none
+  Metrics* metrics = nullptr;             // outlives what it measures; null: nothing is measured
 };
 
 // What the use cases of one batch share. Owner: the coordinator thread.
@@ -60,6 +75,8 @@ struct Context {
   Store& store;
   EngineOptions options;
   Deadlines deadlines;
+  Artifacts* artifacts = nullptr;  // set before anything is loaded
+  UsageDesk* usage = nullptr;      // likewise
 
   // The first write that failed: the batch will be rolled back and nothing of it acknowledged.
   absl::Status failure;

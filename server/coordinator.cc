@@ -1,16 +1,29 @@
 #include "server/coordinator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
+#include "server/metrics.h"
 namespace winnow {
+namespace {
+
+// A delay of one part in so many of a lease: the thread was not let run, and workers could not be heard.
+constexpr int kStandstillParts = 3;
+
+// How often the metrics are told how things stand while something happens.
+constexpr std::chrono::seconds kCountEvery{1};
+
+}  // namespace
 
 Coordinator::Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options)
     : store_(std::move(store)),
       hub_(hub),
       clock_(options.clock),
+      metrics_(options.metrics),
       make_model_(options.make_model),
-      engine_(*store_, std::move(options)) {}
+      engine_(*store_, std::move(options)),
+      batches_(*store_, engine_) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<Store> store, Hub& hub,
                                                                 EngineOptions options) {
@@ -22,7 +35,11 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
       [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
         raw->Post({[job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); },
                    [](const absl::Status&) {}});
+      },
+      [metrics = coordinator->metrics_](double seconds) {
+        if (metrics != nullptr) metrics->suggest.Observe(seconds);
       });
+  coordinator->Count();
   coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
   return coordinator;
 }
@@ -45,6 +62,11 @@ void Coordinator::Post(UseCase use_case) {
   wake_.notify_one();
 }
 
+size_t Coordinator::queue_length() {
+  std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
 void Coordinator::Wake() {
   {
     std::lock_guard lock(mutex_);
@@ -54,41 +76,62 @@ void Coordinator::Wake() {
 }
 
 void Coordinator::Run() {
+  // The last moment at which this thread is known to have been let run.
+  auto alive = std::chrono::steady_clock::now();
   while (true) {
     std::deque<UseCase> batch;
     bool last = false;
+    int64_t now_us = 0;
     {
       std::unique_lock lock(mutex_);
       auto ready = [&] { return !queue_.empty() || stopping_ || !looked_; };
-      if (std::optional<int64_t> deadline = engine_.next_deadline()) {
-        int64_t left = *deadline - clock_.steady_us();
-        if (left > 0) wake_.wait_for(lock, std::chrono::microseconds(left), ready);
-      } else {
-        wake_.wait(lock, ready);
+      std::optional<std::chrono::steady_clock::time_point> due;
+      if (const std::optional<int64_t> deadline = batches_.next_deadline()) {
+        due = std::chrono::steady_clock::now() + std::chrono::microseconds(*deadline - clock_.steady_us());
       }
+      if (!counted_ && (!due || count_due_ < *due)) due = count_due_;
+      due ? (void)wake_.wait_until(lock, *due, ready) : wake_.wait(lock, ready);
+      // In this order: what is judged to be due was so before the moment up to which the delay is measured.
+      now_us = clock_.steady_us();
+      const auto woken = std::chrono::steady_clock::now();
+      if (due) NoteDelay(woken - std::max(alive, *due));
+      alive = woken;
       batch.swap(queue_);
       looked_ = true;
       last = stopping_ && batch.empty();
     }
     if (last) break;
-    RunBatch(std::move(batch));
+    RunBatch(std::move(batch), now_us);
+    Count();
+    const auto done = std::chrono::steady_clock::now();
+    NoteDelay(done - alive);
+    alive = done;
   }
   engine_.RefuseAll(absl::UnavailableError("the server is stopping"));
 }
 
-void Coordinator::RunBatch(std::deque<UseCase> batch) {
-  engine_.Begin();
-  absl::Status status = store_->Write([&] {
-    for (UseCase& use_case : batch) use_case.run(engine_);
-    engine_.FireDeadlines();
-    return engine_.Finish();
-  });
+void Coordinator::Count() {
+  if (metrics_ == nullptr) return;
+  const auto now = std::chrono::steady_clock::now();
+  counted_ = now >= count_due_;
+  if (!counted_) return;
+  metrics_->Put(CountState(engine_));
+  count_due_ = now + kCountEvery;
+}
+
+void Coordinator::NoteDelay(std::chrono::nanoseconds delay) {
+  const std::chrono::microseconds lease(engine_.context().options.lease_us);
+  if (delay * kStandstillParts > lease) batches_.StoodStill();
+}
+
+void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
+  const absl::Status status = batches_.Run(batch, now_us);
   if (status.ok()) {
-    engine_.Committed();
     AskModels();
     for (const std::string& topic : engine_.TakeChanged()) hub_.Publish(topic);
-  } else {
-    Recover(status);
+  } else if (absl::IsDataLoss(status)) {
+    if (on_fatal_) on_fatal_(status);
+    std::abort();
   }
   for (UseCase& use_case : batch) use_case.complete(status);
 }
@@ -101,22 +144,11 @@ void Coordinator::AskModels() {
   for (int64_t key : std::exchange(jobs.gone, {})) models_->Forget(key);
 }
 
-void Coordinator::Recover(const absl::Status& status) {
-  engine_.RolledBack(status);
-  absl::Status loaded = engine_.Load();
-  if (loaded.ok()) return;
-  if (on_fatal_) on_fatal_(loaded);
-  std::abort();
-}
-
 void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
                             WarmStart start) {
-  auto id = std::make_shared<absl::StatusOr<std::string>>();
-  Post({[id, spec = std::move(spec), request_id = std::move(request_id),
-         start = std::move(start)](Engine& engine) { *id = engine.CreateJob(spec, request_id, start); },
-        [id, done = std::move(done)](const absl::Status& committed) {
-          committed.ok() ? done(*id) : done(committed);
-        }});
+  PostFor<std::string>(std::move(done),
+                       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start)](
+                           Engine& engine) { return engine.CreateJob(spec, request_id, start); });
 }
 
 void Coordinator::StopJob(std::string id, std::string reason, DoneStatus done) {
@@ -143,8 +175,12 @@ void Coordinator::Sync(v1::SyncRequest request, SyncDone done) {
           *taken = true;
           engine.Sync(request, done);
         },
-        [taken, done](const absl::Status& committed) {
+        [taken, done, metrics = metrics_,
+         begin = std::chrono::steady_clock::now()](const absl::Status& committed) {
           if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+          if (!committed.ok() || metrics == nullptr) return;
+          metrics->sync.Observe(
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         }});
 }
 
@@ -166,27 +202,26 @@ void Coordinator::CancelSuggestTrials(int64_t ticket) {
 }
 
 void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done) {
-  auto answer = std::make_shared<absl::StatusOr<v1::ReportMetricsResponse>>();
-  Post({[answer, request = std::move(request)](Engine& engine) { *answer = engine.ReportMetrics(request); },
-        [answer, done = std::move(done)](const absl::Status& committed) {
-          committed.ok() ? done(std::move(*answer)) : done(committed);
-        }});
+  PostFor<v1::ReportMetricsResponse>(std::move(done), [request = std::move(request)](Engine& engine) {
+    return engine.ReportMetrics(request);
+  });
 }
 
 void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done) {
-  auto answer = std::make_shared<absl::StatusOr<v1::CompleteTrialResponse>>();
-  Post({[answer, request = std::move(request)](Engine& engine) { *answer = engine.CompleteTrial(request); },
-        [answer, done = std::move(done)](const absl::Status& committed) {
-          committed.ok() ? done(std::move(*answer)) : done(committed);
-        }});
+  PostFor<v1::CompleteTrialResponse>(std::move(done), [request = std::move(request)](Engine& engine) {
+    return engine.CompleteTrial(request);
+  });
 }
 
 void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done) {
-  auto workers = std::make_shared<std::vector<v1::Worker>>();
-  Post({[workers, include_gone](Engine& engine) { *workers = engine.ListWorkers(include_gone); },
-        [workers, done = std::move(done)](const absl::Status& committed) {
-          committed.ok() ? done(std::move(*workers)) : done(committed);
-        }});
+  PostFor<std::vector<v1::Worker>>(
+      std::move(done), [include_gone](Engine& engine) { return engine.ListWorkers(include_gone); });
+}
+
+void Coordinator::SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done) {
+  PostFor<v1::Worker>(std::move(done), [request = std::move(request)](Engine& engine) {
+    return engine.SetWorkerScheduling(request);
+  });
 }
 
 void Coordinator::StopHolding() {

@@ -6,7 +6,6 @@
 
 #include "scheduler/plan.h"
 #include "server/errors.h"
-#include "spec/check.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"
 
@@ -19,9 +18,9 @@ constexpr double kMostUnitSeconds = 1e9;
 
 }  // namespace
 
-absl::Status CheckCreate(const v1::CreateTuningJobRequest& request) {
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training) {
   std::vector<Violation> violations = CheckSpec(request.spec());
-  std::vector<Violation> missing = CheckFiles(request.spec());
+  std::vector<Violation> missing = CheckFiles(request.spec(), training);
   violations.insert(violations.end(), missing.begin(), missing.end());
   if (request.request_id().size() > kMaxRequestId) {
     violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",

@@ -5,12 +5,15 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/artifacts.h"
 #include "server/asks.h"
 #include "server/client_attempts.h"
 #include "server/cluster.h"
 #include "server/context.h"
 #include "server/jobs.h"
 #include "server/sync.h"
+#include "server/usage.h"
+#include "winnow/v1/admin.pb.h"
 
 namespace winnow {
 
@@ -32,6 +35,7 @@ class Engine {
     desk_.Take(*jobs_, *cluster_, request, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
+  absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
   // What the model of a job answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
   void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, SuggestDone done) {
@@ -44,14 +48,21 @@ class Engine {
   absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request) {
     return attempts_->Complete(request);
   }
+  absl::Status PutArtifact(const v1::PutArtifactRequest& request) {
+    return artifacts_.Put(*jobs_, *cluster_, request);
+  }
+  // See Artifacts::AskModel.
+  absl::Status AskModel(const v1::GetArtifactRequest& request);
+  void LoseBlob(const std::string& digest) { artifacts_.LoseBlob(digest); }
   // Held calls are given up: none is held from now on.
   void StopHolding();
 
   // ---- the batch, in this order
-  void Begin();           // forgets the failure of the last one
-  void FireDeadlines();   // leases, time limits, held calls
-  absl::Status Finish();  // gives out free slots and writes derived rows; not OK: roll back
-  void Committed();       // answers workers and clients
+  void Begin();        // forgets the failure of the last one
+  void RenewLeases();  // after a while in which nobody was heard: all have a whole lease, as after Load
+  void FireDeadlines(int64_t now_us);  // leases, time limits, held calls: what is due by then
+  absl::Status Finish();               // gives out free slots and writes derived rows; not OK: roll back
+  void Committed();                    // answers workers and clients
   // The batch is not in the file: everyone who waits is told to come again. Load follows.
   void RolledBack(const absl::Status& status);
 
@@ -65,18 +76,25 @@ class Engine {
   Cluster& cluster() { return *cluster_; }
   Context& context() { return context_; }
   const RefusedReports& refused() const { return desk_.refused(); }
+  const ReportCounts& reports() const { return desk_.reports(); }
+  // How many have ended since the start, by state.
+  const std::map<std::string, int64_t>& ended_jobs() const { return ended_jobs_; }
   size_t held_asks() const { return asks_.held(); }
 
  private:
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
+  void AskForModels();
 
   Context context_;
+  Artifacts artifacts_;
+  UsageDesk usage_;
   std::unique_ptr<Jobs> jobs_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<ClientAttempts> attempts_;
   SyncDesk desk_;
   AskDesk asks_;
+  std::map<std::string, int64_t> ended_jobs_;
 };
 
 }  // namespace winnow

@@ -3,70 +3,177 @@
 #include <fmt/format.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/server_builder.h>
+#include <string.h>
+#include <sys/stat.h>
 
-#include <charconv>
+#include <cerrno>
+#include <filesystem>
+#include <future>
 #include <mutex>
+
+#include "rpc/address.h"
+#include "server/call_times.h"
+#include "server/tokens.h"
 
 namespace winnow {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
+// Of one connection: a worker has a few calls under way, a web page some dozens.
+constexpr int kMaxStreams = 1000;
+constexpr int kHandshakePatienceMs = 20'000;
+// A peer that vanished without a word is noticed in the sum of these.
+constexpr int kPingEveryMs = 30'000;
+constexpr int kPingPatienceMs = 10'000;
+// Clients of ours ping every 10 s; one that does so more often than this is cut off.
+constexpr int kLeastPingIntervalMs = 5'000;
+constexpr mode_t kOwnFolder = 0700;
+constexpr mode_t kOwnSocket = 0600;
+
+// Takes reflection, which the library adds to all servers of the process, from one of them.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    const std::string reflection = grpc::reflection::ProtoServerReflectionPlugin().name();
+    std::erase_if(*plugins, [&](const auto& plugin) { return plugin->name() == reflection; });
+  }
+};
+
+void SetLimits(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server is refused, not mixed in
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakePatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingIntervalMs);
+}
+
+absl::Status Problem(const std::string& path, int error) {
+  return absl::FailedPreconditionError(fmt::format("{}: {}", path, strerror(error)));
+}
+
+// Nobody else may reach into the socket's folder, from before the socket is there.
+absl::Status CloseFolder(const std::string& socket) {
+  const std::filesystem::path folder = std::filesystem::path(socket).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Problem(folder, error.value());
+  if (chmod(folder.c_str(), kOwnFolder) != 0) return Problem(folder, errno);
+  return absl::OkStatus();
+}
 
 }  // namespace
 
-absl::Status CheckListenAddress(const std::string& address) {
-  size_t colon = address.rfind(':');
-  std::string host = colon == std::string::npos ? "" : address.substr(0, colon);
-  std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  int number = -1;
-  auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  bool whole = error == std::errc() && end == port.data() + port.size();
-  if (host.empty() || !whole || number < 0 || number > 65535) {
-    return absl::InvalidArgumentError(fmt::format(
-        "\"{}\" is not an address; expected HOST:PORT with a port from 0 to 65535, as 127.0.0.1:7070",
-        address));
+absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded) {
+  const absl::StatusOr<Address> parsed = ParseAddress(address, 0);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, std::string(parsed.status().message())));
   }
-  if (host == "localhost" || host.starts_with("127.") || host == "[::1]") return absl::OkStatus();
+  if (parsed->kind == Address::Kind::kUnix) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: \"{}\" is a socket's path; expected HOST:PORT", flag, address));
+  }
+  if (parsed->kind == Address::Kind::kLoopback || guarded) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "\"{}\" is not this machine's loopback; beyond it TLS and tokens are required, and they are not "
-      "available in this version; expected 127.0.0.1:PORT, localhost:PORT or [::1]:PORT",
-      address));
+      "{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: name "
+      "the server's certificate by --tls-cert FILE and --tls-key FILE",
+      flag, address));
 }
 
-GrpcServer::GrpcServer(Coordinator& coordinator, Reader& reader, Hub& hub)
-    : coordinator_(coordinator), hub_(hub), tuning_(coordinator, reader, hub), worker_(coordinator) {}
+absl::Status CheckListen(const GrpcServerOptions& options) {
+  const bool guarded = options.tls.used() && options.auth.tokens_required;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, true); !status.ok()) return status;
+  if (absl::Status status = CheckTlsFiles(options.tls); !status.ok()) return status;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, guarded); !status.ok()) return status;
+  if (options.socket.empty()) return absl::OkStatus();
+  const absl::StatusOr<Address> socket = ParseAddress("unix:" + options.socket);
+  return socket.ok() ? absl::OkStatus()
+                     : absl::InvalidArgumentError("--state-dir: " + std::string(socket.status().message()));
+}
 
-absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string& address,
+GrpcServer::GrpcServer(const GrpcServerOptions& options, Coordinator& coordinator, Reader& reader, Hub& hub,
+                       std::unique_ptr<InsightThreads> insights)
+    : coordinator_(coordinator),
+      hub_(hub),
+      authority_(options.auth),
+      insights_(std::move(insights)),
+      tuning_(coordinator, reader, hub, authority_, options.training),
+      worker_(coordinator, authority_),
+      admin_(coordinator, hub, authority_),
+      artifact_(coordinator, reader, authority_, options.artifacts),
+      insight_(*insights_, authority_),
+      usage_(reader, authority_) {}
+
+absl::Status GrpcServer::LoadTokens() {
+  std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
+  ListTokens(coordinator_,
+             [&](absl::StatusOr<std::vector<TokenRow>> rows) { promise.set_value(std::move(rows)); });
+  const absl::StatusOr<std::vector<TokenRow>> rows = promise.get_future().get();
+  if (!rows.ok()) return rows.status();
+  for (const TokenRow& row : *rows) authority_.Put(row);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               Coordinator& coordinator, Reader& reader,
                                                               Hub& hub) {
-  absl::Status status = CheckListenAddress(address);
+  absl::Status status = CheckListen(options);
   if (!status.ok()) return status;
+  auto insights = InsightThreads::Start(reader.file(), reader.clock());
+  if (!insights.ok()) return insights.status();
+  std::unique_ptr<GrpcServer> server(new GrpcServer(options, coordinator, reader, hub, *std::move(insights)));
+  if (status = server->LoadTokens(); !status.ok()) return status;
   static std::once_flag once;
   std::call_once(once, [] {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
-  std::unique_ptr<GrpcServer> server(new GrpcServer(coordinator, reader, hub));
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &server->port_);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server is refused, not mixed in
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.AddListeningPort(
+      options.address,
+      options.tls.used() ? TlsServerCredentials(options.tls) : grpc::InsecureServerCredentials(),
+      &server->port_);
+  int socket = 1;
+  if (!options.socket.empty()) {
+    if (status = CloseFolder(options.socket); !status.ok()) return status;
+    builder.AddListeningPort("unix:" + options.socket, grpc::InsecureServerCredentials(), &socket);
+  }
+  SetLimits(builder);
+  if (options.metrics != nullptr) MeasureCalls(*options.metrics, builder);
+  if (options.auth.tokens_required) builder.SetOption(std::make_unique<WithoutReflection>());
   builder.RegisterService(&server->tuning_);
   builder.RegisterService(&server->worker_);
+  builder.RegisterService(&server->admin_);
+  builder.RegisterService(&server->artifact_);
+  builder.RegisterService(&server->insight_);
+  builder.RegisterService(&server->usage_);
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0) {
+  if (server->server_ == nullptr || server->port_ == 0 || socket == 0) {
     return absl::UnavailableError(
         fmt::format("cannot listen on {}: the port is taken or the address is not this machine's; name "
                     "another by --listen",
-                    address));
+                    server->port_ != 0 && socket == 0 ? options.socket : options.address));
+  }
+  if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {
+    return Problem(options.socket, errno);
   }
   return server;
 }
 
 GrpcServer::~GrpcServer() {
   if (server_ != nullptr) Stop(std::chrono::milliseconds(0));
+}
+
+std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return server_->InProcessChannel(arguments);
 }
 
 void GrpcServer::AnnounceStop() {

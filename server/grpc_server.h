@@ -7,36 +7,70 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/admin_service.h"
+#include "server/artifact_service.h"
+#include "server/auth.h"
+#include "server/insight_service.h"
+#include "server/tls.h"
 #include "server/tuning_service.h"
+#include "server/usage_service.h"
 #include "server/worker_service.h"
 
 namespace winnow {
 
-// "host:port" with a host that is this machine's loopback. INVALID_ARGUMENT says what is wrong; beyond
-// loopback TLS and tokens would be required, which this version does not have.
-absl::Status CheckListenAddress(const std::string& address);
+struct GrpcServerOptions {
+  std::string address = "127.0.0.1:7070";  // HOST:PORT; port 0: chosen by the system
+  TlsFiles tls = {};
+  // A Unix socket beside it, on which every caller is an admin; "": none. Its folder is closed to other
+  // users.
+  std::string socket = {};
+  AuthOptions auth = {};
+  Training training = Training::kHere;
+  ArtifactStore* artifacts = nullptr;  // null: there is none
+  Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
+};
 
-// The gRPC server with its services, health and reflection.
+// Whether `address`, given by `flag`, is HOST:PORT that may be listened on: beyond this machine's loopback only if
+// `guarded`, by TLS and tokens. INVALID_ARGUMENT says what is wrong.
+absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded);
+
+// What a server may listen on. INVALID_ARGUMENT says what is wrong: with the address or a file, or that TLS
+// and tokens are missing beyond this machine's loopback.
+absl::Status CheckListen(const GrpcServerOptions& options);
+
+// The gRPC server with its services, health and, where no tokens are required, reflection.
 class GrpcServer {
  public:
-  // Port 0: chosen by the system. UNAVAILABLE if the address cannot be had.
-  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const std::string& address,
+  // UNAVAILABLE if the address cannot be had; else as CheckListen.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            Coordinator& coordinator, Reader& reader,
                                                            Hub& hub);
   ~GrpcServer();
 
   int port() const { return port_; }
+  // A channel to this server within the process, and the key by which its HTTP side is known (see auth.h).
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+  const std::string& relay_key() const { return authority_.relay_key(); }
   // Health says NOT_SERVING from now on; calls are still taken.
   void AnnounceStop();
   // Ends streams and held calls, waits for the others until `grace` is over, then cancels them.
   void Stop(std::chrono::milliseconds grace);
 
  private:
-  GrpcServer(Coordinator& coordinator, Reader& reader, Hub& hub);
+  GrpcServer(const GrpcServerOptions& options, Coordinator& coordinator, Reader& reader, Hub& hub,
+             std::unique_ptr<InsightThreads> insights);
+  absl::Status LoadTokens();
+
   Coordinator& coordinator_;
   Hub& hub_;
+  Authority authority_;
+  std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;
   WorkerService worker_;
+  AdminService admin_;
+  ArtifactService artifact_;
+  InsightService insight_;
+  UsageService usage_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

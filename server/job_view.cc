@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/job_facts.h"
 #include "server/jobs.h"
 #include "spec/search_spec.h"
 
@@ -11,6 +12,28 @@ namespace {
 constexpr size_t kMaxViews = 128;
 
 }  // namespace
+
+absl::StatusOr<JobHead> FindJob(Store& store, const std::string& id) {
+  absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
+  if (!spec.ok()) return spec.status();
+  SearchSpec search = ToSearchSpec(*spec);
+  return JobHead{**std::move(row), *std::move(spec), std::move(search)};
+}
+
+absl::StatusOr<std::optional<v1::TuningJob>> KeptDescription(Store& store, const JobRow& row) {
+  if (row.end_us == 0) return std::nullopt;
+  const absl::StatusOr<std::optional<std::string>> kept = store.summaries.Description(row.key);
+  if (!kept.ok()) return kept.status();
+  v1::TuningJob job;
+  if (!*kept || !job.ParseFromString(**kept) || job.last_sequence() != row.last_sequence) return std::nullopt;
+  absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+  if (!spec.ok()) return spec.status();
+  *job.mutable_spec() = *std::move(spec);
+  return job;
+}
 
 void JobViews::Forget(int64_t key) {
   auto found = views_.find(key);
@@ -42,21 +65,14 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
   }
   Kept& kept = *found->second;
   ages_.splice(ages_.begin(), ages_, kept.age);
-  absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(row.key, kept.view.state.last_sequence());
-  if (!facts.ok()) {
-    Forget(row.key);
-    return facts.status();
-  }
-  for (const Fact& fact : *facts) {
-    if (const std::string why = kept.view.state.Contradiction(fact); !why.empty()) {
-      Forget(row.key);
-      return absl::DataLossError(
-          fmt::format("job \"{}\": fact {} contradicts those before it: {}", row.id, fact.sequence, why));
-    }
-    kept.view.state.Apply(fact);
+  absl::Status status = ApplyFacts(store_.facts, row, kept.view.state, [&](const Fact& fact) {
     if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
       kept.view.bracket_ends[ended->bracket] = ended->reason;
     }
+  });
+  if (!status.ok()) {
+    Forget(row.key);
+    return status;
   }
   kept.view.row = row;
   if (views_.size() > kMaxViews) Forget(ages_.back());

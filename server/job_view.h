@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,18 @@ struct JobView {
   std::string strategy_text;
   Plan plan;  // of the spec: made once, since it may take a configuration for every trial
 };
+
+// A job without what follows from its facts.
+struct JobHead {
+  JobRow row;
+  v1::TuningJobSpec spec;
+  SearchSpec search;
+};
+// NOT_FOUND names the job.
+absl::StatusOr<JobHead> FindJob(Store& store, const std::string& id);
+
+// How a job that has ended is described, from what was kept at its end; absent: it has not ended, or nothing was kept.
+absl::StatusOr<std::optional<v1::TuningJob>> KeptDescription(Store& store, const JobRow& row);
 
 // Views of jobs, brought up to date by applying the facts that were committed since. Owner: the reader's
 // thread.

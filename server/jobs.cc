@@ -8,27 +8,16 @@
 #include <limits>
 
 #include "scheduler/decide.h"
+#include "scheduler/plan.h"
 #include "scheduler/suggest.h"
+#include "server/artifacts.h"
 #include "server/hub.h"
+#include "server/job_facts.h"
+#include "server/messages.h"
+#include "spec/cluster.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
-namespace {
-
-const char* StateName(JobEnd end) {
-  switch (end) {
-    case JobEnd::kCompleted:
-      return "completed";
-    case JobEnd::kStopped:
-      return "stopped";
-    case JobEnd::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
-}  // namespace
-
 TrialNumber TrialOf(const FactBody& body) {
   return std::visit(
       [](const auto& fact) -> TrialNumber {
@@ -57,12 +46,21 @@ absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
 }
 
 OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
-    : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)) {}
+    : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)), shape(ShapeOf(spec)) {}
+
+Claim OpenJob::claim() const {
+  return {row.key, spec.scheduling().priority(), WeightOf(spec), state.totals().live_nodes * shape.slots,
+          !reserved.empty()};
+}
+
+void OpenJob::Count(const TrialState& trial, int sign) {
+  live_started_us += sign * trial.nodes * (trial.attempt_started_us - row.create_us);
+}
 
 int64_t OpenJob::NodeTimeUs(int64_t now_us) const {
   const JobTotals& totals = state.totals();
-  const int64_t live_us = totals.live_attempts * now_us - live_started_us;
-  return state.spec().nodes * (totals.training_us + std::max<int64_t>(0, live_us));
+  const int64_t live_us = totals.live_nodes * (now_us - row.create_us) - live_started_us;
+  return totals.node_us + std::max<int64_t>(0, live_us);
 }
 
 absl::Status Jobs::Load() {
@@ -71,23 +69,20 @@ absl::Status Jobs::Load() {
   for (JobRow& row : *rows) {
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
     if (!spec.ok()) return spec.status();
-    absl::StatusOr<std::vector<Fact>> facts = context_.store.facts.Load(row.key);
-    if (!facts.ok()) return facts.status();
     auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
-    for (const Fact& fact : *facts) {
-      if (fact.sequence != job->state.last_sequence() + 1) {
-        return absl::DataLossError(
-            fmt::format("job {}: fact {} is missing", job->row.id, job->state.last_sequence() + 1));
-      }
-      if (const std::string why = job->state.Contradiction(fact); !why.empty()) {
-        return absl::DataLossError(
-            fmt::format("job {}: fact {} contradicts those before it: {}", job->row.id, fact.sequence, why));
-      }
-      job->state.Apply(fact);
+    const absl::StatusOr<int64_t> last_step = context_.store.summaries.LastStep(job->row.key);
+    if (!last_step.ok()) return last_step.status();
+    absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-    }
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      const std::optional<BestStep> step = job->best.Note(job->state, fact.time_us);
+      // A file of an earlier version has none of them.
+      if (step && step->sequence > *last_step) job->steps.push_back(*step);
+    });
+    if (!status.ok()) return status;
+    job->changed = !job->steps.empty();
     for (const TrialState& trial : job->state.trials()) {
-      if (trial.live) job->live_started_us += trial.attempt_started_us;
+      if (trial.live) job->Count(trial, 1);
     }
     WatchWallTime(*job);
     WatchNodeTime(*job);
@@ -106,7 +101,7 @@ void Jobs::WatchWallTime(const OpenJob& job) {
 void Jobs::WatchNodeTime(const OpenJob& job) {
   const int64_t limit = job.state.spec().limits.max_node_time_us;
   if (limit <= 0) return;
-  const int64_t rate = job.state.totals().live_attempts * job.state.spec().nodes;
+  const int64_t rate = job.state.totals().live_nodes;
   const int64_t left = limit - job.NodeTimeUs(context_.wall_us());
   if (job.state.closing() || job.state.ended() || (left > 0 && rate == 0)) {
     context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
@@ -130,12 +125,13 @@ bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
 }
 
 absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                         const WarmStart& start) {
+                                         const WarmStart& start, const std::function<absl::Status()>& fits) {
   if (!request_id.empty()) {
     absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
     if (!known.ok()) return known.status();
     if (*known) return (*known)->id;
   }
+  if (absl::Status status = fits(); !status.ok()) return status;
   JobRow row;
   row.request_id = request_id;
   row.spec = SpecToJson(spec);
@@ -161,6 +157,7 @@ absl::Status Jobs::Delete(const std::string& id) {
   if (FindKey((*row)->key) != nullptr) {
     return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
   }
+  if (context_.artifacts != nullptr) context_.artifacts->ForgetJob((*row)->key);
   context_.Check(context_.store.jobs.Delete((*row)->key));
   context_.changed.insert(JobTopic(id));
   return absl::OkStatus();
@@ -173,20 +170,18 @@ void Jobs::Note(OpenJob& job, const Fact& fact) {
   // A model may have named a trial that is yet to be created.
   if (trial > 0 && trial <= static_cast<int64_t>(job.state.trials().size())) job.touched.insert(trial);
   if (std::holds_alternative<TrialEnded>(fact.body)) ended_trials.emplace_back(&job, trial);
-  if (std::holds_alternative<StopRequested>(fact.body)) job.row.state = "stopping";
-  if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
-    job.row.state = StateName(ended->end);
-    job.row.reason = ended->reason;
-    job.row.end_us = fact.time_us;
+  NoteInRow(fact, job.row);
+  if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+  if (std::holds_alternative<JobEnded>(fact.body)) {
     context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
     context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
   }
   if (std::holds_alternative<AttemptStarted>(fact.body)) {
-    job.live_started_us += job.state.trial(trial).attempt_started_us;
+    job.Count(job.state.trial(trial), 1);
     WatchNodeTime(job);
   }
   if (std::holds_alternative<AttemptEnded>(fact.body)) {
-    job.live_started_us -= job.state.trial(trial).attempt_started_us;
+    job.Count(job.state.trial(trial), -1);
     job.newest_end = fact.sequence;
     WatchNodeTime(job);
   }
@@ -200,6 +195,7 @@ void Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
     }
     Note(job, fact);
   }
+  if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
 }
 
 bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
@@ -228,6 +224,13 @@ OpenJob* Jobs::FindKey(int64_t key) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
+std::string Description(const OpenJob& job) {
+  v1::TuningJob message = ToProto({job.row, job.state, job.bracket_ends, MakePlan(job.state.spec()),
+                                   StrategyText(job.state.spec())},
+                                  job.row.end_us);
+  return message.SerializeAsString();
+}
+
 void Jobs::Flush() {
   for (const auto& [key, job] : jobs_) {
     if (!job->changed) continue;
@@ -237,6 +240,9 @@ void Jobs::Flush() {
     job->touched.clear();
     job->row.last_sequence = job->state.last_sequence();
     context_.Check(context_.store.jobs.Update(job->row));
+    for (const BestStep& step : job->steps) context_.Check(context_.store.summaries.AddStep(key, step));
+    job->steps.clear();
+    if (job->state.ended()) context_.Check(context_.store.summaries.PutDescription(key, Description(*job)));
     job->changed = false;
     context_.changed.insert(JobTopic(job->row.id));
   }

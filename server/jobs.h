@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,7 +12,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "scheduler/fair_share.h"
 #include "scheduler/job_state.h"
+#include "scheduler/placement.h"
+#include "scheduler/reservation.h"
+#include "server/best_tracker.h"
 #include "server/context.h"
 #include "server/warm_start.h"
 #include "winnow/v1/tuning.pb.h"
@@ -27,12 +32,20 @@ struct OpenJob {
   JobState state;
   std::set<TrialNumber> touched;   // their rows in `trials` are to be written at the end of the batch
   bool changed = false;            // so is the job's own
-  bool kept_waiting = false;       // its gang did not fit although it came first; see Dispatch
+  const RankShape shape;           // what each rank of its trials takes
+  Reservation reserved;            // workers that are kept for its gang, which waits; see Dispatch
   bool awaits_suggestion = false;  // its model was asked and has not answered yet
   int64_t newest_end = 0;          // sequence of its newest AttemptEnded
-  int64_t live_started_us = 0;     // sum over live attempts of when they were placed
+  std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
+  BestTracker best;
+  std::vector<BestStep> steps;     // of its best value: to be written at the end of the batch
+  int64_t live_started_us = 0;     // sum over live ranks of when they were placed, since the job was created
 
   bool external() const { return spec.trainer().external(); }
+  // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
+  void Count(const TrialState& trial, int sign);
+  // What it holds, for who comes first.
+  Claim claim() const;
   // Over all ranks of all attempts, live ones up to `now_us`.
   int64_t NodeTimeUs(int64_t now_us) const;
 };
@@ -46,9 +59,9 @@ class Jobs {
   // All open jobs, as their rows say.
   absl::Status Load();
 
-  // A known request id gives the id of the job it made.
+  // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
   absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                     const WarmStart& start);
+                                     const WarmStart& start, const std::function<absl::Status()>& fits);
   // NOT_FOUND; FAILED_PRECONDITION while it runs.
   absl::Status Delete(const std::string& id);
 
@@ -87,6 +100,9 @@ class Jobs {
   Context& context_;
   std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;
 };
+
+// How a job that has ended is described from now on: what SummaryTable keeps. REQUIRES all its facts are applied.
+std::string Description(const OpenJob& job);
 
 // Trial that a fact is about; 0: the job.
 TrialNumber TrialOf(const FactBody& body);

@@ -46,6 +46,9 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
                      std::to_string(rendezvous),
                      "--offline-timeout",
                      std::to_string(kOfflineTimeoutSeconds)};
+  if (options_.count > 1) {
+    place.arguments.insert(place.arguments.end(), {"--host-workers", std::to_string(options_.count)});
+  }
   return place;
 }
 

@@ -17,7 +17,7 @@ namespace winnow {
 struct LocalWorkersOptions {
   int count = 0;
   int slots = 1;                                // of each
-  std::string server;                           // host:port that they are to reach
+  std::string server;                           // the address that they are to reach
   int port = 0;                                 // of the server; their rendezvous ports are derived from it
   std::filesystem::path program;                // winnow-worker
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models

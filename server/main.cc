@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -18,9 +19,14 @@
 #include <string>
 #include <thread>
 
+#include "server/artifact_store.h"
+#include "server/check.h"
 #include "server/coordinator.h"
+#include "server/declared_workers.h"
 #include "server/grpc_server.h"
+#include "server/http/http_server.h"
 #include "server/local_workers.h"
+#include "server/metrics.h"
 #include "server/reader.h"
 #include "server/state_dir.h"
 
@@ -32,15 +38,26 @@ namespace fs = std::filesystem;
 // Trials of local workers get their own grace period, and the worker a moment more.
 constexpr std::chrono::seconds kWorkersLeave{60};
 constexpr std::chrono::seconds kCallsEnd{5};
+constexpr std::chrono::seconds kAnswersEnd{2};
+constexpr char kHttpDefault[] = "127.0.0.1:8080";
+constexpr char kNoHttp[] = "off";
 
 struct Flags {
   std::string db = "winnow.db";
   std::string listen = "127.0.0.1:7070";
   int local_workers = 1;
   int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::string> declared;
   double lease_seconds = 15;
   std::string state_dir;
   std::string port_file;
+  std::string http;  // "": the default address, if it can be had
+  std::string http_port_file;
+  double artifact_quota_gib = 20;
+  bool check = false;
+  TlsFiles tls;
+  bool require_tokens = false;
+  double rate_limit = AuthOptions().calls_per_second;
   spdlog::level::level_enum log_level = spdlog::level::info;
 };
 
@@ -50,25 +67,92 @@ void Declare(CLI::App& app, Flags& flags) {
                                                                    {"warn", spdlog::level::warn},
                                                                    {"error", spdlog::level::err}};
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db, "Database file; made if it is not there")->capture_default_str();
-  app.add_option("--listen", flags.listen, "HOST:PORT to listen on; port 0: chosen by the system")
-      ->check([](const std::string& address) { return std::string(CheckListenAddress(address).message()); })
+  app.add_option("--db", flags.db, "Database; made if it is not there")->type_name("FILE")->capture_default_str();
+  app.add_option("--listen", flags.listen,
+                 "Where to listen for gRPC; port 0: chosen by the system. Beyond loopback TLS and tokens are required")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--http", flags.http,
+                 "Where to listen for the web page and JSON over HTTP; \"off\": nowhere. Beyond loopback as --listen "
+                 "(default: 127.0.0.1:8080, if it is free)")
+      ->option_text("HOST:PORT");
+  app.add_option("--http-port-file", flags.http_port_file,
+                 "File to which the port of --http is written once the server listens")
+      ->option_text("FILE");
+  app.add_option("--tls-cert", flags.tls.cert,
+                 "PEM file of this server's certificate: TLS is spoken, and every caller needs a token")
+      ->option_text("FILE");
+  app.add_option("--tls-key", flags.tls.key, "PEM file of the certificate's key")->option_text("FILE");
+  app.add_option("--tls-client-ca", flags.tls.client_ca,
+                 "PEM file of who vouches for clients: each must show a certificate too")
+      ->option_text("FILE");
+  app.add_flag("--require-tokens", flags.require_tokens,
+               "Callers need a token without TLS too; the socket STATE_DIR/server.sock needs none");
+  app.add_option("--rate-limit", flags.rate_limit, "Calls of each caller, per second; 0: any number")
+      ->type_name("CALLS")
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app.add_option("--local-workers", flags.local_workers, "Workers to start on this machine; 0: none")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
   app.add_option("--slots", flags.slots,
-                 "Trials (ranks) at a time of each local worker; default: the processors")
+                 "Trials (ranks) at a time of each local worker (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--declare-workers", flags.declared,
+                 "Workers that may come, so that jobs may ask for them: \"8 x slots=4,cpus=16,memory_gib=64,label=gpu\"; "
+                 "may be given again")
+      ->allow_extra_args(false)
+      ->option_text("TEXT");
   app.add_option("--lease", flags.lease_seconds,
-                 "Seconds without a word after which a worker is presumed dead")
+                 "Without a word for so long, a worker is presumed dead")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0))
       ->capture_default_str();
   app.add_option("--state-dir", flags.state_dir,
-                 "Folder of local workers, checkpoints and models (default: the database's path and \".d\")");
-  app.add_option("--port-file", flags.port_file, "File to which the port is written once the server listens");
+                 "Folder of local workers, checkpoints and models (default: the database's path and \".d\")")
+      ->type_name("DIR");
+  app.add_option("--port-file", flags.port_file,
+                 "File to which the port of --listen is written once the server listens")
+      ->type_name("FILE");
+  app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
+                 "What checkpoints and models in STATE_DIR/artifacts may take; 0: none is kept")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_flag("--check", flags.check,
+               "Verify the database, beside a running server too, and end: 0 if it is sound, else 1");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
-      ->transform(CLI::CheckedTransformer(levels));
+      ->transform(CLI::CheckedTransformer(levels))
+      ->option_text("LEVEL");
+}
+
+std::string StateDir(const Flags& flags) {
+  return flags.state_dir.empty() ? flags.db + ".d" : flags.state_dir;
+}
+
+bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
+
+GrpcServerOptions ServerOptions(const Flags& flags) {
+  GrpcServerOptions options;
+  options.address = flags.listen;
+  options.tls = flags.tls;
+  options.auth.tokens_required = TokensRequired(flags);
+  options.auth.calls_per_second = flags.rate_limit;
+  options.training = flags.local_workers > 0 ? Training::kHere : Training::kElsewhere;
+  if (options.auth.tokens_required) options.socket = fs::absolute(StateDir(flags)) / "server.sock";
+  return options;
+}
+
+// Those of --declare-workers and the local ones, so that a job may be submitted before these have registered.
+absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
+  std::vector<WorkerRoom> all;
+  for (const std::string& text : flags.declared) {
+    absl::StatusOr<std::vector<WorkerRoom>> some = ReadDeclaredWorkers(text);
+    if (!some.ok()) return some.status();
+    all.insert(all.end(), some->begin(), some->end());
+  }
+  for (int i = 0; i < flags.local_workers; ++i) all.push_back({"", flags.slots, ""});
+  return all;
 }
 
 // What the parser does not see. Empty, or what is wrong.
@@ -76,7 +160,15 @@ std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would be forgotten; expected a file";
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
-  return "";
+  if (const auto declared = Declared(flags); !declared.ok())
+    return "--declare-workers: " + std::string(declared.status().message());
+  if (!flags.http.empty() && flags.http != kNoHttp) {
+    const bool guarded = flags.tls.used() && TokensRequired(flags);
+    const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
+    if (!status.ok()) return std::string(status.message());
+  }
+  if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
+  return std::string(CheckListen(ServerOptions(flags)).message());
 }
 
 // Says what is wrong with the flags; returns the exit code.
@@ -90,7 +182,10 @@ absl::Status LockDatabase(const std::string& db) {
   std::string file = db + ".lock";
   int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) {
-    return absl::FailedPreconditionError(fmt::format("cannot open {}: {}", file, strerror(errno)));
+    return absl::FailedPreconditionError(
+        fmt::format("cannot open {}: {}; the database's folder must exist and be writable: check its owner, its "
+                    "permissions and that the disk has room, or name another file by --db",
+                    file, strerror(errno)));
   }
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -142,8 +237,75 @@ class Signals {
   std::thread thread_;
 };
 
+// Returns the exit code.
+int CheckAndTell(const Flags& flags) {
+  const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
+  const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
+  if (!summary.ok()) {
+    std::fflush(stdout);
+    fmt::print(stderr, "winnow-server: {}\n", std::string(summary.status().message()));
+    return 1;
+  }
+  fmt::print("{}\n", Text(*summary, flags.db));
+  return summary->sound() ? 0 : 1;
+}
+
+// Null if nothing is to be kept.
+absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const Flags& flags) {
+  if (flags.artifact_quota_gib == 0) return nullptr;
+  ArtifactStoreOptions options;
+  options.folder = fs::absolute(flags.state_dir) / "artifacts";
+  options.quota_bytes = static_cast<int64_t>(flags.artifact_quota_gib * (1 << 30));
+  return ArtifactStore::Open(std::move(options));
+}
+
+// Beside what the coordinator and the gRPC server tell it. All outlive the metrics' last use.
+void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifacts) {
+  metrics.AddGauge("winnow_queue_length", "What callers want that waits for its batch",
+                   [&coordinator] { return static_cast<double>(coordinator.queue_length()); });
+  metrics.AddGauge("winnow_database_bytes", "The database with its log", [file = coordinator.database_file()] {
+    double bytes = 0;
+    for (const char* part : {"", "-wal"}) {
+      std::error_code error;
+      const auto size = fs::file_size(file + part, error);
+      if (!error) bytes += static_cast<double>(size);
+    }
+    return bytes;
+  });
+  if (artifacts == nullptr) return;
+  metrics.AddGauge("winnow_artifact_bytes", "Checkpoints and models in the artifact store",
+                   [artifacts] { return static_cast<double>(artifacts->used_bytes()); });
+  metrics.AddGauge("winnow_artifact_quota_bytes", "What the artifact store may hold",
+                   [artifacts] { return static_cast<double>(artifacts->quota_bytes()); });
+}
+
+// Null if there is to be none, or if the default address is not free.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, Coordinator& coordinator,
+                                                      Metrics& metrics) {
+  if (flags.http == kNoHttp) return nullptr;
+  HttpServerOptions options;
+  options.address = flags.http.empty() ? kHttpDefault : flags.http;
+  options.tls = flags.tls;
+  options.tokens_required = TokensRequired(flags);
+  options.relay_key = grpc.relay_key();
+  options.metrics = [&metrics] { return metrics.Text(); };
+  options.probe = [&coordinator](std::function<void(absl::Status)> done) {
+    coordinator.Post({[](Engine&) {}, std::move(done)});
+  };
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
+  if (!server.ok()) {
+    if (!flags.http.empty()) return server.status();
+    spdlog::warn("the web page is left out: {}", std::string(server.status().message()));
+    return nullptr;
+  }
+  if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
+  const std::string host = options.address.substr(0, options.address.rfind(':'));
+  spdlog::info("the web page is at {}://{}:{}", flags.tls.used() ? "https" : "http", host, (*server)->port());
+  return server;
+}
+
 absl::Status Serve(Flags flags, Signals& signals) {
-  if (flags.state_dir.empty()) flags.state_dir = flags.db + ".d";
+  flags.state_dir = StateDir(flags);
   absl::Status status = LockDatabase(flags.db);
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
@@ -152,34 +314,54 @@ absl::Status Serve(Flags flags, Signals& signals) {
   absl::StatusOr<std::string> identity = (*store)->Identity();
   if (!identity.ok()) return identity.status();
 
+  const auto log = [](const std::string& line) { spdlog::info("{}", line); };
+  status = PrepareStateDir(fs::absolute(flags.state_dir), *identity, log);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<ArtifactStore>> artifacts = OpenArtifacts(flags);
+  if (!artifacts.ok()) return artifacts.status();
+
   Hub hub;
+  Metrics metrics;
   EngineOptions options;
+  options.metrics = &metrics;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
+  options.declared = *Declared(flags);  // which Check has read
+  options.blobs = artifacts->get();
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
   (*coordinator)->OnFatal([](const absl::Status& why) {
     spdlog::critical("stopping, since nothing more can be recorded: {}", std::string(why.message()));
+    spdlog::shutdown();
+    std::_Exit(1);  // local workers train on, and deliver to the next server
   });
+  if (*artifacts != nullptr) {
+    (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) {
+      raw->Post({[digest](Engine& engine) { engine.LoseBlob(digest); }, [](const absl::Status&) {}});
+    });
+  }
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());
   if (!reader.ok()) return reader.status();
+  GrpcServerOptions listen = ServerOptions(flags);
+  listen.artifacts = artifacts->get();
+  listen.metrics = &metrics;
+  AddGauges(metrics, **coordinator, artifacts->get());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start(flags.listen, **coordinator, **reader, hub);
+      GrpcServer::Start(listen, **coordinator, **reader, hub);
   if (!server.ok()) return server.status();
 
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(flags, **server, **coordinator, metrics);
+  if (!http.ok()) return http.status();
   std::string address =
       fmt::format("{}:{}", flags.listen.substr(0, flags.listen.rfind(':')), (*server)->port());
   status = WritePort(flags.port_file, (*server)->port());
   if (!status.ok()) return status;
   std::unique_ptr<LocalWorkers> workers;
   if (flags.local_workers > 0) {
-    auto log = [](const std::string& line) { spdlog::info("{}", line); };
-    status = PrepareStateDir(fs::absolute(flags.state_dir), *identity, log);
-    if (!status.ok()) return status;
     LocalWorkersOptions local;
     local.count = flags.local_workers;
     local.slots = flags.slots;
-    local.server = address;
+    local.server = listen.socket.empty() ? address : "unix:" + listen.socket;
     local.port = (*server)->port();
     local.program = fs::read_symlink("/proc/self/exe").parent_path() / "winnow-worker";
     local.state_dir = fs::absolute(flags.state_dir);
@@ -191,14 +373,20 @@ absl::Status Serve(Flags flags, Signals& signals) {
   }
   spdlog::info("winnow-server {} listens on {}; database {}; {} local workers of {} slots", WINNOW_VERSION,
                address, flags.db, flags.local_workers, flags.slots);
+  if (!listen.socket.empty()) {
+    spdlog::info("{}callers need a token; one is made with: winnow --server unix:{} token create --role admin",
+                 listen.tls.used() ? "TLS is spoken, and " : "", listen.socket);
+  }
 
   signals.WaitForFirst();
   spdlog::info("stopping: local workers hand back their trials");
   (*server)->AnnounceStop();
+  if (*http != nullptr) (*http)->AnnounceStop();
   if (workers != nullptr) workers->Stop(kWorkersLeave);
   signals.OnSecond(nullptr);
   (*server)->Stop(kCallsEnd);
-  // Declared in the order of use, destroyed in the reverse: server, reader, coordinator with the store.
+  if (*http != nullptr) (*http)->Stop(kAnswersEnd);
+  // Declared in the order of use, destroyed in the reverse: http, server, reader, coordinator with the store.
   spdlog::info("stopped");
   return absl::OkStatus();
 }
@@ -214,6 +402,7 @@ int Main(int argc, char** argv) {
     return Misused(error.what());
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
+  if (flags.check) return CheckAndTell(flags);
 
   sigset_t set;
   sigemptyset(&set);

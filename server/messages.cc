@@ -84,7 +84,7 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
   }
   spend.set_full_resource(full);
   spend.set_training_seconds(Seconds(training_us));
-  spend.set_billable_node_seconds(Seconds(training_us) * state.spec().nodes);
+  spend.set_billable_node_seconds(Seconds(state.totals().node_us));
   spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
 }
 
@@ -125,11 +125,16 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
 }
 
 v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
+  v1::TuningJob job = ToProto(JobParts{view.row, view.state, view.bracket_ends, view.plan, view.strategy_text}, now_us);
+  *job.mutable_spec() = view.spec;
+  return job;
+}
+
+v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   const JobRow& row = view.row;
   const JobState& state = view.state;
   v1::TuningJob job;
   job.set_id(row.id);
-  *job.mutable_spec() = view.spec;
   job.set_state(JobStateOf(row.state));
   job.set_state_reason(row.reason);
   *job.mutable_create_time() = ToTimestamp(row.create_us);
@@ -184,7 +189,8 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   if (row.start_us > 0) *trial.mutable_start_time() = ToTimestamp(row.start_us);
   if (row.end_us > 0) *trial.mutable_end_time() = ToTimestamp(row.end_us);
   trial.set_training_seconds(Seconds(row.training_us));
-  trial.set_billable_node_seconds(Seconds(row.training_us) * spec.nodes);
+  trial.set_nodes(spec.Nodes(row.configuration));
+  trial.set_billable_node_seconds(Seconds(row.training_us * trial.nodes()));
   trial.set_trained_resource(row.trained_resource);
   return trial;
 }

@@ -16,6 +16,15 @@ namespace winnow {
 
 // What clients are shown, made from rows and facts. `now_us` counts for a job that has not ended.
 v1::TuningJob ToProto(const JobView& view, int64_t now_us);
+// Without the spec.
+struct JobParts {
+  const JobRow& row;
+  const JobState& state;
+  const std::map<int64_t, std::string>& bracket_ends;
+  const Plan& plan;
+  const std::string& strategy_text;
+};
+v1::TuningJob ToProto(const JobParts& parts, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
 v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
 // The attempts of one trial, from its facts and from the rows of their ranks (by attempt and rank; none where

@@ -6,13 +6,15 @@
 #include <charconv>
 #include <limits>
 
-#include "scheduler/suggest.h"
+#include "absl/strings/cord.h"
 #include "server/messages.h"
 #include "server/paging.h"
+#include "server/wait_reason.h"
 
 namespace winnow {
 namespace {
 
+constexpr char kKept[] = ": those of trials that may train on and of the best are kept, where workers share no folder";
 constexpr int64_t kWatchBatch = 500;
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
@@ -84,37 +86,31 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
 
 }  // namespace
 
-absl::Status Reads::Message(const JobView& job, v1::TuningJob& message) {
-  message = ToProto(job, clock_.wall_us());
-  if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
-  if (job.spec.trainer().external()) {
-    message.set_state_reason("Waiting for a client to ask for a trial.");
+absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
+  absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, row);
+  if (!kept.ok()) return kept.status();
+  if (*kept) {
+    message = **std::move(kept);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<WorkerRow>> present = store_.workers.List(false);
-  if (!present.ok()) return present.status();
-  int64_t slots = 0;
-  for (const WorkerRow& worker : *present) {
-    if (worker.state == "live") slots += worker.slots;
-  }
-  int32_t nodes = job.state.spec().nodes;
-  if (slots == 0) {
-    message.set_state_reason("Waiting for a worker: none is present.");
-  } else if (slots < nodes) {
-    message.set_state_reason(
-        fmt::format("Waiting for {} slots at once: the workers present have {}.", nodes, slots));
-  } else if (WantsSuggestion(job.state)) {
-    message.set_state_reason("Waiting for the model's suggestion.");
-  }
+  const absl::StatusOr<const JobView*> view = views_.Get(row);
+  if (!view.ok()) return view.status();
+  const JobView& job = **view;
+  message = ToProto(job, clock_.wall_us());
+  if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
+  absl::StatusOr<std::string> reason = WaitReason(store_, job);
+  if (!reason.ok()) return reason.status();
+  message.set_state_reason(*std::move(reason));
   return absl::OkStatus();
 }
 
 absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
   v1::TuningJob job;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(id);
-    if (!view.ok()) return view.status();
-    return Message(**view, job);
+    absl::StatusOr<std::optional<JobRow>> row = store_.jobs.Find(id);
+    if (!row.ok()) return row.status();
+    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return Message(**row, job);
   });
   if (!status.ok()) return status;
   return job;
@@ -136,9 +132,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
       response.set_next_page_token(MakePageToken("jobs", {std::to_string(rows->back().key)}));
     }
     for (const JobRow& row : *rows) {
-      absl::StatusOr<const JobView*> view = views_.Get(row);
-      if (!view.ok()) return view.status();
-      absl::Status told = Message(**view, *response.add_jobs());
+      absl::Status told = Message(row, *response.add_jobs());
       if (!told.ok()) return told;
     }
     return absl::OkStatus();
@@ -159,18 +153,18 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
   if (!offset.ok()) return offset.status();
   v1::ListTrialsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
-    if (!view.ok()) return view.status();
-    absl::StatusOr<TrialQuery> query = ToQuery(request, (*view)->state.spec());
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    absl::StatusOr<TrialQuery> query = ToQuery(request, job->search);
     if (!query.ok()) return query.status();
-    absl::StatusOr<int64_t> count = store_.trials.Count((*view)->row.key, query->states);
+    absl::StatusOr<int64_t> count = store_.trials.Count(job->row.key, query->states);
     if (!count.ok()) return count.status();
     query->offset = *offset;
     query->limit = *size;
-    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List((*view)->row.key, *query);
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, *query);
     if (!rows.ok()) return rows.status();
     for (const TrialRow& row : *rows) {
-      *response.add_trials() = ToProto((*view)->row.id, (*view)->state.spec(), row);
+      *response.add_trials() = ToProto(job->row.id, job->search, row);
     }
     response.set_total_size(*count);
     int64_t next = *offset + static_cast<int64_t>(rows->size());
@@ -185,10 +179,10 @@ absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsReq
 absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::DescribeTrialRequest& request) {
   v1::DescribeTrialResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
-    if (!view.ok()) return view.status();
-    int64_t key = (*view)->row.key;
-    const SearchSpec& spec = (*view)->state.spec();
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    const int64_t key = job->row.key;
+    const SearchSpec& spec = job->search;
     absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(key, request.trial());
     if (!row.ok()) return row.status();
     if (!*row) return NoTrial(request.job_id(), request.trial());
@@ -226,10 +220,10 @@ absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetr
   }
   v1::QueryMetricsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
-    if (!view.ok()) return view.status();
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
     absl::StatusOr<std::vector<ReportRow>> rows =
-        store_.facts.Query((*view)->row.key, {request.trials().begin(), request.trials().end()},
+        store_.facts.Query(job->row.key, {request.trials().begin(), request.trials().end()},
                            {request.metrics().begin(), request.metrics().end()}, cursor, *size + 1);
     if (!rows.ok()) return rows.status();
     if (static_cast<int64_t>(rows->size()) > *size) {
@@ -257,14 +251,13 @@ absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetr
 absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyticsRequest& request) {
   v1::GetAnalyticsResponse response;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
-    if (!view.ok()) return view.status();
-    const JobView& job = **view;
-    absl::Status told = Message(job, *response.mutable_job());
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    absl::Status told = Message(job->row, *response.mutable_job());
     if (!told.ok()) return told;
-    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job.row.key, {});
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
     if (!rows.ok()) return rows.status();
-    for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job.row.id, job.state.spec(), row);
+    for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job->row.id, job->search, row);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -282,12 +275,13 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
   }
   LogAnswer answer;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(request.job_id());
-    if (!view.ok()) return view.status();
-    int64_t key = (*view)->row.key;
-    if (request.trial() < 1 || request.trial() > static_cast<int64_t>((*view)->state.trials().size())) {
-      return NoTrial(request.job_id(), request.trial());
-    }
+    const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(request.job_id());
+    if (!job.ok()) return job.status();
+    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+    const int64_t key = (*job)->key;
+    const absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find(key, request.trial());
+    if (!trial.ok()) return trial.status();
+    if (!*trial) return NoTrial(request.job_id(), request.trial());
     absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
     if (!ranks.ok()) return ranks.status();
     const AssignmentRow* found = nullptr;
@@ -338,21 +332,21 @@ absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
 absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
   WatchBatch batch;
   absl::Status status = store_.Read([&]() -> absl::Status {
-    absl::StatusOr<const JobView*> view = views_.Get(id);
-    if (!view.ok()) return view.status();
-    const JobView& job = **view;
+    absl::StatusOr<JobHead> found = FindJob(store_, id);
+    if (!found.ok()) return found.status();
+    const JobHead& job = *found;
     if (after >= 0) {
       absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
       if (!facts.ok()) return facts.status();
       for (const Fact& fact : *facts) {
-        batch.events.push_back(ToProto(fact, job.state.spec().objective_metric));
+        batch.events.push_back(ToProto(fact, job.search.objective_metric));
       }
     }
     int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)
                                         : batch.events.back().sequence();
     batch.more = sent < job.row.last_sequence;
     batch.ended = !batch.more && job.row.end_us > 0;
-    return Message(job, batch.job);
+    return Message(job.row, batch.job);
   });
   if (!status.ok()) return status;
   return batch;
@@ -363,6 +357,45 @@ absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
   absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(request_id);
   if (!row.ok()) return row.status();
   return *row ? (*row)->id : "";
+}
+
+absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& request) {
+  if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
+    return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
+  }
+  const char* kind = request.kind() == v1::Artifact::MODEL ? "model" : "checkpoint";
+  v1::Artifact artifact;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    const absl::StatusOr<TrialNumber> named =
+        request.trial() > 0 ? absl::StatusOr<TrialNumber>(request.trial())
+                            : store_.trials.Best(job->row.key, job->search.goal == Goal::kMaximize);
+    if (!named.ok()) return named.status();
+    const TrialNumber trial = *named;
+    if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));
+    const absl::StatusOr<std::optional<TrialRow>> there = store_.trials.Find(job->row.key, trial);
+    if (!there.ok()) return there.status();
+    if (!*there) return NoTrial(request.job_id(), trial);
+    auto row = store_.artifacts.Find(job->row.key, trial, kind);
+    if (!row.ok()) return row.status();
+    if (!*row) {
+      const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", kind,
+                                                          trial, request.job_id(), why));
+      if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
+      return none;
+    }
+    artifact.set_job_id(request.job_id());
+    artifact.set_trial(trial);
+    artifact.set_kind(request.kind());
+    artifact.set_attempt((*row)->attempt);
+    artifact.set_resource((*row)->resource);
+    if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
+    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", kind, trial));
+  });
+  if (!status.ok()) return status;
+  return artifact;
 }
 
 }  // namespace winnow

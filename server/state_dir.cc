@@ -47,7 +47,7 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
     fs::path aside = state_dir / ("before-" + owner);
     fs::create_directories(aside, error);
     if (error) return Problem(aside, error);
-    for (const char* name : {"shared", "workers"}) {
+    for (const char* name : {"shared", "workers", "artifacts"}) {
       if (!fs::exists(state_dir / name)) continue;
       fs::rename(state_dir / name, aside / name, error);
       if (error) return Problem(aside / name, error);

@@ -18,10 +18,11 @@ Model RealModel() {
 
 }  // namespace
 
-SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, Answer answer)
+SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed)
     : file_(std::move(file)),
       make_model_(make_model ? std::move(make_model) : RealModel),
       answer_(std::move(answer)),
+      timed_(std::move(timed)),
       thread_([this] { Run(); }) {}
 
 void SuggestionThread::Stop() {
@@ -97,7 +98,10 @@ std::optional<Suggested> SuggestionThread::Think(const Task& task) {
     if (!Pause()) return std::nullopt;
   }
   if (!WantsSuggestion(entry.state)) return std::nullopt;
-  return entry.model(entry.state);
+  const auto begin = std::chrono::steady_clock::now();
+  Suggested answer = entry.model(entry.state);
+  if (timed_) timed_(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return answer;
 }
 
 }  // namespace winnow

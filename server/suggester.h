@@ -29,9 +29,11 @@ class SuggestionThread {
  public:
   // The answer for a job, by key; absent: its committed facts do not want one. Called on the thread.
   using Answer = std::function<void(int64_t job, std::optional<Suggested> answer)>;
+  // Told how long a model took for each of its answers, in seconds.
+  using Timed = std::function<void(double)>;
 
   // REQUIRES the file is at the newest version.
-  SuggestionThread(std::string file, ModelFactory make_model, Answer answer);
+  SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed = nullptr);
   ~SuggestionThread() { Stop(); }
 
   // Asks the model of a job, from all that is committed by now; every question is answered once, unless the
@@ -61,6 +63,7 @@ class SuggestionThread {
   const std::string file_;
   const ModelFactory make_model_;
   const Answer answer_;
+  const Timed timed_;
   std::unique_ptr<Store> store_;    // the thread's own
   std::map<int64_t, Entry> known_;  // the thread's own; by job
 

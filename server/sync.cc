@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "server/artifacts.h"
 #include "server/hub.h"
+#include "server/metrics.h"
+#include "server/usage.h"
 
 namespace winnow {
 namespace {
@@ -16,6 +19,10 @@ constexpr size_t kMaxIdLength = 128;
 constexpr size_t kFolderIdLength = 16;
 constexpr int32_t kMaxSlots = 10'000;
 constexpr int64_t kMaxHoldUs = 60'000'000;
+// How long a worker waits for an answer, beside the hold that it asked for (SyncLimits::say_timeout).
+constexpr int64_t kCallUs = 10'000'000;
+constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
+constexpr int kMaxLabels = 64;
 
 absl::Status CheckRequest(const v1::SyncRequest& request) {
   auto invalid = [](const char* field, const std::string& value, const char* expected) {
@@ -35,6 +42,18 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
     return invalid("rendezvous_port", std::to_string(request.rendezvous_port()),
                    "0, or a port after which a port for each slot is left");
   }
+  if (request.labels_size() > kMaxLabels) {
+    return invalid("labels", fmt::format("a list of {}", request.labels_size()), "at most 64");
+  }
+  for (const auto& [name, value] : request.labels()) {
+    if (name.empty() || name.size() > kMaxIdLength || value.size() > kMaxIdLength) {
+      return invalid("labels", fmt::format("\"{}={}\"", name, value), "1 to 128 characters = at most 128");
+    }
+  }
+  for (const auto& [field, value] :
+       {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()}}) {
+    if (!(value >= 0 && value < 1e9)) return invalid(field, fmt::format("{}", value), "a number of at least 0");
+  }
   return absl::OkStatus();
 }
 
@@ -49,6 +68,20 @@ int64_t Micros(bool given, const google::protobuf::Timestamp& time) {
   return given ? TimeUtil::TimestampToMicroseconds(time) : 0;
 }
 
+// As AssignmentRow::cause.
+std::string CauseOf(const v1::Outcome& outcome) {
+  switch (outcome.cause()) {
+    case v1::Outcome::OUT_OF_MEMORY:
+      return "out_of_memory";
+    case v1::Outcome::TIME_LIMIT:
+      return "time_limit";
+    case v1::Outcome::NOT_STARTED:
+      return "not_started";
+    default:
+      return outcome.exit_code() == kRanksGone ? "ranks_gone" : "";
+  }
+}
+
 RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
   RankEnd end;
   end.reason = outcome.reason();
@@ -61,6 +94,7 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
       break;
     case v1::Outcome::FAILED:
       end.outcome = "failed";
+      end.cause = CauseOf(outcome);
       if (end.reason.empty()) end.reason = fmt::format("exit code {}", outcome.exit_code());
       break;
     case v1::Outcome::HANDED_BACK:
@@ -111,14 +145,18 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
   row.storage_id = request.storage_id();
   row.version = request.version();
   row.rendezvous_port = request.rendezvous_port();
+  row.labels = {request.labels().begin(), request.labels().end()};
+  row.cpus = request.cpus();
+  row.memory_gib = request.memory_gib();
+  row.limits = request.limits();
   row.last_sync_us = context_.wall_us();
   bool leaves = request.leaving() && row.state == "live";
   if (leaves) row.state = "leaving";
-  bool same = row.name == worker->row.name && row.host == worker->row.host &&
-              row.slots == worker->row.slots && row.storage_id == worker->row.storage_id &&
-              row.version == worker->row.version && row.rendezvous_port == worker->row.rendezvous_port &&
-              row.state == worker->row.state;
+  WorkerRow before = worker->row;
+  before.last_sync_us = row.last_sync_us;  // which alone is not worth a write
+  const bool same = row == before;
   worker->row = std::move(row);
+  worker->leaving_reason = request.leaving_reason();
   if (!same) context_.Check(context_.store.workers.Put(worker->row));
   if (worker->present()) cluster.RenewLease(*worker);
   if (leaves) cluster.TakeBackUntold(*worker);
@@ -138,6 +176,7 @@ void SyncDesk::TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& 
   ReportRow row{held.trial, held.attempt, report.resource(), "", 0, time, 0};
   const std::string& objective_metric = job.state.spec().objective_metric;
   const v1::MetricValue* objective = nullptr;
+  int64_t fresh = 0;
   for (const v1::MetricValue& metric : report.metrics()) {
     if (metric.name() == objective_metric) {
       if (objective == nullptr) objective = &metric;
@@ -145,12 +184,16 @@ void SyncDesk::TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& 
     }
     row.metric = metric.name();
     row.value = metric.value();
-    if (!cluster.StoreMetric(job, row)) ++refused_.duplicate;
+    const bool known = !cluster.StoreMetric(job, row);
+    known ? ++refused_.duplicate : ++fresh;
   }
-  if (objective == nullptr) return;
-  row.metric = objective_metric;
-  row.value = objective->value();
-  if (!cluster.ObserveReport(job, row)) ++refused_.duplicate;  // `assignment` may be gone now
+  if (objective != nullptr) {
+    row.metric = objective_metric;
+    row.value = objective->value();
+    const bool known = !cluster.ObserveReport(job, row);  // `assignment` may be gone now
+    known ? ++refused_.duplicate : ++fresh;
+  }
+  ++(fresh > 0 ? reports_.accepted : reports_.duplicate);
 }
 
 void SyncDesk::TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker,
@@ -186,20 +229,44 @@ void SyncDesk::TakeLogs(Cluster& cluster, const v1::SyncRequest& request) {
   }
 }
 
+void SyncDesk::NoteRunning(const Cluster& cluster, HeldAssignment& assignment) {
+  if (assignment.runs || assignment.row.phase != "started") return;
+  assignment.runs = true;
+  if (context_.options.metrics == nullptr || !cluster.AllRun(assignment)) return;
+  const int64_t taken_us = std::max<int64_t>(0, context_.wall_us() - assignment.row.place_us);
+  context_.options.metrics->dispatch.Observe(static_cast<double>(taken_us) / 1e6);
+}
+
 void SyncDesk::TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request) {
   std::set<std::string> stated;
   for (const v1::RunningAssignment& running : request.running()) {
     stated.insert(running.assignment_id());
-    if (running.state() != v1::RunningAssignment::ENDED) continue;
     HeldAssignment* assignment = cluster.FindAssignment(running.assignment_id());
     if (assignment == nullptr || assignment->row.worker != worker.row.id) continue;
+    assignment->stated = true;
+    if (running.state() == v1::RunningAssignment::PREPARED) {
+      const int32_t port = running.rendezvous_port();
+      if (assignment->row.rank == 0 && (port < 1 || port > 65535)) {
+        RankEnd end{"failed", fmt::format("its worker gave {} as rendezvous port; expected 1 to 65535", port)};
+        end.cause = "not_started";
+        cluster.EndRank(*assignment, end);
+      } else {
+        cluster.Prepared(*assignment, port);
+      }
+      continue;
+    }
+    if (running.state() == v1::RunningAssignment::RUNNING) NoteRunning(cluster, *assignment);
+    if (running.state() != v1::RunningAssignment::ENDED) continue;
     context_.changed.insert(LogTopic(assignment->row.key));
     cluster.EndRank(*assignment, ToRankEnd(running.outcome(), assignment->row.state == "revoked"));
   }
-  // What is not wanted and not there either is gone.
+  // What is not wanted and not there either is gone. But the request may be older than the answer that named it: one that
+  // was there once is not gone, and any is there as long as such a request may still come.
+  const int64_t told_before_us = context_.steady_us() - kCallUs - context_.options.lease_us / 3;
   std::vector<std::string> gone;
   for (const auto& [id, assignment] : worker.held) {
-    if (assignment->row.state == "revoked" && stated.count(id) == 0) gone.push_back(id);
+    const bool may_be_there = assignment->stated || assignment->told_us >= told_before_us || stated.count(id) != 0;
+    if (assignment->row.state == "revoked" && !may_be_there) gone.push_back(id);
   }
   for (const std::string& id : gone) {
     if (HeldAssignment* assignment = cluster.FindAssignment(id)) {
@@ -218,6 +285,7 @@ void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request
   const std::string& id = worker.row.id;
   TakeReports(jobs, cluster, worker, request);
   TakeLogs(cluster, request);
+  context_.usage->Take(cluster, worker, request);
   TakeOutcomes(cluster, worker, request);
   if (worker.row.state == "leaving" && worker.held.empty() && request.running().empty())
     cluster.Leave(worker);
@@ -229,6 +297,7 @@ void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request
     if (running.state() == v1::RunningAssignment::ENDED) call.at_once = true;
     call.stated.insert(running.assignment_id());
     if (running.state() == v1::RunningAssignment::RUNNING) call.running.insert(running.assignment_id());
+    if (running.state() == v1::RunningAssignment::PREPARED) call.prepared.insert(running.assignment_id());
   }
   int64_t hold = std::clamp<int64_t>(TimeUtil::DurationToMicroseconds(request.hold()), 0,
                                      std::min(kMaxHoldUs, context_.options.lease_us / 3));
@@ -242,21 +311,27 @@ void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request
 
 bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
   for (const auto& [id, assignment] : worker.held) {
-    if (assignment->row.state == "wanted" && call.stated.count(id) == 0) return true;
+    if (assignment->row.state != "wanted") continue;
+    if (call.stated.count(id) == 0) return true;
+    if (call.prepared.count(id) != 0 && assignment->row.phase == "started") return true;
   }
-  return std::any_of(call.running.begin(), call.running.end(), [&](const std::string& id) {
+  auto unwanted = [&](const std::string& id) {
     auto held = worker.held.find(id);
     return held == worker.held.end() || held->second->row.state != "wanted";
-  });
+  };
+  return std::any_of(call.running.begin(), call.running.end(), unwanted) ||
+         std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
-v1::SyncResponse SyncDesk::Compose(WorkerEntry& worker) const {
+v1::SyncResponse SyncDesk::Compose(const Cluster& cluster, WorkerEntry& worker) const {
   v1::SyncResponse response;
   for (const auto& [id, assignment] : worker.held) {
     if (assignment->row.state != "wanted") continue;
     *response.add_assignments() = assignment->message;
     assignment->told = true;
+    assignment->told_us = context_.steady_us();
   }
+  context_.artifacts->AddWanted(cluster, worker, response);
   *response.mutable_next_interval() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us / 3);
   *response.mutable_lease() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us);
   return response;
@@ -271,7 +346,7 @@ void SyncDesk::Answer(Cluster& cluster) {
   };
   for (auto& [id, done] : older_) {
     WorkerEntry* worker = cluster.FindWorker(id);
-    worker->row.state == "lost" ? done(refusal(id)) : done(Compose(*worker));
+    worker->row.state == "lost" ? done(refusal(id)) : done(Compose(cluster, *worker));
   }
   older_.clear();
   std::set<std::string> looked_at;
@@ -288,7 +363,7 @@ void SyncDesk::Answer(Cluster& cluster) {
     SyncDone done = std::move(call.done);
     calls_.erase(found);
     context_.deadlines.Clear(Deadlines::Kind::kHold, id);
-    lost ? done(refusal(id)) : done(Compose(*worker));
+    lost ? done(refusal(id)) : done(Compose(cluster, *worker));
   }
   cluster.dismissed.clear();
   due_.clear();

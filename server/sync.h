@@ -23,6 +23,12 @@ struct RefusedReports {
   int64_t beyond_budget = 0;  // above the part's level, or below 1
 };
 
+// What became of workers' reports since the start. Those of a batch that was not recorded come again.
+struct ReportCounts {
+  int64_t accepted = 0;   // with a value that was not known
+  int64_t duplicate = 0;  // without
+};
+
 // Sync (proto/winnow/v1/worker.proto): takes in what a worker says, and answers at once or when there is
 // something to answer. Owner: the coordinator thread.
 class SyncDesk {
@@ -40,12 +46,14 @@ class SyncDesk {
   void HoldExpired(const std::string& worker) { due_.insert(worker); }
 
   const RefusedReports& refused() const { return refused_; }
+  const ReportCounts& reports() const { return reports_; }
 
  private:
   struct Call {
     SyncDone done;
     std::set<std::string> stated;  // assignments that it said it runs or is stopping
     std::set<std::string> running;
+    std::set<std::string> prepared;
     bool at_once = false;
   };
 
@@ -54,9 +62,10 @@ class SyncDesk {
   void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
   void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);
+  void NoteRunning(const Cluster& cluster, HeldAssignment& assignment);
   void TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;
-  v1::SyncResponse Compose(WorkerEntry& worker) const;
+  v1::SyncResponse Compose(const Cluster& cluster, WorkerEntry& worker) const;
 
   Context& context_;
   int64_t started_us_;
@@ -66,6 +75,7 @@ class SyncDesk {
   std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
   std::set<std::string> due_;  // workers whose hold has expired
   RefusedReports refused_;
+  ReportCounts reports_;
 };
 
 }  // namespace winnow

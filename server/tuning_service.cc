@@ -5,6 +5,7 @@
 #include "server/errors.h"
 #include "server/warm_start.h"
 #include "server/watch.h"
+#include "spec/new_job.h"
 
 namespace winnow {
 namespace {
@@ -50,6 +51,7 @@ void TuningService::FinishWithJob(Unary* reactor, const absl::Status& status, co
 
 Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJobRequest* request,
                                       v1::TuningJob* job) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   reader_.Post([this, reactor, request, job](Reads& reads) {
     // A repeated request is answered whatever has become of the files since.
@@ -58,7 +60,7 @@ Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJo
       FinishWithJob(reactor, known.status(), known.ok() ? *known : "", job);
       return;
     }
-    absl::Status status = CheckCreate(*request);
+    absl::Status status = CheckCreate(*request, training_);
     if (!status.ok()) {
       reactor->Finish(ToGrpc(status));
       return;
@@ -69,7 +71,7 @@ Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJo
       return;
     }
     coordinator_.CreateJob(
-        request->spec(), request->request_id(),
+        NewJobSpec(request->spec()), request->request_id(),
         [this, reactor, job](absl::StatusOr<std::string> id) {
           FinishWithJob(reactor, id.status(), id.ok() ? *id : "", job);
         },
@@ -80,18 +82,21 @@ Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJo
 
 Unary* TuningService::DescribeTuningJob(Context* context, const v1::DescribeTuningJobRequest* request,
                                         v1::TuningJob* job) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, job,
                 [request](Reads& reads) { return reads.DescribeTuningJob(request->id()); });
 }
 
 Unary* TuningService::ListTuningJobs(Context* context, const v1::ListTuningJobsRequest* request,
                                      v1::ListTuningJobsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response,
                 [request](Reads& reads) { return reads.ListTuningJobs(*request); });
 }
 
 Unary* TuningService::StopTuningJob(Context* context, const v1::StopTuningJobRequest* request,
                                     v1::TuningJob* job) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.StopJob(request->id(), "stopped by request",
                        [this, reactor, request, job](absl::Status status) {
@@ -102,6 +107,7 @@ Unary* TuningService::StopTuningJob(Context* context, const v1::StopTuningJobReq
 
 Unary* TuningService::DeleteTuningJob(Context* context, const v1::DeleteTuningJobRequest* request,
                                       v1::DeleteTuningJobResponse*) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.DeleteJob(request->id(), [reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
   return reactor;
@@ -109,32 +115,38 @@ Unary* TuningService::DeleteTuningJob(Context* context, const v1::DeleteTuningJo
 
 Unary* TuningService::ListTrials(Context* context, const v1::ListTrialsRequest* request,
                                  v1::ListTrialsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.ListTrials(*request); });
 }
 
 Unary* TuningService::DescribeTrial(Context* context, const v1::DescribeTrialRequest* request,
                                     v1::DescribeTrialResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response,
                 [request](Reads& reads) { return reads.DescribeTrial(*request); });
 }
 
 Unary* TuningService::QueryMetrics(Context* context, const v1::QueryMetricsRequest* request,
                                    v1::QueryMetricsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
 }
 
 Unary* TuningService::GetAnalytics(Context* context, const v1::GetAnalyticsRequest* request,
                                    v1::GetAnalyticsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetAnalytics(*request); });
 }
 
 Unary* TuningService::PreviewTuningJob(Context* context, const v1::PreviewTuningJobRequest* request,
                                        v1::TuningPlan* plan) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, plan, [request](Reads&) { return Preview(*request); });
 }
 
 Unary* TuningService::ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                                   v1::ListWorkersResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.ListWorkers(request->include_gone(),
                            [reactor, response](absl::StatusOr<std::vector<v1::Worker>> workers) {
@@ -146,28 +158,38 @@ Unary* TuningService::ListWorkers(Context* context, const v1::ListWorkersRequest
 }
 
 grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
-    Context*, const v1::WatchTuningJobRequest* request) {
-  return JobWatch::Start(reader_, hub_, *request);
+    Context* context, const v1::WatchTuningJobRequest* request) {
+  std::string token;
+  if (auto* refused =
+          guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &token)) {
+    return refused;
+  }
+  return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), token});
 }
 
-Unary* TuningService::GetLogs(Context*, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
+Unary* TuningService::GetLogs(Context* context, const v1::GetLogsRequest* request,
+                              v1::GetLogsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return LogPoll::Start(reader_, hub_, *request, response);
 }
 
 Unary* TuningService::ReplayTuningJob(Context* context, const v1::ReplayTuningJobRequest* request,
                                       v1::ReplayTuningJobResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   replays_.Replay(request->id(), FinishBy(reactor, response));
   return reactor;
 }
 
-Unary* TuningService::SuggestTrials(Context*, const v1::SuggestTrialsRequest* request,
+Unary* TuningService::SuggestTrials(Context* context, const v1::SuggestTrialsRequest* request,
                                     v1::SuggestTrialsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return AskCall::Start(coordinator_, *request, response);
 }
 
 Unary* TuningService::ReportMetrics(Context* context, const v1::ReportMetricsRequest* request,
                                     v1::ReportMetricsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.ReportMetrics(*request, FinishBy(reactor, response));
   return reactor;
@@ -175,6 +197,7 @@ Unary* TuningService::ReportMetrics(Context* context, const v1::ReportMetricsReq
 
 Unary* TuningService::CompleteTrial(Context* context, const v1::CompleteTrialRequest* request,
                                     v1::CompleteTrialResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
   coordinator_.CompleteTrial(*request, FinishBy(reactor, response));
   return reactor;

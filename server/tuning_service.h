@@ -1,6 +1,8 @@
 #pragma once
 
 #include "server/coordinator.h"
+#include "server/create.h"
+#include "server/guard.h"
 #include "server/hub.h"
 #include "server/reader.h"
 #include "server/replays.h"
@@ -12,11 +14,18 @@ namespace winnow {
 inline constexpr char kStopTopic[] = "stop";
 
 // The wire: converts, hands over to reader or coordinator, maps the status. Every call is finished exactly
-// once. REQUIRES coordinator, reader and hub outlive the gRPC server.
+// once. REQUIRES coordinator, reader, hub and authority outlive the gRPC
+// server.
 class TuningService final : public v1::TuningService::CallbackService {
  public:
-  TuningService(Coordinator& coordinator, Reader& reader, Hub& hub)
-      : coordinator_(coordinator), reader_(reader), hub_(hub), replays_(reader) {}
+  TuningService(Coordinator& coordinator, Reader& reader, Hub& hub, Authority& authority,
+                Training training = Training::kHere)
+      : training_(training),
+        coordinator_(coordinator),
+        reader_(reader),
+        hub_(hub),
+        guard_(authority, v1::TuningService::service_full_name()),
+        replays_(reader) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -47,9 +56,11 @@ class TuningService final : public v1::TuningService::CallbackService {
   // Answers with the job as it is once `status` is known; an error is the answer.
   void FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id, v1::TuningJob* job);
 
+  const Training training_;
   Coordinator& coordinator_;
   Reader& reader_;
   Hub& hub_;
+  Guard guard_;
   Replays replays_;
 };
 

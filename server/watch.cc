@@ -17,11 +17,18 @@ grpc::Status Stopping() { return {grpc::StatusCode::UNAVAILABLE, "the server is 
 
 }  // namespace
 
-JobWatch::JobWatch(Reader& reader, Hub& hub, const v1::WatchTuningJobRequest& request)
-    : reader_(reader), hub_(hub), id_(request.id()), after_(request.after_sequence()) {}
+JobWatch::JobWatch(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+                   const v1::WatchTuningJobRequest& request, Leave leave)
+    : context_(context),
+      reader_(reader),
+      hub_(hub),
+      id_(request.id()),
+      leave_(std::move(leave)),
+      after_(request.after_sequence()) {}
 
-JobWatch* JobWatch::Start(Reader& reader, Hub& hub, const v1::WatchTuningJobRequest& request) {
-  std::shared_ptr<JobWatch> watch(new JobWatch(reader, hub, request));
+JobWatch* JobWatch::Start(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+                          const v1::WatchTuningJobRequest& request, Leave leave) {
+  std::shared_ptr<JobWatch> watch(new JobWatch(context, reader, hub, request, std::move(leave)));
   watch->self_ = watch;
   std::weak_ptr<JobWatch> weak = watch;
   watch->job_subscription_ = hub.Subscribe(JobTopic(request.id()), [weak] {
@@ -30,6 +37,11 @@ JobWatch* JobWatch::Start(Reader& reader, Hub& hub, const v1::WatchTuningJobRequ
   watch->stop_subscription_ = hub.Subscribe(kStopTopic, [weak] {
     if (auto self = weak.lock()) self->End(Stopping());
   });
+  if (!watch->leave_.token_id.empty()) {
+    watch->token_subscription_ = hub.Subscribe(TokenTopic(watch->leave_.token_id), [weak] {
+      if (auto self = weak.lock()) self->Changed();
+    });
+  }
   watch->Next();
   return watch.get();
 }
@@ -37,6 +49,7 @@ JobWatch* JobWatch::Start(Reader& reader, Hub& hub, const v1::WatchTuningJobRequ
 void JobWatch::OnDone() {
   hub_.Unsubscribe(job_subscription_);
   hub_.Unsubscribe(stop_subscription_);
+  hub_.Unsubscribe(token_subscription_);
   std::shared_ptr<JobWatch> last = std::move(self_);
 }
 
@@ -67,7 +80,12 @@ void JobWatch::OnWriteDone(bool ok) {
   ok ? Next() : End(grpc::Status::CANCELLED);
 }
 
+void JobWatch::OnSendInitialMetadataDone(bool ok) { OnWriteDone(ok); }
+
 void JobWatch::Read(Reads& reads) {
+  if (absl::Status leave = leave_.authority.CheckStill(leave_.token_id); !leave.ok()) {
+    return End(ToGrpc(leave));
+  }
   int64_t after = 0;
   {
     std::lock_guard lock(mutex_);
@@ -80,6 +98,7 @@ void JobWatch::Read(Reads& reads) {
     if (!batch.ok()) {
       if (!end_) end_ = ToGrpc(batch.status());
     } else if (!end_) {
+      if (open_ == Open::kNotYet) open_ = Open::kWanted;
       if (after_ < 0) after_ = batch->job.last_sequence();
       for (v1::TuningJobEvent& event : batch->events) {
         after_ = event.sequence();
@@ -94,12 +113,16 @@ void JobWatch::Read(Reads& reads) {
 }
 
 void JobWatch::Next() {
-  enum class Step { kNone, kWrite, kFinish, kRead } step = Step::kNone;
+  enum class Step { kNone, kOpen, kWrite, kFinish, kRead } step = Step::kNone;
   grpc::Status status;
   {
     std::lock_guard lock(mutex_);
     if (finished_ || writing_) return;
-    if (!outbox_.empty()) {
+    if (open_ == Open::kWanted) {
+      open_ = Open::kDone;
+      writing_ = true;
+      step = Step::kOpen;
+    } else if (!outbox_.empty()) {
       current_ = std::move(outbox_.front());
       outbox_.pop_front();
       writing_ = true;
@@ -115,6 +138,10 @@ void JobWatch::Next() {
     }
   }
   // gRPC may call back from within these: not under the lock.
+  if (step == Step::kOpen) {
+    context_.AddInitialMetadata(kStreamOpen, "1");
+    StartSendInitialMetadata();
+  }
   if (step == Step::kWrite) StartWrite(&current_);
   if (step == Step::kFinish) Finish(status);
   if (step == Step::kRead) reader_.Post([self = shared_from_this()](Reads& reads) { self->Read(reads); });

@@ -7,37 +7,54 @@
 #include <mutex>
 #include <optional>
 
+#include "server/auth.h"
 #include "server/hub.h"
 #include "server/reader.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {
 
+// Initial metadata of a stream whose request was good: whoever relays it may say so before the first message.
+inline constexpr char kStreamOpen[] = "winnow-stream-open";
+
 // One call of WatchTuningJob: reads what is committed, writes it, waits for the next commit; ends with the
 // job. Reactions, the hub's and the reader's threads meet here: everything goes through Next.
 class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
                        public std::enable_shared_from_this<JobWatch> {
  public:
-  static JobWatch* Start(Reader& reader, Hub& hub, const v1::WatchTuningJobRequest& request);
+  // By whose leave a stream goes on.
+  struct Leave {
+    Authority& authority;
+    std::string token_id;  // "": none was asked for
+  };
+  // Ends with UNAUTHENTICATED when the token is revoked, and before the next event once it has expired.
+  // `context` is the call's.
+  static JobWatch* Start(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+                         const v1::WatchTuningJobRequest& request, Leave leave);
 
+  void OnSendInitialMetadataDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
 
  private:
-  JobWatch(Reader& reader, Hub& hub, const v1::WatchTuningJobRequest& request);
+  JobWatch(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+           const v1::WatchTuningJobRequest& request, Leave leave);
   void Changed();
   void End(grpc::Status status);
   void Read(Reads& reads);
   // Does whatever is to be done next, if anything.
   void Next();
 
+  grpc::CallbackServerContext& context_;
   Reader& reader_;
   Hub& hub_;
   const std::string id_;
+  const Leave leave_;
   std::shared_ptr<JobWatch> self_;  // until gRPC is done with this call
   int64_t job_subscription_ = 0;
   int64_t stop_subscription_ = 0;
+  int64_t token_subscription_ = 0;
 
   std::mutex mutex_;  // guards what follows
   int64_t after_;
@@ -45,6 +62,7 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   v1::TuningJobEvent current_;  // the one that gRPC writes
   std::optional<grpc::Status> end_;
   bool changed_ = true;  // something may have been committed since the last read
+  enum class Open { kNotYet, kWanted, kDone } open_ = Open::kNotYet;
   bool reading_ = false;
   bool writing_ = false;
   bool finished_ = false;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
 extern char** environ;
 
@@ -32,6 +33,17 @@ bool WriteArguments(const std::filesystem::path& work_dir, const std::vector<std
   std::ofstream file(work_dir / kArgumentsFile, std::ios::trunc);
   for (const std::string& argument : arguments) file << argument << '\n';
   return file.flush().good();
+}
+
+// This process's environment without what it says of how to reach some server: local workers reach this one.
+std::vector<char*> EnvironmentOfWorkers() {
+  std::vector<char*> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("WINNOW_TLS_") && !text.starts_with("WINNOW_TOKEN")) entries.push_back(*entry);
+  }
+  entries.push_back(nullptr);
+  return entries;
 }
 
 }  // namespace
@@ -66,7 +78,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  int code = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  std::vector<char*> environment = EnvironmentOfWorkers();
+  int code = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (code != 0) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "spec/builtin_trainers.h"
+#include "spec/check_cluster.h"
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
 #include "spec/names.h"
@@ -54,6 +55,7 @@ class Checker {
     Enums();
     Objective();
     Limits();
+    AddAll(CheckCluster(spec_));
     AddUnrelated(CheckSearch(spec_), &violations_);
     return std::move(violations_);
   }
@@ -185,13 +187,15 @@ class Checker {
   void Environment() {
     static const std::set<std::string> reserved = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR",
                                                    "MASTER_PORT"};
+    static const std::set<std::string> settings = {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"};
     const std::map<std::string, std::string> sorted(trainer_.environment().begin(),
                                                     trainer_.environment().end());
     for (const auto& [name, value] : sorted) {
       const std::string at = "trainer.environment." + name;
       const bool legal = RE2::FullMatch(name, "[A-Za-z_][A-Za-z0-9_]*");
       if (!legal) Add(at, "is no name of a variable; expected letters, digits and '_', no digit first");
-      if (reserved.count(name) > 0 || name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0) {
+      const bool ours = name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0;
+      if (reserved.count(name) > 0 || (ours && settings.count(name) == 0)) {
         Add(at,
             "is set by Winnow itself; expected a name that does not begin with SM_ or WINNOW_, nor one of " +
                 Joined({reserved.begin(), reserved.end()}));
@@ -297,6 +301,13 @@ class Checker {
   void Limits() {
     if (spec_.limits().has_max_wall_time()) {
       DurationOf("limits.max_wall_time", spec_.limits().max_wall_time(), kMostSeconds);
+    }
+    if (spec_.limits().has_max_attempt_time()) {
+      DurationOf("limits.max_attempt_time", spec_.limits().max_attempt_time(), kMostSeconds);
+      if (trainer_.external()) {
+        Add("limits.max_attempt_time",
+            "is given; expected none with an external trainer, of which no process is started here");
+      }
     }
     const double node_seconds = spec_.limits().max_node_seconds();
     if (!(node_seconds >= 0 && node_seconds <= kMostNodeSeconds)) {

@@ -10,9 +10,13 @@ namespace winnow {
 // Everything that is wrong with the spec, without looking at any file; empty: valid.
 std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec);
 
+// Whether trials are trained on this host, or on others alone.
+enum class Training { kHere, kElsewhere };
+
 // What the spec refers to and is not there on this host: working directory, channels, the command's program,
-// tables and studies of a warm start.
+// tables and studies of a warm start. With kElsewhere a working directory that is not here is not missed, and
+// then nothing is looked for but what the server reads itself, for the warm start.
 // REQUIRES nothing of the spec; relative paths are resolved against its working directory.
-std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec);
+std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training = Training::kHere);
 
 }  // namespace winnow

@@ -12,6 +12,7 @@
 #include "scheduler/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/check_mlp.h"
+#include "spec/cluster.h"
 #include "spec/names.h"
 
 namespace winnow {
@@ -72,7 +73,8 @@ class Checker {
       }
       if (parameter.range_case() == v1::ParameterSpec::RANGE_NOT_SET) {
         Add(at, "has no range; expected one of integer, continuous, discrete, categorical");
-      } else if (trainer_ != nullptr && !parameter.name().empty()) {
+      } else if (trainer_ != nullptr && !parameter.name().empty() &&
+                 !IsNodesParameter(spec_, parameter.name())) {
         Tuned(at, parameter);
       }
     }

@@ -9,6 +9,7 @@
 
 #include "scheduler/space.h"
 #include "spec/builtin_trainers.h"
+#include "spec/cluster.h"
 #include "spec/names.h"
 
 namespace winnow {
@@ -152,10 +153,11 @@ class Checker {
       Add("distribution", "is " + distribution + "; expected ALL_REDUCE, ZERO or PIPELINE with sift_beta");
     EnoughShards(distribution);
     const double stages = NumberOr("pipeline_stages", 0, 0);
-    if (distribution == "PIPELINE" && stages > 0 && settings_.nodes() > 1 &&
-        std::fmod(static_cast<double>(settings_.nodes()), stages) != 0)
-      Add("pipeline_stages",
-          fmt::format("is {}; expected a divisor of cluster.nodes, {}", stages, settings_.nodes()));
+    if (distribution != "PIPELINE" || stages <= 0) return;
+    for (const int32_t nodes : NodeCounts(spec_)) {
+      if (nodes == 1 || std::fmod(nodes, stages) == 0) continue;
+      Add("pipeline_stages", fmt::format("is {}; expected a divisor of {}, {}", stages, NodesField(), nodes));
+    }
   }
 
   // A rank takes whole parts of a batch: 12 of 8 rows or more, else 4, 2 or 1.
@@ -171,9 +173,13 @@ class Checker {
     }
     if (static_cast<double>(settings_.nodes()) <= shards) return;
     violations_.push_back(
-        {"cluster.nodes", fmt::format("is {}; expected at most virtual_shards, which is {}: "
-                                      "each rank takes whole parts of a batch",
-                                      settings_.nodes(), shards)});
+        {NodesField(), fmt::format("is {}; expected at most virtual_shards, which is {}: "
+                                   "each rank takes whole parts of a batch",
+                                   settings_.nodes(), shards)});
+  }
+
+  std::string NodesField() const {
+    return spec_.cluster().nodes_parameter().empty() ? "cluster.nodes" : "cluster.nodes_parameter";
   }
 
   void Sifting() {
@@ -209,6 +215,11 @@ std::optional<double> MlpSettings::FixedNumber(const char* name, double otherwis
   if (IsTuned(name)) return std::nullopt;
   const std::string text = StaticValue(spec_, name);
   return text.empty() ? otherwise : Number(text).value_or(otherwise);
+}
+
+int64_t MlpSettings::nodes() const {
+  const std::vector<int32_t> counts = NodeCounts(spec_);
+  return counts.empty() ? 1 : counts.back();
 }
 
 std::vector<Violation> CheckMlp(const v1::TuningJobSpec& spec) { return Checker(spec).Run(); }

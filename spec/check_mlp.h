@@ -24,7 +24,8 @@ class MlpSettings {
   bool FixedIs(const char* name, const std::string& otherwise, const std::string& value) const {
     return Fixed(name, otherwise) == value;
   }
-  int64_t nodes() const { return spec_.cluster().nodes() > 0 ? spec_.cluster().nodes() : 1; }
+  // Of the widest trial.
+  int64_t nodes() const;
 
  private:
   const v1::TuningJobSpec& spec_;

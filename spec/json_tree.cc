@@ -61,7 +61,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     JsonNode* parent = open_.back();
     JsonNode* node = &tree_.root;
     if (parent != nullptr && parent->kind == JsonNode::Kind::kObject) {
-      node = &parent->members.emplace_back(key_, JsonNode()).second;
+      node = &parent->members.emplace_back(JsonMember{key_, {}}).value;
     } else if (parent != nullptr) {
       node = &parent->items.emplace_back();
     }
@@ -118,8 +118,8 @@ void Write(const JsonNode& node, std::string& out) {
       out += "{";
       for (size_t i = 0; i < node.members.size(); ++i) {
         if (i > 0) out += ", ";
-        out += "\"" + node.members[i].first + "\": ";
-        Write(node.members[i].second, out);
+        out += "\"" + node.members[i].name + "\": ";
+        Write(node.members[i].value, out);
       }
       out += "}";
       return;

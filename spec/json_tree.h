@@ -2,10 +2,11 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace winnow {
+
+struct JsonMember;
 
 // A JSON document as written: repeated members and the text of numbers are kept.
 struct JsonNode {
@@ -15,10 +16,15 @@ struct JsonNode {
   bool boolean = false;
   std::string text;  // of a string: its value; of a number: as written, integers in plain decimal
   std::vector<JsonNode> items;
-  std::vector<std::pair<std::string, JsonNode>> members;  // in order
+  std::vector<JsonMember> members;  // in order
 
   // As JSON, cut to about 60 bytes: for messages.
   std::string Shown() const;
+};
+
+struct JsonMember {
+  std::string name;
+  JsonNode value;
 };
 
 struct JsonTree {

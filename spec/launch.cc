@@ -4,9 +4,11 @@
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "scheduler/space.h"
 #include "spec/builtin_trainers.h"
+#include "spec/cluster.h"
 #include "spec/placeholders.h"
 
 namespace winnow {
@@ -115,10 +117,12 @@ bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
          Placeholders(before).empty();
 }
 
+// `width`: the hyperparameter that is the number of ranks, if there is one; no argument but a placeholder's.
 void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter>& hyperparameters,
-                Launch& launch) {
+                const std::optional<Hyperparameter>& width, Launch& launch) {
   std::map<std::string, std::string> values;
   for (const Hyperparameter& h : hyperparameters) values[h.name] = h.text;
+  if (width) values[width->name] = width->text;
   bool any_placeholder = false;
   for (int i = 0; i < trainer.command_size(); ++i) {
     const std::vector<std::string> names = Placeholders(trainer.command(i));
@@ -143,7 +147,14 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter
 }  // namespace
 
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed) {
-  const std::vector<Hyperparameter> hyperparameters = All(spec, configuration);
+  std::vector<Hyperparameter> hyperparameters = All(spec, configuration);
+  std::optional<Hyperparameter> width;
+  const auto is_width = [&spec](const Hyperparameter& h) { return IsNodesParameter(spec, h.name); };
+  if (const auto found = std::find_if(hyperparameters.begin(), hyperparameters.end(), is_width);
+      found != hyperparameters.end()) {
+    width = *found;
+    hyperparameters.erase(found);
+  }
   Launch launch;
   auto& environment = launch.environment;
   environment.insert(spec.trainer().environment().begin(), spec.trainer().environment().end());
@@ -162,7 +173,7 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   if (builtin != nullptr) {
     AddBuiltin(spec, *builtin, launch);
   } else {
-    AddCommand(spec.trainer(), hyperparameters, launch);
+    AddCommand(spec.trainer(), hyperparameters, width, launch);
   }
   launch.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
   launch.grace_period_ms = kDefaultGraceMs;

@@ -25,8 +25,8 @@ struct Launch {
 
 // A conditional hyperparameter that does not exist in `configuration` is in no variable and no argument; the
 // argument that holds its placeholder is left out, and so is a flag before it whose value it is ("--depth",
-// "{{depth}}"). REQUIRES CheckSpec found nothing, the trainer is not external, and `configuration` belongs to
-// spec.parameters.
+// "{{depth}}"). The one that cluster.nodes_parameter names is given by its placeholder only. REQUIRES
+// CheckSpec found nothing, the trainer is not external, and `configuration` belongs to spec.parameters.
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed);
 
 }  // namespace winnow

@@ -117,6 +117,8 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
       HasRungs(search.pruner.kind) && limits.max_trial_resource() == search.pruner.rungs.max_resource;
   search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
   search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
+  search.limits.max_lost_attempts = OrDefault(limits.max_lost_attempts(), search.limits.max_lost_attempts);
+  search.limits.max_first_failures = limits.max_first_failures();
 }
 
 void SetCompletion(const v1::CompletionSpec& given, Completion& completion) {
@@ -166,6 +168,8 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   SetLimits(spec, search);
   SetCompletion(spec.completion(), search.completion);
   search.nodes = static_cast<int32_t>(OrDefault(spec.cluster().nodes(), 1));
+  if (const std::string& name = spec.cluster().nodes_parameter(); !name.empty())
+    search.nodes_parameter = IndexOf(search, name);
   search.seed = spec.seed();
   search.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
   SetOwnEnd(spec, search);

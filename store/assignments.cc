@@ -8,7 +8,8 @@ namespace {
 std::string Select(const char* rest) {
   return fmt::format(
       "SELECT a.assignment, a.id, a.job, a.trial, a.attempt, a.rank, a.worker, a.port, a.resource_from,"
-      " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us FROM assignments a {}",
+      " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us,"
+      " a.slots, a.cpus, a.memory_gib, a.phase, a.cause FROM assignments a {}",
       rest);
 }
 
@@ -18,11 +19,12 @@ AssignmentTable::AssignmentTable(Database& database)
     : database_(database),
       insert_(database,
               "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
-              " resource_to, state, outcome, reason, place_us, start_us, end_us)"
-              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"),
+              " resource_to, state, outcome, reason, place_us, start_us, end_us, slots, cpus, memory_gib,"
+              " phase, cause) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+              " ?16, ?17, ?18, ?19, ?20)"),
       update_(database,
-              "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6"
-              " WHERE assignment = ?1"),
+              "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6,"
+              " port = ?7, phase = ?8, cause = ?9 WHERE assignment = ?1"),
       held_(database,
             Select("JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
                    " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
@@ -38,14 +40,18 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
   absl::Status status =
       insert_
           .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port, row.resource_from,
-                row.resource_to, row.state, row.outcome, row.reason, row.place_us, row.start_us, row.end_us)
+                row.resource_to, row.state, row.outcome, row.reason, row.place_us, row.start_us, row.end_us,
+                row.slots, row.cpus, row.memory_gib, row.phase, row.cause)
           .Run();
   if (!status.ok()) return status;
   return database_.last_insert_key();
 }
 
 absl::Status AssignmentTable::Update(const AssignmentRow& row) {
-  return update_.Bind(row.key, row.state, row.outcome, row.reason, row.start_us, row.end_us).Run();
+  return update_
+      .Bind(row.key, row.state, row.outcome, row.reason, row.start_us, row.end_us, row.port, row.phase,
+            row.cause)
+      .Run();
 }
 
 absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::All(Statement& s) {
@@ -53,7 +59,8 @@ absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::All(Statement& s) {
   absl::Status status = s.ForEach([&] {
     rows.push_back({s.Int(0), s.Text(1), s.Int(2), s.Int(3), s.Int(4), static_cast<int32_t>(s.Int(5)),
                     s.Text(6), static_cast<int32_t>(s.Int(7)), s.Int(8), s.Int(9), s.Text(10), s.Text(11),
-                    s.Text(12), s.Int(13), s.Int(14), s.Int(15)});
+                    s.Text(12), s.Int(13), s.Int(14), s.Int(15), static_cast<int32_t>(s.Int(16)), s.Real(17),
+                    s.Real(18), s.Text(19), s.Text(20)});
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

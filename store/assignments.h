@@ -28,6 +28,11 @@ struct AssignmentRow {
   int64_t place_us = 0;
   int64_t start_us = 0;  // of the process; 0: it never ran
   int64_t end_us = 0;
+  int32_t slots = 1;  // what it takes of its worker
+  double cpus = 0;
+  double memory_gib = 0;
+  std::string phase = "started";  // placed, prepared, started
+  std::string cause = "";         // of a failure: "", out_of_memory, time_limit, not_started, ranks_gone
 };
 
 class AssignmentTable {
@@ -36,7 +41,7 @@ class AssignmentTable {
 
   // Returns the key.
   absl::StatusOr<int64_t> Insert(const AssignmentRow& row);
-  // Writes state, outcome, reason, start_us and end_us.
+  // Writes port, state, outcome, reason, start_us, end_us, phase and cause.
   absl::Status Update(const AssignmentRow& row);
   // Every rank of each attempt of which some rank is not gone yet; by job, trial, attempt and rank.
   absl::StatusOr<std::vector<AssignmentRow>> Held();

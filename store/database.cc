@@ -12,6 +12,23 @@ namespace winnow {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+// A log that grew while something read for long is cut back to this once it has been taken over.
+constexpr int64_t kKeptLogBytes = 64 << 20;
+
+// What the system's error says, where SQLite's code is only that of a failed call.
+int CodeOfSystem(int extended_code, int system_error) {
+  const int primary = extended_code & 0xff;
+  if (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN) return extended_code;
+  switch (system_error) {
+    case ENOSPC:
+    case EDQUOT:
+      return SQLITE_FULL;
+    case EROFS:
+      return SQLITE_READONLY;
+    default:
+      return extended_code;
+  }
+}
 
 absl::StatusCode CodeOf(int extended_code) {
   switch (extended_code) {
@@ -46,6 +63,10 @@ const char* Advice(int extended_code) {
   switch (extended_code & 0xff) {
     case SQLITE_FULL:
       return "; the disk is full: free some space, nothing that was acknowledged is lost";
+    case SQLITE_IOERR:
+      return "; the disk could not be read or written: look at the system's log and check the disk, nothing "
+             "that "
+             "was acknowledged is lost";
     case SQLITE_READONLY:
       return "; the file or its folder is read-only: check owner and permissions";
     case SQLITE_CANTOPEN:
@@ -54,12 +75,38 @@ const char* Advice(int extended_code) {
     case SQLITE_LOCKED:
       return "; another process holds the file";
     case SQLITE_CORRUPT:
-      return "; the file is damaged: restore it from a copy";
+      return "; the file is damaged: winnow-server --check says where; restore it from a backup";
     case SQLITE_NOTADB:
       return "; this is not a Winnow database: name another file";
     default:
       return "";
   }
+}
+
+// SQLite's name of a file of which nothing but the file itself is looked at.
+std::string StillUri(const std::string& file) {
+  std::string uri = "file:";
+  for (const char c : file) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+// WAL is a property of the file and set by the writer; the rest is the connection's.
+std::string Settings(OpenMode mode) {
+  if (mode == OpenMode::kNew) return "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF";
+  if (mode != OpenMode::kReadWrite) {
+    return "PRAGMA query_only = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY";
+  }
+  return fmt::format(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+      "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;"
+      "PRAGMA journal_size_limit = {}",
+      kKeptLogBytes);
 }
 
 }  // namespace
@@ -72,10 +119,12 @@ absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file, OpenMode mode) {
   sqlite3* handle = nullptr;
-  int flags =
-      SQLITE_OPEN_NOMUTEX | (mode == OpenMode::kForeign ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-  if (mode == OpenMode::kReadWrite) flags |= SQLITE_OPEN_CREATE;
-  int code = sqlite3_open_v2(file.c_str(), &handle, flags, nullptr);
+  const bool still = mode == OpenMode::kStill;
+  int flags = SQLITE_OPEN_NOMUTEX |
+              (mode == OpenMode::kForeign || still ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+  if (mode == OpenMode::kReadWrite || mode == OpenMode::kNew) flags |= SQLITE_OPEN_CREATE;
+  if (still) flags |= SQLITE_OPEN_URI;
+  int code = sqlite3_open_v2(still ? StillUri(file).c_str() : file.c_str(), &handle, flags, nullptr);
   std::unique_ptr<Database> database(new Database(file, handle));
   if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
   sqlite3_extended_result_codes(handle, 1);
@@ -86,23 +135,23 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
         file + ": cannot be written: check owner and permissions of the file and its folder");
   }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  // WAL is a property of the file and set by the writer; the rest is the connection's.
-  const char* settings =
-      mode == OpenMode::kReadWrite
-          ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-            "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY"
-          : "PRAGMA query_only = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY";
-  absl::Status status = database->Execute(settings);
+  absl::Status status = database->Execute(Settings(mode));
   if (!status.ok()) return status;
   return database;
 }
+
+void Database::KeepLog() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 absl::Status Database::Error(int code, std::string_view doing) const {
   std::string message = sqlite3_errmsg(handle_);
-  if ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(handle_) == ENOSPC) code = SQLITE_FULL;
-  if (message == "not an error") message = sqlite3_errstr(code);
+  const int system_error = sqlite3_system_errno(handle_);
+  const int told = code;
+  code = CodeOfSystem(code, system_error);
+  if (code != told || message == "not an error") message = sqlite3_errstr(code);
+  if ((code & 0xff) == SQLITE_IOERR && system_error != 0)
+    message += fmt::format(" ({})", strerror(system_error));
   return SqliteStatus(code, file_, message, doing);
 }
 
@@ -152,6 +201,10 @@ void Statement::BindOne(int index, std::string_view value) {
 }
 
 absl::StatusOr<bool> Statement::Next() {
+  // A full disk and the like end a transaction in its midst; what comes after must not be written on its own.
+  if (database_.in_transaction_ && sqlite3_get_autocommit(database_.handle()) != 0) {
+    return absl::AbortedError(database_.file() + ": an error has rolled the transaction back");
+  }
   if (error_ != SQLITE_OK) return database_.Error(error_, sql_);
   int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;

@@ -17,7 +17,8 @@ namespace winnow {
 
 // The one place where SQLite's extended result codes become ours: unique and primary key -> ALREADY_EXISTS,
 // other constraints -> FAILED_PRECONDITION, busy and locked -> UNAVAILABLE, full disk -> RESOURCE_EXHAUSTED,
-// corrupt or foreign file -> DATA_LOSS, read-only or missing file -> FAILED_PRECONDITION, else INTERNAL.
+// corrupt or foreign file -> DATA_LOSS, read-only or missing file -> FAILED_PRECONDITION, else (a disk that
+// fails among them) INTERNAL. The message names the file, what is wrong and what to do about it.
 absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
                           std::string_view doing);
 
@@ -25,12 +26,14 @@ enum class OpenMode {
   kReadWrite,
   kReadOnly,
   kForeign,  // another program's file: nothing is written beside it either
+  kNew,      // a copy that is being made: one that breaks off is thrown away
+  kStill,    // nobody writes it, and its folder may be read-only: a log beside it is not looked at
 };
 
 // One connection: WAL, synchronous = FULL, foreign keys on. Not thread-safe: used by one thread at a time.
 class Database {
  public:
-  // ":memory:" gives a private database in memory. All but kReadWrite REQUIRE the file to exist.
+  // ":memory:" gives a private database in memory. All but kReadWrite and kNew REQUIRE the file to exist.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& file, OpenMode mode);
   ~Database();
   Database(const Database&) = delete;
@@ -41,6 +44,9 @@ class Database {
   // The first column of the first row.
   absl::StatusOr<int64_t> QueryInt(std::string_view sql);
 
+  // The log beside the file stays as it is when the connection is closed, for whom it is to be found as it was.
+  void KeepLog();
+
   // Rows changed by the newest INSERT, UPDATE or DELETE.
   int64_t changes() const;
   int64_t last_insert_key() const;
@@ -49,6 +55,7 @@ class Database {
   absl::Status Error(int code, std::string_view doing) const;
 
  private:
+  friend class Statement;
   friend class Transaction;
   Database(std::string file, sqlite3* handle) : file_(std::move(file)), handle_(handle) {}
   std::string file_;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 namespace winnow {
@@ -23,6 +25,18 @@ double ToDouble(const json& value) {
   return std::bit_cast<double>(uint64_t{std::stoull(value.at("bits").get<std::string>(), nullptr, 16)});
 }
 
+// The library would cast any number, and one that is too large is undefined behaviour.
+int64_t ToInteger(const json& value) {
+  if (!value.is_number_integer()) throw std::invalid_argument("no integer: " + value.dump());
+  return value.get<int64_t>();
+}
+
+std::vector<TrialNumber> ToTrials(const json& list) {
+  std::vector<TrialNumber> trials;
+  for (const json& trial : list) trials.push_back(ToInteger(trial));
+  return trials;
+}
+
 json ToJson(const Configuration& configuration) {
   json list = json::array();
   for (const Value& value : configuration) {
@@ -37,6 +51,46 @@ json ToJson(const Configuration& configuration) {
     }
   }
   return list;
+}
+
+// A configuration of plain numbers, nulls and texts without escapes, read without a tree: there may be hundreds of
+// thousands. Absent: it is something else, or no JSON.
+std::optional<Configuration> ReadPlain(std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  Configuration configuration;
+  while (!text.empty()) {
+    if (text.front() == '"') {
+      const size_t end = text.find('"', 1);
+      const std::string_view word = text.substr(1, end == std::string_view::npos ? end : end - 1);
+      if (end == std::string_view::npos || word.find('\\') != std::string_view::npos) return std::nullopt;
+      configuration.emplace_back(std::string(word));
+      text.remove_prefix(end + 1);
+    } else {
+      const std::string_view word = text.substr(0, text.find(','));
+      const char* const end = word.data() + word.size();
+      if (word == "null") {
+        configuration.emplace_back(Inactive{});
+      } else if (word.find_first_not_of("-0123456789") == std::string_view::npos) {
+        int64_t integer = 0;
+        const auto [at, error] = std::from_chars(word.data(), end, integer);
+        if (error != std::errc() || at != end) return std::nullopt;
+        configuration.emplace_back(integer);
+      } else if (word.find_first_not_of("+-.0123456789eE") == std::string_view::npos) {
+        double real = 0;
+        const auto [at, error] = std::from_chars(word.data(), end, real);
+        if (error != std::errc() || at != end) return std::nullopt;
+        configuration.emplace_back(real);
+      } else {
+        return std::nullopt;
+      }
+      text.remove_prefix(word.size());
+    }
+    if (text.empty()) break;
+    if (text.size() < 2 || text.front() != ',') return std::nullopt;
+    text.remove_prefix(1);
+  }
+  return configuration;
 }
 
 Configuration ToConfiguration(const json& list) {
@@ -152,7 +206,8 @@ struct Encoder {
 // Throws what the JSON library throws.
 Fact Decode(const StoredFact& stored) {
   json d = json::parse(stored.detail);
-  auto integer = [&](const char* name) { return d.at(name).get<int64_t>(); };
+  auto integer = [&](const char* name) { return ToInteger(d.at(name)); };
+  auto integer_or_0 = [&](const char* name) { return d.contains(name) ? integer(name) : 0; };
   auto text = [&](const char* name) { return d.at(name).get<std::string>(); };
   const std::string& kind = stored.kind;
   Fact fact;
@@ -181,8 +236,8 @@ Fact Decode(const StoredFact& stored) {
                           integer("based_on"),
                           text("why"),
                           d.value("model", std::vector<double>()),
-                          static_cast<SuggestionRule>(d.value("rule", int64_t{0})),
-                          d.value("to", int64_t{0})};
+                          static_cast<SuggestionRule>(integer_or_0("rule")),
+                          integer_or_0("to")};
   } else if (kind == "bracket_ended") {
     fact.body = BracketEnded{integer("bracket"), text("reason")};
   } else if (kind == "completion_met") {
@@ -198,9 +253,8 @@ Fact Decode(const StoredFact& stored) {
   } else if (kind == "trial_ended") {
     fact.body = TrialEnded{stored.trial, FromName<TrialEnd>(kEnds, d.at("end")), text("reason")};
   } else if (kind == "rung_cut") {
-    fact.body = RungCut{integer("bracket"),  integer("rung"),
-                        integer("resource"), d.at("ranking").get<std::vector<TrialNumber>>(),
-                        integer("promoted"), ToDouble(d.at("cutoff"))};
+    fact.body = RungCut{integer("bracket"),        integer("rung"),     integer("resource"),
+                        ToTrials(d.at("ranking")), integer("promoted"), ToDouble(d.at("cutoff"))};
   } else if (kind == "job_ended") {
     fact.body = JobEnded{FromName<JobEnd>(kEnds, d.at("end")), text("reason")};
   } else {
@@ -240,6 +294,7 @@ std::string EncodeConfiguration(const Configuration& configuration) {
 }
 
 absl::StatusOr<Configuration> DecodeConfiguration(std::string_view text) {
+  if (std::optional<Configuration> plain = ReadPlain(text)) return *std::move(plain);
   try {
     return ToConfiguration(json::parse(text));
   } catch (const std::exception& error) {

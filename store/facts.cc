@@ -1,9 +1,11 @@
 #include "store/facts.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "store/fact_codec.h"
 
@@ -13,6 +15,22 @@ namespace {
 // SQLite has no NaN: it is stored as NULL.
 double ReadValue(const Statement& s, int column) {
   return s.IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : s.Real(column);
+}
+
+// Less than a Fact: there may be millions.
+struct ReportFact {
+  int64_t sequence;
+  int64_t time_us;
+  Reported body;
+};
+
+// The places of `reports` by rising sequence.
+std::vector<uint32_t> BySequence(const std::vector<ReportFact>& reports) {
+  std::vector<uint32_t> order(reports.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return reports[a].sequence < reports[b].sequence; });
+  return order;
 }
 
 }  // namespace
@@ -33,13 +51,40 @@ FactTable::FactTable(Database& database)
             "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
             " WHERE job = ?1 AND sequence > ?2 AND sequence > 0"
             " ORDER BY 1 LIMIT ?3"),
-      load_trial_(database,
-                  "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
-                  " WHERE job = ?1 AND trial = ?2"
-                  " UNION ALL "
-                  "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
-                  " WHERE job = ?1 AND trial = ?2 AND sequence > 0"
-                  " ORDER BY 1"),
+      load_trial_(
+          database,
+          "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events INDEXED BY events_of_trial"
+          " WHERE job = ?1 AND trial = ?2"
+          " UNION ALL "
+          // "+": not by the index in order of sequence, which leads through the reports of all trials.
+          "SELECT +sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
+          " WHERE job = ?1 AND trial = ?2 AND +sequence > 0"
+          " ORDER BY 1"),
+      // In order of sequence, which is how they are found: by trial, SQLite would go through those of the
+      // whole job.
+      changed_events_(
+          database,
+          "SELECT trial FROM events WHERE job = ?1 AND sequence > ?2 AND +trial > 0 ORDER BY sequence"),
+      changed_reports_(
+          database,
+          "SELECT trial FROM reports WHERE job = ?1 AND sequence > ?2 AND sequence > 0 ORDER BY sequence"),
+      cuts_(database,
+            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
+            " WHERE job = ?1 AND sequence > ?2 AND kind = 'rung_cut' ORDER BY sequence"),
+      points_(database,
+              "SELECT trial, resource, value FROM reports WHERE job = ?1 AND metric = ?2"
+              " ORDER BY trial, attempt, resource"),
+      points_of_(database,
+                 "SELECT resource, value FROM reports WHERE job = ?1 AND metric = ?2 AND trial = ?3"
+                 " ORDER BY attempt, resource"),
+      metrics_of_(database,
+                  "SELECT DISTINCT metric FROM reports WHERE job = ?1 AND trial = ?2 ORDER BY metric"),
+      events_(database,
+              "SELECT sequence, time_us, kind, trial, detail FROM events WHERE job = ?1 ORDER BY sequence"),
+      // In the order of the table's key, which is not that of the facts.
+      reports_(database,
+               "SELECT sequence, time_us, trial, attempt, resource, value FROM reports"
+               " WHERE job = ?1 AND sequence > 0 ORDER BY trial, attempt, resource, metric"),
       find_report_(database,
                    "SELECT value, time_us, sequence FROM reports"
                    " WHERE job = ?1 AND trial = ?2 AND attempt = ?3 AND resource = ?4 AND metric = ?5"),
@@ -90,6 +135,84 @@ absl::StatusOr<std::vector<Fact>> FactTable::ReadAll(Statement& s) {
 
 absl::StatusOr<std::vector<Fact>> FactTable::Load(int64_t job, int64_t after, int64_t limit) {
   return ReadAll(load_.Bind(job, after, limit));
+}
+
+absl::Status FactTable::ForEach(int64_t job, const std::function<absl::Status(const Fact&)>& take) {
+  std::vector<ReportFact> reports;
+  reports_.Bind(job);
+  absl::Status status = reports_.ForEach([&] {
+    reports.push_back({reports_.Int(0), reports_.Int(1),
+                       Reported{reports_.Int(2), reports_.Int(3), reports_.Int(4), ReadValue(reports_, 5)}});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  const std::vector<uint32_t> order = BySequence(reports);
+  auto next = order.begin();
+  // Passes on the reports below `sequence`.
+  auto pass = [&](int64_t sequence) -> absl::Status {
+    for (; next != order.end() && reports[*next].sequence < sequence; ++next) {
+      const ReportFact& report = reports[*next];
+      absl::Status taken = take({report.sequence, report.time_us, report.body});
+      if (!taken.ok()) return taken;
+    }
+    return absl::OkStatus();
+  };
+  events_.Bind(job);
+  status = events_.ForEach([&]() -> absl::Status {
+    absl::Status passed = pass(events_.Int(0));
+    if (!passed.ok()) return passed;
+    absl::StatusOr<Fact> fact = DecodeFact({events_.Text(2), events_.Int(3), events_.Text(4)});
+    if (!fact.ok()) return fact.status();
+    fact->sequence = events_.Int(0);
+    fact->time_us = events_.Int(1);
+    return take(*fact);
+  });
+  if (!status.ok()) return status;
+  return pass(std::numeric_limits<int64_t>::max());
+}
+
+absl::StatusOr<std::vector<TrialNumber>> FactTable::ChangedTrials(int64_t job, int64_t after) {
+  std::vector<TrialNumber> trials;
+  for (Statement* changed : {&changed_events_, &changed_reports_}) {
+    const absl::Status status = changed->Bind(job, after).ForEach([&] {
+      trials.push_back(changed->Int(0));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+  }
+  std::sort(trials.begin(), trials.end());
+  trials.erase(std::unique(trials.begin(), trials.end()), trials.end());
+  return trials;
+}
+
+absl::Status FactTable::ForEachPoint(int64_t job, const std::string& metric,
+                                     const std::function<void(TrialNumber, int64_t, double)>& take) {
+  return points_.Bind(job, metric).ForEach([&] {
+    take(points_.Int(0), points_.Int(1), ReadValue(points_, 2));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status FactTable::ForEachPointOf(int64_t job, const std::string& metric, TrialNumber trial,
+                                       const std::function<void(int64_t, double)>& take) {
+  return points_of_.Bind(job, metric, trial).ForEach([&] {
+    take(points_of_.Int(0), ReadValue(points_of_, 1));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> FactTable::MetricsOf(int64_t job, TrialNumber trial) {
+  std::vector<std::string> metrics;
+  const absl::Status status = metrics_of_.Bind(job, trial).ForEach([&] {
+    metrics.push_back(metrics_of_.Text(0));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return metrics;
+}
+
+absl::StatusOr<std::vector<Fact>> FactTable::LoadCuts(int64_t job, int64_t after) {
+  return ReadAll(cuts_.Bind(job, after));
 }
 
 absl::StatusOr<std::vector<Fact>> FactTable::LoadTrial(int64_t job, TrialNumber trial) {

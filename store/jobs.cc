@@ -29,6 +29,7 @@ JobTable::JobTable(Database& database)
       find_request_(database, Select("WHERE request_id = ?1")),
       open_(database, Select("WHERE end_us = 0 ORDER BY job")),
       list_(database, Select("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
+      last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
       update_(database,
               "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5 WHERE job = ?1"),
       delete_(database, "DELETE FROM jobs WHERE job = ?1") {}
@@ -80,6 +81,14 @@ absl::StatusOr<std::vector<JobRow>> JobTable::Open() { return All(open_.Bind());
 
 absl::StatusOr<std::vector<JobRow>> JobTable::List(int64_t before, int64_t limit) {
   return All(list_.Bind(before, limit));
+}
+
+absl::StatusOr<int64_t> JobTable::LastSequence(int64_t key) {
+  const absl::StatusOr<bool> there = last_sequence_.Bind(key).Next();
+  if (!there.ok()) return there.status();
+  const int64_t sequence = *there ? last_sequence_.Int(0) : 0;
+  last_sequence_.Reset();
+  return sequence;
 }
 
 absl::Status JobTable::Update(const JobRow& row) {

@@ -36,6 +36,8 @@ class JobTable {
   absl::StatusOr<std::vector<JobRow>> Open();
   // Newest first, below the key `before`.
   absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit);
+  // 0: there is no such job.
+  absl::StatusOr<int64_t> LastSequence(int64_t key);
   // Writes state, reason, end_us and last_sequence.
   absl::Status Update(const JobRow& row);
   // With every row that belongs to it.
@@ -45,7 +47,7 @@ class JobTable {
   absl::StatusOr<std::optional<JobRow>> One(Statement& statement);
   absl::StatusOr<std::vector<JobRow>> All(Statement& statement);
   Database& database_;
-  Statement take_, insert_, find_, find_request_, open_, list_, update_, delete_;
+  Statement take_, insert_, find_, find_request_, open_, list_, last_sequence_, update_, delete_;
 };
 
 }  // namespace winnow

@@ -125,6 +125,111 @@ constexpr char kWarmStart[] = R"sql(
 ALTER TABLE jobs ADD COLUMN warm_start TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kClusters[] = R"sql(
+-- What workers have and what ranks take of it.
+ALTER TABLE workers ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';      -- JSON object of strings
+ALTER TABLE workers ADD COLUMN cpus REAL NOT NULL DEFAULT 0;           -- 0: not known
+ALTER TABLE workers ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;     -- 0: not known
+ALTER TABLE workers ADD COLUMN limits TEXT NOT NULL DEFAULT '';
+ALTER TABLE assignments ADD COLUMN slots INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE assignments ADD COLUMN cpus REAL NOT NULL DEFAULT 0;
+ALTER TABLE assignments ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;
+-- placed (its worker is to prepare it), prepared (it waits for the other ranks), started (all were told to start)
+ALTER TABLE assignments ADD COLUMN phase TEXT NOT NULL DEFAULT 'started';
+ALTER TABLE assignments ADD COLUMN cause TEXT NOT NULL DEFAULT '';     -- of a failure: '', out_of_memory, time_limit, not_started, ranks_gone
+
+-- Workers that are given nothing new, by name: it stays when they register anew.
+CREATE TABLE worker_marks (
+  name TEXT PRIMARY KEY,
+  scheduling TEXT NOT NULL,                 -- cordoned, draining, quarantined
+  reason TEXT NOT NULL,
+  until_us INTEGER NOT NULL                 -- of a quarantine; 0: until it is opened
+) WITHOUT ROWID;
+
+-- Checkpoints and models that have left their worker. Blobs are files of the server's state folder.
+CREATE TABLE blobs (
+  digest TEXT PRIMARY KEY,                  -- SHA-256, hexadecimal
+  size INTEGER NOT NULL,
+  create_us INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE artifacts (
+  artifact INTEGER PRIMARY KEY AUTOINCREMENT,
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  kind TEXT NOT NULL,                       -- checkpoint, model
+  attempt INTEGER NOT NULL,
+  resource INTEGER NOT NULL,
+  manifest BLOB NOT NULL,                   -- winnow.v1.Manifest
+  create_us INTEGER NOT NULL,
+  UNIQUE (job, trial, kind)
+);
+CREATE TABLE artifact_blobs (
+  artifact INTEGER NOT NULL REFERENCES artifacts ON DELETE CASCADE,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (artifact, digest)
+) WITHOUT ROWID;
+CREATE INDEX artifact_blobs_by_digest ON artifact_blobs (digest);
+
+CREATE TABLE tokens (
+  id TEXT PRIMARY KEY,                      -- 8 hexadecimal digits
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,                       -- viewer, submitter, worker, admin
+  hash BLOB NOT NULL,                       -- SHA-256 of the secret
+  create_us INTEGER NOT NULL,
+  expire_us INTEGER NOT NULL,               -- 0: never
+  revoke_us INTEGER NOT NULL                -- 0: not revoked
+) WITHOUT ROWID;
+)sql";
+
+constexpr char kUsage[] = R"sql(
+-- How busy workers are, in steps of 10, 60 and 600 seconds; see store/usage.h. By name: it stays over restarts.
+CREATE TABLE usage_workers (
+  worker INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  host TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  seen_s INTEGER NOT NULL                   -- about when it was heard of last
+);
+CREATE TABLE worker_usage (
+  step INTEGER NOT NULL,                    -- in seconds
+  start_s INTEGER NOT NULL,                 -- since the Unix epoch
+  worker INTEGER NOT NULL,                  -- of usage_workers
+  cpu INTEGER NOT NULL,                     -- mean, in thousandths of the host
+  memory INTEGER NOT NULL,                  -- highest, in thousandths of the host
+  slots INTEGER NOT NULL,                   -- mean held, in thousandths of a slot
+  PRIMARY KEY (step, start_s, worker)
+) WITHOUT ROWID;
+CREATE TABLE assignment_usage (
+  assignment INTEGER NOT NULL REFERENCES assignments ON DELETE CASCADE,
+  second INTEGER NOT NULL,                  -- since it was placed: where the step begins
+  cpus INTEGER NOT NULL,                    -- mean, in thousandths of a processor
+  memory INTEGER NOT NULL,                  -- highest, in MiB
+  PRIMARY KEY (assignment, second)
+) WITHOUT ROWID;
+)sql";
+
+constexpr char kSummaries[] = R"sql(
+-- When a job's best value changed, and to what.
+CREATE TABLE best_steps (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,                -- of the newest fact by then
+  time_us INTEGER NOT NULL,
+  trial INTEGER NOT NULL,
+  objective REAL NOT NULL,
+  resource INTEGER NOT NULL,                -- units that the job had trained by then
+  PRIMARY KEY (job, sequence)
+) WITHOUT ROWID;
+-- Of jobs that have ended: winnow.v1.TuningJob without its spec, which would else follow from all facts.
+CREATE TABLE job_descriptions (
+  job INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
+  description BLOB NOT NULL
+);
+)sql";
+
+constexpr char kTrialEvents[] = R"sql(
+CREATE INDEX events_of_trial ON events (job, trial);
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -167,6 +272,10 @@ const std::vector<Migration>& Migrations() {
       {"what trials print; reports in order of sequence", kLogs},
       {"the file's identity", kIdentity},
       {"what jobs were started with", kWarmStart},
+      {"clusters, artifacts and tokens", kClusters},
+      {"how busy workers and ranks are", kUsage},
+      {"how jobs came to their best, and ended", kSummaries},
+      {"a trial's events without those of its job", kTrialEvents},
   };
   return kMigrations;
 }

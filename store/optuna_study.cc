@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -166,7 +167,7 @@ class Trials {
                    "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trial_params p"
                    " JOIN trials t ON t.trial_id = p.trial_id WHERE t.study_id = ?1");
     list.Bind(study_);
-    return list.ForEach([&]() -> absl::Status {
+    absl::Status status = list.ForEach([&]() -> absl::Status {
       OptunaTrial& trial = by_id_[list.Int(0)];
       try {
         trial.parameters[list.Text(1)] = ReadParameter(list.Real(2), list.Text(3));
@@ -177,6 +178,7 @@ class Trials {
       }
       return absl::OkStatus();
     });
+    return status.ok() || absl::IsInvalidArgument(status) ? status : Unreadable(status);
   }
 
   absl::Status ReadSteps() {
@@ -194,7 +196,9 @@ class Trials {
     if (!status.ok()) return Unreadable(status);
     // A study that counts its steps from 0 has trained one unit at the first.
     const int64_t offset = first == 0 ? 1 : 0;
-    for (const auto& [id, step] : last) by_id_[id].resource = std::max<int64_t>(0, step + offset);
+    constexpr int64_t kMostSteps = std::numeric_limits<int64_t>::max() - 1;
+    for (const auto& [id, step] : last)
+      by_id_[id].resource = std::max<int64_t>(0, std::min(step, kMostSteps) + offset);
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include "store/migrations.h"
+#include "store/room.h"
 
 namespace winnow {
 
@@ -11,14 +12,33 @@ Store::Store(std::unique_ptr<Database> database)
       trials(*database_),
       workers(*database_),
       assignments(*database_),
-      logs(*database_) {}
+      logs(*database_),
+      tokens(*database_),
+      artifacts(*database_),
+      summaries(*database_),
+      usage(*database_) {}
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& file) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Database>> OpenNewest(const std::string& file) {
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadWrite);
   if (!database.ok()) return database.status();
   absl::Status status = Migrate(**database);
   if (!status.ok()) return status;
-  return std::unique_ptr<Store>(new Store(*std::move(database)));
+  return database;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& file) {
+  absl::StatusOr<std::unique_ptr<Database>> database = OpenNewest(file);
+  if (absl::IsResourceExhausted(database.status()) && GiveUpReserve(file)) {
+    database = OpenNewest(file);
+  } else if (database.ok() && file != ":memory:") {
+    KeepReserve(file);
+  }
+  if (!database.ok()) return database.status();
+  return Over(*std::move(database));
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& file) {
@@ -26,7 +46,11 @@ absl::StatusOr<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& fi
   if (!database.ok()) return database.status();
   absl::Status status = CheckVersion(**database);
   if (!status.ok()) return status;
-  return std::unique_ptr<Store>(new Store(*std::move(database)));
+  return Over(*std::move(database));
+}
+
+std::unique_ptr<Store> Store::Over(std::unique_ptr<Database> database) {
+  return std::unique_ptr<Store>(new Store(std::move(database)));
 }
 
 absl::StatusOr<std::string> Store::Identity() {

@@ -5,12 +5,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "store/artifacts.h"
 #include "store/assignments.h"
 #include "store/database.h"
 #include "store/facts.h"
 #include "store/jobs.h"
 #include "store/logs.h"
+#include "store/summaries.h"
+#include "store/tokens.h"
 #include "store/trials.h"
+#include "store/usage.h"
 #include "store/workers.h"
 
 namespace winnow {
@@ -18,10 +22,14 @@ namespace winnow {
 // All tables over one connection. Not thread-safe: one thread at a time.
 class Store {
  public:
-  // Brings the file to the newest version; see Migrate for what is refused.
+  // Brings the file to the newest version; see Migrate for what is refused. Opens it on a full disk too, if it was
+  // opened before when there was room: what can be read can be told.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& file);
   // REQUIRES a file that is at the newest version. Writes are refused.
   static absl::StatusOr<std::unique_ptr<Store>> OpenReadOnly(const std::string& file);
+
+  // REQUIRES a database at the newest version.
+  static std::unique_ptr<Store> Over(std::unique_ptr<Database> database);
 
   // 16 hexadecimal digits that no other database has.
   absl::StatusOr<std::string> Identity();
@@ -43,6 +51,10 @@ class Store {
   WorkerTable workers;
   AssignmentTable assignments;
   LogTable logs;
+  TokenTable tokens;
+  ArtifactTable artifacts;
+  SummaryTable summaries;
+  UsageTable usage;
 };
 
 }  // namespace winnow

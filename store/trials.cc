@@ -69,6 +69,13 @@ std::string OrderBy(const TrialQuery& query) {
   return fmt::format("{} {} NULLS LAST, trial", column, query.descending ? "DESC" : "ASC");
 }
 
+std::string BestFirst(const char* order) {
+  return fmt::format(
+      "SELECT trial FROM trials WHERE job = ?1 AND state <> 'failed' AND best_objective IS NOT NULL"
+      " ORDER BY best_objective {}, trial LIMIT 1",
+      order);
+}
+
 }  // namespace
 
 std::string_view PhaseName(TrialPhase phase) {
@@ -109,7 +116,11 @@ TrialTable::TrialTable(Database& database)
       count_(database,
              "SELECT COUNT(*) FROM trials WHERE job = ?1"
              " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"),
-      find_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 AND trial = ?2", kColumns)) {}
+      find_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 AND trial = ?2", kColumns)),
+      all_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 ORDER BY trial", kColumns)),
+      reason_(database, "SELECT reason FROM trials WHERE job = ?1 AND trial = ?2"),
+      least_(database, BestFirst("ASC")),
+      most_(database, BestFirst("DESC")) {}
 
 absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
   return put_
@@ -153,6 +164,31 @@ absl::StatusOr<std::optional<TrialRow>> TrialTable::Find(int64_t job, TrialNumbe
   find_.Reset();
   if (!row.ok()) return row.status();
   return *std::move(row);
+}
+
+absl::Status TrialTable::ForEach(int64_t job, const std::function<absl::Status(const TrialRow&)>& take) {
+  all_.Bind(job);
+  return all_.ForEach([&]() -> absl::Status {
+    const absl::StatusOr<TrialRow> row = Read(all_);
+    return row.ok() ? take(*row) : row.status();
+  });
+}
+
+absl::StatusOr<std::string> TrialTable::Reason(int64_t job, TrialNumber number) {
+  const absl::StatusOr<bool> there = reason_.Bind(job, number).Next();
+  if (!there.ok()) return there.status();
+  std::string reason = *there ? reason_.Text(0) : "";
+  reason_.Reset();
+  return reason;
+}
+
+absl::StatusOr<TrialNumber> TrialTable::Best(int64_t job, bool maximize) {
+  Statement& best = maximize ? most_ : least_;
+  const absl::StatusOr<bool> row = best.Bind(job).Next();
+  if (!row.ok()) return row.status();
+  const TrialNumber trial = *row ? best.Int(0) : 0;
+  best.Reset();
+  return trial;
 }
 
 }  // namespace winnow

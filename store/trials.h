@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,10 +59,17 @@ class TrialTable {
   absl::StatusOr<std::vector<TrialRow>> List(int64_t job, const TrialQuery& query);
   absl::StatusOr<int64_t> Count(int64_t job, const std::vector<std::string>& states);
   absl::StatusOr<std::optional<TrialRow>> Find(int64_t job, TrialNumber number);
+  // Calls `take` for every trial by rising number, and stops at the first error that it returns. `take` must not use
+  // this table.
+  absl::Status ForEach(int64_t job, const std::function<absl::Status(const TrialRow&)>& take);
+  // "" if there is no such trial.
+  absl::StatusOr<std::string> Reason(int64_t job, TrialNumber number);
+  // The trial with the best objective at any level, as JobState::best_trial; 0: none.
+  absl::StatusOr<TrialNumber> Best(int64_t job, bool maximize);
 
  private:
   Database& database_;
-  Statement put_, count_, find_;
+  Statement put_, count_, find_, all_, reason_, least_, most_;
 };
 
 }  // namespace winnow

@@ -1,22 +1,47 @@
 #include "store/workers.h"
 
+#include <nlohmann/json.hpp>
+
 namespace winnow {
+namespace {
+
+// REQUIRES ours: a JSON object of strings.
+std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  std::map<std::string, std::string> labels;
+  if (!json.is_object()) return labels;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) labels[name] = value.get<std::string>();
+  }
+  return labels;
+}
+
+}  // namespace
 
 WorkerTable::WorkerTable(Database& database)
     : put_(database,
            "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
-           " register_us, last_sync_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+           " register_us, last_sync_us, labels, cpus, memory_gib, limits)"
+           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
            " ON CONFLICT (worker) DO UPDATE SET name = ?2, host = ?3, slots = ?4, storage_id = ?5,"
-           " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10"),
+           " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10, labels = ?11, cpus = ?12,"
+           " memory_gib = ?13, limits = ?14"),
       list_(database,
             "SELECT worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us,"
-            " last_sync_us FROM workers WHERE ?1 OR state IN ('live', 'leaving')"
-            " ORDER BY register_us, worker") {}
+            " last_sync_us, labels, cpus, memory_gib, limits FROM workers"
+            " WHERE ?1 OR state IN ('live', 'leaving') ORDER BY register_us, worker"),
+      put_mark_(database,
+                "INSERT INTO worker_marks (name, scheduling, reason, until_us) VALUES (?1, ?2, ?3, ?4)"
+                " ON CONFLICT (name) DO UPDATE SET scheduling = ?2, reason = ?3, until_us = ?4"),
+      clear_mark_(database, "DELETE FROM worker_marks WHERE name = ?1"),
+      marks_(database, "SELECT name, scheduling, reason, until_us FROM worker_marks ORDER BY name") {}
 
 absl::Status WorkerTable::Put(const WorkerRow& row) {
+  const std::string labels = nlohmann::json(row.labels).dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
-            row.state, row.register_us, row.last_sync_us)
+            row.state, row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib, row.limits)
       .Run();
 }
 
@@ -25,11 +50,29 @@ absl::StatusOr<std::vector<WorkerRow>> WorkerTable::List(bool include_gone) {
   Statement& s = list_.Bind(include_gone);
   absl::Status status = s.ForEach([&] {
     rows.push_back({s.Text(0), s.Text(1), s.Text(2), static_cast<int32_t>(s.Int(3)), s.Text(4), s.Text(5),
-                    static_cast<int32_t>(s.Int(6)), s.Text(7), s.Int(8), s.Int(9)});
+                    static_cast<int32_t>(s.Int(6)), s.Text(7), s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
+                    s.Real(11), s.Real(12), s.Text(13)});
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
   return rows;
+}
+
+absl::Status WorkerTable::PutMark(const WorkerMark& mark) {
+  return put_mark_.Bind(mark.name, mark.scheduling, mark.reason, mark.until_us).Run();
+}
+
+absl::Status WorkerTable::ClearMark(const std::string& name) { return clear_mark_.Bind(name).Run(); }
+
+absl::StatusOr<std::vector<WorkerMark>> WorkerTable::Marks() {
+  std::vector<WorkerMark> marks;
+  Statement& s = marks_.Bind();
+  absl::Status status = s.ForEach([&] {
+    marks.push_back({s.Text(0), s.Text(1), s.Text(2), s.Int(3)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return marks;
 }
 
 }  // namespace winnow

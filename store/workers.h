@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,20 @@ struct WorkerRow {
   std::string state;  // live, leaving, lost, gone
   int64_t register_us = 0;
   int64_t last_sync_us = 0;  // as of the newest change of the row
+  std::map<std::string, std::string> labels = {};
+  double cpus = 0;        // 0: not known
+  double memory_gib = 0;  // 0: not known
+  std::string limits = "";  // how trainers are held to their limits
+
+  bool operator==(const WorkerRow&) const = default;
+};
+
+// A worker, by its name, that is given nothing new.
+struct WorkerMark {
+  std::string name;
+  std::string scheduling;  // cordoned, draining, quarantined
+  std::string reason;
+  int64_t until_us = 0;  // of a quarantine; 0: until it is opened
 };
 
 class WorkerTable {
@@ -31,8 +47,12 @@ class WorkerTable {
   // In order of registration.
   absl::StatusOr<std::vector<WorkerRow>> List(bool include_gone);
 
+  absl::Status PutMark(const WorkerMark& mark);
+  absl::Status ClearMark(const std::string& name);
+  absl::StatusOr<std::vector<WorkerMark>> Marks();
+
  private:
-  Statement put_, list_;
+  Statement put_, list_, put_mark_, clear_mark_, marks_;
 };
 
 }  // namespace winnow

@@ -2,15 +2,18 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
+#include "worker/outcomes.h"
 #include "worker/storage_id.h"
 
 namespace winnow {
 namespace {
 
-EventLoop::TimePoint Now() { return EventLoop::Clock::now(); }
+// A worker that has nothing to say sends a Sync every 5 s, if the lease is the default: each has a sample.
+constexpr std::chrono::milliseconds kSampleEvery(4'500);
 
 std::string Name(const v1::Assignment& assignment) {
   return fmt::format("{} trial {} attempt {} rank {} ({} to {})", assignment.job_id(), assignment.trial(),
@@ -20,37 +23,54 @@ std::string Name(const v1::Assignment& assignment) {
 
 }  // namespace
 
-Agent::Agent(EventLoop* loop, SyncClient* client, AgentOptions options)
-    : loop_(loop),
+Agent::Agent(Timers* timers, SyncClient* client, Trainers* trainers, AgentOptions options)
+    : timers_(timers),
       client_(client),
+      trainers_(trainers),
       options_(std::move(options)),
       state_(options_.identity, NewWorkerId(), options_.limits),
-      last_answer_(Now()) {}
+      last_answer_(timers->Now()) {}
 
 Agent::~Agent() {
-  for (const EventLoop::Id timer : {pump_timer_, offline_timer_, farewell_timer_}) loop_->Cancel(timer);
+  *alive_ = false;
+  for (const Timers::Id timer : {pump_timer_, offline_timer_, farewell_timer_}) timers_->Cancel(timer);
 }
 
-absl::Status Agent::Run() {
-  last_answer_ = Now();
+void Agent::Begin(std::function<void(absl::Status)> left) {
+  left_ = std::move(left);
+  last_answer_ = timers_->Now();
+  next_sample_ = last_answer_ + kSampleEvery;
   WatchOffline();
   Wake();
-  loop_->Run();
-  return result_;
 }
 
-void Agent::Leave() {
-  loop_->Post([this] { BeginLeaving(false); });
+absl::Status Agent::Run(EventLoop* loop) {
+  absl::Status result;
+  Begin([loop, &result](absl::Status status) {
+    result = std::move(status);
+    loop->Quit();
+  });
+  loop->Run();
+  return result;
+}
+
+void Agent::Leave(std::string reason) {
+  timers_->Post([this, alive = alive_, reason = std::move(reason)] {
+    if (*alive) BeginLeaving(false, reason);
+  });
 }
 
 void Agent::LeaveNow() {
-  loop_->Post([this] { BeginLeaving(true); });
+  timers_->Post([this, alive = alive_] {
+    if (*alive) BeginLeaving(true, "");
+  });
 }
 
 // Everything that happens in one round of the loop is sent together.
 void Agent::Wake() {
   if (std::exchange(woken_, true)) return;
-  loop_->Post([this] {
+  timers_->Post([this, alive = alive_] {
+    if (!*alive) return;
     woken_ = false;
     Pump();
   });
@@ -60,19 +80,24 @@ void Agent::Pump() {
   CheckLeft();
   if (finished_ || registering_again_) return;
   for (const uint64_t number : state_.TakeObsolete()) client_->Cancel(number);
-  while (std::optional<AgentState::Call> call = state_.Next(Now())) {
+  if (options_.usage != nullptr && timers_->Now() >= next_sample_) {
+    next_sample_ = timers_->Now() + kSampleEvery;
+    state_.AddUsage(options_.usage->Sample());
+  }
+  while (std::optional<AgentState::Call> call = state_.Next(timers_->Now())) {
     client_->Sync(
         call->number, call->request, call->timeout,
-        [this, loop = loop_, number = call->number, worker_id = state_.worker_id()](
+        [this, alive = alive_, timers = timers_, number = call->number, worker_id = state_.worker_id()](
             absl::Status status, v1::SyncResponse response) {
-          loop->Post([this, number, worker_id, status = std::move(status), response = std::move(response)] {
-            OnDone(number, worker_id, status, response);
-          });
+          timers->Post(
+              [this, alive, number, worker_id, status = std::move(status), response = std::move(response)] {
+                if (*alive) OnDone(number, worker_id, status, response);
+              });
         });
   }
-  loop_->Cancel(std::exchange(pump_timer_, 0));
+  timers_->Cancel(std::exchange(pump_timer_, 0));
   if (const auto when = state_.NextTime(); when.has_value()) {
-    pump_timer_ = loop_->At(*when, [this] {
+    pump_timer_ = timers_->At(*when, [this] {
       pump_timer_ = 0;
       Pump();
     });
@@ -83,21 +108,24 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
                    const v1::SyncResponse& response) {
   if (finished_ || registering_again_ || worker_id != state_.worker_id()) return;
   if (status.ok()) {
-    last_answer_ = Now();
+    last_answer_ = timers_->Now();
     if (!std::exchange(connected_, true)) {
       spdlog::info("{} as worker {} ({} slots)", ever_connected_ ? "the server is back," : "registered",
                    state_.worker_id(), options_.identity.slots);
     }
     ever_connected_ = true;
-    const AgentState::Orders orders = state_.Answered(number, response, Now());
-    for (const std::string& id : orders.stop) {
-      if (const auto running = running_.find(id); running != running_.end()) {
-        running->second.run->Stop(TrainerRun::Why::kUnwanted);
-      }
+    const AgentState::Orders orders = state_.Answered(number, response, timers_->Now());
+    for (const std::string& id : orders.stop) Stop(id);
+    for (const v1::Assignment& assignment : orders.prepare) Prepare(assignment);
+    for (const v1::Assignment& assignment : orders.start) {
+      const auto found = running_.find(assignment.id());
+      if (found == running_.end()) continue;
+      found->second.assignment = assignment;
+      if (found->second.prepared) Start(assignment.id());
     }
-    for (const v1::Assignment& assignment : orders.start) Start(assignment);
+    for (const v1::ModelWanted& wanted : response.models_wanted()) trainers_->StoreModel(wanted);
   } else {
-    switch (state_.Failed(number, status, Now())) {
+    switch (state_.Failed(number, status, timers_->Now())) {
       case AgentState::Setback::kIgnore:
         break;
       case AgentState::Setback::kRetry:
@@ -119,27 +147,74 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
   Wake();
 }
 
-void Agent::Start(const v1::Assignment& assignment) {
+void Agent::Prepare(const v1::Assignment& assignment) {
   const std::string id = assignment.id();
-  const int slot = FreeSlot();
-  auto run = TrainerRun::Start(
-      loop_, options_.place, assignment, options_.identity.rendezvous_port + slot,
+  running_[id].assignment = assignment;
+  trainers_->Prepare(assignment, [this, alive = alive_, id](absl::StatusOr<Trainers::Prepared> prepared) {
+    if (*alive) OnPrepared(id, prepared);
+  });
+}
+
+void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared) {
+  const auto found = running_.find(id);
+  if (found == running_.end() || found->second.prepared) return;  // it was stopped meanwhile
+  if (!prepared.ok()) {
+    v1::Outcome outcome = FailedOutcome(std::string(prepared.status().message()));
+    outcome.set_cause(v1::Outcome::NOT_STARTED);
+    Ended(id, std::move(outcome));
+    return;
+  }
+  found->second.prepared = true;
+  if (!found->second.assignment.await_start()) {
+    Start(id);
+    return;
+  }
+  state_.Prepared(id, prepared->rendezvous_port);
+  Wake();
+}
+
+// REQUIRES it is prepared.
+void Agent::Start(const std::string& id) {
+  Running& running = running_.at(id);
+  if (running.trainer != nullptr) return;
+  auto trainer = trainers_->Start(
+      running.assignment,
       {[this](v1::Report report) {
          state_.AddReport(std::move(report));
          Wake();
        },
        [this, id](v1::GetLogsRequest::Stream stream, int64_t offset, std::string_view data, bool truncated) {
-         state_.AddLog(id, stream, offset, data, truncated, Now());
+         state_.AddLog(id, stream, offset, data, truncated, timers_->Now());
          Wake();
        },
        [this, id](v1::Outcome outcome) { Ended(id, std::move(outcome)); }});
-  if (!run.ok()) {
-    spdlog::warn("cannot start {}: {}", Name(assignment), std::string(run.status().message()));
-    Ended(id, FailedOutcome(std::string(run.status().message())));
+  if (!trainer.ok()) {
+    spdlog::warn("cannot start {}: {}", Name(running.assignment), std::string(trainer.status().message()));
+    v1::Outcome outcome = FailedOutcome(std::string(trainer.status().message()));
+    if (absl::IsResourceExhausted(trainer.status())) outcome.set_cause(v1::Outcome::NOT_STARTED);
+    Ended(id, std::move(outcome));
     return;
   }
-  spdlog::info("started {}: {}", id, Name(assignment));
-  running_[id] = {slot, *std::move(run)};
+  spdlog::info("started {}: {}", id, Name(running.assignment));
+  running.trainer = *std::move(trainer);
+}
+
+void Agent::Stop(const std::string& id) {
+  const auto found = running_.find(id);
+  if (found == running_.end()) return;
+  if (found->second.trainer != nullptr) {
+    found->second.trainer->Stop(Trainer::Why::kUnwanted);
+  } else {
+    EndUnstarted(id, v1::Outcome::STOPPED);
+  }
+}
+
+void Agent::EndUnstarted(const std::string& id, v1::Outcome::Kind kind) {
+  trainers_->AbandonPrepare(id);
+  v1::Outcome outcome;
+  outcome.set_kind(kind);
+  outcome.set_reason("it had not started");
+  Ended(id, std::move(outcome));
 }
 
 void Agent::Ended(const std::string& id, v1::Outcome outcome) {
@@ -152,34 +227,37 @@ void Agent::Ended(const std::string& id, v1::Outcome outcome) {
 }
 
 std::string Agent::NewWorkerId() const {
-  return options_.worker_id_prefix + RandomId().substr(options_.worker_id_prefix.size());
+  const std::string id = options_.random_id ? options_.random_id() : RandomId();
+  return options_.worker_id_prefix + id.substr(options_.worker_id_prefix.size());
 }
 
-int Agent::FreeSlot() const {
-  std::set<int> used;
-  for (const auto& [id, running] : running_) used.insert(running.slot);
-  int slot = 0;
-  while (used.contains(slot)) ++slot;
-  return slot;
-}
-
-void Agent::BeginLeaving(bool now) {
+void Agent::BeginLeaving(bool now, const std::string& reason) {
   if (finished_) return;
   if (!std::exchange(leaving_, true)) {
-    spdlog::info("leaving: {} trainers to stop", running_.size());
-    state_.Leave();
+    spdlog::info("leaving{}{}: {} trainers to stop", reason.empty() ? "" : ", ", reason, running_.size());
+    state_.Leave(reason);
   }
+  std::vector<std::string> unstarted;
   for (const auto& [id, running] : running_) {
-    now ? running.run->Kill(TrainerRun::Why::kLeaving) : running.run->Stop(TrainerRun::Why::kLeaving);
+    if (running.trainer == nullptr) {
+      unstarted.push_back(id);
+    } else {
+      now ? running.trainer->Kill(Trainer::Why::kLeaving) : running.trainer->Stop(Trainer::Why::kLeaving);
+    }
   }
+  for (const std::string& id : unstarted) EndUnstarted(id, v1::Outcome::HANDED_BACK);
   Wake();
 }
 
 // The old id is of no use any more, and the new one must not offer slots that are not free yet.
 void Agent::RegisterAgain() {
+  for (const auto& [id, running] : running_) {
+    if (running.trainer == nullptr) trainers_->AbandonPrepare(id);
+  }
+  std::erase_if(running_, [](const auto& entry) { return entry.second.trainer == nullptr; });
   if (!running_.empty()) {
     registering_again_ = true;
-    for (const auto& [id, running] : running_) running.run->Kill(TrainerRun::Why::kUnwanted);
+    for (const auto& [id, running] : running_) running.trainer->Kill(Trainer::Why::kUnwanted);
     return;
   }
   registering_again_ = false;
@@ -194,7 +272,7 @@ void Agent::CheckLeft() {
   if (!ever_connected_ || state_.Settled()) {
     Finish(leave_status_);
   } else if (farewell_timer_ == 0) {
-    farewell_timer_ = loop_->After(options_.farewell_timeout, [this] {
+    farewell_timer_ = timers_->After(options_.farewell_timeout, [this] {
       Finish(absl::UnavailableError(
           "the server could not be told how the last trials ended; it will find out by itself"));
     });
@@ -204,21 +282,20 @@ void Agent::CheckLeft() {
 void Agent::WatchOffline() {
   offline_timer_ = 0;
   if (options_.offline_timeout.count() <= 0 || leaving_) return;
-  const EventLoop::TimePoint limit = last_answer_ + options_.offline_timeout;
-  if (Now() < limit) {
-    offline_timer_ = loop_->At(limit, [this] { WatchOffline(); });
+  const Timers::TimePoint limit = last_answer_ + options_.offline_timeout;
+  if (timers_->Now() < limit) {
+    offline_timer_ = timers_->At(limit, [this] { WatchOffline(); });
     return;
   }
   leave_status_ = absl::UnavailableError(fmt::format(
       "no answer from the server for {} s", std::chrono::duration<double>(options_.offline_timeout).count()));
   spdlog::error("{}; stopping", std::string(leave_status_.message()));
-  BeginLeaving(false);
+  BeginLeaving(false, "");
 }
 
 void Agent::Finish(absl::Status status) {
   finished_ = true;
-  result_ = std::move(status);
-  loop_->Quit();
+  left_(std::move(status));
 }
 
 }  // namespace winnow

@@ -1,71 +1,84 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "worker/agent_state.h"
 #include "worker/event_loop.h"
 #include "worker/sync_client.h"
-#include "worker/trainer_run.h"
+#include "worker/timers.h"
+#include "worker/trainers.h"
+#include "worker/usage.h"
 
 namespace winnow {
 
 struct AgentOptions {
   WorkerIdentity identity;
   std::string worker_id_prefix = "";  // of every id under which it registers; the rest is random
-  TrainerPlace place;
   SyncLimits limits;
   // Without an answer for this long, all trainers are stopped politely and Run fails. 0: never.
   std::chrono::milliseconds offline_timeout{0};
   // How long the server is tried to be told the last outcomes when leaving.
   std::chrono::milliseconds farewell_timeout{5'000};
+  std::function<std::string()> random_id;  // 32 hexadecimal digits; default: the system's random source
+  // Asked as often as Sync is sent, but no more often than every 4.5 s; outlives the agent. Null: nothing is told of
+  // how busy the host is.
+  UsageMeter* usage = nullptr;
 };
 
-// A worker at work: keeps the processes that run here equal to what the server wants (AgentState), and tells
-// it what they do.
+// A worker at work: keeps what runs here equal to what the server wants (AgentState), and tells it what they do.
 class Agent {
  public:
-  // `loop` and `client` outlive the agent; the loop runs nothing after Run but another agent's work.
-  Agent(EventLoop* loop, SyncClient* client, AgentOptions options);
+  // `timers`, `client` and `trainers` outlive the agent, and call nothing that was given to them after it is gone.
+  Agent(Timers* timers, SyncClient* client, Trainers* trainers, AgentOptions options);
   ~Agent();
 
-  // Runs the loop on the calling thread until the worker has left. OK if the server was told everything that
-  // it may care for; UNAVAILABLE if it could not be; the server's own status if it refuses this worker.
-  absl::Status Run();
+  // Begins to work. `left` is called once, on the agent's thread, when the worker has left: OK if the server was told
+  // everything that it may care for; UNAVAILABLE if it could not be; the server's own status if it refuses this worker.
+  void Begin(std::function<void(absl::Status)> left);
+  // Begins, and runs the loop on the calling thread until the worker has left. REQUIRES `loop` is its timers.
+  absl::Status Run(EventLoop* loop);
 
-  // Any thread, any number of times: stop all trainers politely, hand back what they did not finish, and
-  // return from Run.
-  void Leave();
+  // Any thread, any number of times: stop all trainers politely, hand back what they did not finish, and leave.
+  // `reason` is told to the server.
+  void Leave(std::string reason = "");
   // Any thread: as Leave, without grace.
   void LeaveNow();
 
  private:
+  // An assignment that is held here and has not ended.
   struct Running {
-    int slot = 0;
-    std::unique_ptr<TrainerRun> run;
+    v1::Assignment assignment;
+    bool prepared = false;
+    std::unique_ptr<Trainer> trainer;  // null: its process is not started
   };
 
   void Wake();
   void Pump();
   void OnDone(uint64_t number, const std::string& worker_id, const absl::Status& status,
               const v1::SyncResponse& response);
-  void Start(const v1::Assignment& assignment);
+  void Prepare(const v1::Assignment& assignment);
+  void OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared);
+  void Start(const std::string& id);
+  void Stop(const std::string& id);
+  void EndUnstarted(const std::string& id, v1::Outcome::Kind kind);
   void Ended(const std::string& id, v1::Outcome outcome);
   std::string NewWorkerId() const;
-  int FreeSlot() const;
-  void BeginLeaving(bool now);
+  void BeginLeaving(bool now, const std::string& reason);
   void RegisterAgain();
   void CheckLeft();
   void WatchOffline();
   void Finish(absl::Status status);
 
-  EventLoop* const loop_;
+  Timers* const timers_;
   SyncClient* const client_;
+  Trainers* const trainers_;
   const AgentOptions options_;
+  std::function<void(absl::Status)> left_;
   AgentState state_;
   std::map<std::string, Running> running_;
   bool woken_ = false;
@@ -75,11 +88,13 @@ class Agent {
   bool ever_connected_ = false;
   bool finished_ = false;
   absl::Status leave_status_;  // what Run returns if the farewell succeeds
-  absl::Status result_;
-  EventLoop::TimePoint last_answer_;
-  EventLoop::Id pump_timer_ = 0;
-  EventLoop::Id offline_timer_ = 0;
-  EventLoop::Id farewell_timer_ = 0;
+  Timers::TimePoint last_answer_;
+  Timers::TimePoint next_sample_;  // of usage: not before
+  Timers::Id pump_timer_ = 0;
+  Timers::Id offline_timer_ = 0;
+  Timers::Id farewell_timer_ = 0;
+  // Posted functions find out by it that the agent is gone.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace winnow

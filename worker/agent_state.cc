@@ -123,6 +123,11 @@ AgentState::Call AgentState::MakeCall(bool says) {
   request.set_version(identity_.version);
   request.set_rendezvous_port(identity_.rendezvous_port);
   request.set_leaving(leaving_);
+  request.set_leaving_reason(leaving_reason_);
+  request.mutable_labels()->insert(identity_.labels.begin(), identity_.labels.end());
+  request.set_cpus(identity_.cpus);
+  request.set_memory_gib(identity_.memory_gib);
+  request.set_limits(identity_.limits);
 
   std::map<std::string, int> contained;
   if (says) {
@@ -141,6 +146,8 @@ AgentState::Call AgentState::MakeCall(bool says) {
     oldest_log_.reset();
     sent_chunks_ = std::max(sent_chunks_, flight.chunks);
   }
+  for (const v1::UsageSample& sample : usage_) *request.add_usage() = sample;
+  flight.usage = last_usage_;
   for (const auto& [id, held] : held_) {
     RunningAssignment* running = request.add_running();
     running->set_assignment_id(id);
@@ -152,6 +159,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
       continue;
     }
     running->set_state(held.state);
+    if (held.state == RunningAssignment::PREPARED) running->set_rendezvous_port(held.rendezvous_port);
     if (held.state == RunningAssignment::ENDED) {
       *running->mutable_outcome() = held.outcome;
       flight.ended.insert(id);
@@ -180,6 +188,7 @@ void AgentState::Acknowledge(const InFlight& call) {
     chunks_.pop_front();
   }
   sent_chunks_ -= call.chunks;
+  while (!usage_.empty() && last_usage_ - usage_.size() < call.usage) usage_.pop_front();
   answered_version_ = std::max(answered_version_, call.version);
 }
 
@@ -207,10 +216,18 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
   bool changed = false;
   for (const v1::Assignment& assignment : response.assignments()) {
     wanted.insert(assignment.id());
-    // One that has ended here is not started again, however often it is named.
-    if (leaving_ || held_.contains(assignment.id())) continue;
+    if (const auto held = held_.find(assignment.id()); held != held_.end()) {
+      // One that has ended here is not started again, however often it is named.
+      if (held->second.state != RunningAssignment::PREPARED || assignment.await_start()) continue;
+      held->second.state = RunningAssignment::RUNNING;
+      orders.start.push_back(assignment);
+      ++version_;
+      changed = true;
+      continue;
+    }
+    if (leaving_) continue;
     held_[assignment.id()];
-    orders.start.push_back(assignment);
+    orders.prepare.push_back(assignment);
     ++version_;
     changed = true;
   }
@@ -228,7 +245,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
       held = held_.erase(held);
       if (leaving_) ++version_;  // the server lets go of a worker that says it holds nothing
     } else {
-      if (held->second.state == RunningAssignment::RUNNING) {
+      if (held->second.state != RunningAssignment::STOPPING) {
         held->second.state = RunningAssignment::STOPPING;
         orders.stop.push_back(id);
         ++version_;
@@ -313,6 +330,20 @@ void AgentState::AddLog(const std::string& assignment, v1::GetLogsRequest::Strea
   ++held->second.unsent;
 }
 
+void AgentState::AddUsage(v1::UsageSample sample) {
+  usage_.push_back(std::move(sample));
+  ++last_usage_;
+  while (static_cast<int>(usage_.size()) > limits_.max_usage) usage_.pop_front();
+}
+
+void AgentState::Prepared(const std::string& assignment, int rendezvous_port) {
+  const auto held = held_.find(assignment);
+  if (held == held_.end() || held->second.state != RunningAssignment::RUNNING) return;
+  held->second.state = RunningAssignment::PREPARED;
+  held->second.rendezvous_port = rendezvous_port;
+  ++version_;
+}
+
 void AgentState::Ended(const std::string& assignment, v1::Outcome outcome) {
   const auto held = held_.find(assignment);
   if (held == held_.end() || held->second.state == RunningAssignment::ENDED) return;
@@ -322,11 +353,12 @@ void AgentState::Ended(const std::string& assignment, v1::Outcome outcome) {
   ++version_;
 }
 
-void AgentState::Leave() {
+void AgentState::Leave(const std::string& reason) {
   if (leaving_) return;
   leaving_ = true;
+  leaving_reason_ = ValidUtf8(reason);
   for (auto& [id, held] : held_) {
-    if (held.state == RunningAssignment::RUNNING) held.state = RunningAssignment::STOPPING;
+    if (held.state != RunningAssignment::ENDED) held.state = RunningAssignment::STOPPING;
   }
   ++version_;
 }
@@ -339,6 +371,7 @@ void AgentState::Register(std::string worker_id) {
   held_.clear();
   reports_.clear();
   chunks_.clear();
+  usage_.clear();
   sent_chunks_ = 0;
   oldest_log_.reset();
   ++version_;

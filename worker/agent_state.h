@@ -22,6 +22,10 @@ struct WorkerIdentity {
   std::string storage_id;
   std::string version;
   int rendezvous_port = 0;
+  std::map<std::string, std::string> labels = {};
+  double cpus = 0;        // of the host, for trainers; 0: not known
+  double memory_gib = 0;  // likewise
+  std::string limits = "";  // how trainers are held to their limits
 };
 
 // Bounds and delays of the talk with the server.
@@ -31,6 +35,7 @@ struct SyncLimits {
   size_t max_chunk_bytes = 64 << 10;
   std::chrono::milliseconds hold{20'000};  // how long the server may keep a Sync that has nothing to say
   std::chrono::milliseconds say_timeout{10'000};
+  int max_usage = 60;                         // samples that are kept; the oldest go first
   std::chrono::milliseconds log_delay{100};   // log lines alone wait this long for company
   std::chrono::milliseconds first_retry{50};  // doubled at each failure in a row
   std::chrono::milliseconds last_retry{2'000};
@@ -54,8 +59,9 @@ class AgentState {
   };
   // What the worker must do now.
   struct Orders {
-    std::vector<v1::Assignment> start;  // already held as running
-    std::vector<std::string> stop;      // ids, already held as stopping
+    std::vector<v1::Assignment> prepare;  // new ones, already held as running
+    std::vector<v1::Assignment> start;    // that were held as prepared, and are as running now
+    std::vector<std::string> stop;        // ids, already held as stopping
   };
   enum class Setback {
     kIgnore,         // the call no longer mattered
@@ -82,10 +88,14 @@ class AgentState {
   void AddReport(v1::Report report);
   void AddLog(const std::string& assignment, v1::GetLogsRequest::Stream stream, int64_t offset,
               std::string_view data, bool truncated, TimePoint now);
+  // How busy the host is; goes with the next Sync, whichever that is.
+  void AddUsage(v1::UsageSample sample);
+  // It waits for the word to start. `rendezvous_port` of a rank 0 is free here.
+  void Prepared(const std::string& assignment, int rendezvous_port);
   void Ended(const std::string& assignment, v1::Outcome outcome);
 
-  // The worker takes no more assignments, and Sync says so. All that runs is held as stopping.
-  void Leave();
+  // The worker takes no more assignments, and Sync says so, and why. All that runs is held as stopping.
+  void Leave(const std::string& reason = "");
   // Forgets everything and begins as a new worker. Answers to earlier calls will be ignored.
   void Register(std::string worker_id);
 
@@ -99,6 +109,7 @@ class AgentState {
  private:
   struct Held {
     v1::RunningAssignment::State state = v1::RunningAssignment::RUNNING;
+    int rendezvous_port = 0;
     v1::Outcome outcome;
     int unsent = 0;  // reports and log chunks in the queues
   };
@@ -106,6 +117,7 @@ class AgentState {
     bool says = false;
     int reports = 0;  // at the front of the queue
     int chunks = 0;
+    uint64_t usage = 0;  // the samples up to this one
     uint64_t version = 0;
     std::set<std::string> named;
     std::set<std::string> ended;
@@ -123,10 +135,13 @@ class AgentState {
   const SyncLimits limits_;
   std::string worker_id_;
   bool leaving_ = false;
+  std::string leaving_reason_;
 
   std::map<std::string, Held> held_;
   std::deque<v1::Report> reports_;
   std::deque<v1::LogChunk> chunks_;
+  std::deque<v1::UsageSample> usage_;
+  uint64_t last_usage_ = 0;              // number of the newest of them, counted from 1
   int sent_chunks_ = 0;                  // of the first, how many were part of some call
   std::optional<TimePoint> oldest_log_;  // when the oldest unsent chunk came, unless it was already sent once
 

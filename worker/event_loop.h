@@ -9,24 +9,22 @@
 #include <utility>
 #include <vector>
 
+#include "worker/timers.h"
+
 namespace winnow {
 
 // The one thread of a worker: descriptors, timers and posted functions, run one after the other. Everything
 // that an agent holds is touched on this thread only, so nothing of it needs a lock.
-class EventLoop {
+class EventLoop : public Timers {
  public:
-  using Clock = std::chrono::steady_clock;
-  using TimePoint = Clock::time_point;
-  using Id = uint64_t;  // of a watch or a timer; 0 is none
-
   EventLoop();
-  ~EventLoop();
+  ~EventLoop() override;
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
   // Any thread. Functions run in the order in which they were posted; those that are left when the loop ends
   // never run.
-  void Post(std::function<void()> function);
+  void Post(std::function<void()> function) override;
   // Any thread. Run returns after the function that runs now.
   void Quit();
 
@@ -40,12 +38,9 @@ class EventLoop {
   Id Watch(int fd, std::function<void()> readable);
   void Unwatch(Id id);
 
-  Id At(TimePoint when, std::function<void()> function);
-  Id After(Clock::duration delay, std::function<void()> function) {
-    return At(Clock::now() + delay, std::move(function));
-  }
-  // A timer that has fired, or id 0, is ignored.
-  void Cancel(Id id);
+  TimePoint Now() override { return Clock::now(); }
+  Id At(TimePoint when, std::function<void()> function) override;
+  void Cancel(Id id) override;
 
  private:
   struct Watched {

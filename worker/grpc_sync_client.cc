@@ -1,9 +1,8 @@
 #include "worker/grpc_sync_client.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-
 #include <utility>
+
+#include "rpc/channel.h"
 
 namespace winnow {
 
@@ -13,8 +12,8 @@ struct GrpcSyncClient::Call {
   v1::SyncResponse response;
 };
 
-GrpcSyncClient::GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel)
-    : stub_(v1::WorkerService::NewStub(channel)) {}
+GrpcSyncClient::GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel, Endpoint endpoint)
+    : stub_(v1::WorkerService::NewStub(channel)), endpoint_(std::move(endpoint)) {}
 
 GrpcSyncClient::~GrpcSyncClient() {
   std::map<uint64_t, std::shared_ptr<Call>> calls;
@@ -37,16 +36,16 @@ void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::
   }
   // The callback owns nothing: a context holds the channel, and gRPC's thread must never be the last to let
   // go of that.
-  stub_->async()->Sync(
-      &call->context, &call->request, &call->response,
-      [this, number, raw = call.get(), done = std::move(done)](const grpc::Status& status) {
-        // The codes of both are the same numbers.
-        done(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
-             std::move(raw->response));
-        std::lock_guard lock(mutex_);
-        calls_.erase(number);
-        ended_.notify_all();
-      });
+  stub_->async()->Sync(&call->context, &call->request, &call->response,
+                       [this, number, raw = call.get(), done = std::move(done)](const grpc::Status& status) {
+                         // The codes of both are the same numbers.
+                         done(absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                                           ExplainFailure(endpoint_, status)),
+                              std::move(raw->response));
+                         std::lock_guard lock(mutex_);
+                         calls_.erase(number);
+                         ended_.notify_all();
+                       });
 }
 
 void GrpcSyncClient::Cancel(uint64_t number) {
@@ -56,16 +55,6 @@ void GrpcSyncClient::Cancel(uint64_t number) {
     if (const auto found = calls_.find(number); found != calls_.end()) call = found->second;
   }
   if (call != nullptr) call->context.TryCancel();
-}
-
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(64 << 20);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
 }  // namespace winnow

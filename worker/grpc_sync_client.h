@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "rpc/endpoint.h"
 #include "winnow/v1/worker.grpc.pb.h"
 #include "worker/sync_client.h"
 
@@ -17,7 +18,8 @@ namespace winnow {
 // Sync over gRPC. Any thread.
 class GrpcSyncClient : public SyncClient {
  public:
-  explicit GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel);
+  // `endpoint`, if given, is where the channel leads: errors are told in its terms.
+  explicit GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel, Endpoint endpoint = {});
   // Cancels what is under way and waits until every `done` has returned.
   ~GrpcSyncClient() override;
 
@@ -29,13 +31,10 @@ class GrpcSyncClient : public SyncClient {
   struct Call;
 
   const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const Endpoint endpoint_;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::map<uint64_t, std::shared_ptr<Call>> calls_;  // guarded by mutex_
 };
-
-// A plain-text channel that comes back within 2 s of the server's return. REQUIRES: `server` is host:port on
-// loopback.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server);
 
 }  // namespace winnow

@@ -130,6 +130,10 @@ std::string AssignmentMark(std::string_view assignment) {
 }
 std::string WorkFolderMark(std::string_view work) { return fmt::format("{}{}", kWorkFolder, work); }
 
+bool HasMark(pid_t pid, std::string_view mark) {
+  return HasEntry(ReadProcFile(pid, "environ"), [mark](std::string_view entry) { return entry == mark; });
+}
+
 LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds patience) {
   const std::string mark = WorkFolderMark(work);
   const std::set<pid_t> spared = SelfAndAncestors();

@@ -18,6 +18,9 @@ std::string AssignmentMark(std::string_view assignment);
 // "WINNOW_WORK_DIR=<work>": what every trainer of the worker in that folder has as well.
 std::string WorkFolderMark(std::string_view work);
 
+// Whether a process of this user was started with that entry in its environment.
+bool HasMark(pid_t pid, std::string_view mark);
+
 struct LeftoverCount {
   int killed = 0;
   bool all_gone = true;  // false: some were still there at the end of `patience`

@@ -12,17 +12,26 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "rpc/channel.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent.h"
+#include "worker/capacity.h"
+#include "worker/checkpoint_keeper.h"
 #include "worker/grpc_sync_client.h"
 #include "worker/leftover_processes.h"
-#include "worker/server_address.h"
+#include "worker/limits.h"
+#include "worker/own_address.h"
+#include "worker/preemption.h"
+#include "worker/process_trainers.h"
 #include "worker/storage_id.h"
 #include "worker/trainer_environment.h"
+#include "worker/usage.h"
 #include "worker/work_folder_lock.h"
 
 namespace winnow {
@@ -31,12 +40,19 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Flags {
-  std::string server = "127.0.0.1:7070";
+  EndpointFlags endpoint;
+  Endpoint server;  // what they and the environment say
   std::string name;
   int slots = 0;
   std::string work_dir;
   std::string shared_dir;
-  std::string host = "127.0.0.1";
+  std::string host;
+  std::vector<std::string> label_texts;
+  std::map<std::string, std::string> labels;
+  HostCapacity capacity;
+  int host_workers = 1;
+  PreemptionSource preemption;
+  double preemption_interval = 5;
   int rendezvous_port = 29500;
   double offline_timeout = 0;
   spdlog::level::level_enum log_level = spdlog::level::info;
@@ -61,37 +77,99 @@ void Declare(CLI::App* app, Flags* flags) {
                                                                    {"warn", spdlog::level::warn},
                                                                    {"error", spdlog::level::err}};
   app->set_version_flag("--version", "winnow-worker " WINNOW_VERSION);
-  app->add_option("--server", flags->server, "Address of winnow-server, HOST:PORT")
-      ->envname("WINNOW_SERVER")
-      ->capture_default_str();
+  app->add_option("--server", flags->endpoint.server,
+                  "Address of winnow-server, or unix:/PATH (env WINNOW_SERVER; default 127.0.0.1:7070)")
+      ->type_name("HOST:PORT");
+  app->add_option(
+         "--tls-ca", flags->endpoint.tls_ca,
+         "PEM file of who vouches for the server (env WINNOW_TLS_CA; default: the system's authorities)")
+      ->type_name("FILE");
+  app->add_option(
+         "--tls-cert", flags->endpoint.tls_cert,
+         "PEM file of this worker's certificate, where the server asks for one (env WINNOW_TLS_CERT)")
+      ->type_name("FILE");
+  app->add_option("--tls-key", flags->endpoint.tls_key,
+                  "PEM file of the certificate's key (env WINNOW_TLS_KEY)")
+      ->type_name("FILE");
+  app->add_option(
+         "--token-file", flags->endpoint.token_file,
+         "File that holds this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
+      ->type_name("FILE");
   app->add_option("--name", flags->name, "Name that stays over restarts (default: the host's name)")
-      ->check(CheckName);
-  app->add_option("--slots", flags->slots, "Trials (ranks) at a time (default: the number of processors)")
+      ->check(CheckName)
+      ->option_text("NAME");
+  app->add_option("--slots", flags->slots, "Trials (ranks) at a time (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
   app->add_option("--work-dir", flags->work_dir,
-                  "Folder of this worker alone (default: ~/.winnow/worker/NAME)");
+                  "Folder of this worker alone (default: ~/.winnow/worker/NAME)")
+      ->type_name("DIR");
   app->add_option("--shared-dir", flags->shared_dir,
-                  "Folder of checkpoints and models, shared with other workers (default: WORK_DIR/shared)");
-  app->add_option("--host", flags->host, "Name or address under which other ranks reach this machine")
-      ->capture_default_str();
+                  "Folder of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
+      ->type_name("DIR");
+  app->add_option(
+         "--host", flags->host,
+         "Name or address under which other ranks reach this machine (default: the address from which it "
+         "reaches the server)")
+      ->check([](const std::string& host) { return host.empty() ? "expected a name or an address" : ""; })
+      ->option_text("HOST");
   app->add_option("--rendezvous-port", flags->rendezvous_port,
                   "First of SLOTS ports on which a rank 0 may listen")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
+  app->add_option("--label", flags->label_texts,
+                  "What jobs may ask for; may be given again (gpu=N is found out)")
+      ->type_name("NAME[=VALUE]");
+  app->add_option("--cpus", flags->capacity.cpus,
+                  "Processors for trainers (default: what affinity and control groups allow)")
+      ->check(CLI::Range(0.001, 1e6));
+  app->add_option("--memory-gib", flags->capacity.memory_gib,
+                  "Memory for trainers (default: the host's, or what control groups allow)")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.001, 1e9));
+  app->add_option("--host-workers", flags->host_workers,
+                  "Workers that share this host: each takes its part of the default processors and memory")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app->add_option("--preemption-command", flags->preemption.command,
+                  "Shell command whose exit code 0 says that this machine will be taken away (default: none)")
+      ->type_name("COMMAND");
+  app->add_option("--preemption-file", flags->preemption.file, "File whose existence says so (default: none)")
+      ->type_name("FILE");
+  app->add_option("--preemption-interval", flags->preemption_interval,
+                  "Between two runs of the preemption command")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
   app->add_option("--offline-timeout", flags->offline_timeout,
-                  "Seconds without an answer of the server after which trainers are stopped; 0: never")
+                  "Without an answer of the server for so long, trainers are stopped; 0: never")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
-      ->transform(CLI::CheckedTransformer(levels));
+      ->transform(CLI::CheckedTransformer(levels))
+      ->option_text("LEVEL");
 }
 
 // Fills in the defaults that depend on other flags. Empty, or what is wrong.
 std::string Complete(Flags* flags) {
-  if (const std::string problem = CheckLoopback(flags->server); !problem.empty())
-    return "--server: " + problem;
+  absl::StatusOr<Endpoint> server = MakeEndpoint(flags->endpoint);
+  if (!server.ok()) return std::string(server.status().message());
+  flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
-  if (flags->host.empty()) return "--host: expected a name or an address";
+  if (flags->host.empty()) flags->host = OwnAddressTowards(flags->server.address);
+  // A network that is not up yet, for example; others may know the name all the same.
+  if (flags->host.empty()) flags->host = HostName();
+  const HostCapacity host = ReadHostCapacity();
+  if (flags->capacity.cpus == 0) flags->capacity.cpus = host.cpus / flags->host_workers;
+  if (flags->capacity.memory_gib == 0) flags->capacity.memory_gib = host.memory_gib / flags->host_workers;
+  if (const int gpus = CountGpus(); gpus > 0) flags->labels["gpu"] = std::to_string(gpus);
+  for (const std::string& label : flags->label_texts) {
+    if (const std::string problem = AddLabel(label, &flags->labels); !problem.empty())
+      return "--label: " + problem;
+  }
+  if (!(flags->preemption_interval > 0)) return "--preemption-interval: expected a number of seconds above 0";
+  flags->preemption.interval =
+      std::chrono::milliseconds(static_cast<int64_t>(flags->preemption_interval * 1000));
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());
   if (flags->rendezvous_port + flags->slots - 1 > 65535) {
@@ -119,6 +197,11 @@ int Work(const Flags& flags) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(flags.server);
+  if (!channel.ok()) {
+    fmt::print(stderr, "winnow-worker: {}\n", std::string(channel.status().message()));
+    return 2;
+  }
   const auto lock = WorkFolderLock::Take(flags.work_dir);
   if (!lock.ok()) {
     fmt::print(stderr, "winnow-worker: {}\n", std::string(lock.status().message()));
@@ -148,16 +231,34 @@ int Work(const Flags& flags) {
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 
   AgentOptions options;
-  options.identity = {flags.name,  flags.host,     flags.slots,
-                      *storage_id, WINNOW_VERSION, flags.rendezvous_port};
+  options.identity.name = flags.name;
+  options.identity.host = flags.host;
+  options.identity.slots = flags.slots;
+  options.identity.storage_id = *storage_id;
+  options.identity.version = WINNOW_VERSION;
+  options.identity.rendezvous_port = flags.rendezvous_port;
+  options.identity.labels = flags.labels;
+  options.identity.cpus = flags.capacity.cpus;
+  options.identity.memory_gib = flags.capacity.memory_gib;
   options.worker_id_prefix = folder_id->substr(0, 16);
-  options.place = {work, flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
-                   flags.host, OwnEnvironment()};
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
   EventLoop loop;
-  GrpcSyncClient client(MakeChannel(flags.server));
-  Agent agent(&loop, &client, options);
+  Limiter limiter(&loop, work, folder_id->substr(0, 16));
+  if (limiter.leftovers() > 0) {
+    spdlog::warn("killed {} processes that trainers of an earlier worker had left in their groups",
+                 limiter.leftovers());
+  }
+  options.identity.limits = limiter.Name();
+  HostUsage usage;
+  options.usage = &usage;
+  const TrainerPlace place{
+      work,       flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
+      flags.host, OwnEnvironment(), &limiter, &usage};
+  GrpcSyncClient client(*channel, flags.server);
+  CheckpointKeeper keeper(&loop, *channel);
+  ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper);
+  Agent agent(&loop, &client, &trainers, options);
   bool leaving = false;
   loop.Watch(signal_fd, [&agent, &leaving, signal_fd] {
     signalfd_siginfo info;
@@ -165,12 +266,17 @@ int Work(const Flags& flags) {
       std::exchange(leaving, true) ? agent.LeaveNow() : agent.Leave();
     }
   });
-  spdlog::info("worker {} for {}; work folder {}, shared folder {}", flags.name, flags.server, flags.work_dir,
-               flags.shared_dir);
-  const absl::Status status = agent.Run();
+  bool preempted = false;
+  const PreemptionWatch preemption(&loop, flags.preemption, [&agent, &preempted](std::string reason) {
+    preempted = true;
+    agent.Leave(std::move(reason));
+  });
+  spdlog::info("worker {} for {}; work folder {}, shared folder {}", flags.name, flags.server.address,
+               flags.work_dir, flags.shared_dir);
+  const absl::Status status = agent.Run(&loop);
   if (!status.ok()) spdlog::error("{}", std::string(status.message()));
   // Handed back or not, the server copes; only a worker that gave up by itself has failed.
-  return status.ok() || leaving ? 0 : 1;
+  return status.ok() || leaving || preempted ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {

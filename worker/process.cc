@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "worker/child_process.h"
 
 namespace winnow {
 namespace {
@@ -21,55 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kReadBytes = 64 << 10;
-
-// What failed in the child before the program ran.
-struct ExecFailure {
-  enum Step : int { kDirectory, kExec } step;
-  int error;
-};
-
-// Everything that the child needs, made before the fork: between fork and exec only async-signal-safe calls
-// are allowed, since other threads (gRPC's) may hold any lock.
-struct ChildPlan {
-  pid_t parent;
-  std::vector<char*> arguments;
-  std::vector<char*> environment;
-  std::vector<const char*> programs;  // tried in this order
-  const char* directory;              // null: stay
-  int input, output, error, failure;
-};
-
-[[noreturn]] void FailChild(int failure, ExecFailure::Step step) {
-  const ExecFailure what{step, errno};
-  if (write(failure, &what, sizeof what) != sizeof what) _exit(126);
-  _exit(127);
-}
-
-[[noreturn]] void RunChild(const ChildPlan& plan) {
-  setsid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan.parent) _exit(127);  // it died before the line above
-  // Ignored signals and the mask are inherited over exec, but a trainer expects the usual.
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  dup2(plan.input, STDIN_FILENO);
-  dup2(plan.output, STDOUT_FILENO);
-  dup2(plan.error, STDERR_FILENO);
-  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (plan.directory != nullptr && chdir(plan.directory) != 0)
-    FailChild(plan.failure, ExecFailure::kDirectory);
-  int error = ENOENT;
-  for (const char* program : plan.programs) {
-    execve(program, plan.arguments.data(), plan.environment.data());
-    if (errno != ENOENT && errno != ENOTDIR && error == ENOENT) error = errno;
-  }
-  errno = error;
-  FailChild(plan.failure, ExecFailure::kExec);
-}
 
 // A descriptor of 3 or more, so that the child's dup2 calls never overwrite one that it still needs.
 int Above2(int fd) {
@@ -137,10 +89,33 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 
 std::string Words(int error) { return strerrordesc_np(error); }
 
+// The machine's state, not the program's: another time, or elsewhere, it may run.
+bool IsOfMachine(int error) {
+  switch (error) {
+    case EAGAIN:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EROFS:
+    case ESTALE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
+  if (failure.step == ExecFailure::kSetup) {
+    return absl::ResourceExhaustedError(
+        fmt::format("cannot put {} under its limits: {}", spec.command[0], Words(failure.error)));
+  }
   if (failure.step == ExecFailure::kDirectory) {
-    return absl::NotFoundError(
-        fmt::format("cannot enter working directory {}: {}", spec.working_directory, Words(failure.error)));
+    const std::string message =
+        fmt::format("cannot enter working directory {}: {}", spec.working_directory, Words(failure.error));
+    return IsOfMachine(failure.error) ? absl::ResourceExhaustedError(message) : absl::NotFoundError(message);
   }
   const std::string& program = spec.command[0];
   if (failure.error == ENOENT && program.find('/') == std::string::npos) {
@@ -150,7 +125,22 @@ absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
   }
   const std::string hint = failure.error == ENOEXEC ? " (does its first line, #!, name an interpreter?)" : "";
   const std::string message = fmt::format("cannot execute {}: {}{}", program, Words(failure.error), hint);
+  if (IsOfMachine(failure.error)) return absl::ResourceExhaustedError(message);
   return failure.error == ENOENT ? absl::NotFoundError(message) : absl::FailedPreconditionError(message);
+}
+
+absl::Status SetUp(const ProcessSpec& spec, ChildPlan* plan) {
+  const ChildSetup& setup = spec.setup;
+  if (setup.group != nullptr) {
+    plan->group_folder = setup.group->Folder();
+    plan->join_file = setup.group->JoinFile();
+    if (plan->group_folder < 0 || plan->join_file < 0) return Explain(spec, {ExecFailure::kSetup, errno});
+  }
+  plan->bound = !setup.processors.empty();
+  CPU_ZERO(&plan->processors);
+  for (const int processor : setup.processors) CPU_SET(processor, &plan->processors);
+  plan->data = {setup.data_bytes, setup.data_bytes};
+  return absl::OkStatus();
 }
 
 // Waits for the child's word: nothing is written if the program runs, since exec closes the pipe.
@@ -164,8 +154,8 @@ bool ReadFailure(int fd, ExecFailure* failure) {
 
 }  // namespace
 
-Process::Process(EventLoop* loop, std::string mark, Events events)
-    : loop_(loop), events_(std::move(events)), orphans_(std::move(mark)) {}
+Process::Process(EventLoop* loop, const ProcessSpec& spec, Events events)
+    : loop_(loop), events_(std::move(events)), group_(spec.setup.group), orphans_(spec.mark) {}
 
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events) {
@@ -185,6 +175,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
   ChildPlan plan{
       getpid(),         Pointers(spec.command), Pointers(spec.environment), {}, nullptr, input.get(),
       out_writer.get(), error_writer.get(),     failure_writer.get()};
+  if (absl::Status status = SetUp(spec, &plan); !status.ok()) return status;
   for (const std::string& candidate : candidates) plan.programs.push_back(candidate.c_str());
   if (!spec.working_directory.empty()) plan.directory = spec.working_directory.c_str();
 
@@ -192,8 +183,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = fork();
-  if (pid == 0) RunChild(plan);
+  const pid_t pid = ForkAndExec(&plan);
   const int fork_error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
@@ -209,7 +199,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
     return Explain(spec, failure);
   }
 
-  std::unique_ptr<Process> process(new Process(loop, spec.mark, std::move(events)));
+  std::unique_ptr<Process> process(new Process(loop, spec, std::move(events)));
   Process* const self = process.get();
   process->pid_ = pid;
   process->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -233,6 +223,7 @@ Process::~Process() {
   loop_->Unwatch(ended_watch_);
   if (pid_ > 0 && !reaped_) {
     KillGroup();
+    if (group_ != nullptr) group_->Kill();
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -286,7 +277,8 @@ void Process::AwaitGroup() {
   while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
   // Only when the group is gone is all that it had outside left to us.
-  if (kill(-pid_, 0) == 0 || errno != ESRCH || orphans_.KillSome()) {
+  if (kill(-pid_, 0) == 0 || errno != ESRCH || (group_ != nullptr && group_->KillSome()) ||
+      orphans_.KillSome()) {
     group_timer_ = loop_->After(group_delay_, [this] { AwaitGroup(); });
     group_delay_ = std::min<EventLoop::Clock::duration>(group_delay_ * 2, milliseconds(50));
     return;

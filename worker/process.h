@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,10 +12,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "worker/cgroup.h"
 #include "worker/event_loop.h"
 #include "worker/leftover_processes.h"
 
 namespace winnow {
+
+// What a process does to itself before its program runs.
+struct ChildSetup {
+  std::shared_ptr<Cgroup> group = nullptr;  // joined; what is left in it when the program has ended is killed
+  std::vector<int> processors = {};         // bound to these; empty: to none
+  uint64_t data_bytes = 0;                  // RLIMIT_DATA; 0: none
+};
 
 struct ProcessSpec {
   // Program and arguments. A program without a slash is looked for in `program_directory`, then along the
@@ -26,6 +35,7 @@ struct ProcessSpec {
   // The entry of `environment` by which what left the group is known, AssignmentMark; empty: it is left
   // alone.
   std::string mark = "";
+  ChildSetup setup = {};
 };
 
 struct ProcessEnd {
@@ -35,8 +45,9 @@ struct ProcessEnd {
 
 // One running program with everything that it starts: a process group of its own, standard input from
 // /dev/null, standard output and error to us; what has moved to another group ends with it too if the spec
-// has a mark. It dies with the thread that started it (PR_SET_PDEATHSIG),
-// which must therefore live as long as the worker: the loop's thread.
+// has a mark or a group. The kernel ends it before the worker when the host's memory runs out. It dies with
+// the thread that started it (PR_SET_PDEATHSIG), which must therefore live as long as the worker: the loop's
+// thread.
 class Process {
  public:
   enum Stream { kStdout = 0, kStderr = 1 };
@@ -48,8 +59,8 @@ class Process {
     std::function<void(const ProcessEnd&)> gone;
   };
 
-  // NOT_FOUND or FAILED_PRECONDITION with the program's name and the system's words if it cannot be executed.
-  // On `loop`'s thread, as every other call.
+  // NOT_FOUND or FAILED_PRECONDITION with the program's name and the system's words if it cannot be executed;
+  // RESOURCE_EXHAUSTED if the machine cannot run anything now. On `loop`'s thread, as every other call.
   static absl::StatusOr<std::unique_ptr<Process>> Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events);
   // Kills the group and waits for its leader if it is not gone yet; `gone` is not called then.
@@ -71,7 +82,7 @@ class Process {
     EventLoop::Id watch = 0;
   };
 
-  Process(EventLoop* loop, std::string mark, Events events);
+  Process(EventLoop* loop, const ProcessSpec& spec, Events events);
   void ReadSome(Stream stream, int most_reads);
   void ClosePipe(Stream stream);
   void LeaderEnded();
@@ -80,6 +91,7 @@ class Process {
 
   EventLoop* const loop_;
   const Events events_;
+  const std::shared_ptr<Cgroup> group_;
   MarkedOrphans orphans_;
   pid_t pid_ = -1;  // and the id of its group
   int pidfd_ = -1;

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -15,6 +18,10 @@ bool IsContractName(std::string_view name) {
   return name.starts_with("WINNOW_") || name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" ||
          name == "LOCAL_RANK" || name == "MASTER_ADDR" || name == "MASTER_PORT";
 }
+
+// What the usual libraries read: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
+constexpr std::array<const char*, 4> kThreadCounts = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                                      "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
 // Text that is not UTF-8 is replaced rather than thrown about.
 std::string Dump(const nlohmann::json& json) {
@@ -43,6 +50,11 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
       variables[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
+  if (assignment.cpus() > 0) {
+    // Libraries count the host's processors, not those of a limit. What anybody has set stays.
+    const std::string threads = std::to_string(static_cast<int64_t>(std::ceil(assignment.cpus())));
+    for (const char* name : kThreadCounts) variables.try_emplace(name, threads);
+  }
 
   nlohmann::json hosts = nlohmann::json::array();
   for (const v1::Peer& peer : assignment.peers()) hosts.push_back(peer.host());

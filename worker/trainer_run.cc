@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "worker/leftover_processes.h"
+#include "worker/outcomes.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
 
@@ -24,10 +25,17 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* proto) {
   proto->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
 }
 
+EventLoop::Clock::duration ToDuration(const google::protobuf::Duration& duration) {
+  return std::chrono::seconds(duration.seconds()) + std::chrono::nanoseconds(duration.nanos());
+}
+
 EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
-  if (!assignment.has_grace_period()) return kDefaultGrace;
-  return std::chrono::seconds(assignment.grace_period().seconds()) +
-         std::chrono::nanoseconds(assignment.grace_period().nanos());
+  return assignment.has_grace_period() ? ToDuration(assignment.grace_period()) : kDefaultGrace;
+}
+
+// Folders and files that cannot be made are the machine's fault.
+absl::Status OfMachine(const absl::Status& status) {
+  return absl::ResourceExhaustedError(std::string(status.message()));
 }
 
 MetricRules Rules(const v1::Assignment& assignment) {
@@ -51,36 +59,29 @@ std::string Describe(const ProcessEnd& end) {
 
 }  // namespace
 
-v1::Outcome FailedOutcome(std::string reason) {
-  v1::Outcome outcome;
-  outcome.set_kind(v1::Outcome::FAILED);
-  outcome.set_exit_code(127);
-  outcome.set_reason(std::move(reason));
-  SetTime(absl::Now(), outcome.mutable_start_time());
-  *outcome.mutable_end_time() = outcome.start_time();
-  return outcome;
-}
-
-TrainerRun::TrainerRun(EventLoop* loop, const v1::Assignment& assignment, Events events)
+TrainerRun::TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events)
     : loop_(loop),
+      usage_(usage),
       assignment_(assignment),
       events_(std::move(events)),
       grace_(Grace(assignment)),
       start_time_(absl::Now()),
       lines_(kMaxLineBytes) {}
 
-TrainerRun::~TrainerRun() { loop_->Cancel(exit_timer_); }
+TrainerRun::~TrainerRun() {
+  loop_->Cancel(exit_timer_);
+  loop_->Cancel(limit_timer_);
+  if (usage_ != nullptr) usage_->Remove(assignment_.id());
+}
 
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
                                                               const v1::Assignment& assignment, int free_port,
                                                               Events events) {
-  std::unique_ptr<TrainerRun> run(new TrainerRun(loop, assignment, std::move(events)));
+  std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place.usage, assignment, std::move(events)));
   TrainerRun* const self = run.get();
   if (absl::Status status = run->Prepare(place); !status.ok()) return status;
-  // Ranks of a trial share the folder, and rank 0 empties it for all.
-  const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(),
-                                                !assignment.resumes() && assignment.rank() == 0);
-  if (!directories.ok()) return directories.status();
+  const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
+  if (!directories.ok()) return OfMachine(directories.status());
 
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
@@ -88,6 +89,13 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
                                         {place.host, LocalRank(assignment), free_port, place.work.string()},
                                         place.environment);
   spec.mark = AssignmentMark(assignment.id());
+  if (place.limiter != nullptr) {
+    auto confinement =
+        place.limiter->Confine(assignment.id(), spec.mark, {assignment.cpus(), assignment.memory_gib()});
+    if (!confinement.ok()) return confinement.status();
+    run->confinement_ = *std::move(confinement);
+    spec.setup = run->confinement_->Child();
+  }
   spec.working_directory = assignment.working_directory();
   spec.program_directory = place.program_directory;
   auto process =
@@ -96,7 +104,22 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
                       [self](const ProcessEnd& end) { self->Gone(end); }});
   if (!process.ok()) return process.status();
   run->process_ = *std::move(process);
+  if (place.usage != nullptr) {
+    place.usage->Add(assignment.id(), run->process_->pid(), spec.mark, spec.setup.group.get());
+  }
+  run->WatchLimits();
   return run;
+}
+
+void TrainerRun::WatchLimits() {
+  if (confinement_ != nullptr) {
+    confinement_->Watch(process_->pid(), [this] { StopFor(StopReason::kMemory, std::chrono::seconds(0)); });
+  }
+  if (!assignment_.has_max_attempt_time()) return;
+  limit_timer_ = loop_->After(ToDuration(assignment_.max_attempt_time()), [this] {
+    limit_timer_ = 0;
+    StopFor(StopReason::kTimeLimit, grace_);
+  });
 }
 
 absl::Status TrainerRun::Prepare(const TrainerPlace& place) {
@@ -105,6 +128,11 @@ absl::Status TrainerRun::Prepare(const TrainerPlace& place) {
     if (!parser.ok()) return parser.status();
     parser_.emplace(*std::move(parser));
   }
+  const absl::Status logs = MakeLogs(place);
+  return logs.ok() ? logs : OfMachine(logs);
+}
+
+absl::Status TrainerRun::MakeLogs(const TrainerPlace& place) {
   const auto prefix = MakeLogPrefix(place.work, assignment_.job_id(), assignment_.trial(),
                                     assignment_.attempt(), assignment_.rank());
   if (!prefix.ok()) return prefix.status();
@@ -177,6 +205,12 @@ void TrainerRun::Gone(const ProcessEnd& end) {
   ended(Judge(end));
 }
 
+std::string TrainerRun::OutOfMemory(const ProcessEnd& end, const std::string& words) const {
+  if (confinement_ == nullptr) return "";
+  const bool killed = stop_reason_ == StopReason::kNone && end.exit_code == 128 + SIGKILL;
+  return confinement_->OutOfMemory(end.exit_code != 0, killed, words);
+}
+
 v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
   v1::Outcome outcome;
   outcome.set_exit_code(end.exit_code);
@@ -184,15 +218,25 @@ v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
   SetTime(absl::Now(), outcome.mutable_end_time());
   const bool budget =
       stop_reason_ == StopReason::kBudget || (stop_reason_ == StopReason::kLeaving && reached_);
+  const std::string words = stderr_->LastLines();
   if (budget || (stop_reason_ == StopReason::kNone && end.exit_code == 0)) {
     outcome.set_kind(v1::Outcome::FINISHED);
   } else if (stop_reason_ == StopReason::kUnwanted) {
     outcome.set_kind(v1::Outcome::STOPPED);
   } else if (stop_reason_ == StopReason::kLeaving) {
     outcome.set_kind(v1::Outcome::HANDED_BACK);
+  } else if (stop_reason_ == StopReason::kTimeLimit) {
+    outcome.set_kind(v1::Outcome::FAILED);
+    outcome.set_cause(v1::Outcome::TIME_LIMIT);
+    outcome.set_reason(
+        fmt::format("the attempt took longer than limits.max_attempt_time, {} s",
+                    absl::ToDoubleSeconds(absl::FromChrono(ToDuration(assignment_.max_attempt_time())))));
+  } else if (const std::string memory = OutOfMemory(end, words); !memory.empty()) {
+    outcome.set_kind(v1::Outcome::FAILED);
+    outcome.set_cause(v1::Outcome::OUT_OF_MEMORY);
+    outcome.set_reason(memory + (words.empty() ? "" : ": " + words));
   } else {
     outcome.set_kind(v1::Outcome::FAILED);
-    const std::string words = stderr_->LastLines();
     outcome.set_reason(Describe(end) + (words.empty() ? "" : ": " + words));
   }
   return outcome;

@@ -12,10 +12,13 @@
 #include "absl/time/time.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/event_loop.h"
+#include "worker/limits.h"
 #include "worker/line_splitter.h"
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
 #include "worker/process.h"
+#include "worker/trainers.h"
+#include "worker/usage.h"
 
 namespace winnow {
 
@@ -26,44 +29,41 @@ struct TrainerPlace {
   std::string program_directory;  // searched before PATH
   std::string host;
   std::vector<std::string> environment;  // inherited by every trainer
+  Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not kept
+  HostUsage* usage = nullptr;            // likewise; null: what they use is not measured
 };
 
 // One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
 // it ended. Lives on the loop's thread.
-class TrainerRun {
+class TrainerRun : public Trainer {
  public:
-  struct Events {
-    std::function<void(v1::Report)> report;
-    std::function<void(v1::GetLogsRequest::Stream, int64_t offset, std::string_view data, bool truncated)>
-        log;
-    std::function<void(v1::Outcome)> ended;  // the last call; may delete the TrainerRun
-  };
-  enum class Why { kUnwanted, kLeaving };
-
-  // An error is why the assignment failed before its process ran. `free_port` serves as MASTER_PORT where the
-  // assignment names none.
+  // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's
+  // fault and not the trainer's. `free_port` serves as MASTER_PORT where the assignment names none.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
                                                            const v1::Assignment& assignment, int free_port,
                                                            Events events);
-  ~TrainerRun();
+  ~TrainerRun() override;
 
-  // SIGTERM, and SIGKILL after the assignment's grace period. The first reason counts.
-  void Stop(Why why);
-  // SIGKILL at once.
-  void Kill(Why why);
+  void Stop(Why why) override;
+  void Kill(Why why) override;
 
  private:
-  enum class StopReason { kNone, kBudget, kUnwanted, kLeaving };
+  enum class StopReason { kNone, kBudget, kUnwanted, kLeaving, kTimeLimit, kMemory };
 
-  TrainerRun(EventLoop* loop, const v1::Assignment& assignment, Events events);
+  TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events);
   absl::Status Prepare(const TrainerPlace& place);
+  absl::Status MakeLogs(const TrainerPlace& place);
+  void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end);
+  // Why memory has ended it; empty if it has not.
+  std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;
   v1::Outcome Judge(const ProcessEnd& end) const;
 
   EventLoop* const loop_;
+  HostUsage* const usage_;  // may be null
   const v1::Assignment assignment_;
   const Events events_;
   const EventLoop::Clock::duration grace_;
@@ -72,13 +72,12 @@ class TrainerRun {
   LineSplitter lines_;
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
+  std::unique_ptr<Confinement> confinement_;
   std::unique_ptr<Process> process_;
   bool reached_ = false;  // it has reported resource_to
   StopReason stop_reason_ = StopReason::kNone;
   EventLoop::Id exit_timer_ = 0;
+  EventLoop::Id limit_timer_ = 0;  // of max_attempt_time
 };
-
-// An outcome of now, for what failed before it started.
-v1::Outcome FailedOutcome(std::string reason);
 
 }  // namespace winnow

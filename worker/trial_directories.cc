@@ -22,11 +22,18 @@ absl::Status CheckJob(std::string_view job) {
 
 }  // namespace
 
-absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, std::string_view job,
-                                                      int64_t trial, bool empty_checkpoint) {
+absl::StatusOr<TrialDirectories> NameTrialDirectories(const fs::path& shared, std::string_view job,
+                                                      int64_t trial) {
   if (absl::Status status = CheckJob(job); !status.ok()) return status;
   const fs::path root = shared / "jobs" / job / "trials" / std::to_string(trial);
-  const TrialDirectories folders{root / "checkpoint", root / "model", root / "output"};
+  return TrialDirectories{root / "checkpoint", root / "model", root / "output"};
+}
+
+absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, std::string_view job,
+                                                      int64_t trial, bool empty_checkpoint) {
+  const auto named = NameTrialDirectories(shared, job, trial);
+  if (!named.ok()) return named.status();
+  const TrialDirectories& folders = *named;
   for (const fs::path& folder : {folders.checkpoint, folders.model, folders.output}) {
     if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
   }

@@ -16,6 +16,10 @@ struct TrialDirectories {
   std::filesystem::path output;
 };
 
+// Their names alone.
+absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::path& shared, std::string_view job,
+                                                      int64_t trial);
+
 // Creates them where they are missing. `empty_checkpoint` removes what earlier attempts left there.
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const std::filesystem::path& shared,
                                                       std::string_view job, int64_t trial,

@@ -14,11 +14,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULE = {
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
     "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
+    "insight": ({"insight", "scheduler"}, {"absl", "Eigen"}),
+    "rpc": ({"rpc"}, {"absl", "grpc", "grpcpp", "fmt", "posix"}),
+    "artifact": ({"artifact", "proto"}, {"absl", "openssl", "fmt", "posix"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
     "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "csv.h", "nlohmann", "fmt", "posix"}),
-    "server": ({"server", "store", "spec", "scheduler", "proto"},
-               {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "posix"}),
-    "worker": ({"worker", "proto"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
+    "server": ({"server", "server/http", "store", "spec", "insight", "scheduler", "proto", "rpc", "artifact"},
+               {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "prometheus", "CLI", "posix"}),
+    "server/http": ({"server/http", "server", "rpc", "proto"},
+                    {"absl", "boost", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "zlib.h", "posix"}),
+    "worker": ({"worker", "proto", "rpc", "artifact"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
     "worker/data": ({"worker/data"}, {"absl", "openssl", "zlib.h", "fmt", "posix"}),
     "worker/collective": ({"worker/collective"}, {"absl", "openssl", "fmt", "posix"}),
     "worker/trainer": ({"worker/trainer", "worker/data", "worker/collective"}, {"absl", "nlohmann", "fmt", "CLI", "posix"}),
@@ -26,14 +31,14 @@ RULE = {
                     {"absl", "nlohmann", "fmt", "CLI", "posix"}),
     "worker/mlp": ({"worker/mlp", "worker/trainer", "worker/data", "worker/collective"},
                    {"absl", "nlohmann", "fmt", "CLI", "posix"}),
-    "cli": ({"cli", "spec", "scheduler", "proto"},
+    "cli": ({"cli", "spec", "scheduler", "proto", "rpc", "artifact"},
             {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "CLI", "posix"}),
 }
 
 # What may never be included although it is part of the standard library: the scheduler is pure.
 PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
         "iostream", "chrono", "ctime", "random", "cstdio"}
-FORBIDDEN = {"scheduler": PURE, "scheduler/models": PURE}
+FORBIDDEN = {"scheduler": PURE, "scheduler/models": PURE, "insight": PURE}
 FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random") for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
@@ -46,8 +51,9 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 
 # Link names in CMake -> the folder or library they stand for.
 LINK = {
-    "winnow_proto": "proto", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_store": "store",
-    "winnow_server_core": "server", "winnow_agent": "worker", "winnow_data": "worker/data",
+    "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_artifact": "artifact", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_insight": "insight", "winnow_store": "store",
+    "winnow_server_core": "server", "winnow_http": "server/http", "winnow_dashboard": "server/http", "OpenSSL::SSL": "openssl",
+    "winnow_agent": "worker", "winnow_data": "worker/data",
     "winnow_collective": "worker/collective", "winnow_gbdt": "worker/gbdt",
     "winnow_trainer": "worker/trainer", "winnow_trainer_program": "worker/trainer", "winnow_mlp": "worker/mlp", "winnow_mlp_kernels": "worker/mlp",
     "winnow_gbdt_objectives": "worker/gbdt", "winnow_gbdt_kernels": "worker/gbdt", "winnow_cli": "cli",
@@ -55,7 +61,7 @@ LINK = {
     "OpenSSL::Crypto": "openssl", "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
     "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost", "winnow_models": "scheduler/models",
-    "PkgConfig::NLOPT": "nlopt.h", "CSV::CSV": "csv.h",
+    "PkgConfig::NLOPT": "nlopt.h", "PkgConfig::PROMETHEUS": "prometheus", "CSV::CSV": "csv.h",
 }
 
 

@@ -24,7 +24,8 @@ void FakeService::Start() {
   }
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:" + std::to_string(port_), grpc::InsecureServerCredentials(), &port_);
-  builder.RegisterService(this);
+  builder.RegisterService(static_cast<v1::TuningService::Service*>(this));
+  builder.RegisterService(static_cast<v1::InsightService::Service*>(this));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) throw std::runtime_error("cannot listen");
 }
@@ -53,6 +54,13 @@ void FakeService::AwaitWatches(int count) {
   std::unique_lock lock(mutex);
   const auto opened = [&] { return static_cast<int>(watched_after.size()) >= count; };
   if (!changed_.wait_for(lock, std::chrono::minutes(1), opened)) throw std::runtime_error("nobody watches");
+}
+
+grpc::Status FakeService::Compare(Context*, const v1::CompareRequest* request, v1::Comparison* answer) {
+  const std::lock_guard lock(mutex);
+  compare_asked = *request;
+  *answer = comparison;
+  return comparison_refusal;
 }
 
 v1::TuningJob* FakeService::Find(const std::string& id) {

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "winnow/v1/insight.grpc.pb.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {
 
 // A TuningService that answers from what a test put into it, on a port of the system's choice. What tests
 // read or write while it serves is guarded by mutex.
-class FakeService : public v1::TuningService::Service {
+class FakeService : public v1::TuningService::Service, private v1::InsightService::Service {
  public:
   FakeService();
   ~FakeService() override;
@@ -44,6 +45,9 @@ class FakeService : public v1::TuningService::Service {
   v1::ListTrialsRequest trials_asked;
   v1::QueryMetricsRequest metrics_asked;
   v1::GetLogsRequest logs_asked;  // the last
+  v1::Comparison comparison;
+  grpc::Status comparison_refusal;  // if not OK
+  v1::CompareRequest compare_asked;
   std::vector<int64_t> watched_after;
   v1::ReplayTuningJobResponse replay;
   v1::SuggestTrialsResponse suggestion;
@@ -77,6 +81,8 @@ class FakeService : public v1::TuningService::Service {
   grpc::Status SuggestTrials(Context*, const v1::SuggestTrialsRequest*, v1::SuggestTrialsResponse*) override;
   grpc::Status ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
   grpc::Status CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
+
+  grpc::Status Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
 
   v1::TuningJob* Find(const std::string& id);  // REQUIRES mutex is held
 

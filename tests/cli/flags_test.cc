@@ -29,8 +29,15 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"list", "--server", "localhost:65536"}, {"\"65536\" is not a number from 1 to 65535"}},
       {{"list", "--server", ":7070"}, {"the host is missing"}},
       {{"list", "--server", "::1:7070"}, {"brackets", "[::1]:7070"}},
-      {{"list", "--server", "10.0.0.1:7070"}, {"10.0.0.1:7070", "not on this host", "TLS", "ssh -L"}},
-      {{"list", "--server", "127.evil.example:7070"}, {"not on this host"}},
+      {{"list", "--server", "evil/host:7070"}, {"the host is neither a name nor an address"}},
+      {{"list", "--server", "unix:here"}, {"must begin with /"}},
+      {{"list", "--tls-cert", "c.pem"}, {"--tls-cert", "needs its key"}},
+      {{"list", "--token-file", "/nonexistent"}, {"--token-file: /nonexistent: No such file"}},
+      {{"token"}, {"subcommand"}},
+      {{"token", "create"}, {"--role is required"}},
+      {{"token", "create", "--role", "king"}, {"\"king\" is not viewer, submitter, worker or admin"}},
+      {{"token", "create", "--role", "viewer", "--days", "0"}, {"--days", "\"0\""}},
+      {{"token", "revoke"}, {"TOKEN is required"}},
       {{"list", "--timeout", "0"}, {"--timeout", "\"0\" is not a number of seconds from 0.001 to 86400"}},
       {{"list", "--timeout", "ten"}, {"\"ten\" is not a number of seconds"}},
       {{"list", "--timeout", "nan"}, {"\"nan\" is not a number of seconds"}},
@@ -133,9 +140,9 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
     }
     CHECK(result.out.find('@') == std::string::npos);
     CHECK(result.out.find(
-              "describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|ask|tell|complete)") !=
+              "describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|compare|ask|tell|complete)") !=
           std::string::npos);
-    CHECK(result.out.find("submit|plan|simulate)") != std::string::npos);
+    CHECK(result.out.find("submit|plan|simulate|backup)") != std::string::npos);
   }
 }
 

@@ -114,16 +114,26 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
         "There are no workers, so nothing can train. Start one with: winnow-worker --server " +
             service.address() + "\n");
   service.workers = Text<v1::ListWorkersResponse>(R"(
-    workers { name: "local-1" host: "alpha" state: LIVE slots: 4 used_slots: 3 last_sync_time { seconds: 1795248000 } version: "0.1.0" }
+    workers { name: "local-1" host: "alpha" state: LIVE slots: 4 used_slots: 3 last_sync_time { seconds: 1795248000 } version: "0.1.0"
+              cpus: 8 used_cpus: 3 memory_gib: 15.614 used_memory_gib: 1.5 limits: "cgroup v2"
+              host_cpu: 0.875 host_memory: 0.5
+              labels { key: "zone" value: "a" } labels { key: "fast" value: "" }
+              scheduling: CORDONED scheduling_reason: "new disk" }
     workers { name: "local-2" host: "beta" state: LOST slots: 4 used_slots: 1 last_sync_time { seconds: 1795247000 } version: "0.1.0" })");
   CHECK(RunWinnow({"workers", "--all"}, service.address()).out ==
-        "WORKER   HOST   STATE  SLOTS IN USE  LAST HEARD           VERSION\n"
-        "local-1  alpha  LIVE            3/4  2026-11-21 08:00:00  0.1.0\n"
-        "local-2  beta   LOST            1/4  2026-11-21 07:43:20  0.1.0\n"
-        "3 of 4 slots in use\n");
+        "WORKER   HOST   STATE           SLOTS IN USE  CPUS        MEMORY  HOST CPU  HOST MEMORY  LIMITS BY  LABELS       LAST HEARD           VERSION\n"
+        "local-1  alpha  LIVE, CORDONED           3/4   3/8  1.5/15.6 GiB      88 %         50 %  cgroup v2  fast zone=a  2026-11-21 08:00:00  0.1.0\n"
+        "local-2  beta   LOST                     1/4                                                                     2026-11-21 07:43:20  0.1.0\n"
+        "3 of 4 slots in use\n"
+        "local-1 is given nothing new: new disk\n");
   const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);
   REQUIRE(list["workers"].size() == 1);
   CHECK(list["workers"][0]["used_slots"] == 3);
+  CHECK(list["workers"][0]["labels"]["zone"] == "a");
+  CHECK(list["workers"][0]["limits"] == "cgroup v2");
+  CHECK(list["workers"][0]["host_cpu"] == 0.875);
+  CHECK(list["workers"][0]["host_memory"] == 0.5);
+  CHECK(list["workers"][0]["scheduling"] == "CORDONED");
 }
 
 TEST_CASE("Completion: job ids come from the server", "[cli]") {

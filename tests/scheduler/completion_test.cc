@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "scheduler/random.h"
+#include "scheduler/replay.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"
@@ -94,6 +95,81 @@ TEST_CASE("Completion: trials that fail count among those without improvement", 
 TEST_CASE("Completion: nothing is said before a first finite objective", "[scheduler]") {
   PlayedJob job(Job({{}, 2, 0, 0}));
   CHECK(Play(job, {NAN, NAN, NAN, NAN, 0.1, NAN, NAN, NAN}) == 7);
+}
+
+SearchSpec FailingJob(int64_t first_failures) {
+  SearchSpec spec = RandomJob(20, 1);
+  spec.limits.max_first_failures = first_failures;
+  return spec;
+}
+
+TEST_CASE("Completion: first trials that all fail end the job, with what the trainer said", "[scheduler]") {
+  const SearchSpec spec = FailingJob(3);
+  PlayedJob job(spec);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(job.Start() == i + 1);
+    job.End(i + 1, AttemptOutcome::kFailed, "no column w.");
+  }
+  CHECK(job.Start() == 0);
+  CHECK(job.state().ended()->end == JobEnd::kFailed);
+  CHECK(job.state().ended()->reason ==
+        "All of the first 3 trials failed before any had reported a value of score (limits.max_first_failures is "
+        "3). Trial 1 failed: no column w.");
+  CHECK(Verify(spec, job.facts()).ok());
+  // Where it is off, as in a job that was recorded without it, all are tried.
+  PlayedJob without(FailingJob(0));
+  int failed = 0;
+  for (TrialNumber number; (number = without.Start()) > 0; ++failed)
+    without.End(number, AttemptOutcome::kFailed, "no column w.");
+  CHECK(failed == 20);
+}
+
+TEST_CASE("Completion: trials beside the first that fail are waited for, as they may be slow", "[scheduler]") {
+  PlayedJob job(FailingJob(2));
+  REQUIRE((job.Start() == 1 && job.Start() == 2 && job.Start() == 3));
+  job.End(1, AttemptOutcome::kFailed, "no file");
+  job.End(3, AttemptOutcome::kFailed, "no file");
+  CHECK_FALSE(job.state().completion_met());
+  REQUIRE(job.Start() == 4);  // meanwhile no slot is idle
+  SECTION("one reports: the rule is over") {
+    job.Report(2, 1, NAN);
+    job.End(2, AttemptOutcome::kFailed, "two");
+    for (int i = 4; i < 9; ++i) {
+      job.End(i, AttemptOutcome::kFailed, "later");
+      REQUIRE(job.Start() == i + 1);
+    }
+  }
+  SECTION("it fails too") {
+    job.End(2, AttemptOutcome::kFailed, "two");
+    CHECK(job.state().completion_met()->reason ==
+          "All of the first 3 trials failed before any had reported a value of score (limits.max_first_failures "
+          "is 2). Trial 1 failed: no file");
+    CHECK(job.trial(4).reason == job.state().completion_met()->reason);
+    job.End(4, AttemptOutcome::kStopped);
+    CHECK(job.state().ended()->reason == job.state().completion_met()->reason);
+  }
+}
+
+TEST_CASE("Completion: first trials that fail in different words may be bad configurations, unless they are many",
+          "[scheduler]") {
+  PlayedJob job(FailingJob(2));
+  int failed = 0;
+  for (TrialNumber number; (number = job.Start()) > 0; ++failed)
+    job.End(number, AttemptOutcome::kFailed, "diverged at step " + std::to_string(number));
+  CHECK(failed == 8);
+  CHECK_THAT(job.state().ended()->reason, Catch::EndsWith("Trial 1 failed: diverged at step 1"));
+}
+
+TEST_CASE("Completion: what the machines lose is no failure of the trainer's", "[scheduler]") {
+  SearchSpec spec = FailingJob(1);
+  spec.limits.max_lost_attempts = 1;
+  PlayedJob job(spec);
+  job.End(job.Start(), AttemptOutcome::kLost, "its worker was lost");
+  CHECK(job.trial(1).phase == TrialPhase::kFailed);
+  CHECK_FALSE(job.state().completion_met());
+  job.End(job.Start(), AttemptOutcome::kFinished);  // without a value
+  CHECK_THAT(job.state().ended()->reason, Catch::StartsWith("All of the first 2 trials failed before") &&
+                                              Catch::EndsWith("Trial 2 failed: It ended without a value of score."));
 }
 
 TEST_CASE("Completion: equal objectives have converged at twenty trials", "[scheduler]") {

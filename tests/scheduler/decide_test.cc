@@ -113,14 +113,16 @@ TEST_CASE("Decide: a failed attempt is tried again while attempts are left", "[s
 }
 
 TEST_CASE("Decide: lost workers cost no attempt, but not without end", "[scheduler]") {
-  PlayedJob job(RandomJob(1, 5));
+  SearchSpec spec = RandomJob(1, 5);
+  spec.limits.max_lost_attempts = 6;
+  PlayedJob job(spec);
   for (int loss = 1; loss <= 6; ++loss) {
     REQUIRE(job.Start() == 1);
     job.Report(1, 2, 0.5);
     job.End(1, AttemptOutcome::kLost, "no word for 30 s");
   }
   CHECK(job.trial(1).phase == TrialPhase::kFailed);
-  CHECK(job.trial(1).reason == "Lost with its worker 6 times, at last: no word for 30 s");
+  CHECK(job.trial(1).reason == "Lost to the machines 6 times, at last: no word for 30 s");
   CHECK(job.trial(1).trained_resource == 12);
   CHECK(job.trial(1).curve.size() == 1);
 }

@@ -200,6 +200,7 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
       simulation.priors.push_back({std::move(prior), value, draw(2) == 0 ? 0 : 9, "an earlier job"});
     }
   }
+  if (draw(2) == 0) spec.limits.max_first_failures = 1 + draw(3);
   return job;
 }
 

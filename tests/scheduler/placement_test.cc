@@ -1,5 +1,11 @@
 #include "scheduler/placement.h"
 
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "scheduler/random.h"
 #include "tests/catch.h"
 
 namespace winnow {
@@ -14,21 +20,90 @@ TEST_CASE("Placement: all ranks or none", "[scheduler]") {
   CHECK_FALSE(Place({{"a", 0, ""}}, {1, "", ""}));
 }
 
-TEST_CASE("Placement: most free slots first, ties by id, whatever the order", "[scheduler]") {
-  CHECK(Place({{"c", 1, ""}, {"b", 2, ""}, {"a", 2, ""}}, {1, "", ""}) == Workers{"a"});
+TEST_CASE("Placement: a single rank goes where it leaves least room, ties by id, whatever the order",
+          "[scheduler]") {
+  CHECK(Place({{"c", 3, ""}, {"b", 2, ""}, {"a", 2, ""}}, {1, "", ""}) == Workers{"a"});
+  CHECK(Place({{"a", 2, ""}, {"c", 1, ""}, {"b", 2, ""}}, {1, "", ""}) == Workers{"c"});
+}
+
+TEST_CASE("Placement: single ranks leave whole workers to a wide gang", "[scheduler]") {
+  std::vector<WorkerRoom> workers = {{"a", 4, ""}, {"b", 4, ""}, {"c", 4, ""}};
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto at = Place(workers, {1});
+    REQUIRE(at);
+    Take(at->front(), {}, &workers);
+  }
+  CHECK(Place(workers, {2, "", "", {4, 0, 0, {}}}) == Workers{"b", "c"});
+}
+
+TEST_CASE("Placement: a gang takes the emptiest workers, one rank on each as long as there are any",
+          "[scheduler]") {
   CHECK(Place({{"a", 2, ""}, {"c", 1, ""}, {"b", 2, ""}}, {3, "", ""}) == Workers{"a", "b", "c"});
+  CHECK(Place({{"a", 1, ""}, {"b", 4, ""}, {"c", 3, ""}}, {2, "", ""}) == Workers{"b", "c"});
+  CHECK(Place({{"a", 4, ""}, {"b", 1, ""}}, {4, "", ""}) == Workers{"a", "b", "a", "a"});
 }
 
 TEST_CASE("Placement: near the checkpoint, then where it ran before", "[scheduler]") {
   const std::vector<WorkerRoom> workers = {{"a", 9, "s1"}, {"b", 1, "s2"}, {"c", 2, "s2"}, {"d", 1, "s1"}};
-  CHECK(Place(workers, {1, "s2", ""}) == Workers{"c"});
-  CHECK(Place(workers, {1, "s2", "b"}) == Workers{"b"});
-  CHECK(Place(workers, {1, "", "d"}) == Workers{"d"});
-  CHECK(Place(workers, {1, "gone", "gone"}) == Workers{"a"});
+  CHECK(Place(workers, {1, "s2", ""}) == Workers{"b"});
+  CHECK(Place(workers, {1, "s2", "c"}) == Workers{"c"});
+  CHECK(Place(workers, {1, "", "a"}) == Workers{"a"});
+  CHECK(Place(workers, {1, "gone", "gone"}) == Workers{"b"});
 }
 
-TEST_CASE("Placement: ranks are spread over distinct workers first", "[scheduler]") {
-  CHECK(Place({{"a", 4, ""}, {"b", 1, ""}}, {4, "", ""}) == Workers{"a", "b", "a", "a"});
+TEST_CASE("Placement: labels, processors and memory are asked for by every rank", "[scheduler]") {
+  const std::vector<WorkerRoom> workers = {{"a", 8, "", {{"gpu", "a100"}}, 4, 32}, {"b", 8, "", {}, 16, 64}};
+  CHECK(Capacity(workers[0], {1, 0, 0, {{"gpu", ""}}}) == 8);
+  CHECK(Capacity(workers[0], {2, 1.5, 8, {{"gpu", "a100"}}}) == 2);
+  CHECK(Capacity(workers[0], {1, 0, 33, {}}) == 0);
+  CHECK(Capacity(workers[1], {1, 0, 0, {{"gpu", ""}}}) == 0);
+  CHECK(CapacityOf(workers, {1, 0.1, 0, {}}) == 16);
+  CHECK(Place(workers, {2, "", "", {1, 4, 0, {}}}) == Workers{"b", "a"});
+}
+
+TEST_CASE("Placement: labels that were not asked for are left to those who ask", "[scheduler]") {
+  const std::vector<WorkerRoom> workers = {{"a", 1, "", {{"gpu", ""}}}, {"b", 9, ""}};
+  CHECK(Place(workers, {1}) == Workers{"b"});
+  CHECK(Place(workers, {1, "", "", {1, 0, 0, {{"gpu", ""}}}}) == Workers{"a"});
+}
+
+TEST_CASE("Placement: whatever the cluster, all ranks or none, never over a worker's room", "[scheduler]") {
+  int placed = 0;
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    int64_t drawn = 0;
+    const auto draw = [&](int64_t below) {
+      return static_cast<int64_t>(RandomBits(seed, ++drawn, Purpose::kSimulation, 0) % below);
+    };
+    std::vector<WorkerRoom> workers;
+    for (int64_t w = draw(10); w > 0; --w) {
+      WorkerRoom room{std::to_string(w), static_cast<int32_t>(draw(6)), std::to_string(draw(2))};
+      if (draw(2) == 0) room.free_cpus = 0.5 * static_cast<double>(draw(9));
+      if (draw(2) == 0) room.free_memory_gib = static_cast<double>(draw(9));
+      if (draw(2) == 0) room.labels = {{"zone", std::to_string(draw(2))}};
+      workers.push_back(room);
+    }
+    GangRequest gang{static_cast<int32_t>(1 + draw(8)), std::to_string(draw(3)), std::to_string(draw(4)), {}};
+    gang.shape = {static_cast<int32_t>(1 + draw(3)),
+                  0.5 * static_cast<double>(draw(3)),
+                  static_cast<double>(draw(3)),
+                  {}};
+    if (draw(3) == 0) gang.shape.labels = {{"zone", draw(2) == 0 ? "" : "1"}};
+    const auto ranks = Place(workers, gang);
+    CAPTURE(seed);
+    REQUIRE(ranks.has_value() == (CapacityOf(workers, gang.shape) >= gang.nodes));
+    std::reverse(workers.begin(), workers.end());
+    REQUIRE(Place(workers, gang) == ranks);
+    if (!ranks) continue;
+    ++placed;
+    REQUIRE(static_cast<int32_t>(ranks->size()) == gang.nodes);
+    for (const std::string& rank : *ranks) Take(rank, gang.shape, &workers);
+    for (const WorkerRoom& worker : workers) {
+      const bool used = std::find(ranks->begin(), ranks->end(), worker.worker_id) != ranks->end();
+      REQUIRE((worker.free_slots >= 0 && worker.free_cpus >= -1e-9 && worker.free_memory_gib >= -1e-9));
+      REQUIRE((!used || HasLabels(worker, gang.shape)));
+    }
+  }
+  CHECK(placed > 500);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_CASE("Coordinator: a record that makes no sense is refused at the start, by
   options.clock = play.time.clock();
   auto second = Coordinator::Start(*Store::Open(play.file()), hub, std::move(options));
   CHECK(second.status().code() == absl::StatusCode::kDataLoss);
-  CHECK_THAT(std::string(second.status().message()), Catch::StartsWith("job job: fact 2 contradicts"));
+  CHECK_THAT(std::string(second.status().message()), Catch::StartsWith("job \"job\": fact 2 contradicts"));
 }
 
 TEST_CASE("Coordinator: two jobs share the slots", "[server]") {

@@ -10,6 +10,11 @@ v1::TuningJobSpec GangJob(int32_t nodes, int64_t trials = 2, int64_t levels = 3)
   return spec;
 }
 
+// Registers both and has them told of a gang of a rank each, prepare it, and be told to start.
+void TellUntilStarted(FakeWorker& one, FakeWorker& two) {
+  for (FakeWorker* worker : {&one, &two, &one, &two, &one, &two}) REQUIRE(worker->Tell().ok());
+}
+
 TEST_CASE("Gang: is placed whole or not at all", "[server]") {
   Play play;
   FakeWorker one(play, "one", 2), two(play, "two", 2);
@@ -33,6 +38,67 @@ TEST_CASE("Gang: is placed whole or not at all", "[server]") {
   CHECK(job.spend().billable_node_seconds() == Approx(3 * job.spend().training_seconds()));
 }
 
+TEST_CASE("Gang: starts when every rank is prepared, at the port that rank 0's worker gives", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  play.Create(GangJob(2, 1));
+  for (FakeWorker* worker : {&one, &two, &one}) REQUIRE(worker->Tell().ok());
+  REQUIRE(one.running.size() == 1);
+  REQUIRE(two.running.size() == 1);
+  FakeWorker& first = one.running.begin()->second.assignment.rank() == 0 ? one : two;
+  FakeWorker& second = &first == &one ? two : one;
+  REQUIRE(first.Tell().ok());
+  CHECK(first.running.begin()->second.state.state() == v1::RunningAssignment::PREPARED);
+  SECTION("told") {
+    REQUIRE(second.Tell().ok());  // both are prepared now
+    REQUIRE(first.Tell().ok());
+  }
+  SECTION("with the server killed in between") {
+    play.Restart();
+    REQUIRE(second.Tell().ok());
+    play.Restart();
+    REQUIRE(first.Tell().ok());
+  }
+  for (FakeWorker* worker : {&first, &second}) {
+    CHECK(worker->running.begin()->second.state.state() == v1::RunningAssignment::RUNNING);
+    CHECK(worker->running.begin()->second.assignment.master_port() == 29500);
+  }
+}
+
+TEST_CASE("Gang: a worker that is lost before the start ends it for the rank that is prepared", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  std::string id = play.Create(GangJob(2, 1));
+  for (FakeWorker* worker : {&one, &two, &one, &one}) REQUIRE(worker->Tell().ok());
+  CHECK(one.running.begin()->second.state.state() == v1::RunningAssignment::PREPARED);
+  two.StartAnew();
+  REQUIRE(two.Tell().ok());
+  REQUIRE(one.Tell().ok());
+  CHECK(one.running.begin()->second.state.state() == v1::RunningAssignment::ENDED);
+  CHECK(PlayToEnd(play, id, {&one, &two}).state() == v1::TuningJob::COMPLETED);
+  CHECK(play.Trials(id)[0].attempts() == 2);
+}
+
+TEST_CASE("Gang: ranks that only lost each other are the machines' loss", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  v1::TuningJobSpec spec = GangJob(2, 1);
+  spec.mutable_limits()->set_max_attempts(1);
+  std::string id = play.Create(spec);
+  TellUntilStarted(one, two);
+  for (FakeWorker* worker : {&one, &two}) {
+    v1::RunningAssignment& state = worker->running.begin()->second.state;
+    REQUIRE(state.state() == v1::RunningAssignment::RUNNING);
+    state.set_state(v1::RunningAssignment::ENDED);
+    state.mutable_outcome()->set_kind(v1::Outcome::FAILED);
+    state.mutable_outcome()->set_exit_code(75);
+    state.mutable_outcome()->set_reason("exit code 75: rank is gone");
+    REQUIRE(worker->Tell().ok());
+  }
+  const v1::TuningJob job = PlayToEnd(play, id, {&one, &two});
+  CHECK(job.trial_counts().completed() == 1);
+}
+
 TEST_CASE("Gang: when a rank fails the others are stopped, and the attempt ends when all are gone",
           "[server]") {
   Play play;
@@ -40,7 +106,7 @@ TEST_CASE("Gang: when a rank fails the others are stopped, and the attempt ends 
   v1::TuningJobSpec spec = GangJob(2, 1);
   spec.mutable_limits()->set_max_attempts(2);
   std::string id = play.Create(spec);
-  for (FakeWorker* worker : {&one, &two, &one}) REQUIRE(worker->Tell().ok());
+  TellUntilStarted(one, two);
   REQUIRE(one.running.size() == 1);
   REQUIRE(two.running.size() == 1);
   one.fails_at = {{1, 1}};
@@ -60,7 +126,7 @@ TEST_CASE("Gang: a lost worker explains the failures of the other ranks", "[serv
   v1::TuningJobSpec spec = GangJob(2, 1);
   spec.mutable_limits()->set_max_attempts(1);  // a failure of the trainer's own would end the trial
   std::string id = play.Create(spec);
-  for (FakeWorker* worker : {&one, &two, &one}) REQUIRE(worker->Tell().ok());
+  TellUntilStarted(one, two);
   two.StartAnew();  // killed; its peer sees the connection break
   one.fails_at = {{1, 1}};
   REQUIRE(one.Step().ok());

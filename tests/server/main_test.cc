@@ -1,37 +1,20 @@
 // winnow-server as a process: flags, files and signals.
 
 #include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
-#include <array>
+#include <fstream>
 #include <string>
 
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
+#include "tests/support/run_command.h"
 #include "tests/support/server_process.h"
 
 namespace winnow {
 namespace {
 
-struct Ran {
-  int exit_code = 0;
-  std::string output;
-};
-
-// Runs winnow-server to its end; standard output and error together.
-Ran Run(const std::string& flags) {
-  std::string command = std::string(WINNOW_BIN_DIR "/winnow-server ") + flags + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Ran ran;
-  std::array<char, 4096> part;
-  for (size_t bytes; (bytes = fread(part.data(), 1, part.size(), pipe)) > 0;)
-    ran.output.append(part.data(), bytes);
-  int status = pclose(pipe);
-  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
+// Runs winnow-server to its end.
+Ran Run(const std::string& flags) { return RunCommand(WINNOW_BIN_DIR "/winnow-server " + flags); }
 
 TEST_CASE("Server: flags that make no sense are refused with what was expected", "[server]") {
   TempFolder folder;
@@ -43,6 +26,9 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
   std::vector<Case> cases = {
       {"--listen 0.0.0.0:7070", "TLS and tokens are required"},
       {"--listen nonsense", "expected HOST:PORT"},
+      {"--http 0.0.0.0:8080", "--http: \"0.0.0.0:8080\" is not this machine's loopback"},
+      {"--http nonsense", "--http: \"nonsense\""},
+      {"--http unix:/run/s", "expected HOST:PORT"},
       {"--listen 127.0.0.1:99999", "expected HOST:PORT"},
       {"--local-workers -1", "--local-workers"},
       {"--local-workers many", "--local-workers"},
@@ -53,6 +39,7 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
       {"--db :memory: --local-workers 0", "expected a file"},
       {"--db '' --local-workers 0", "--db: \"\" is not a name"},
       {"--lease nan", "--lease: expected a number of seconds"},
+      {"--declare-workers slots=0", "--declare-workers: \"slots=0\"; expected slots from 1 to 1024"},
   };
   for (const Case& c : cases) {
     INFO(c.flags);
@@ -67,6 +54,20 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
   Ran version = Run("--version");
   CHECK(version.exit_code == 0);
   CHECK_THAT(version.output, Catch::StartsWith("winnow-server " WINNOW_VERSION));
+}
+
+TEST_CASE("Server: the page's port is told in a file, and taken by one server", "[server]") {
+  TempFolder folder;
+  const std::string port_file = folder.file("http-port");
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server",
+                       {"--local-workers", "0", "--http", "127.0.0.1:0", "--http-port-file", port_file});
+  std::string port;
+  REQUIRE(std::getline(std::ifstream(port_file), port));
+  CHECK_THAT(server.log(), Catch::Contains("the web page is at http://127.0.0.1:" + port));
+  Ran second = Run("--local-workers 0 --listen 127.0.0.1:0 --http 127.0.0.1:" + port + " --db " + folder.file("a.db"));
+  CHECK(second.exit_code == 1);
+  CHECK_THAT(second.output, Catch::Contains("cannot listen on 127.0.0.1:" + port) && Catch::Contains("--http"));
+  CHECK(server.Stop() == 0);
 }
 
 TEST_CASE("Server: a database and a port have one server each", "[server]") {

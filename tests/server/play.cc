@@ -22,7 +22,7 @@ double DefaultObjective(TrialNumber trial, int64_t resource) {
 
 }  // namespace
 
-Play::Play(int64_t lease_us) : lease_us_(lease_us) { Start(); }
+Play::Play(int64_t lease_us, BlobIndex* blobs) : lease_us_(lease_us), blobs_(blobs) { Start(); }
 
 Play::~Play() {
   reads_ = nullptr;
@@ -35,8 +35,10 @@ void Play::Start() {
   REQUIRE(store.ok());
   EngineOptions options;
   options.lease_us = lease_us_;
+  options.blobs = blobs_;
   options.clock = time.clock();
   options.make_model = make_model;
+  options.metrics = metrics;
   auto coordinator = Coordinator::Start(*std::move(store), hub, std::move(options));
   INFO(coordinator.status().ToString());
   REQUIRE(coordinator.ok());
@@ -69,11 +71,16 @@ void Play::Tick(int64_t us) {
   REQUIRE(Inside([](Engine&) {}).ok());  // the deadlines have fired
 }
 
-std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& request_id, WarmStart start) {
+absl::StatusOr<std::string> Play::TryCreate(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                            WarmStart start) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
   coordinator_->CreateJob(
       spec, request_id, [promise](auto id) { promise->set_value(std::move(id)); }, std::move(start));
-  auto id = Wait(promise->get_future());
+  return Wait(promise->get_future());
+}
+
+std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& request_id, WarmStart start) {
+  const absl::StatusOr<std::string> id = TryCreate(spec, request_id, std::move(start));
   INFO(id.status().ToString());
   REQUIRE(id.ok());
   return *id;
@@ -219,6 +226,7 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_slots(slots_);
   request.set_storage_id(storage_);
   request.set_leaving(leaving);
+  request.mutable_labels()->insert(labels.begin(), labels.end());
   for (const auto& [id, run] : running) {
     *request.add_running() = run.state;
     for (const v1::Report& report : run.unsent) *request.add_reports() = report;
@@ -228,7 +236,8 @@ v1::SyncRequest FakeWorker::Request() const {
 
 void FakeWorker::Train() {
   for (auto& [id, run] : running) {
-    if (run.state.state() != v1::RunningAssignment::RUNNING) continue;
+    const bool prepared = run.state.state() == v1::RunningAssignment::PREPARED;
+    if (run.state.state() != v1::RunningAssignment::RUNNING && !(prepared && leaving)) continue;
     const v1::Assignment& assignment = run.assignment;
     auto end = [&, &state = run.state](v1::Outcome::Kind kind, const std::string& reason) {
       state.set_state(v1::RunningAssignment::ENDED);
@@ -270,7 +279,7 @@ void FakeWorker::Act(const v1::SyncResponse& response) {
     it->second.unsent.clear();
     if (wanted.count(it->first) != 0) {
       ++it;
-    } else if (it->second.state.state() == v1::RunningAssignment::RUNNING) {
+    } else if (it->second.state.state() != v1::RunningAssignment::ENDED) {
       it->second.state.set_state(v1::RunningAssignment::ENDED);  // told to stop: it is gone by the next Sync
       it->second.state.mutable_outcome()->set_kind(v1::Outcome::STOPPED);
       ++it;
@@ -280,11 +289,17 @@ void FakeWorker::Act(const v1::SyncResponse& response) {
   }
   for (const auto& [id, assignment] : wanted) {
     auto [entry, fresh] = running.try_emplace(id);
+    if (entry->second.state.state() == v1::RunningAssignment::PREPARED && !assignment->await_start()) {
+      entry->second.assignment = *assignment;
+      entry->second.state.set_state(v1::RunningAssignment::RUNNING);
+    }
     if (!fresh) continue;
     entry->second.assignment = *assignment;
     entry->second.reached = assignment->resumes() ? assignment->resource_from() : 0;
     entry->second.state.set_assignment_id(id);
-    entry->second.state.set_state(v1::RunningAssignment::RUNNING);
+    entry->second.state.set_state(assignment->await_start() ? v1::RunningAssignment::PREPARED
+                                                            : v1::RunningAssignment::RUNNING);
+    if (assignment->await_start() && assignment->rank() == 0) entry->second.state.set_rendezvous_port(29500);
   }
 }
 

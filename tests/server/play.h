@@ -26,7 +26,8 @@ struct ManualClock {
 // A coordinator on a file of its own, called without gRPC; calls wait for their completion.
 class Play {
  public:
-  explicit Play(int64_t lease_us = 15'000'000);
+  // `blobs`, if given, are those of an artifact store, and outlive it.
+  explicit Play(int64_t lease_us = 15'000'000, BlobIndex* blobs = nullptr);
   ~Play();
 
   // As after a kill -9: a new coordinator on the same file, once the server was down for so long.
@@ -34,6 +35,9 @@ class Play {
   void Tick(int64_t us);
 
   std::string Create(const v1::TuningJobSpec& spec, const std::string& request_id = "", WarmStart start = {});
+  // What is refused is not a failure of the test.
+  absl::StatusOr<std::string> TryCreate(const v1::TuningJobSpec& spec, const std::string& request_id = "",
+                                        WarmStart start = {});
   absl::Status Stop(const std::string& id);
   absl::Status Delete(const std::string& id);
   absl::StatusOr<v1::SyncResponse> Sync(const v1::SyncRequest& request);
@@ -60,6 +64,7 @@ class Play {
 
   // Of the coordinators that are started from now on.
   ModelFactory make_model;
+  Metrics* metrics = nullptr;  // outlives it
 
   ManualClock time;
   TempFolder folder;
@@ -70,6 +75,7 @@ class Play {
  private:
   void Start();
   int64_t lease_us_;
+  BlobIndex* blobs_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Store> rows_;
   std::unique_ptr<Reads> reads_;
@@ -86,6 +92,7 @@ class FakeWorker {
   // The levels at which trials fail, by trial.
   std::map<TrialNumber, int64_t> fails_at;
   bool leaving = false;
+  std::map<std::string, std::string> labels;
 
   struct Running {
     v1::Assignment assignment;

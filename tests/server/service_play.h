@@ -16,7 +16,7 @@ class ServicePlay : public Play {
  public:
   ServicePlay() {
     reader = *Reader::Start(file(), time.clock());
-    auto started = GrpcServer::Start("127.0.0.1:0", coordinator(), *reader, hub);
+    auto started = GrpcServer::Start({.address = "127.0.0.1:0"}, coordinator(), *reader, hub);
     INFO(started.status().ToString());
     REQUIRE(started.ok());
     server = *std::move(started);

@@ -75,6 +75,7 @@ TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
   REQUIRE(priors.size() == 2);
   CHECK(Identical(priors[0], PriorObserved{{0.25}, 1.5, 9, "old.csv, row 2"}));
   CHECK(Identical(priors[1], PriorObserved{{0.75}, 2, 0, "old.csv, row 6"}));
+  play.server = nullptr;  // it is the old coordinator's
   play.Restart();
   play.CheckStored();
   CHECK_THAT(play.Describe(play.job.id()).warm_start_text(), Catch::StartsWith("2 results used"));

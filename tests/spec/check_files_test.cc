@@ -52,10 +52,64 @@ TEST_CASE("Files of a job: every one that is missing is named", "[spec]") {
             folder.path() + "/validation.csv is not there; expected a file or folder that can be read\n");
 }
 
+TEST_CASE("Files of a job: what a built-in trainer can make nothing of", "[spec]") {
+  const Folder folder;
+  folder.Write("train.csv");
+  std::ofstream(folder.path() + "/validation.csv").close();
+  const std::string at = "channels.validation.path: " + folder.path() + "/validation.csv";
+  CHECK(Found(folder.path(), BuiltinJob()) == at + " is empty; expected data\n");
+  fs::remove(folder.path() + "/validation.csv");
+  fs::create_directory(folder.path() + "/validation.csv");
+  std::ofstream(folder.path() + "/validation.csv/.hidden") << "a";
+  CHECK(Found(folder.path(), BuiltinJob()) == at + " holds no regular files; expected data files\n");
+  for (const char* part : {"1", "2"}) folder.Write(std::string("validation.csv/") + part);
+  CHECK(Found(folder.path(), BuiltinJob()) == "");
+
+  v1::TuningJobSpec spec = ParseJobFile(BuiltinJob()).spec;
+  spec.set_working_directory(folder.path());
+  (*spec.mutable_channels())["validation"].set_distribution("sharded");
+  spec.mutable_cluster()->set_nodes(3);
+  CHECK(Listed(CheckFiles(spec)) == at + " is 2 files for 3 ranks; expected a folder with at least one file for each, "
+                                         "as distribution is sharded\n");
+  spec.mutable_cluster()->set_nodes(2);
+  CHECK(Listed(CheckFiles(spec)) == "");
+}
+
+TEST_CASE("Files of a job: a file of a folder that cannot be read", "[spec]") {
+  if (geteuid() == 0) {
+    WARN("skipped here: root may read everything");
+    return;
+  }
+  const Folder folder;
+  folder.Write("train.csv");
+  fs::create_directory(folder.path() + "/validation.csv");
+  folder.Write("validation.csv/1");
+  fs::permissions(folder.path() + "/validation.csv/1", fs::perms::none);
+  CHECK(Found(folder.path(), BuiltinJob()) ==
+        "channels.validation.path: " + folder.path() +
+            "/validation.csv/1 cannot be read; expected permission to read every file of the channel\n");
+}
+
 TEST_CASE("Files of a job: the working directory", "[spec]") {
   CHECK(Found("", BuiltinJob()) == "working_directory: is \"\"; expected an absolute path\n");
   CHECK(Found("/no/such/folder", BuiltinJob()) ==
         "working_directory: /no/such/folder is no folder on this host; expected one\n");
+}
+
+TEST_CASE("Files of a job: where trials are trained elsewhere, a folder that is not here is not missed",
+          "[spec]") {
+  v1::TuningJobSpec spec = ParseJobFile(BuiltinJob()).spec;
+  spec.set_working_directory("/no/such/folder");
+  CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) == "");
+  // The server itself reads this one.
+  spec.mutable_warm_start()->add_csv_files("past.csv");
+  CHECK(
+      Listed(CheckFiles(spec, Training::kElsewhere)) ==
+      "warm_start.csv_files[0]: /no/such/folder/past.csv is not there; expected a table that can be read\n");
+  // A folder that is shared is looked into.
+  const Folder folder;
+  spec.set_working_directory(folder.path());
+  CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) == Listed(CheckFiles(spec)));
 }
 
 TEST_CASE("Files of a job: a program with a path must be executable", "[spec]") {

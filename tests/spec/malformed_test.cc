@@ -29,7 +29,7 @@ TEST_CASE("Malformed job files: fields and their types", "[spec]") {
       {BuiltinJob("\"max_trials\"", "\"max_trails\""), "limits.max_trails", {"did you mean max_trials?"}},
       {BuiltinJob("\"nodes\": 1", "\"gpus\": 1"),
        "cluster.gpus",
-       {"no field of cluster", "expected one of nodes"}},
+       {"no field of cluster", "did you mean cpus?"}},
       {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": 0, \"maximum\": 1}"),
        "parameters[1].continuous.maximum",
        {"no field", "expected one of min, max, scaling"}},

@@ -4,6 +4,7 @@
 
 #include "spec/builtin_trainers.h"
 #include "spec/job_file.h"
+#include "spec/new_job.h"
 #include "spec/values.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
@@ -41,6 +42,18 @@ TEST_CASE("Search spec: defaults are filled in", "[spec]") {
   CHECK(Search("{}").pruner.kind == PrunerKind::kNone);
   CHECK(Search("{}").completion == Completion());
   CHECK_FALSE(Search(R"({"trainer": {"resumes": false}})").resumes);
+}
+
+TEST_CASE("Search spec: a new job gets defaults that a recorded one without them does not", "[spec]") {
+  const auto first_failures = [](const std::string& job_file, bool is_new) {
+    const v1::TuningJobSpec spec = ParseJobFile(job_file).spec;
+    return ToSearchSpec(is_new ? NewJobSpec(spec) : spec).limits.max_first_failures;
+  };
+  CHECK(first_failures(CommandJob(), true) == 3);
+  CHECK(first_failures(CommandJob(), false) == 0);
+  CHECK(first_failures(R"({"limits": {"max_first_failures": 0}})", true) == 0);
+  CHECK(first_failures(R"({"limits": {"max_first_failures": 7}})", true) == 7);
+  CHECK(first_failures(R"({"trainer": {"external": true}})", true) == 0);
 }
 
 TEST_CASE("Search spec: where a trainer ends", "[spec]") {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/store.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 
@@ -68,6 +69,27 @@ TEST_CASE("Transaction: what is not committed is undone by its end", "[store]") 
     REQUIRE((*transaction)->Commit().ok());
   }
   CHECK(*database->QueryInt("SELECT COUNT(*) FROM t") == 1);
+}
+
+TEST_CASE("Transaction: what comes after an error that ended it is not written on its own", "[store]") {
+  auto store = Store::Open(":memory:");
+  REQUIRE(store.ok());
+  Database& database = (*store)->database();
+  REQUIRE(database.Execute("CREATE TABLE t (x BLOB)").ok());
+  REQUIRE(database.QueryInt("PRAGMA max_page_count = 1").ok());  // as many as there are
+  Statement insert(database, "INSERT INTO t (x) VALUES (?)");
+  const std::string page(8192, 'x');
+  absl::Status after;
+  const absl::Status status = (*store)->Write([&] {
+    absl::Status full;
+    while (full.ok()) full = insert.Bind(page).Run();
+    REQUIRE(database.Execute("PRAGMA max_page_count = 100000").ok());
+    after = insert.Bind("y").Run();
+    return full;
+  });
+  CHECK(absl::IsResourceExhausted(status));
+  CHECK(absl::IsAborted(after));
+  CHECK(*database.QueryInt("SELECT COUNT(*) FROM t") == 0);
 }
 
 TEST_CASE("Errors: every code of SQLite becomes the status that the caller can act on", "[store]") {

@@ -45,6 +45,40 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 7);
 }
 
+TEST_CASE("Facts: read as the tables lie they come in the same order and are the same", "[store]") {
+  Fixture f;
+  for (const Fact& fact : OneOfEachKind()) {
+    if (fact.sequence > 1) REQUIRE(f.store->facts.AppendEvent(f.job, fact).ok());
+  }
+  // Trials that report in turn, before, between and after the others.
+  const std::vector<int64_t> sequences = {1, 17, 19, 18, 21, 20};
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    f.Report(static_cast<TrialNumber>(i % 2), 1, static_cast<int64_t>(i), "auc", i == 2 ? NAN : 0.5,
+             sequences[i]);
+    f.Report(static_cast<TrialNumber>(i % 2), 1, static_cast<int64_t>(i), "loss", 0.25, 0);
+  }
+  const std::vector<Fact> expected = *f.store->facts.Load(f.job);
+  std::vector<Fact> seen;
+  REQUIRE(f.store->facts
+              .ForEach(f.job,
+                       [&](const Fact& fact) {
+                         seen.push_back(fact);
+                         return absl::OkStatus();
+                       })
+              .ok());
+  REQUIRE(seen.size() == 21);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    CHECK(seen[i].sequence == expected[i].sequence);
+    CHECK(seen[i].time_us == expected[i].time_us);
+    CHECK(Identical(seen[i].body, expected[i].body));
+  }
+  int64_t calls = 0;
+  const absl::Status stopped = f.store->facts.ForEach(
+      f.job, [&](const Fact&) { return ++calls == 3 ? absl::AbortedError("enough") : absl::OkStatus(); });
+  CHECK(stopped.code() == absl::StatusCode::kAborted);
+  CHECK(calls == 3);
+}
+
 TEST_CASE("Facts: a report that is known is not counted again", "[store]") {
   Fixture f;
   f.Report(1, 1, 5, "auc", 0.5, 1);

@@ -72,6 +72,8 @@ void ServerProcess::Start() {
   fs::remove(port_file);
   std::vector<std::string> arguments = {binary_,   "--db",        database(),        "--listen",
                                         address(), "--port-file", port_file.string()};
+  if (std::find(extra_flags_.begin(), extra_flags_.end(), "--http") == extra_flags_.end())
+    arguments.insert(arguments.end(), {"--http", "off"});
   arguments.insert(arguments.end(), extra_flags_.begin(), extra_flags_.end());
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
@@ -120,6 +122,10 @@ std::unique_ptr<v1::TuningService::Stub> ServerProcess::Client() {
 int ServerProcess::Stop() {
   if (pid_ <= 0) return 0;
   kill(pid_, SIGTERM);
+  return Wait();
+}
+
+int ServerProcess::Wait() {
   int status = 0;
   waitpid(pid_, &status, 0);
   pid_ = -1;

@@ -17,7 +17,8 @@ namespace winnow {
 // benchmarks.
 class ServerProcess {
  public:
-  // Starts at once, on a port chosen by the system. `binary` is winnow-server's path.
+  // Starts at once, on a port chosen by the system, without a web page unless a flag says --http. `binary` is
+  // winnow-server's path.
   ServerProcess(std::string binary, std::vector<std::string> extra_flags);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
@@ -25,6 +26,8 @@ class ServerProcess {
 
   // SIGTERM, then waits for its end; its exit code (128 + signal for a signal).
   int Stop();
+  // Waits until it ends by itself; its exit code, as of Stop.
+  int Wait();
   // SIGKILL, then waits for its end.
   void Kill();
   // Starts it again on the same port and files. REQUIRES it was stopped or killed.

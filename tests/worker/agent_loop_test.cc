@@ -9,6 +9,7 @@
 #include "tests/worker/fake_server.h"
 #include "tests/worker/temp_folder.h"
 #include "worker/agent.h"
+#include "worker/process_trainers.h"
 #include "worker/trainer_environment.h"
 
 namespace winnow {
@@ -84,11 +85,15 @@ TEST_CASE("Agent: many short trials, lost answers and a lost worker, all in thre
   EventLoop loop;
   auto client = std::make_unique<ThreadClient>(&server);
   AgentOptions options;
-  options.identity = {"w", "127.0.0.1", 4, "storage", "test", 29500};
-  options.place = {folder / "work", folder / "shared", "", "127.0.0.1", OwnEnvironment()};
-  Agent agent(&loop, client.get(), options);
+  options.identity.name = "w";
+  options.identity.host = "127.0.0.1";
+  options.identity.slots = 4;
+  options.identity.storage_id = "storage";
+  const TrainerPlace place{folder / "work", folder / "shared", "", "127.0.0.1", OwnEnvironment()};
+  ProcessTrainers trainers(&loop, place, {29500, 100});
+  Agent agent(&loop, client.get(), &trainers, options);
   absl::Status status;
-  std::thread thread([&] { status = agent.Run(); });
+  std::thread thread([&] { status = agent.Run(&loop); });
 
   for (int i = 0; i < kTrials; ++i) {
     v1::Assignment assignment = MakeAssignment(

@@ -95,16 +95,48 @@ TEST_CASE("AgentState: registers first, then leaves a poll with the server", "[w
   CHECK(f.Quiet());
 }
 
+TEST_CASE("AgentState: what is prepared starts when it comes without the word to wait", "[worker]") {
+  Fixture f;
+  v1::SyncResponse response;
+  v1::Assignment& wanted = *response.add_assignments();
+  wanted.set_id("a");
+  wanted.set_await_start(true);
+  const auto poll = f.Run({});
+  CHECK(f.state.Answered(poll.number, response, f.now).prepare.size() == 1);
+  f.state.Prepared("a", 29501);
+  auto say = f.Next();
+  CHECK(Said(say) == "a:PREPARED");
+  CHECK(say.request.running(0).rendezvous_port() == 29501);
+  CHECK(f.state.Answered(say.number, response, f.now).start.empty());
+  wanted.set_await_start(false);
+  const auto orders = f.state.Answered(f.Next().number, response, f.now);
+  CHECK(orders.prepare.empty());
+  REQUIRE(orders.start.size() == 1);
+  CHECK(Said(f.Next()) == "a:RUNNING");
+}
+
+TEST_CASE("AgentState: what is prepared is ended when it is not wanted any more", "[worker]") {
+  Fixture f;
+  v1::SyncResponse response;
+  response.add_assignments()->set_id("a");
+  response.mutable_assignments(0)->set_await_start(true);
+  f.state.Answered(f.Run({}).number, response, f.now);
+  f.state.Prepared("a", 0);
+  const auto orders = f.Answer(f.Next(), {});
+  CHECK(orders.stop == std::vector<std::string>{"a"});
+  CHECK(Said(f.Next()) == "a:STOPPING");
+}
+
 TEST_CASE("AgentState: starts what is wanted, once, and says so", "[worker]") {
   Fixture f;
   const auto poll = f.Run({});
   const auto orders = f.Answer(poll, {"a", "b"});
-  REQUIRE(orders.start.size() == 2);
-  CHECK(orders.start[0].id() == "a");
+  REQUIRE(orders.prepare.size() == 2);
+  CHECK(orders.prepare[0].id() == "a");
   const auto say = f.Next();
   CHECK(Said(say) == "a:RUNNING b:RUNNING");
   CHECK(HoldSeconds(say) == 0);
-  CHECK(f.Answer(say, {"a", "b"}).start.empty());
+  CHECK(f.Answer(say, {"a", "b"}).prepare.empty());
   CHECK(f.state.Runs("a"));
 }
 
@@ -123,7 +155,7 @@ TEST_CASE("AgentState: an answer to a call that did not name an assignment canno
   const auto poll = f.Run({"a"});
   f.Report("a", 1);
   const auto say = f.Next();
-  CHECK(f.Answer(poll, {"a", "b"}).start.size() == 1);
+  CHECK(f.Answer(poll, {"a", "b"}).prepare.size() == 1);
   CHECK(f.Answer(say, {"a"}).stop.empty());  // decided before "b" was
   CHECK(f.state.Runs("b"));
 }
@@ -158,9 +190,9 @@ TEST_CASE("AgentState: answers out of order: the older one changes nothing", "[w
   const auto say = f.Next();
   f.Answer(say, {"a"});
   const auto late = f.Answer(poll, {"b"});
-  CHECK(late.start.empty());
+  CHECK(late.prepare.empty());
   CHECK(late.stop.empty());
-  CHECK(f.Answer(say, {"c"}).start.empty());  // nor does a second answer to the same call
+  CHECK(f.Answer(say, {"c"}).prepare.empty());  // nor does a second answer to the same call
 }
 
 TEST_CASE("AgentState: what was said in a call that failed is said again, in order", "[worker]") {
@@ -228,11 +260,11 @@ TEST_CASE("AgentState: what has ended is not started again, however often it is 
   Fixture f;
   f.Run({"a"});
   f.End("a");
-  CHECK(f.Answer(f.Next(), {"a"}).start.empty());
+  CHECK(f.Answer(f.Next(), {"a"}).prepare.empty());
   f.now += milliseconds(2000);
   const auto call = f.Next();
   CHECK(Said(call) == "a:ENDED");
-  CHECK(f.Answer(call, {"a"}).start.empty());
+  CHECK(f.Answer(call, {"a"}).prepare.empty());
   CHECK_FALSE(f.state.Runs("a"));
 }
 
@@ -328,8 +360,8 @@ TEST_CASE("AgentState: a worker that was given up forgets everything and begins 
   CHECK(hello.request.worker_id() == "id-2");
   CHECK(hello.request.running().empty());
   CHECK(hello.request.reports().empty());
-  CHECK(f.Answer(poll, {"a"}).start.empty());
-  CHECK(f.Answer(hello, {"b"}).start.size() == 1);
+  CHECK(f.Answer(poll, {"a"}).prepare.empty());
+  CHECK(f.Answer(hello, {"b"}).prepare.size() == 1);
 }
 
 TEST_CASE("AgentState: a server that does not want the worker ends it, one that did before is tried again",
@@ -349,7 +381,7 @@ TEST_CASE("AgentState: leaving takes nothing new and is settled when all is know
   const auto say = f.Next();
   CHECK(say.request.leaving());
   CHECK(Said(say) == "a:STOPPING");
-  CHECK(f.Answer(poll, {"a", "b"}).start.empty());
+  CHECK(f.Answer(poll, {"a", "b"}).prepare.empty());
   f.Answer(say, {});
   CHECK_FALSE(f.state.Settled());
   f.End("a");
@@ -384,6 +416,37 @@ TEST_CASE("AgentState: text is sent as valid UTF-8", "[worker]") {
   CHECK(ValidUtf8("\xc0\xaf") == "??");
   CHECK(ValidUtf8("\xed\xa0\x80") == "???");
   CHECK(ValidUtf8("\xf4\x90\x80\x80") == "????");
+}
+
+TEST_CASE("AgentState: usage goes with the next call, again until it is acknowledged, the oldest being dropped",
+          "[worker]") {
+  SyncLimits limits;
+  limits.max_usage = 3;
+  Fixture f(limits);
+  const AgentState::Call poll = f.Run({"a"});
+  CHECK(poll.request.usage().empty());
+  const auto add = [&f](double cpu) {
+    v1::UsageSample sample;
+    sample.set_cpu(cpu);
+    f.state.AddUsage(sample);
+  };
+  add(0.1);
+  add(0.2);
+  CHECK(f.Quiet());  // it is no reason to speak
+  f.Report("a", 1);
+  const AgentState::Call say = f.Next();
+  REQUIRE(say.request.usage_size() == 2);
+  for (double cpu : {0.3, 0.4}) add(cpu);
+  f.state.Failed(say.number, kUnavailable, f.now);
+  f.now += std::chrono::seconds(10);
+  const AgentState::Call again = f.Next();
+  REQUIRE(again.request.usage_size() == 3);
+  CHECK(again.request.usage(0).cpu() == 0.2);
+  add(0.5);
+  f.Answer(again, {"a"});
+  const AgentState::Call next = f.Next();
+  REQUIRE(next.request.usage_size() == 1);
+  CHECK(next.request.usage(0).cpu() == 0.5);
 }
 
 }  // namespace winnow

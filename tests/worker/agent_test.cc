@@ -6,10 +6,12 @@
 
 #include <thread>
 
+#include "rpc/channel.h"
 #include "tests/catch.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/temp_folder.h"
 #include "worker/grpc_sync_client.h"
+#include "worker/process_trainers.h"
 #include "worker/trainer_environment.h"
 
 namespace winnow {
@@ -21,13 +23,19 @@ class RunningAgent {
   RunningAgent(const std::string& server, const TempFolder& folder,
                std::chrono::milliseconds offline_timeout = {}) {
     AgentOptions options;
-    options.identity = {"worker-a", "127.0.0.1", 2, "storage", "test", 29500};
-    options.place = {folder / "work", folder / "shared", WINNOW_BIN_DIR, "127.0.0.1", OwnEnvironment()};
+    options.identity.name = "worker-a";
+    options.identity.host = "127.0.0.1";
+    options.identity.slots = 2;
+    options.identity.storage_id = "storage";
+    options.identity.rendezvous_port = 29500;
     options.offline_timeout = offline_timeout;
     options.farewell_timeout = std::chrono::milliseconds(500);
-    client_ = std::make_unique<GrpcSyncClient>(MakeChannel(server));
-    agent_ = std::make_unique<Agent>(&loop_, client_.get(), options);
-    thread_ = std::thread([this] { status_ = agent_->Run(); });
+    client_ = std::make_unique<GrpcSyncClient>(*Connect({.address = server}));
+    const TrainerPlace place{folder / "work", folder / "shared", WINNOW_BIN_DIR, "127.0.0.1",
+                             OwnEnvironment()};
+    trainers_ = std::make_unique<ProcessTrainers>(&loop_, place, PortRange{29500, 100});
+    agent_ = std::make_unique<Agent>(&loop_, client_.get(), trainers_.get(), options);
+    thread_ = std::thread([this] { status_ = agent_->Run(&loop_); });
   }
   ~RunningAgent() {
     if (thread_.joinable()) agent_->LeaveNow();
@@ -42,6 +50,7 @@ class RunningAgent {
  private:
   EventLoop loop_;
   std::unique_ptr<GrpcSyncClient> client_;
+  std::unique_ptr<ProcessTrainers> trainers_;
   std::unique_ptr<Agent> agent_;
   absl::Status status_;
   std::thread thread_;
@@ -75,6 +84,33 @@ TEST_CASE("Agent: runs what is assigned and tells reports, logs and outcome", "[
   CHECK(known.logs.at(v1::GetLogsRequest::STDOUT) == "loss=0.5\nloss=0.25\n1\n");
   CHECK(known.logs.at(v1::GetLogsRequest::STDERR) == "warned\n");
   CHECK(ReadAll(folder / "work/jobs/job/1/attempt-1-rank-0.stdout.log") == "loss=0.5\nloss=0.25\n1\n");
+}
+
+TEST_CASE("Agent: a rank of a cluster is prepared, then starts at the port that it gave", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+
+  v1::Assignment assignment = Shell("a", "echo loss=$MASTER_PORT");
+  assignment.set_await_start(true);
+  server.Assign(assignment);
+  int port = 0;
+  REQUIRE(server.Await([&](const FakeServer::Told& told) {
+    for (const v1::SyncRequest& request : told.requests) {
+      for (const v1::RunningAssignment& running : request.running()) {
+        if (running.state() == v1::RunningAssignment::PREPARED) port = running.rendezvous_port();
+      }
+    }
+    return port > 0;
+  }));
+  CHECK(server.known("a").values.empty());
+  assignment.set_await_start(false);
+  assignment.set_master_port(port);
+  server.Assign(assignment);
+  REQUIRE(server.AwaitEnd("a"));
+
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(server.known("a").values.at({1, "loss"}) == port);
 }
 
 TEST_CASE("Agent: a failed trainer gives its exit code and last words", "[worker]") {

@@ -101,6 +101,9 @@ bool FakeServer::Differs(const v1::SyncRequest& request) const {
   std::set<std::string> said, wanted;
   for (const RunningAssignment& running : request.running()) {
     if (running.state() != RunningAssignment::STOPPING) said.insert(running.assignment_id());
+    const auto told = wanted_.find(running.assignment_id());
+    const bool may_start = told != wanted_.end() && !told->second.await_start();
+    if (running.state() == RunningAssignment::PREPARED && may_start) return true;
   }
   for (const auto& [id, assignment] : wanted_) wanted.insert(id);
   return said != wanted;

@@ -11,7 +11,6 @@
 #include "tests/catch.h"
 #include "tests/worker/temp_folder.h"
 #include "worker/log_keeper.h"
-#include "worker/server_address.h"
 #include "worker/storage_id.h"
 #include "worker/trial_directories.h"
 #include "worker/work_folder_lock.h"
@@ -140,20 +139,6 @@ TEST_CASE("LogKeeper: the last lines are at most ten and 2 KiB", "[worker]") {
   CHECK(keeper->LastLines() == "3\n4\n5\n6\n7\n8\n9\n10\n11\n12");
   keeper->Add(std::string(5000, 'x'));
   CHECK(keeper->LastLines() == std::string(2048, 'x'));
-}
-
-TEST_CASE("ServerAddress: only this machine, and a port", "[worker]") {
-  for (const char* good : {"127.0.0.1:7070", "127.1.2.3:1", "localhost:65535", "[::1]:7070"}) {
-    CHECK(CheckLoopback(good) == "");
-  }
-  for (const char* bad :
-       {"", "127.0.0.1", ":7070", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x"}) {
-    CHECK_THAT(CheckLoopback(bad), Catch::Contains("expected HOST:PORT"));
-  }
-  for (const char* far :
-       {"10.0.0.1:7070", "example.org:7070", "0.0.0.0:7070", "[::]:7070", "localhost.example.org:1"}) {
-    CHECK_THAT(CheckLoopback(far), Catch::Contains("TLS"));
-  }
 }
 
 }  // namespace winnow

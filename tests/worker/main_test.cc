@@ -12,6 +12,7 @@
 #include "tests/worker/fake_server.h"
 #include "tests/worker/program.h"
 #include "tests/worker/temp_folder.h"
+#include "worker/capacity.h"
 #include "worker/work_folder_lock.h"
 
 namespace winnow {
@@ -79,12 +80,17 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
       {{"--slots", "-1"}, "--slots"},
       {{"--slots", "many"}, "--slots"},
       {{"--slots", "1025"}, "--slots"},
-      {{"--server", "127.0.0.1"}, "--server: \"127.0.0.1\": expected HOST:PORT"},
-      {{"--server", "example.org:7070"},
-       "--server: \"example.org:7070\" is not on this machine; that needs TLS"},
+      {{"--server", "127.0.0.1"}, "--server: \"127.0.0.1\" is not a server's address: the port is missing"},
+      {{"--server", "unix:here"}, "a socket's path must begin with /"},
+      {{"--tls-cert", "worker.pem"}, "--tls-cert: a certificate needs its key: --tls-key FILE"},
+      {{"--token-file", "/nonexistent"}, "--token-file: /nonexistent: No such file"},
       {{"--name", ""}, "--name"},
       {{"--name", "a/b"}, "--name: \"a/b\": expected at most 63"},
       {{"--host", ""}, "--host"},
+      {{"--label", "a b"}, "--label: \"a b\": expected NAME or NAME=VALUE"},
+      {{"--cpus", "0"}, "--cpus"},
+      {{"--memory-gib", "-1"}, "--memory-gib"},
+      {{"--preemption-interval", "nan"}, "--preemption-interval"},
       {{"--rendezvous-port", "0"}, "--rendezvous-port"},
       {{"--rendezvous-port", "65535", "--slots", "2"}, "--rendezvous-port: 65535 leaves no 2 ports"},
       {{"--offline-timeout", "-1"}, "--offline-timeout"},
@@ -130,6 +136,52 @@ TEST_CASE("winnow-worker: SIGTERM hands back what runs and exits 0", "[worker]")
   const v1::SyncRequest last = server.told().requests.back();
   CHECK(server.told().left);
   CHECK(last.storage_id() + "\n" == ReadAll(folder / "shared/storage-id"));
+}
+
+TEST_CASE("winnow-worker: tells its labels, processors, memory and limits", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  std::vector<std::string> flags = Flags(server, folder);
+  for (const char* flag :
+       {"--label", "zone=a", "--label", "fast", "--cpus", "1.5", "--host-workers", "4"}) {
+    flags.emplace_back(flag);
+  }
+  WorkerProcess worker(flags);
+  REQUIRE(server.Await([](const FakeServer::Told& told) { return !told.requests.empty(); }));
+
+  const v1::SyncRequest first = server.told().requests[0];
+  CHECK(first.labels().at("zone") == "a");
+  CHECK(first.labels().at("fast").empty());
+  CHECK(first.cpus() == 1.5);
+  CHECK(first.memory_gib() == Approx(ReadHostCapacity().memory_gib / 4));
+  CHECK((first.limits() == "cgroup v2" || first.limits() == "rlimits"));
+  CHECK(first.host() == "127.0.0.1");
+  worker.Signal(SIGTERM);
+  CHECK(worker.Wait().exit_code == 0);
+}
+
+TEST_CASE("winnow-worker: a preemption notice hands back what runs, says why and exits 0", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  std::vector<std::string> flags = Flags(server, folder);
+  const std::string notice = (folder / "notice").string();
+  for (const std::string& flag : {std::string("--preemption-command"), "cat " + notice,
+                                  std::string("--preemption-interval"), std::string("0.05")}) {
+    flags.push_back(flag);
+  }
+  WorkerProcess worker(flags);
+  server.Assign(MakeAssignment("a", {"sh", "-c", "echo loss=1; exec sleep 1000"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    return told.assignments.contains("a") && !told.assignments.at("a").values.empty();
+  }));
+
+  std::ofstream(folder / "spot") << "terminate in 120 s\n";
+  std::filesystem::rename(folder / "spot", notice);
+
+  CHECK(worker.Wait().exit_code == 0);
+  CHECK(server.known("a").outcome.kind() == v1::Outcome::HANDED_BACK);
+  CHECK(server.told().left);
+  CHECK(server.told().requests.back().leaving_reason() == "preempted: terminate in 120 s");
 }
 
 TEST_CASE("winnow-worker: a second SIGTERM does not wait for the grace", "[worker]") {
@@ -212,6 +264,37 @@ TEST_CASE(
   CHECK(old_id.substr(0, 16) == ReadAll(folder / "work/worker-id").substr(0, 16));
   worker->Signal(SIGTERM);
   CHECK(worker->Wait().exit_code == 0);
+}
+
+TEST_CASE("winnow-worker: after SIGKILL the next in its folder ends also what has shed its marks, by its group",
+          "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  std::optional<WorkerProcess> worker(Flags(server, folder));
+  server.Assign(MakeAssignment("a", {"sh", "-c", "env -i setsid sh -c 'echo loss=$$; exec sleep 1000' & wait"}));
+  REQUIRE(server.Await([](const FakeServer::Told& told) {
+    return told.assignments.contains("a") && told.assignments.at("a").values.size() == 1;
+  }));
+  const auto pid = static_cast<pid_t>(server.known("a").values.at({1, "loss"}));
+  pollfd left{static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0};
+  REQUIRE(left.fd >= 0);
+  const std::string old_id = server.told().requests[0].worker_id();
+  worker->Signal(SIGKILL);
+  CHECK(worker->Wait().signal == SIGKILL);
+  const bool has_groups = std::filesystem::exists(folder / "work/cgroup");
+  CHECK(poll(&left, 1, 0) == 0);
+
+  server.GiveUp();
+  worker.emplace(Flags(server, folder));
+  REQUIRE(server.Await([&old_id](const FakeServer::Told& told) {
+    return told.requests.back().worker_id() != old_id;
+  }));
+  if (has_groups) CHECK(poll(&left, 1, 0) == 1);  // before the first word to the server
+  if (!has_groups) kill(pid, SIGKILL);
+  close(left.fd);
+  worker->Signal(SIGTERM);
+  CHECK(worker->Wait().exit_code == 0);
+  if (!has_groups) WARN("skipped here: this machine permits no groups of cgroup v2");
 }
 
 TEST_CASE("winnow-worker: a name that is in use ends it with the server's words", "[worker]") {

@@ -84,4 +84,18 @@ TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own mast
   CHECK(got["SM_CURRENT_HOST"] == "127.0.0.1");
 }
 
+TEST_CASE("TrainerEnvironment: a limit of processors is told to libraries that count them, unless it is set",
+          "[worker]") {
+  v1::Assignment assignment = ThirdOfFour();
+  const TrainerHost host{"host-b", 1, 30000, "/work"};
+  CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {})).count("OMP_NUM_THREADS") == 0);
+  assignment.set_cpus(2.5);
+  (*assignment.mutable_environment())["MKL_NUM_THREADS"] = "7";
+  auto variables = ToMap(TrainerEnvironment(assignment, kDirectories, host, {"OPENBLAS_NUM_THREADS=9"}));
+  CHECK(variables["OMP_NUM_THREADS"] == "3");
+  CHECK(variables["NUMEXPR_NUM_THREADS"] == "3");
+  CHECK(variables["MKL_NUM_THREADS"] == "7");
+  CHECK(variables["OPENBLAS_NUM_THREADS"] == "9");
+}
+
 }  // namespace winnow

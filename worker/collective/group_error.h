@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,11 @@ namespace winnow {
 
 // The errors of a group, in the same words whatever carries its operations.
 
-// `reason` with "rank 2: " before it.
+// The rank that one of the first four below names; absent: the status is none of these.
+std::optional<int> RankToBlame(const absl::Status& status);
+
+// `reason` with "rank 2: " before it; as it is where it names a rank already, so that who hears it at second hand
+// reads what the first said.
 absl::Status OfRank(int rank, const absl::Status& reason);
 
 // Unavailable: "rank 2 is gone: <why>".

@@ -11,7 +11,7 @@ namespace winnow {
 
 // The last words of a rank that gives up may take this long; and to a rank that reads nothing, only this
 // long.
-constexpr std::chrono::milliseconds kLastWords(5000), kUnheard(500);
+constexpr std::chrono::milliseconds kLastWords(5000), kUnheard(2000);
 
 // Sends what links have left to send and ends them, until all is on its way, at most that long and to a rank
 // that reads nothing for `unheard` no longer. What comes meanwhile is read away: a connection that is closed

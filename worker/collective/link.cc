@@ -15,6 +15,9 @@ namespace {
 // What one call to the system may move, and sums are made of while it is in the nearest cache.
 constexpr std::size_t kBufferBytes = 64 << 10;
 
+// Room that is set aside for a text on its first frame's word alone; beyond, it grows as its frames come.
+constexpr std::size_t kMostOnTrust = 256 << 20;
+
 // Sent in one go, before it is this rank's turn to read.
 constexpr int kMostFrames = 4;
 
@@ -183,8 +186,8 @@ bool Link::TakeFrame() {
   if (frame.kind == FrameKind::kData) {
     if (!receiving_) return false;
     if (first_frame_ && sink_.kind == Sink::kText && SameMessage(frame, expected_)) {
-      sink_.text->resize(frame.total);
-      sink_.data = reinterpret_cast<std::byte*>(sink_.text->data());
+      sink_.text->clear();
+      sink_.text->reserve(std::min<std::size_t>(frame.total, kMostOnTrust));
       sink_.size = frame.total;
     }
     if (!SameMessage(frame, expected_) || frame.total != sink_.size ||
@@ -193,6 +196,10 @@ bool Link::TakeFrame() {
       return false;
     }
     first_frame_ = false;
+    if (sink_.kind == Sink::kText) {
+      sink_.text->resize(received_ + frame.length);
+      sink_.data = reinterpret_cast<std::byte*>(sink_.text->data());
+    }
     in_frame_left_ = frame.length;
     receiving_ = received_ < sink_.size;
   }

@@ -179,6 +179,10 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   for (size_t i = 0; i < names.size(); ++i) {
     if (taken.count(static_cast<int>(i)) == 0) plan.features.push_back(static_cast<int>(i));
   }
+  // A column more than there are features: the weights, in a file that stands as the training data do.
+  if (like != nullptr && !options.training_weight.empty() &&
+      plan.features.size() == like->columns.size() + 1)
+    std::erase(plan.features, planner.Find(options.training_weight));
   if (plan.features.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: no feature column is left beside label, weight, group and drop; expected at least "

@@ -156,7 +156,9 @@ std::string OptionsText(const DataOptions& options) {
     put(*part);
   }
   for (const std::string& part : options.drop) put(part);
-  return text + fmt::format("{} {} {}\n", options.drop.size(), options.max_levels, options.categorical);
+  text += fmt::format("{} {} {}\n", options.drop.size(), options.max_levels, options.categorical);
+  if (!options.training_weight.empty()) put(options.training_weight);
+  return text;
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ std::set<std::string> KnownNames(const DataOptions& options, const DataSchema* l
   std::set<std::string> names(options.drop.begin(), options.drop.end());
   names.insert(options.label);
   names.insert(options.weight);
+  names.insert(options.training_weight);
   names.insert(options.group);
   if (like != nullptr) {
     for (const ColumnSchema& column : like->columns) names.insert(column.name);

@@ -9,8 +9,10 @@ namespace winnow {
 // How a file's columns become features. Errors of a reader name file, line and column.
 struct DataOptions {
   std::string label;               // column name, or its number from 0 without a header; "" = first column
+  bool label_is_of_training = false;  // said of the training data: labels of their own, beside IDX files, go before
   std::vector<std::string> drop;   // columns that are read over
   std::string weight;              // column of row weights; "" = every row weighs 1
+  std::string training_weight;     // that of the training data alone: no feature here either, if it is there
   std::string group;               // column of query ids, for ranking; "" = none, but LIBSVM's qid
   std::string format = "auto";     // "auto", "csv" or "libsvm"; auto looks at name and first lines
   std::string header = "auto";     // "auto", "yes" or "no"

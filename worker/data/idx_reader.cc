@@ -150,13 +150,19 @@ std::string OtherPacking(const std::string& path) {
   return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path + ".gz";
 }
 
-absl::StatusOr<IdxFiles> WithLabels(const std::string& features, const std::string& label,
+// Whether options.label was said of these very files. Data to predict have labels of their own.
+bool SaysLabels(const DataOptions& options, bool may_be_absent) {
+  return !options.label.empty() && !options.label_is_of_training && !may_be_absent;
+}
+
+absl::StatusOr<IdxFiles> WithLabels(const std::string& features, const DataOptions& options,
                                     bool may_be_absent) {
   const std::string beside = LabelsBeside(features);
-  const std::string said = label.empty() ? "" : (fs::path(features).parent_path() / label).string();
+  const std::string said =
+      options.label.empty() ? "" : (fs::path(features).parent_path() / options.label).string();
   std::vector<std::string> candidates;
   if (!said.empty()) candidates = {said};
-  if (!beside.empty() && (said.empty() || may_be_absent))  // data to predict have labels of their own
+  if (!beside.empty() && !SaysLabels(options, may_be_absent))
     candidates.insert(candidates.begin(), {beside, OtherPacking(beside)});
   for (const std::string& path : candidates) {
     if (IsFile(path)) return IdxFiles{features, path};
@@ -202,16 +208,16 @@ absl::StatusOr<std::vector<IdxFiles>> FilesOfFolder(const std::string& folder,
     return absl::InvalidArgumentError(fmt::format(
         "{}: holds both training and test images: expected the path of one file of images", folder));
   }
-  if (features.size() == 1 && labels.size() == 1 && options.label.empty())
+  if (features.size() == 1 && labels.size() == 1 && (options.label.empty() || options.label_is_of_training))
     return std::vector<IdxFiles>{{features[0], labels[0]}};
-  if (features.size() > 1 && !options.label.empty() && !may_be_absent) {
+  if (features.size() > 1 && SaysLabels(options, may_be_absent)) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: label is \"{}\" for {} files of images: expected each one's labels beside it, by name", folder,
         options.label, features.size()));
   }
   std::vector<IdxFiles> found;
   for (const std::string& path : features) {
-    absl::StatusOr<IdxFiles> one = WithLabels(path, options.label, may_be_absent);
+    absl::StatusOr<IdxFiles> one = WithLabels(path, options, may_be_absent);
     if (!one.ok()) return one.status();
     found.push_back(*std::move(one));
   }
@@ -288,7 +294,7 @@ absl::StatusOr<std::vector<IdxFiles>> FindIdxFiles(const std::string& path, cons
     if (!files.ok()) return files.status();
     return FilesOfFolder(path, *files, options, labels_may_be_absent);
   }
-  absl::StatusOr<IdxFiles> one = WithLabels(path, options.label, labels_may_be_absent);
+  absl::StatusOr<IdxFiles> one = WithLabels(path, options, labels_may_be_absent);
   if (!one.ok()) return one.status();
   return std::vector<IdxFiles>{*std::move(one)};
 }

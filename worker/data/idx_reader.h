@@ -53,7 +53,7 @@ bool IsIdxChannel(const std::string& path, const DataOptions& options);
 
 // The files of the channel `path`. Of a file of features, the labels stand in the file that options.label
 // names (from the features' folder), else in the one beside it whose name has "labels" for "images" and
-// "idx1" for "idx3", with or without .gz. Of a folder, one file of one dimension and one of more are labels
+// "idx1" for "idx3", with or without .gz; the other way round where label_is_of_training. Of a folder, one file of one dimension and one of more are labels
 // and features, whatever their names, and of several features' files each is paired as above; they are one
 // table in order of name. InvalidArgument for a folder that holds anything else, or that holds both training
 // and test files ("train-…" and "t10k-…"); NotFound for labels that are not there, unless they may be absent.

@@ -29,6 +29,7 @@ struct Header {
   uint64_t checksum = 0;  // StableHash of the header, this being 0, and the table
 };
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kAligned = 64;  // MappedFile's promise
 
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) / kPage * kPage; }
 
@@ -81,6 +82,7 @@ absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, st
     const uint64_t offset = table.Number(), section_size = table.Number();
     if (!table.ok() || offset > header.table_offset || section_size > header.table_offset - offset)
       return damaged("a section lies outside");
+    if (offset % kAligned != 0) return damaged("a section is not aligned");
     const std::span<const std::byte> section = mapping->bytes().subspan(offset, section_size);
     if (table.Number() != ContentChecksum(section)) return damaged("a section is not what was written");
     sections.emplace(name, section);

@@ -115,7 +115,7 @@ int64_t Divide(const Bin* column, const uint8_t* goes_left, uint32_t* rows, uint
     left += is_left;
     right += 1 - is_left;
   }
-  std::memcpy(left, spare, static_cast<std::size_t>(right - spare) * sizeof(uint32_t));
+  if (right != spare) std::memcpy(left, spare, static_cast<std::size_t>(right - spare) * sizeof(uint32_t));
   return left - rows;
 }
 

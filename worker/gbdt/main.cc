@@ -29,14 +29,17 @@ void AddTrainFlags(CLI::App* app, GbdtFlags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--group", files.train_reading.group,
-                  "Column of query ids, for ranking; rows of one stand together");
+                  "Column of query ids, for ranking; rows of one stand together")
+      ->type_name("COLUMN");
   app->add_option("--format", files.train_reading.format, "auto, csv or libsvm")->capture_default_str();
   app->add_option("--continue-from", flags->continue_from,
-                  "Model, of winnow-gbdt or XGBoost, that num_round more rounds are added to");
+                  "Model, of winnow-gbdt or XGBoost, that num_round more rounds are added to")
+      ->type_name("FILE");
   app->add_flag("--sharded", files.train_sharded,
                 "Each rank reads its own files of the folders --train and --validation; else all read all");
   app->add_option("--timing", flags->timing_path,
-                  "File that gets the seconds of set-up, of each round and of each evaluation, as JSON");
+                  "File that gets the seconds of set-up, of each round and of each evaluation, as JSON")
+      ->type_name("FILE");
 }
 
 int Train(const TrainerMain& process, const TrainRequest& request, const std::vector<std::string>& warnings) {

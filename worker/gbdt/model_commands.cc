@@ -20,28 +20,34 @@ ModelCommands::ModelCommands(CLI::App* app) {
   constexpr const char* kModel = "Model of a training, or of XGBoost (JSON or UBJSON)";
   importance_ =
       app->add_subcommand("importance", "What each feature is worth to a model, as XGBoost's get_score");
-  importance_->add_option("--model", model_path_, kModel)->required();
+  importance_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   importance_->add_option("--type", type_, "weight, gain, cover, total_gain or total_cover")
       ->capture_default_str();
   importance_->add_option("--output", format_, "csv or json")
       ->check(CLI::IsMember({"csv", "json"}))
       ->capture_default_str();
   convert_ = app->add_subcommand("convert", "Writes a model in XGBoost's other format");
-  convert_->add_option("--model", model_path_, kModel)->required();
+  convert_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   convert_->add_option("--output", output_path_, "File to write: UBJSON if its name ends in .ubj, else JSON")
+      ->type_name("FILE")
       ->required();
 }
 
 void ModelCommands::AddPredict(CLI::App* app) {
   predict_ = app->add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
   predict_->add_option("--model", request_.model_path, "Model of a training, or of XGBoost (JSON or UBJSON)")
+      ->type_name("FILE")
       ->required();
   predict_->add_option("--data", request_.data_path, "File or folder with the model's feature columns")
+      ->type_name("PATH")
       ->required();
-  predict_->add_option("--output", request_.output_path, "File to write (default: standard output)");
-  predict_->add_option("--label", request_.label,
-                       "Column to read over, if it is not the model's label column");
-  predict_->add_option("--rounds", request_.rounds, "Use the model as it was after so many rounds");
+  predict_->add_option("--output", request_.output_path, "File to write (default: standard output)")
+      ->type_name("FILE");
+  predict_
+      ->add_option("--label", request_.label, "Column to read over, if it is not the model's label column")
+      ->type_name("COLUMN");
+  predict_->add_option("--rounds", request_.rounds,
+                       "Use the model as it was after so many rounds (default: as it was trained)");
   predict_->add_option("--threads", request_.threads, "Threads; 0: as many as processors")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

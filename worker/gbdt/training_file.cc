@@ -1,10 +1,14 @@
 #include "worker/gbdt/training_file.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "worker/trainer/whole_numbers.h"
 
 namespace winnow {
 namespace {
@@ -36,8 +40,8 @@ DataSchema SchemaOf(const Json& json) {
   return schema;
 }
 
-// Layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins, features…],
-// [bins, groups…].
+// Layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
+// features…], [bins, groups…].
 Json JsonOf(const BinLayout& layout) {
   Json features = Json::array(), groups = Json::array(), slots = Json::array();
   for (const FeaturePlace& f : layout.features)
@@ -62,14 +66,14 @@ BinLayout LayoutOf(const Json& json) {
   return layout;
 }
 
-// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are arrays of
-// their own.
+// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are arrays
+// of their own.
 Json JsonOf(const std::vector<FeatureCuts>& cuts, std::vector<float>* thresholds,
             std::vector<int32_t>* categories) {
   Json json = Json::array();
   for (const FeatureCuts& one : cuts) {
-    json.push_back({static_cast<int>(one.has_missing), static_cast<int>(one.categorical), one.thresholds.size(),
-                    one.categories.size()});
+    json.push_back({static_cast<int>(one.has_missing), static_cast<int>(one.categorical),
+                    one.thresholds.size(), one.categories.size()});
     thresholds->insert(thresholds->end(), one.thresholds.begin(), one.thresholds.end());
     categories->insert(categories->end(), one.categories.begin(), one.categories.end());
   }
@@ -105,7 +109,8 @@ absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionW
     return std::span<const std::byte>(static_cast<const std::byte*>(at), size);
   };
   if (storage.by_row != nullptr) {
-    const absl::Status status = writer.AddCopy(name + ".by_row", bytes_at(storage.by_row, slots * count * width));
+    const absl::Status status =
+        writer.AddCopy(name + ".by_row", bytes_at(storage.by_row, slots * count * width));
     if (!status.ok()) return status;
   }
   const std::pair<const char*, std::span<const std::byte>> sections[] = {
@@ -124,18 +129,55 @@ absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionW
   return absl::OkStatus();
 }
 
+bool IsIndex(int index, std::size_t size) { return index >= 0 && static_cast<std::size_t>(index) < size; }
+
+template <typename T>
+bool AreIndices(const std::vector<T>& indices, std::size_t size) {
+  return std::all_of(indices.begin(), indices.end(), [size](int index) { return IsIndex(index, size); });
+}
+
+// Whether what a layout names is there.
+bool FitsTogether(const BinLayout& layout) {
+  constexpr int kMostBins = 1 << 16;  // of two bytes
+  return std::all_of(layout.features.begin(), layout.features.end(),
+                     [&](const FeaturePlace& f) {
+                       return IsIndex(f.group, layout.groups.size()) && f.values >= 1 &&
+                              f.values <= kMostBins && f.first >= 0 && f.default_bin >= -1 &&
+                              f.default_bin < f.bins();
+                     }) &&
+         std::all_of(layout.groups.begin(), layout.groups.end(),
+                     [&](const FeatureGroup& g) {
+                       return IsIndex(g.slot, layout.slots.size()) && g.stride >= 1 && g.bins >= 1 &&
+                              AreIndices(g.features, layout.features.size());
+                     }) &&
+         std::all_of(layout.slots.begin(), layout.slots.end(), [&](const BinSlot& s) {
+           return s.bins >= 1 && s.bins <= kMostBins && AreIndices(s.groups, layout.groups.size());
+         });
+}
+
+// Whether rows have as many labels, weights and groups as they should.
+bool FitsTogether(const Targets& targets) {
+  const auto rows = static_cast<std::size_t>(targets.rows);
+  const std::span<const int64_t> begin = targets.group_begin;
+  if (!begin.empty() &&
+      (begin.front() != 0 || begin.back() != targets.rows || !std::is_sorted(begin.begin(), begin.end())))
+    return false;
+  return targets.label.size() == rows &&
+         (targets.weight.empty() || targets.weight.size() == (begin.empty() ? rows : begin.size() - 1));
+}
+
 absl::StatusOr<BinnedRows> ReadRows(const std::string& name, const std::shared_ptr<const MappedFile>& file,
-                                    const Json& json) {
+                                    const Json& json, std::size_t features) {
   BinnedRows rows;
   BinLayout layout = LayoutOf(json.at("layout"));
   const auto count = json.at("rows").get<int64_t>();
-  const std::size_t size =
-      layout.slots.size() * static_cast<std::size_t>(count) * (layout.narrow() ? 1 : 2);
   const auto by_row = file->Section(name + ".by_row"), by_column = file->Section(name + ".by_column");
   rows.targets = {count, file->Array<float>(name + ".label"), file->Array<float>(name + ".weight"),
                   file->Array<int64_t>(name + ".group_begin"), json.at("first_row").get<int64_t>()};
-  if (by_column.size() != size || (!by_row.empty() && by_row.size() != size) ||
-      rows.targets.label.size() != static_cast<std::size_t>(count))
+  if (layout.features.size() != features || !FitsTogether(layout) || count < 0 || !FitsTogether(rows.targets))
+    return absl::DataLossError("sections of " + name + " do not fit together");
+  const std::size_t size = layout.slots.size() * static_cast<std::size_t>(count) * (layout.narrow() ? 1 : 2);
+  if (by_column.size() != size || (!by_row.empty() && by_row.size() != size))
     return absl::DataLossError("sections of " + name + " have another size than their rows");
   rows.matrix = BinMatrix(std::move(layout), count,
                           {by_row.empty() ? nullptr : by_row.data(), by_column.data(), count, file});
@@ -167,16 +209,18 @@ absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> 
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
+    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
     TrainingData data;
     json.at("features").get_to(data.feature_names);
     data.schema = SchemaOf(json.at("schema"));
     data.cuts = CutsOf(json.at("cuts"), file->Array<float>("thresholds"), file->Array<int32_t>("categories"));
     data.fingerprint = json.at("fingerprint").get<uint64_t>();
-    absl::StatusOr<BinnedRows> train = ReadRows("train", file, json.at("train"));
+    absl::StatusOr<BinnedRows> train = ReadRows("train", file, json.at("train"), data.cuts.size());
     if (!train.ok()) return train.status();
     data.train = *std::move(train);
     if (!json.contains("validation")) return data;
-    absl::StatusOr<BinnedRows> validation = ReadRows("validation", file, json.at("validation"));
+    absl::StatusOr<BinnedRows> validation =
+        ReadRows("validation", file, json.at("validation"), data.cuts.size());
     if (!validation.ok()) return validation.status();
     data.validation = *std::move(validation);
     return data;

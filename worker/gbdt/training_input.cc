@@ -19,18 +19,21 @@
 #include "worker/gbdt/objective.h"
 #include "worker/gbdt/training_file.h"
 #include "worker/trainer/agreement.h"
+#include "worker/trainer/data_errors.h"
 #include "worker/trainer/status_text.h"
 
 namespace winnow {
 namespace {
 
-absl::Status CheckTable(const DataSet& data, const std::string& what) {
+// `label`: its column, as it was asked for.
+absl::Status CheckTable(const DataSet& data, const std::string& what, const std::string& label = "") {
   if (data.rows == 0) return absl::InvalidArgumentError(what + ": there are no rows");
   if (data.rows > int64_t{0xffffffff})
     return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
   if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
   if (static_cast<int64_t>(data.label.size()) != data.rows)
-    return absl::InvalidArgumentError(what + ": the data has no label column");
+    return absl::InvalidArgumentError(
+        what + ": the data has no label column" + (label.empty() ? "" : " \"" + label + "\""));
   for (std::size_t f = 0; f < data.columns.size(); ++f) {
     for (int64_t i = 0; i < data.rows; ++i) {
       if (std::isinf(data.columns[f][i]))
@@ -86,13 +89,20 @@ class Loading {
   const std::string& cache_warning() const { return cache_warning_; }
 
  private:
+  // Validates with a part of the training data, or not at all.
+  bool splits() const { return request_.validation_path.empty(); }
   bool train_sharded() const { return request_.train_sharded && ranks_.size() > 1; }
   bool validation_sharded() const {
-    if (request_.validation_path.empty()) return train_sharded();
+    if (splits()) return train_sharded();
     return request_.validation_sharded && ranks_.size() > 1;
   }
-  const std::string& validation_name() const {
-    return request_.validation_path.empty() ? request_.train_path : request_.validation_path;
+  const std::string& validation_path() const {
+    return splits() ? request_.train_path : request_.validation_path;
+  }
+  // A problem of the data with the channel that they came by before it.
+  absl::Status OfTrain(const absl::Status& problem) const { return OfData(request_.train_name, problem); }
+  absl::Status OfValidation(const absl::Status& problem) const {
+    return splits() ? OfTrain(problem) : OfData(request_.validation_name, problem);
   }
   absl::StatusOr<DataSet> Read(const std::string& path, const DataOptions& reading, const DataSchema* like,
                                bool sharded);
@@ -133,23 +143,26 @@ absl::StatusOr<DataSet> Loading::ReadTrain() {
 absl::StatusOr<RawTables> Loading::ReadTables() {
   RawTables tables;
   absl::StatusOr<DataSet> train = ReadTrain();
-  if (!train.ok()) return train.status();
-  if (!request_.validation_path.empty()) {
+  if (!train.ok()) return OfTrain(train.status());
+  if (!splits()) {
     absl::StatusOr<DataSet> read =
         Read(request_.validation_path, request_.validation_reading, &train->schema, validation_sharded());
-    if (!read.ok()) return read.status();
+    if (!read.ok()) return OfValidation(read.status());
     tables.validation = *std::move(read);
   } else if (request_.validation_fraction > 0) {
     auto parts = SplitByFraction(*std::move(train), request_.validation_fraction, request_.split_seed);
-    if (!parts.ok()) return parts.status();
+    if (!parts.ok()) return OfTrain(parts.status());
     train = std::move(parts->first);
     tables.validation = std::move(parts->second);
   }
   tables.train = *std::move(train);
-  if (absl::Status status = CheckTable(tables.train, request_.train_path); !status.ok()) return status;
-  if (tables.validation) {
-    if (absl::Status status = CheckTable(*tables.validation, validation_name()); !status.ok()) return status;
+  absl::Status status =
+      OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  if (status.ok() && tables.validation) {
+    const DataOptions& reading = splits() ? request_.train_reading : request_.validation_reading;
+    status = OfValidation(CheckTable(*tables.validation, validation_path(), reading.label));
   }
+  if (!status.ok()) return status;
   return tables;
 }
 
@@ -188,13 +201,13 @@ absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
                   request_.validation_fraction, request_.split_seed);
   absl::StatusOr<ContentKey> train =
       KeyOf(request_.train_path, request_.train_reading, train_sharded(), extra);
-  if (!train.ok()) return train.status();
+  if (!train.ok()) return OfTrain(train.status());
   std::string key = train->text();
   contents->push_back(*std::move(train));
-  if (request_.validation_path.empty()) return key;
+  if (splits()) return key;
   absl::StatusOr<ContentKey> validation =
       KeyOf(request_.validation_path, request_.validation_reading, validation_sharded(), "");
-  if (!validation.ok()) return validation.status();
+  if (!validation.ok()) return OfValidation(validation.status());
   key += "\n" + validation->text();
   contents->push_back(*std::move(validation));
   return key;
@@ -276,15 +289,15 @@ absl::StatusOr<LoadedData> Loading::Uncached() {
 
 absl::Status Loading::Check(const TrainingData& data) const {
   const GbdtParameters& p = request_.parameters;
-  absl::Status status = CheckTargets(p, data.schema, data.train.targets, request_.train_path);
+  absl::Status status = OfTrain(CheckTargets(p, data.schema, data.train.targets, request_.train_path));
   if (status.ok() && data.validation)
-    status = CheckTargets(p, data.schema, data.validation->targets, validation_name());
+    status = OfValidation(CheckTargets(p, data.schema, data.validation->targets, validation_path()));
   return status;
 }
 
 absl::StatusOr<LoadedData> Loading::Load() {
   const GbdtParameters& p = request_.parameters;
-  if (p.early_stopping_rounds > 0 && request_.validation_path.empty() && request_.validation_fraction <= 0) {
+  if (p.early_stopping_rounds > 0 && splits() && request_.validation_fraction <= 0) {
     return absl::InvalidArgumentError(
         fmt::format("hyperparameter early_stopping_rounds = {}: expected validation data to go with it",
                     p.early_stopping_rounds));

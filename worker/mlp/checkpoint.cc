@@ -28,7 +28,7 @@ void WriteFloats(const std::vector<float>& values, ByteWriter* bytes) {
 std::vector<float> ReadFloats(ByteReader* bytes) {
   const std::string_view text = bytes->Text();
   std::vector<float> values(text.size() / sizeof(float));
-  std::memcpy(values.data(), text.data(), values.size() * sizeof(float));
+  if (!values.empty()) std::memcpy(values.data(), text.data(), values.size() * sizeof(float));
   return values;
 }
 

@@ -9,6 +9,7 @@
 #include "worker/mlp/model_metadata.h"
 #include "worker/trainer/hash.h"
 #include "worker/trainer/status_text.h"
+#include "worker/trainer/whole_numbers.h"
 
 namespace winnow {
 namespace {
@@ -83,6 +84,7 @@ absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file)
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
+    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
     MlpData data;
     absl::StatusOr<FeatureSchema> schema = ParseSchema(json.at("schema").get<std::string>());
     if (!schema.ok()) return absl::DataLossError("sections of training data: " + MessageOf(schema.status()));

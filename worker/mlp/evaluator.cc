@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "worker/data/shard.h"
 #include "worker/mlp/forward.h"
+#include "worker/mlp/gathered_floats.h"
 #include "worker/mlp/loss_rows.h"
 #include "worker/mlp/metric_auc.h"
 #include "worker/trainer/exact_sum.h"
@@ -101,21 +101,6 @@ std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
     if (!std::isfinite(loss)) values[i] = kNaN;
   }
   return values;
-}
-
-// Every rank's floats, in the order of the ranks and so of the rows.
-absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks) {
-  if (ranks->size() == 1) return std::vector<float>(mine.begin(), mine.end());
-  const auto gathered = ranks->AllGather(
-      std::string_view(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)));
-  if (!gathered.ok()) return gathered.status();
-  std::vector<float> all;
-  for (const std::string& bytes : *gathered) {
-    const std::size_t old = all.size();
-    all.resize(old + bytes.size() / sizeof(float));
-    std::memcpy(all.data() + old, bytes.data(), bytes.size() / sizeof(float) * sizeof(float));
-  }
-  return all;
 }
 
 // What rows are ranked by, [class][row]: of classes the probability, of one output the output itself.

@@ -32,11 +32,13 @@ void AddTrainFlags(CLI::App* app, MlpFlags* flags) {
   app->add_flag("--sharded", files.train_sharded,
                 "Each rank reads its own files of the folders --train and --validation; else all read all");
   app->add_option("--timing", flags->timing_path,
-                  "File that gets the seconds of set-up, of each epoch and of each evaluation, as JSON");
+                  "File that gets the seconds of set-up, of each epoch and of each evaluation, as JSON")
+      ->type_name("FILE");
   app->add_flag("--profile", flags->profile,
                 "Prints where the time of each rank went, and what can be said about it");
   app->add_option("--profile-dir", files.output_folder,
-                  "Folder that gets the profile: profile.txt, and trace.json for chrome://tracing");
+                  "Folder that gets the profile: profile.txt, and trace.json for chrome://tracing")
+      ->type_name("DIR");
 }
 
 int Train(const TrainerMain& process, const MlpTrainRequest& request,

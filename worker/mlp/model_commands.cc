@@ -67,21 +67,24 @@ bool MlpModelCommands::IsName(std::string_view argument) {
 MlpModelCommands::MlpModelCommands(CLI::App* app) {
   AddPredict(app);
   export_ = app->add_subcommand("export-onnx", "Writes a model as ONNX, operator set 13");
-  export_->add_option("--model", model_path_, kModel)->required();
-  export_->add_option("--output,--out", output_path_, "File to write")->required();
+  export_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
+  export_->add_option("--output,--out", output_path_, "File to write")->type_name("FILE")->required();
   show_ = app->add_subcommand("show", "The network of a model, and its hyperparameters");
-  show_->add_option("--model", model_path_, kModel)->required();
+  show_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   show_->add_flag("--json", json_, "As JSON");
 }
 
 void MlpModelCommands::AddPredict(CLI::App* app) {
   predict_ = app->add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
-  predict_->add_option("--model", request_.model_path, kModel)->required();
+  predict_->add_option("--model", request_.model_path, kModel)->type_name("FILE")->required();
   predict_->add_option("--data", request_.data_path, "Images, or a table with the model's feature columns")
+      ->type_name("PATH")
       ->required();
-  predict_->add_option("--output,--out", request_.output_path, "File to write (default: standard output)");
-  predict_->add_option("--label", request_.label,
-                       "Column to read over, if it is not the model's label column");
+  predict_->add_option("--output,--out", request_.output_path, "File to write (default: standard output)")
+      ->type_name("FILE");
+  predict_
+      ->add_option("--label", request_.label, "Column to read over, if it is not the model's label column")
+      ->type_name("COLUMN");
   predict_->add_option("--threads", request_.threads, "Threads; 0: as many as processors")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

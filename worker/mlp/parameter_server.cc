@@ -151,6 +151,7 @@ class ParameterServerTrainer final : public EpochTrainer {
       if ((*all)[r].size() != bytes + statistics.size() * sizeof(float))
         return absl::InternalError(fmt::format("rank {} serves parameters of another size", r));
       std::memcpy(state_.parameters.data() + runs_[r].begin, (*all)[r].data(), bytes);
+      if (statistics.empty()) continue;
       std::memcpy(statistics.data(), (*all)[r].data() + bytes, statistics.size() * sizeof(float));
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += statistics[i];
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "worker/mlp/batch_order.h"
+#include "worker/mlp/gathered_floats.h"
 #include "worker/mlp/row_math.h"
 
 namespace winnow {

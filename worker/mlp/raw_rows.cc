@@ -160,13 +160,16 @@ absl::StatusOr<bool> IsLibsvm(const std::string& path, const DataOptions& readin
   return LooksLikeLibsvm(*head);
 }
 
-absl::Status CheckTable(const std::string& path, const DataSet& data, const RowShare& share) {
+// `label`: its column, as it was asked for.
+absl::Status CheckTable(const std::string& path, const DataSet& data, const std::string& label,
+                        const RowShare& share) {
   if (!data.group_begin.empty())
     return absl::InvalidArgumentError(
         path + ": the rows are divided into groups: expected none, as winnow-mlp does not rank");
   if (data.columns.empty()) return absl::InvalidArgumentError(path + ": there are no feature columns");
   if (!share.label_may_be_absent && static_cast<int64_t>(data.label.size()) != data.rows)
-    return absl::InvalidArgumentError(path + ": the data has no label column");
+    return absl::InvalidArgumentError(path + ": the data has no label column" +
+                                      (label.empty() ? "" : " \"" + label + "\""));
   return absl::OkStatus();
 }
 
@@ -187,7 +190,7 @@ absl::StatusOr<RawRows> ReadTableRows(const std::string& path, const DataOptions
     data = ReadShard(path, reading, table, ranks.rank(), ranks.size(), exchange, share.threads);
   }
   if (!data.ok()) return data.status();
-  if (absl::Status status = CheckTable(path, *data, share); !status.ok()) return status;
+  if (absl::Status status = CheckTable(path, *data, reading.label, share); !status.ok()) return status;
   const absl::StatusOr<bool> absent_is_zero = IsLibsvm(path, reading);
   if (!absent_is_zero.ok()) return absent_is_zero.status();
   if (like == nullptr) {

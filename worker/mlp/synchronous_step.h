@@ -13,6 +13,7 @@
 #include "worker/mlp/batch_work.h"
 #include "worker/mlp/compressed_sum.h"
 #include "worker/mlp/epoch_trainer.h"
+#include "worker/mlp/gathered_floats.h"
 #include "worker/mlp/kernels.h"
 #include "worker/mlp/parameter_update.h"
 #include "worker/mlp/training_step.h"

@@ -13,6 +13,7 @@
 #include "worker/mlp/raw_rows.h"
 #include "worker/mlp/targets.h"
 #include "worker/trainer/agreement.h"
+#include "worker/trainer/data_errors.h"
 
 namespace winnow {
 namespace {
@@ -37,12 +38,17 @@ class Loading {
   const std::string& cache_warning() const { return cache_warning_; }
 
  private:
+  // Validates with a part of the training data, or not at all.
+  bool splits() const { return files_.validation_path.empty(); }
   bool train_sharded() const { return files_.train_sharded && ranks_.size() > 1; }
   bool validation_sharded() const {
-    return !files_.validation_path.empty() && files_.validation_sharded && ranks_.size() > 1;
+    return !splits() && files_.validation_sharded && ranks_.size() > 1;
   }
-  const std::string& validation_name() const {
-    return files_.validation_path.empty() ? files_.train_path : files_.validation_path;
+  const std::string& validation_path() const { return splits() ? files_.train_path : files_.validation_path; }
+  // A problem of the data with the channel that they came by before it.
+  absl::Status OfTrain(const absl::Status& problem) const { return OfData(files_.train_name, problem); }
+  absl::Status OfValidation(const absl::Status& problem) const {
+    return splits() ? OfTrain(problem) : OfData(files_.validation_name, problem);
   }
   int threads() const { return static_cast<int>(parameters_.nthread); }
 
@@ -66,8 +72,7 @@ class Loading {
 };
 
 absl::Status Loading::CheckRequest() const {
-  if (parameters_.early_stopping_epochs > 0 && files_.validation_path.empty() &&
-      files_.validation_fraction <= 0) {
+  if (parameters_.early_stopping_epochs > 0 && splits() && files_.validation_fraction <= 0) {
     return absl::InvalidArgumentError(
         fmt::format("hyperparameter early_stopping_epochs = {}: expected validation data to go with it",
                     parameters_.early_stopping_epochs));
@@ -89,22 +94,23 @@ absl::StatusOr<ScaledRows> Loading::ReadAll() {
   ScaledRows all;
   absl::StatusOr<RawRows> train =
       Read(files_.train_path, files_.train_reading, nullptr, train_sharded(), &all.schema);
-  if (!train.ok()) return train.status();
+  if (!train.ok()) return OfTrain(train.status());
   all.train = *std::move(train);
-  if (!files_.validation_path.empty()) {
+  if (!splits()) {
     absl::StatusOr<RawRows> validation =
         Read(files_.validation_path, files_.validation_reading, &all.schema, validation_sharded(), nullptr);
-    if (!validation.ok()) return validation.status();
+    if (!validation.ok()) return OfValidation(validation.status());
     all.validation = *std::move(validation);
   } else if (files_.validation_fraction > 0) {
     auto parts = SplitRows(all.train, files_.validation_fraction, files_.split_seed);
-    if (!parts.ok()) return parts.status();
+    if (!parts.ok()) return OfTrain(parts.status());
     all.train = std::move(parts->first);
     all.validation = std::move(parts->second);
   }
   all.schema.scaling = ScalingOf(all.train, all.schema, parameters_.standardise);
-  absl::Status status = ScaleValues(files_.train_path, all.schema, &all.train);
-  if (status.ok() && all.validation) status = ScaleValues(validation_name(), all.schema, &*all.validation);
+  absl::Status status = OfTrain(ScaleValues(files_.train_path, all.schema, &all.train));
+  if (status.ok() && all.validation)
+    status = OfValidation(ScaleValues(validation_path(), all.schema, &*all.validation));
   if (!status.ok()) return status;
   return all;
 }
@@ -123,13 +129,13 @@ absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
       fmt::format("{}\nstandardise {} validation_fraction {} split_seed {}", kDenseFileVersion,
                   parameters_.standardise, files_.validation_fraction, files_.split_seed);
   absl::StatusOr<ContentKey> train = KeyOf(files_.train_path, files_.train_reading, train_sharded(), extra);
-  if (!train.ok()) return train.status();
+  if (!train.ok()) return OfTrain(train.status());
   std::string key = train->text();
   contents->push_back(*std::move(train));
-  if (files_.validation_path.empty()) return key;
+  if (splits()) return key;
   absl::StatusOr<ContentKey> validation =
       KeyOf(files_.validation_path, files_.validation_reading, validation_sharded(), "");
-  if (!validation.ok()) return validation.status();
+  if (!validation.ok()) return OfValidation(validation.status());
   key += "\n" + validation->text();
   contents->push_back(*std::move(validation));
   return key;
@@ -186,12 +192,12 @@ absl::StatusOr<MlpData> Loading::Sharded() {
 
 absl::Status Loading::Check(MlpData* data) const {
   const absl::StatusOr<int> outputs = OutputsFor(parameters_, data->schema, data->train, files_.train_path);
-  if (!outputs.ok()) return outputs.status();
+  if (!outputs.ok()) return OfTrain(outputs.status());
   data->outputs = *outputs;
   if (data->validation) {
-    if (absl::Status status = CheckTargets(parameters_, *outputs, *data->validation, validation_name());
-        !status.ok())
-      return status;
+    const absl::Status status =
+        OfValidation(CheckTargets(parameters_, *outputs, *data->validation, validation_path()));
+    if (!status.ok()) return status;
   }
   const bool linear = parameters_.batch_scaling == BatchScaling::kLinear && ranks_.size() > 1;
   const int64_t at_most = linear ? data->train.rows / ranks_.size() : data->train.rows;

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "worker/mlp/diverged.h"
 
@@ -25,20 +24,6 @@ absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_
     if (!std::isfinite(bound)) return DivergedError(context.parameters, epoch, epoch_step);
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks) {
-  if (ranks->size() == 1) return std::vector<float>(mine.begin(), mine.end());
-  const absl::StatusOr<std::vector<std::string>> gathered =
-      ranks->AllGather({reinterpret_cast<const char*>(mine.data()), mine.size_bytes()});
-  if (!gathered.ok()) return gathered.status();
-  std::vector<float> all;
-  for (const std::string& one : *gathered) {
-    const std::size_t at = all.size();
-    all.resize(at + one.size() / sizeof(float));
-    std::memcpy(all.data() + at, one.data(), one.size());
-  }
-  return all;
 }
 
 }  // namespace winnow

@@ -56,7 +56,4 @@ inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) 
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
                            std::span<float> bounds);
 
-// Everyone's numbers, by rank.
-absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks);
-
 }  // namespace winnow

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace winnow {
 namespace {
@@ -89,7 +90,12 @@ class ChannelReader {
   }
 
   void Reading(DataOptions* reading) {
-    Text("label", &reading->label);
+    std::string label;
+    Text("label", &label);
+    if (!label.empty()) {
+      reading->label = label;
+      reading->label_is_of_training = false;
+    }
     Texts("drop", &reading->drop);
     Text("weight", &reading->weight);
     Text("group", &reading->group);
@@ -153,9 +159,16 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainFiles* file
   train_reader.Fraction("validation_fraction", &files->validation_fraction);
   train_reader.Whole("split_seed", std::numeric_limits<uint64_t>::max(), &files->split_seed);
   if (!train_reader.status().ok()) return train_reader.status();
-  files->validation_reading = files->train_reading;  // what is not said of validation is as in train
+  DataOptions& of_validation = files->validation_reading;
+  of_validation = files->train_reading;  // what is not said of validation is as in train, but for weights
+  of_validation.label_is_of_training = true;
+  of_validation.training_weight = std::exchange(of_validation.weight, "");
   ChannelReader validation_reader("validation", validation);
-  validation_reader.Reading(&files->validation_reading);
+  validation_reader.Reading(&of_validation);
+  if (!of_validation.weight.empty()) of_validation.training_weight = "";
+  if (!validation.contains("drop")) UseOwnColumns(&of_validation);
+  files->train_name = "channel train";
+  files->validation_name = "channel validation";
   validation_reader.Distribution(&files->validation_sharded);
   return validation_reader.status();
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "worker/collective/group_error.h"
 #include "worker/collective/ranks_from_environment.h"
 #include "worker/trainer/status_text.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
+// EX_TEMPFAIL of sysexits.h: another rank or the way to it is gone, which is not this trainer's fault
+// (docs/trainer-contract.md).
+constexpr int kRanksGone = 75;
 
 const char* program_name = "";
 std::atomic<bool> told_to_stop{false};
@@ -68,12 +72,19 @@ int TrainerMain::TrainAsRank(bool has_checkpoints, const std::vector<std::string
   absl::StatusOr<std::unique_ptr<Communicator>> ranks =
       RanksFromEnvironment([](const char* name) { return std::getenv(name); });
   code_while_waiting = kNotWaiting;
-  if (!ranks.ok()) return Fail(ranks.status());
+  if (!ranks.ok()) {
+    const int code = Fail(ranks.status());
+    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone : code;
+  }
   if ((*ranks)->rank() == 0) {
     for (const std::string& warning : warnings) fmt::print(stderr, "{}: {}\n", name_, warning);
   }
   const absl::Status status = train(ranks->get(), told_to_stop);
-  if (!status.ok()) return Fail(status);
+  if (!status.ok()) {
+    const int code = Fail(status);
+    const std::optional<int> blamed = RankToBlame(status);
+    return blamed.has_value() && *blamed != (*ranks)->rank() ? kRanksGone : code;
+  }
   const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   return printed ? 0 : Fail(absl::UnavailableError("standard output: cannot write"));
 }

@@ -10,6 +10,8 @@ namespace winnow {
 // What a run of training reads and writes, and from which level to which it trains: the part of a request
 // that is the same for every built-in trainer.
 struct TrainFiles {
+  // What the data go by in errors, which name their file too.
+  std::string train_name = "--train", validation_name = "--validation";
   std::string train_path;
   DataOptions train_reading;
   std::string validation_path;  // "": none
@@ -25,5 +27,11 @@ struct TrainFiles {
   int64_t resource_to = 0;  // train to this level, or as far as the hyperparameters say if that is less; 0:
                             // that far
 };
+
+// Of validation data whose `drop` is that of the training data: a column that they use is not left out.
+inline void UseOwnColumns(DataOptions* reading) {
+  for (const std::string* column : {&reading->label, &reading->weight, &reading->group})
+    std::erase(reading->drop, *column);
+}
 
 }  // namespace winnow

@@ -21,6 +21,7 @@ struct TrainFlags {
   TrainFiles files;
   std::string hyperparameters_path;  // "": none
   int threads = -1;                  // -1: as the hyperparameters say
+  std::optional<std::string> validation_label, validation_weight;  // absent: as of --train
 
   // Adds the flags to `app`. REQUIRES: `app` is parsed while this object is at its place.
   void AddTo(CLI::App* app);

@@ -48,6 +48,9 @@ TEST_CASE("ContentKey: names content, options and extra text, not the folder", "
   DataOptions options;
   options.categorical = true;
   CHECK(KeyOf({a}, options).text() != key);
+  options = {};
+  options.training_weight = "w";
+  CHECK(KeyOf({a}, options).text() != key);
   CHECK(KeyOf({a}, {}, "256 bins").text() != key);
 }
 

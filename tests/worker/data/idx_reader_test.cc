@@ -121,6 +121,20 @@ TEST_CASE("Idx: labels stand beside the images, or where the option says", "[dat
   CHECK(FindIdxFiles(mine, {}, true)->at(0).labels.empty());
 }
 
+TEST_CASE("Idx: labels of their own go before those that the training data were said to have", "[data]") {
+  DataFolder folder;
+  folder.Write("mine", Idx(8, {1}, "\x01"));
+  const std::string images = folder.Write("t10k-images-idx3-ubyte", Idx(8, {1, 1, 1}, "a"));
+  DataOptions options = Label("mine");
+  options.label_is_of_training = true;
+  CHECK(FindIdxFiles(images, options, false)->at(0).labels == folder.path("mine"));
+  const std::string own = folder.Write("t10k-labels-idx1-ubyte", Idx(8, {1}, "\x01"));
+  CHECK(FindIdxFiles(images, options, false)->at(0).labels == own);
+  folder.Write("b/x", Idx(8, {1, 1, 1}, "a"));
+  const std::string beside = folder.Write("b/y", Idx(8, {1}, "\x01"));
+  CHECK(FindIdxFiles(folder.path("b"), options, false)->at(0).labels == beside);
+}
+
 TEST_CASE("Idx: a folder is one table of its images, each with its labels", "[data]") {
   DataFolder folder;
   folder.Write("b/x", Idx(8, {1, 1, 1}, "a"));

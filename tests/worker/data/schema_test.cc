@@ -63,6 +63,25 @@ TEST_CASE("Schema: without a header columns are matched by position", "[data]") 
              Contains("3 feature columns, but the training data has 2"));
 }
 
+TEST_CASE("Schema: the training data's weights are no feature of data that do not use them", "[data]") {
+  DataFolder folder;
+  DataOptions weighted = Label("0"), unweighted = Label("0");
+  weighted.weight = unweighted.training_weight = "2";
+  const DataSchema schema = folder.Read("1,5,2,7\n0,6,1,8\n", weighted).schema;
+  for (const std::string text : {"1,9,3,4\n", "1,9,4\n"}) {  // with their column and without it
+    const DataSet data = folder.Read(text, unweighted, &schema);
+    CHECK(data.weight.empty());
+    CHECK(Feature(data, "column_1") == Floats{9});
+    CHECK(Feature(data, "column_3") == Floats{4});
+  }
+  weighted = Label("y");
+  weighted.weight = "w";
+  const DataSchema named = folder.Read("y,a,w\n1,5,2\n0,6,1\n", weighted).schema;
+  CHECK(folder.Read("y,a,w\n1,5,2\n", Label("y"), &named).weight.empty());
+  CHECK_THAT(folder.ReadError("1,5,2,9,9\n0,6,1,9,9\n", unweighted, &schema),
+             Contains("4 feature columns, but the training data has 2"));
+}
+
 TEST_CASE("Schema: a column keeps its kind", "[data]") {
   DataFolder folder;
   const DataSchema schema = TrainingSchema(folder);

@@ -103,7 +103,8 @@ TEST_CASE("MlpTrainer: more ranks than rows are refused by all", "[mlp]") {
   trial.environment.erase("SM_CHANNEL_VALIDATION");
   for (const Ended& ended : trial.RunRanks(3)) {
     INFO(ended.err);
-    CHECK(ended.code == 1);
+    CHECK((ended.code == 1 ||
+           ended.code == 75));  // 75: it heard of another's refusal before it came to its own
     CHECK_THAT(ended.err,
                Catch::Contains("2 rows of training data: expected at least one for each of 3 ranks"));
   }

@@ -250,7 +250,7 @@ TEST_CASE("MlpData: broken arrays are refused with what is wrong", "[mlp]") {
   input.TrainImages();
   const std::string labels =
       input.folder.Write("data/a-labels-idx1-ubyte", Idx(8, {5}, "\x00\x01\x00\x01\x00"s));
-  CHECK_THAT(input.Error(), StartsWith(labels + ": 5 labels: expected 4, one for each row of"));
+  CHECK_THAT(input.Error(), StartsWith("--train: " + labels + ": 5 labels: expected 4, one for each row of"));
   input.folder.Write("data/a-labels-idx1-ubyte", Idx(8, {4, 1}, "\x00\x01\x00\x01"s));
   CHECK_THAT(input.Error(), Contains("has 2 dimensions: expected one"));
   const std::string nan = "\x7f\xc0\x00\x00"s, one = "\x3f\x80\x00\x00"s;

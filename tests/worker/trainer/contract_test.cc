@@ -49,6 +49,28 @@ TEST_CASE("Contract: files, how they are read, and levels", "[trainer]") {
   CHECK(*SeedFromContract(Of(variables), 7) == 1234567890123456789);
 }
 
+TEST_CASE("Contract: weights are those of the channel that names their column", "[trainer]") {
+  Variables variables = {{"SM_CHANNEL_TRAIN", "/t"}, {"SM_CHANNEL_VALIDATION", "/v"}};
+  const auto with = [&](const char* config) {
+    variables["SM_INPUT_DATA_CONFIG"] = config;
+    return *FilesFromContract(Of(variables));
+  };
+  const TrainFiles of_train = with(R"({"train": {"label": "y", "weight": "w"}, "validation": {}})");
+  CHECK(of_train.train_reading.weight == "w");
+  CHECK(of_train.validation_reading.weight.empty());
+  CHECK(of_train.validation_reading.training_weight == "w");  // still no feature
+  CHECK(of_train.validation_reading.label == "y");
+  CHECK(of_train.validation_reading.label_is_of_training);
+  const TrainFiles of_both = with(R"({"train": {"weight": "w"}, "validation": {"weight": "v", "label": "z"}})");
+  CHECK(of_both.validation_reading.weight == "v");
+  CHECK(of_both.validation_reading.training_weight.empty());
+  CHECK_FALSE(of_both.validation_reading.label_is_of_training);
+  const TrainFiles of_validation = with(R"({"train": {"drop": ["v", "id"]}, "validation": {"weight": "v"}})");
+  CHECK(of_validation.validation_reading.drop == std::vector<std::string>{"id"});
+  CHECK(of_validation.train_reading.weight.empty());
+  CHECK(of_validation.validation_reading.weight == "v");
+}
+
 TEST_CASE("Contract: what is not said keeps its meaning", "[trainer]") {
   const Variables variables = {{"SM_CHANNEL_TRAIN", "/t"}};
   const absl::StatusOr<TrainFiles> files = FilesFromContract(Of(variables));

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace winnow {
+
+// Errors name the file and the system's words: RESOURCE_EXHAUSTED for a full disk, NOT_FOUND for a file that
+// is not there, else UNAVAILABLE.
+absl::Status FileError(const std::filesystem::path& path, std::string_view what, int code);
+
+// An open descriptor, closed with the object.
+class OpenFile {
+ public:
+  static absl::StatusOr<OpenFile> Open(const std::filesystem::path& path, int flags, int mode = 0);
+  OpenFile(OpenFile&& other) noexcept;
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  ~OpenFile();
+
+  int descriptor() const { return descriptor_; }
+  absl::Status Write(std::string_view bytes);
+  // Fewer than `most` bytes only at the file's end.
+  absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t most) const;
+  // What was written is on disk; so are, of a folder, the names in it.
+  absl::Status Sync();
+
+ private:
+  OpenFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
+absl::Status SyncFolder(const std::filesystem::path& folder);
+
+}  // namespace winnow

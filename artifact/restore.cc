@@ -1,0 +1,145 @@
+#include "artifact/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "artifact/digest.h"
+#include "artifact/files.h"
+#include "artifact/manifest.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string DraftPrefix(const fs::path& folder) {
+  return fmt::format(".{}.restore-", folder.filename().string());
+}
+
+// A folder beside the one to be made. While it lives it is locked; one without a lock is left of a process
+// that died.
+class Draft {
+ public:
+  static absl::StatusOr<Draft> Make(const fs::path& folder) {
+    std::string name = (folder.parent_path() / (DraftPrefix(folder) + "XXXXXX")).string();
+    if (mkdtemp(name.data()) == nullptr) return FileError(name, "cannot make a folder", errno);
+    absl::StatusOr<OpenFile> lock = OpenFile::Open(name, O_RDONLY | O_DIRECTORY);
+    if (!lock.ok()) return lock.status();
+    (void)flock(lock->descriptor(), LOCK_EX | LOCK_NB);  // some network file systems have no locks
+    fs::permissions(name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                              fs::perms::others_read | fs::perms::others_exec);
+    return Draft(name, *std::move(lock));
+  }
+  Draft(Draft&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) {
+    other.path_.clear();
+  }
+  Draft& operator=(Draft&&) = delete;
+  ~Draft() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  Draft(fs::path path, OpenFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  fs::path path_;
+  OpenFile lock_;
+};
+
+void RemoveLeftDrafts(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path(), error)) {
+    if (!entry.path().filename().string().starts_with(DraftPrefix(folder))) continue;
+    const absl::StatusOr<OpenFile> lock = OpenFile::Open(entry.path(), O_RDONLY | O_DIRECTORY);
+    if (!lock.ok() || flock(lock->descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
+    std::error_code ignored;
+    fs::remove_all(entry.path(), ignored);
+  }
+}
+
+absl::Status WriteFile(const v1::ArtifactFile& file, const fs::path& path, const ReadBlob& read) {
+  absl::StatusOr<OpenFile> out =
+      OpenFile::Open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, file.executable() ? 0755 : 0644);
+  if (!out.ok()) return out.status();
+  for (const v1::BlobName& blob : file.blobs()) {
+    const absl::StatusOr<std::string> bytes = read(blob);
+    if (!bytes.ok()) return bytes.status();
+    if (static_cast<int64_t>(bytes->size()) != blob.size() || DigestOf(*bytes) != blob.digest()) {
+      return absl::DataLossError(
+          fmt::format("{}: what came for blob {} is not it", file.path(), blob.digest()));
+    }
+    if (absl::Status status = out->Write(*bytes); !status.ok()) return status;
+  }
+  return out->Sync();
+}
+
+absl::Status WriteFiles(const v1::Manifest& manifest, const fs::path& root, const ReadBlob& read) {
+  std::set<fs::path> folders = {root};
+  for (const v1::ArtifactFile& file : manifest.files()) {
+    const fs::path path = root / file.path();
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) return FileError(path.parent_path(), "cannot make the folder", error.value());
+    for (fs::path above = path.parent_path(); folders.insert(above).second;) above = above.parent_path();
+    if (absl::Status status = WriteFile(file, path, read); !status.ok()) return status;
+  }
+  for (const fs::path& folder : folders) {
+    if (absl::Status status = SyncFolder(folder); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// A process that dies in between leaves no folder: for it, as at its first start, nothing was there.
+absl::Status ReplaceInSteps(const fs::path& draft, const fs::path& folder) {
+  const fs::path aside = draft.string() + ".old";
+  if (rename(folder.c_str(), aside.c_str()) != 0) return FileError(folder, "cannot be set aside", errno);
+  if (rename(draft.c_str(), folder.c_str()) != 0) {
+    const absl::Status status = FileError(folder, "cannot be replaced", errno);
+    (void)rename(aside.c_str(), folder.c_str());
+    return status;
+  }
+  std::error_code ignored;
+  fs::remove_all(aside, ignored);
+  return absl::OkStatus();
+}
+
+// What was at `folder` is gone with the draft, or at its place.
+absl::Status PutInPlace(const fs::path& draft, const fs::path& folder) {
+  if (rename(draft.c_str(), folder.c_str()) != 0) {  // nothing was there, or an empty folder
+    if (errno != ENOTEMPTY && errno != EEXIST) return FileError(folder, "cannot be replaced", errno);
+    if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+      // Some network file systems cannot swap.
+      if (errno != EINVAL && errno != ENOSYS) return FileError(folder, "cannot be replaced", errno);
+      if (absl::Status status = ReplaceInSteps(draft, folder); !status.ok()) return status;
+    }
+  }
+  return SyncFolder(folder.parent_path());
+}
+
+}  // namespace
+
+absl::Status RestoreFolder(const v1::Manifest& manifest, const fs::path& folder, const ReadBlob& read,
+                           const ReplaceGuard& guard) {
+  if (absl::Status status = CheckManifest(manifest); !status.ok()) return status;
+  std::error_code error;
+  const fs::path target = fs::absolute(folder).lexically_normal();
+  fs::create_directories(target.parent_path(), error);
+  if (error) return FileError(target.parent_path(), "cannot make the folder", error.value());
+  RemoveLeftDrafts(target);
+  const absl::StatusOr<Draft> draft = Draft::Make(target);
+  if (!draft.ok()) return draft.status();
+  if (absl::Status status = WriteFiles(manifest, draft->path(), read); !status.ok()) return status;
+  const auto put_in_place = [&] { return PutInPlace(draft->path(), target); };
+  return guard ? guard(put_in_place) : put_in_place();
+}
+
+}  // namespace winnow

@@ -1,0 +1,180 @@
+// How fast trials go through a server and one worker on this machine: a no-op trainer (/bin/echo with one
+// metric line), so that all the time is Winnow's. Trials per second and the time from a trial's start to its
+// first report, beside fork and exec of the same program alone, and beside the 14 trials a second of Ray
+// Tune's published scalability test (10,000 trials on one machine).
+//
+//   build/bin/bench-dispatch [TRIALS, default 10000] [SLOTS, default 1 and 8]
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bench/load.h"
+#include "bench/no_op_job.h"
+#include "tests/support/server_process.h"
+
+namespace winnow {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr double kRayTrialsPerSecond = 14;
+constexpr int32_t kPage = 10'000;
+
+struct Measured {
+  double per_second = 0;
+  Latencies first_report;  // from the start of the process
+};
+
+[[noreturn]] void Die(const std::string& what) {
+  fmt::print(stderr, "bench-dispatch: {}\n", what);
+  std::exit(1);
+}
+
+void Check(const grpc::Status& status, const std::string& what) {
+  if (!status.ok()) Die(what + ": " + status.error_message());
+}
+
+double Since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+double Seconds(const google::protobuf::Timestamp& time) {
+  return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
+}
+
+v1::TuningJobSpec EchoJob(int trials, const std::string& folder) {
+  v1::TuningJobSpec spec = NoOpJob(trials, folder, "");
+  spec.mutable_trainer()->clear_command();
+  spec.mutable_trainer()->add_command("/bin/echo");
+  spec.mutable_trainer()->add_command("loss={{x}}");
+  return spec;
+}
+
+// When each trial's first report came, by number.
+std::vector<double> FirstReports(v1::TuningService::Stub& tuning, const std::string& job, int trials) {
+  std::vector<double> first(static_cast<size_t>(trials) + 1, 0);
+  v1::QueryMetricsRequest request;
+  request.set_job_id(job);
+  do {
+    grpc::ClientContext context;
+    v1::QueryMetricsResponse response;
+    Check(tuning.QueryMetrics(&context, request, &response), "QueryMetrics");
+    for (const auto& point : response.points()) {
+      double& at = first[static_cast<size_t>(point.trial())];
+      if (at == 0) at = Seconds(point.time());
+    }
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return first;
+}
+
+Measured RunTrials(int trials, int slots) {
+  ServerProcess server(ServerBinary(), {"--local-workers", "1", "--slots", std::to_string(slots)});
+  auto tuning = server.Client();
+  v1::TuningJob job;
+  const auto begin = SteadyClock::now();
+  {
+    grpc::ClientContext context;
+    v1::CreateTuningJobRequest request;
+    *request.mutable_spec() = EchoJob(trials, server.folder());
+    Check(tuning->CreateTuningJob(&context, request, &job), "CreateTuningJob");
+  }
+  for (bool ended = false; !ended;) {
+    grpc::ClientContext context;
+    v1::WatchTuningJobRequest request;
+    request.set_id(job.id());
+    auto stream = tuning->WatchTuningJob(&context, request);
+    v1::TuningJobEvent event;
+    while (stream->Read(&event)) {
+      if (event.has_job() && event.job().has_end_time()) ended = true;
+    }
+    Check(stream->Finish(), "WatchTuningJob");
+  }
+  Measured measured;
+  measured.per_second = trials / Since(begin);
+  const std::vector<double> first = FirstReports(*tuning, job.id(), trials);
+  v1::ListTrialsRequest request;
+  request.set_job_id(job.id());
+  request.set_page_size(kPage);
+  do {
+    grpc::ClientContext context;
+    v1::ListTrialsResponse response;
+    Check(tuning->ListTrials(&context, request, &response), "ListTrials");
+    for (const v1::Trial& trial : response.trials()) {
+      const double at = first[static_cast<size_t>(trial.number())];
+      if (at == 0) Die(fmt::format("trial {} reported nothing", trial.number()));
+      measured.first_report.ms.push_back(1e3 * (at - Seconds(trial.start_time())));
+    }
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  if (static_cast<int>(measured.first_report.ms.size()) != trials) Die("trials are missing");
+  return measured;
+}
+
+// One process after the other, each read to its end.
+Measured ForkAndExec(int trials) {
+  Measured measured;
+  const auto begin = SteadyClock::now();
+  for (int i = 0; i < trials; ++i) {
+    int out[2];
+    if (pipe(out) != 0) Die("pipe failed");
+    const auto sent = SteadyClock::now();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      dup2(out[1], 1);
+      close(out[0]);
+      close(out[1]);
+      execl("/bin/echo", "/bin/echo", "loss=0.5", nullptr);
+      _exit(127);
+    }
+    close(out[1]);
+    char line[64];
+    if (read(out[0], line, sizeof line) <= 0) Die("echo printed nothing");
+    measured.first_report.ms.push_back(1e3 * Since(sent));
+    while (read(out[0], line, sizeof line) > 0) {
+    }
+    close(out[0]);
+    waitpid(pid, nullptr, 0);
+  }
+  measured.per_second = trials / Since(begin);
+  return measured;
+}
+
+void Print(const std::string& who, Measured& measured, double alone) {
+  fmt::print("{:<26} {:>9.0f} {:>9.2f} {:>9.2f} {:>11.2f} {:>11.1f}\n", who, measured.per_second,
+             measured.first_report.At(0.5), measured.first_report.At(0.99), measured.per_second / alone,
+             measured.per_second / kRayTrialsPerSecond);
+  fflush(stdout);
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main(int argc, char** argv) {
+  using winnow::Measured;
+  const int trials = argc > 1 ? std::atoi(argv[1]) : 10'000;
+  std::vector<int> slots = {1, 8};
+  if (argc > 2) slots = {std::atoi(argv[2])};
+  if (trials < 1 || slots[0] < 1) {
+    fmt::print(stderr, "usage: bench-dispatch [TRIALS] [SLOTS]\n");
+    return 2;
+  }
+  fmt::print(
+      "{} trials of /bin/echo on one worker; every step is committed with fsync before the next.\n"
+      "/ Ray Tune: against the 14 trials/s of its published scalability test.\n\n",
+      trials);
+  fmt::print("{:<26} {:>9} {:>9} {:>9} {:>11} {:>11}\n", "", "trials/s", "p50 ms", "p99 ms", "/ fork+exec",
+             "/ Ray Tune");
+  Measured alone = winnow::ForkAndExec(trials);
+  winnow::Print("fork and exec alone", alone, alone.per_second);
+  for (const int count : slots) {
+    Measured measured = winnow::RunTrials(trials, count);
+    winnow::Print(fmt::format("Winnow, {} slot{}", count, count == 1 ? "" : "s"), measured, alone.per_second);
+  }
+}

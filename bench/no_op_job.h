@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// A job of `trials` random trials that minimise "loss"; its trainer is /bin/sh -c `command`.
+v1::TuningJobSpec NoOpJob(int trials, const std::string& folder, const std::string& command);
+
+// winnow-server beside this program.
+std::string ServerBinary();
+
+}  // namespace winnow

@@ -1,0 +1,112 @@
+#include "cli/compare.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string GoalText(const v1::ObjectiveSpec& objective) {
+  return fmt::format("{} {}", v1::Goal_Name(objective.goal()), Clean(objective.metric()));
+}
+
+std::string ComparisonText(const Session& session, const v1::Comparison& comparison, bool of_jobs) {
+  using Align = Table::Align;
+  std::string title = Clean(comparison.by());
+  if (of_jobs || comparison.by() == "nodes")
+    std::transform(title.begin(), title.end(), title.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+  const std::string each = of_jobs ? "" : "/TRIAL";
+  Table table({{title, of_jobs ? Align::kLeft : Align::kRight},
+               {"TRIALS", Align::kRight},
+               {"BEST", Align::kRight},
+               {"ELAPSED" + each, Align::kRight},
+               {"NODE-SECONDS" + each, Align::kRight},
+               {"PARETO"}});
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    table.Add({{Clean(row.name())},
+               {Thousands(row.trials())},
+               {row.has_best() ? NumberText(row.best()) : "–", row.pareto() ? Style::kGood : Style::kPlain},
+               {DurationText(row.elapsed_seconds())},
+               {fmt::format("{:.1f}", row.node_seconds())},
+               {row.pareto() ? "*" : ""}});
+  }
+  return table.Text(session.out) +
+         fmt::format("\n{}; *: no other is as good in best, elapsed and node-seconds and better in one\n",
+                     GoalText(comparison.objective()));
+}
+
+std::string ComparisonCsv(const v1::Comparison& comparison) {
+  std::string csv =
+      CsvField(comparison.by()) + ",trials,best_objective,elapsed_seconds,node_seconds,pareto\n";
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    csv += fmt::format("{},{},{},{:.3f},{:.3f},{}\n", CsvField(row.name()), row.trials(),
+                       row.has_best() ? fmt::format("{}", row.best()) : "", row.elapsed_seconds(),
+                       row.node_seconds(), row.pareto() ? 1 : 0);
+  }
+  return csv;
+}
+
+std::string ComparisonJson(const v1::Comparison& comparison) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    nlohmann::json json = {{comparison.by(), row.name()},
+                           {"trials", row.trials()},
+                           {"elapsed_seconds", row.elapsed_seconds()},
+                           {"node_seconds", row.node_seconds()},
+                           {"pareto", row.pareto()}};
+    if (row.has_best()) json["best_objective"] = row.best();
+    rows.push_back(std::move(json));
+  }
+  const nlohmann::json all = {
+      {"of", comparison.by()},
+      {"objective",
+       {{"metric", comparison.objective().metric()}, {"goal", v1::Goal_Name(comparison.objective().goal())}}},
+      {"rows", std::move(rows)}};
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+Exit Compare(Session& session, const CompareOptions& options) {
+  const bool of_trials = options.by_nodes || !options.by.empty();
+  if (of_trials && options.jobs.size() != 1) {
+    return UsageError(fmt::format("{}: the trials of one job are compared; expected one JOB, not {}",
+                                  options.by_nodes ? "--by-nodes" : "--by", options.jobs.size()));
+  }
+  v1::CompareRequest request;
+  request.mutable_job_ids()->Assign(options.jobs.begin(), options.jobs.end());
+  request.set_by(of_trials ? options.by : "#job");
+  auto comparison = session.client().Compare(request);
+  if (absl::IsInvalidArgument(comparison.status()) && comparison.status().message().rfind("by: ", 0) == 0) {
+    return UsageError("--" + std::string(comparison.status().message()));
+  }
+  if (!comparison.ok()) return comparison.status();
+  if (of_trials) {
+    // Groups differ in size: means of a trial.
+    for (v1::ComparisonRow& row : *comparison->mutable_rows()) {
+      row.set_elapsed_seconds(row.elapsed_seconds() / static_cast<double>(row.trials()));
+      row.set_node_seconds(row.node_seconds() / static_cast<double>(row.trials()));
+    }
+  }
+  switch (session.output) {
+    case Output::kJson:
+      session.out.Print(ComparisonJson(*comparison));
+      break;
+    case Output::kCsv:
+      session.out.Print(ComparisonCsv(*comparison));
+      break;
+    case Output::kText:
+      session.out.Print(ComparisonText(session, *comparison, !of_trials));
+      break;
+  }
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,13 @@
+import {del, get, post} from './client';
+import {stream, type StreamHandlers} from './stream';
+import type {TuningJob, TuningJobEvent} from './types';
+
+// Addresses; ids are encoded.
+export const jobPath = (id: string) => `/v1/tuning-jobs/${encodeURIComponent(id)}`;
+export const trialPath = (id: string, trial: number) => `${jobPath(id)}/trials/${trial}`;
+
+export const describeJob = (id: string, signal?: AbortSignal) => get<TuningJob>(jobPath(id), undefined, signal);
+export const stopJob = (id: string) => post<TuningJob>(`${jobPath(id)}/stop`);
+export const deleteJob = (id: string) => del<object>(jobPath(id));
+export const watchJob = (id: string, afterSequence: number, handlers: StreamHandlers<TuningJobEvent>) =>
+  stream<TuningJobEvent>(`${jobPath(id)}/events?afterSequence=${afterSequence}`, handlers);

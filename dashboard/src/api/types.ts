@@ -1,0 +1,349 @@
+// Messages of proto/winnow/v1 as the page holds them: JSON names, numbers as numbers (decode.ts), enums as their names.
+
+export type Scaling = 'LINEAR' | 'LOG' | 'REVERSE_LOG';
+export type Goal = 'GOAL_UNSPECIFIED' | 'MAXIMIZE' | 'MINIMIZE';
+
+export interface ParameterSpec {
+  name: string;
+  integer?: {min: number; max: number; scaling?: Scaling};
+  continuous?: {min: number; max: number; scaling?: Scaling};
+  categorical?: {values: string[]; ordered?: boolean};
+  discrete?: {values: number[]};
+  condition?: {parameter: string; values: string[]};
+}
+
+// Only what the page reads; the whole, as the server sent it, is in TuningJob.rawSpec.
+export interface TuningJobSpec {
+  name: string;
+  parameters: ParameterSpec[];
+  objective: {metric: string; goal: Goal};
+  trainer?: {builtin?: string; command?: string[]; external?: boolean; resumes?: boolean};
+  limits?: {
+    maxTrials?: number;
+    maxTotalResource?: number;
+    maxParallelTrials?: number;
+    maxTrialResource?: number;
+    maxNodeSeconds?: number;
+    maxWallTime?: string;
+  };
+  cluster?: {nodes?: number; slots?: number; nodesParameter?: string};
+  seed?: string | number;
+}
+
+export type JobState = 'STATE_UNSPECIFIED' | 'RUNNING' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'FAILED';
+export interface TrialCounts {
+  pending: number;
+  running: number;
+  paused: number;
+  completed: number;
+  stopped: number;
+  failed: number;
+}
+export interface BestTrial {
+  trial: number;
+  objective: number;
+  resource: number;
+}
+export interface JobSpend {
+  resource: number;
+  fullResource: number;
+  elapsedSeconds: number;
+  trainingSeconds: number;
+  billableNodeSeconds: number;
+}
+export interface RungState {
+  resource: number;
+  width: number;
+  entered: number;
+  arrived: number;
+  running: number;
+  cutoff?: number;
+  best?: number;
+}
+export interface BracketState {
+  index: number;
+  s: number;
+  rungs: RungState[];
+  endReason: string;
+}
+export interface TuningJob {
+  id: string;
+  spec: TuningJobSpec;
+  rawSpec: Record<string, unknown>;
+  state: JobState;
+  stateReason: string;
+  createTime: string;
+  endTime?: string;
+  trialCounts: TrialCounts;
+  best?: BestTrial;
+  spend: JobSpend;
+  brackets: BracketState[];
+  plannedTrials: number;
+  plannedResource: number;
+  lastSequence: number;
+  strategyText: string;
+  warmStartText: string;
+}
+
+export type TrialState = 'STATE_UNSPECIFIED' | 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'STOPPED' | 'FAILED';
+export interface HyperparameterValue {
+  name: string;
+  integer?: number;
+  continuous?: number;
+  categorical?: string;
+}
+export interface Trial {
+  jobId: string;
+  number: number;
+  state: TrialState;
+  stateReason: string;
+  hyperparameters: HyperparameterValue[];
+  objective?: number;
+  resource: number;
+  bestObjective?: number;
+  bestResource: number;
+  bracket: number;
+  rung: number;
+  attempts: number;
+  createTime?: string;
+  startTime?: string;
+  endTime?: string;
+  trainingSeconds: number;
+  billableNodeSeconds: number;
+  trainedResource: number;
+  choiceReason: string;
+  nodes: number;
+}
+export interface Rank {
+  rank: number;
+  assignmentId: string;
+  worker: string;
+  host: string;
+}
+export interface Attempt {
+  number: number;
+  resourceFrom: number;
+  resourceTo: number;
+  ranks: Rank[];
+  startTime?: string;
+  endTime?: string;
+  outcome: string;
+  reason: string;
+}
+export interface TuningJobEvent {
+  sequence: number;
+  time: string;
+  kind: string;
+  trial: number;
+  text: string;
+  job?: TuningJob;
+}
+export interface DescribeTrialResponse {
+  trial: Trial;
+  attempts: Attempt[];
+  events: TuningJobEvent[];
+}
+export interface MetricPoint {
+  trial: number;
+  metric: string;
+  resource: number;
+  value: number;
+  attempt: number;
+  time: string;
+}
+export interface GetLogsResponse {
+  data: string;  // base64
+  nextOffset: number;
+  ended: boolean;
+  attempt: number;
+  truncated: boolean;
+}
+export interface Worker {
+  id: string;
+  name: string;
+  host: string;
+  state: 'STATE_UNSPECIFIED' | 'LIVE' | 'LEAVING' | 'LOST' | 'GONE';
+  slots: number;
+  usedSlots: number;
+  lastSyncTime?: string;
+  registerTime?: string;
+  version: string;
+  assignmentIds: string[];
+  scheduling: 'OPEN' | 'CORDONED' | 'DRAINING' | 'QUARANTINED';
+  schedulingReason: string;
+  labels: Record<string, string>;
+  cpus: number;
+  memoryGib: number;
+  usedCpus: number;
+  usedMemoryGib: number;
+  limits: string;
+  hostCpu?: number;
+  hostMemory?: number;
+}
+export interface Caller {
+  role: 'ROLE_UNSPECIFIED' | 'VIEWER' | 'SUBMITTER' | 'WORKER' | 'ADMIN';
+  tokenId: string;
+  name: string;
+  tokensRequired: boolean;
+  serverVersion: string;
+}
+
+export interface TuningPlan {
+  brackets: {index: number; s: number; rungs: {trials: number; resource: number}[]}[];
+  trials: number;
+  resource: number;
+  resourceWithoutResume: number;
+  fullResource: number;
+  evaluations: number;
+  note: string;
+  strategyText: string;
+  elapsedSeconds: number;
+  busyFraction: number;
+}
+
+// insight.proto
+export interface Progress {
+  jobId: string;
+  elapsedSeconds: number[];
+  resource: number[];
+  best: number[];
+  trial: number[];
+}
+export interface SieveCell {
+  bracket: number;
+  rung: number;
+  resource: number;
+  counts: TrialCounts;
+  passed: number;
+  cutoff: number;
+  trial: number[];
+  best: number[];
+  state: TrialState[];
+  atResource: number[];
+  why: string[];
+}
+export interface Sieve {
+  cells: SieveCell[];
+  lastSequence: number;
+  trials: number;
+}
+export interface Envelope {
+  resource: number[];
+  count: number[];
+  min: number[];
+  lower: number[];
+  median: number[];
+  upper: number[];
+  max: number[];
+}
+export interface Curve {
+  trial: number;
+  state: TrialState;
+  resource: number[];
+  value: number[];
+}
+export interface LearningCurves {
+  metric: string;
+  metrics: string[];
+  envelope?: Envelope;
+  curves: Curve[];
+  stoppedTrial: number[];
+  stoppedResource: number[];
+  stoppedValue: number[];
+}
+export interface Axis {
+  name: string;
+  kind: 'integer' | 'continuous' | 'categorical' | 'discrete' | 'objective';
+  scaling: 'linear' | 'log' | 'reverse_log';
+  min: number;
+  max: number;
+  values: string[];
+  tickPosition: number[];
+  tickText: string[];
+}
+export interface AxisDensity {
+  from: number[];
+  to: number[];
+  count: number[];
+  best: number[];
+}
+export interface ParallelCoordinates {
+  axes: Axis[];
+  trial: number[];
+  position: number[];
+  densities: AxisDensity[];
+  trials: number;
+}
+export interface Importance {
+  parameters: {parameter: string; importance: number; deviation: number}[];
+  pairs: {first: string; second: string; importance: number; deviation: number}[];
+  trials: number;
+  note: string;
+}
+export interface Slice {
+  axis: Axis;
+  objective: Axis;
+  xBin: number[];
+  yBin: number[];
+  count: number[];
+  trial: number[];
+  x: number[];
+  y: number[];
+  resource: number[];
+  marginalX: number[];
+  marginalMean: number[];
+  marginalDeviation: number[];
+  bins: number;
+}
+export interface QueryTrialsResponse {
+  trials: Trial[];
+  total: number;
+}
+export interface Neighbours {
+  trial: Trial;
+  best?: Trial;
+  neighbours: Trial[];
+  distance: number[];
+  rank: number;
+  ranked: number;
+}
+export interface ComparisonRow {
+  name: string;
+  trials: number;
+  best?: number;
+  elapsedSeconds: number;
+  nodeSeconds: number;
+  pareto: boolean;
+}
+export interface Comparison {
+  by: string;
+  objective: {metric: string; goal: Goal};
+  rows: ComparisonRow[];
+}
+
+// usage.proto
+export interface WorkerUsage {
+  worker: string;
+  host: string;
+  cpu: number[];
+  memory: number[];
+  slotsUsed: number[];
+  slots: number;
+}
+export interface GetWorkerUsageResponse {
+  startTime: string;
+  stepSeconds: number;
+  workers: WorkerUsage[];
+}
+export interface RankUsage {
+  rank: number;
+  worker: string;
+  host: string;
+  elapsedSeconds: number[];
+  cpus: number[];
+  memoryGib: number[];
+}
+export interface GetTrialUsageResponse {
+  attempt: number;
+  ranks: RankUsage[];
+}

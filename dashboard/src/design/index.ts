@@ -1,0 +1,4 @@
+export * from './basics';
+export * from './icons';
+export * from './overlays';
+export * from './table';

@@ -1,0 +1,182 @@
+import {useEffect} from 'preact/hooks';
+import {address} from '../../api/client';
+import {useGet} from '../../api/query';
+import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
+import {go, param, paths, setParams} from '../../app/router';
+import {Badge, Card, EmptyState, ErrorState, Skeleton} from '../../design';
+import {count, counted, duration, number} from '../../format';
+import {isLive} from '../actions';
+import {seriesStyle} from '../series';
+import {Chooser} from './chooser';
+import {byQuality} from './front';
+import {Overlay} from './overlay';
+import {type Cost, Scatter} from './scatter';
+import './compare.css';
+
+const kListedJobs = 200;
+const kLiveMs = 3000;
+const kCosts: Cost[] = [
+  {label: 'elapsed', of: (row) => row.elapsedSeconds},
+  {label: 'node time', of: (row) => row.nodeSeconds},
+];
+
+export default function ComparePage() {
+  useEffect(() => {
+    document.title = 'Compare · Winnow';
+  }, []);
+  const listed = useGet<{jobs: TuningJob[]}>('/v1/tuning-jobs', {pageSize: kListedJobs}, {every: 10_000});
+  const jobs = (param('jobs') ?? '').split(',').filter(Boolean);
+  const toggle = (id: string) => {
+    const next = jobs.includes(id) ? jobs.filter((each) => each !== id) : [...jobs, id];
+    setParams({jobs: next.join(',') || null, by: null});
+  };
+  return (
+    <>
+      <div class="page-head">
+        <div class="titles">
+          <h1>Compare</h1>
+          <p class="muted">What quality costs: jobs side by side, or the trials of one by their nodes or a hyperparameter.</p>
+        </div>
+      </div>
+      {listed.error && !listed.data ? (
+        <div class="card">
+          <ErrorState error={listed.error} retry={listed.reload} height={320} />
+        </div>
+      ) : (
+        <div class="grid">
+          <Chooser jobs={listed.data?.jobs} chosen={jobs} onToggle={toggle} />
+          <div class="span-9 stack compare-side">
+            {jobs.length === 0 ? (
+              <div class="card">
+                <EmptyState title="Choose what to compare" height={360}>
+                  Tick two or more jobs that have one objective. Tick a single one to compare its trials by their number of nodes, or by the values of a
+                  hyperparameter.
+                </EmptyState>
+              </div>
+            ) : (
+              <Result key={jobs.length > 1 ? 'jobs' : jobs[0]} jobs={jobs} listed={listed.data?.jobs ?? []} />
+            )}
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
+  const single = jobs.length === 1;
+  const by = single ? (param('by') ?? '') : '';
+  const live = listed.some((job) => jobs.includes(job.id) && isLive(job));
+  const {data, error, loading, reload} = useGet<Comparison>(address('/v1/comparison', {jobIds: jobs, by}), {}, {every: live ? kLiveMs : undefined});
+  const lowerIsBetter = data?.objective.goal === 'MINIMIZE';
+  const metric = data?.objective.metric ?? '';
+  const rows = data ? byQuality(data.rows, lowerIsBetter) : [];
+  const colorOf = (row: ComparisonRow) => (single ? data!.rows.indexOf(row) : jobs.indexOf(row.name));
+  const nameOf = (row: ComparisonRow) => (single && data!.by === 'nodes' ? counted(Number(row.name), 'node') : row.name);
+  const pick = (row: ComparisonRow) => {
+    if (!single) go(paths.job(row.name));
+  };
+  if (error && (!data || !loading)) {
+    return (
+      <>
+        {single && <By job={jobs[0]} listed={listed} by={by} />}
+        <div class="card">
+          <ErrorState error={error} retry={reload} height={360} />
+        </div>
+      </>
+    );
+  }
+  if (!data) return <Skeleton height={640} />;
+  return (
+    <>
+      {single && <By job={jobs[0]} listed={listed} by={by} />}
+      <Card title={single ? `Trials of ${jobs[0]} by ${data.by}` : 'Side by side'} hint={`${lowerIsBetter ? 'lowest' : 'highest'} ${metric} first`} updating={loading}>
+        {rows.length === 0 ? (
+          <EmptyState title="Nothing to compare yet">No trial has been trained.</EmptyState>
+        ) : (
+          <Rows rows={rows} single={single} metric={metric} lowerIsBetter={lowerIsBetter} nameOf={nameOf} colorOf={colorOf} by={data.by} />
+        )}
+      </Card>
+      <div class="grid">
+        {kCosts.map((cost) => (
+          <Card class="span-6" key={cost.label} title={`Quality against ${cost.label}`} hint="the dashed stair is not beaten">
+            <Scatter rows={rows} colorOf={colorOf} metric={metric} lowerIsBetter={lowerIsBetter} cost={cost} nameOf={nameOf} onPick={pick} />
+          </Card>
+        ))}
+      </div>
+      {!single && <Overlay jobs={jobs} metric={metric} version={data} live={live} />}
+    </>
+  );
+}
+
+function By({job, listed, by}: {job: string; listed: TuningJob[]; by: string}) {
+  const parameters = listed.find((each) => each.id === job)?.spec.parameters ?? [];
+  return (
+    <label class="row">
+      Trials are compared by
+      <select class="input small" aria-label="Compare by" value={by} onChange={(event) => setParams({by: event.currentTarget.value || null})}>
+        <option value="">number of nodes</option>
+        {by && !parameters.some((parameter) => parameter.name === by) && <option value={by}>{by}</option>}
+        {parameters.map((parameter) => (
+          <option key={parameter.name} value={parameter.name}>
+            {parameter.name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface RowsProps {
+  rows: ComparisonRow[];
+  single: boolean;
+  metric: string;
+  lowerIsBetter: boolean;
+  by: string;
+  nameOf(row: ComparisonRow): string;
+  colorOf(row: ComparisonRow): number;
+}
+
+function Rows({rows, single, metric, lowerIsBetter, by, nameOf, colorOf}: RowsProps) {
+  return (
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Comparison">
+      <table class="table comparison">
+        <thead>
+          <tr>
+            <th scope="col">{single ? (by === 'nodes' ? 'Nodes' : by) : 'Job'}</th>
+            <th scope="col" class="num">
+              Trials
+            </th>
+            <th scope="col" class="num">
+              {lowerIsBetter ? 'Lowest' : 'Highest'} {metric}
+            </th>
+            <th scope="col" class="num">
+              {single ? 'Training time' : 'Elapsed'}
+            </th>
+            <th scope="col" class="num">
+              Node time
+            </th>
+            <th scope="col">Pareto</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name} class={row.pareto ? 'pareto' : undefined}>
+              <th scope="row">
+                <i class="swatch" style={{background: `var(${seriesStyle(colorOf(row)).color})`}} />
+                {single ? nameOf(row) : <a href={paths.job(row.name)}>{row.name}</a>}
+              </th>
+              <td class="num">{count(row.trials)}</td>
+              <td class="num">
+                <strong>{number(row.best)}</strong>
+              </td>
+              <td class="num">{duration(row.elapsedSeconds)}</td>
+              <td class="num">{duration(row.nodeSeconds)}</td>
+              <td>{row.pareto ? <Badge tone="best">not beaten</Badge> : <span class="quiet">beaten</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

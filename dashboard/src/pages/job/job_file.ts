@@ -1,0 +1,86 @@
+// A spec as the server gives it, back as a job file: names_like_this, numbers as numbers, and nothing that is a default. Pure.
+
+type Json = unknown;
+type Message = Record<string, Json>;
+
+// Fields whose keys are a user's names, not ours.
+const kMaps = new Set(['channels', 'staticHyperparameters', 'environment', 'labels', 'coefficients', 'gridPoints', 'hyperparameters']);
+// Fields that say something even where they are 0 or false: they are only there if they were given, or a reader misses them.
+const kTelling = new Set([
+  'min', 'max', 'resumes', 'stopWeakBrackets', 'warmUpTrials', 'minChance', 'targetObjective', 'noImprovementTolerance', 'weight',
+]);
+// Texts that look like numbers and are texts.
+const kTextMaps = new Set(['staticHyperparameters', 'environment', 'labels', 'hyperparameters']);
+const kIntegers = new Set([
+  'min', 'max', 'seed', 'splitSeed', 'minResource', 'maxResource', 'reductionFactor', 'maxTrials', 'maxTotalResource', 'maxParallelTrials',
+  'maxTrialResource', 'maxAttempts', 'maxLostAttempts', 'startupTrials', 'brackets', 'trials', 'warmUpResource', 'warmUpTrials',
+  'noImprovementTrials', 'resourceOffset',
+]);
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function isDefault(value: Json): boolean {
+  if (value === '' || value === 0 || value === false || value === null || value === '0') return true;
+  if (typeof value === 'string') return /_UNSPECIFIED$/.test(value) || value === 'LINEAR';
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && Object.keys(value as object).length === 0;
+}
+
+// Integers beyond 2^53 stay texts: proto3 JSON takes them.
+function plain(name: string, value: Json): Json {
+  if (typeof value !== 'string' || !kIntegers.has(name)) return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) && String(number) === value ? number : value;
+}
+
+function clean(name: string, value: Json): Json {
+  if (Array.isArray(value)) return value.map((each) => clean(name, each));
+  if (value === null || typeof value !== 'object') return plain(name, value);
+  if (kMaps.has(name)) {
+    const texts = kTextMaps.has(name);
+    return Object.fromEntries(Object.entries(value as Message).map(([key, each]) => [key, texts ? each : name === 'gridPoints' ? Number(each) : clean('', each)]));
+  }
+  const result: Message = {};
+  for (const [key, each] of Object.entries(value as Message)) {
+    const cleaned = clean(key, each);
+    if (isDefault(cleaned) && (cleaned === '' || !kTelling.has(key))) continue;
+    result[snake(key)] = cleaned;
+  }
+  return result;
+}
+
+// `withFolder`: with the folder from which it was submitted, for which the command line fills in that of the file.
+export function jobFile(rawSpec: Message, withFolder = false): Message {
+  const file = clean('', rawSpec) as Message;
+  if (!withFolder) delete file.working_directory;
+  return file;
+}
+
+// Two spaces deep; what fits a line of 100 characters stands on one.
+export function pretty(file: Message): string {
+  return `${write(file, 0)}\n`;
+}
+
+export function jobFileText(rawSpec: Message): string {
+  return pretty(jobFile(rawSpec));
+}
+
+const kLine = 100;
+function write(value: Json, depth: number): string {
+  const flat = oneLine(value);
+  if (depth > 0 && flat.length + depth * 2 <= kLine) return flat;
+  const pad = '  '.repeat(depth + 1);
+  const end = '  '.repeat(depth);
+  if (Array.isArray(value) && value.length) return `[\n${value.map((each) => pad + write(each, depth + 1)).join(',\n')}\n${end}]`;
+  if (value !== null && typeof value === 'object' && Object.keys(value).length) {
+    return `{\n${Object.entries(value as Message).map(([key, each]) => `${pad}${JSON.stringify(key)}: ${write(each, depth + 1)}`).join(',\n')}\n${end}}`;
+  }
+  return flat;
+}
+function oneLine(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(oneLine).join(', ')}]`;
+  if (value !== null && typeof value === 'object') return `{${Object.entries(value as Message).map(([key, each]) => `${JSON.stringify(key)}: ${oneLine(each)}`).join(', ')}}`;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,78 @@
+import {useCallback, useEffect, useRef, useState} from 'preact/hooks';
+import {describeJob, jobPath, watchJob} from '../../api/calls';
+import {useGet} from '../../api/query';
+import type {TuningJob} from '../../api/types';
+import {isLive} from '../actions';
+
+// What is drawn from answers of the server is asked for again at most so often while the job runs.
+const kRefreshMs = 1000;
+
+// What an answer about the job is an answer to, for useGet. While the job runs it is another one every `times` versions: more
+// for what is costly to answer.
+export function asOf(job: TuningJob, version: number, times = 1): {version: string; final: boolean} {
+  if (isLive(job)) return {version: `live ${Math.floor(version / times)}`, final: false};
+  return {version: `ended ${job.createTime} ${job.lastSequence}`, final: true};
+}
+
+export interface LiveJob {
+  job: TuningJob | undefined;
+  error: Error | undefined;
+  version: number;           // changes when there is something new to ask for
+  news: string;              // the newest event's sentence
+  line: 'open' | 'lost' | 'none';
+  reload(): void;
+}
+
+// A job that is followed while it runs.
+export function useLiveJob(id: string): LiveJob {
+  const first = useGet<TuningJob>(jobPath(id));
+  const [job, setJob] = useState<TuningJob | undefined>(undefined);
+  const [version, setVersion] = useState(0);
+  const [news, setNews] = useState('');
+  const [line, setLine] = useState<LiveJob['line']>('none');
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+
+  // Changes come in bursts: the first is shown at once, the rest together.
+  const pending = useRef<{job?: TuningJob; text?: string}>({});
+  const lastShown = useRef(0);
+  const show = useCallback(() => {
+    timer.current = undefined;
+    lastShown.current = performance.now();
+    if (pending.current.job) setJob(pending.current.job);
+    if (pending.current.text) setNews(pending.current.text);
+    pending.current = {};
+    setVersion((n) => n + 1);
+  }, []);
+  const soon = useCallback(() => {
+    if (timer.current === undefined) timer.current = setTimeout(show, Math.max(0, lastShown.current + kRefreshMs - performance.now()));
+  }, [show]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  useEffect(() => {
+    const start = first.data;
+    if (!start || start.id !== id) return;
+    setJob(start);
+    if (!isLive(start)) return;
+    return watchJob(id, start.lastSequence, {
+      message(event) {
+        if (event.job) pending.current.job = event.job;
+        if (event.text) pending.current.text = event.text;
+        soon();
+      },
+      state: setLine,
+      end() {
+        setLine('none');
+        // The last word: what the job is after its last event.
+        describeJob(id).then(
+          (last) => {
+            pending.current.job = last;
+            soon();
+          },
+          () => {},
+        );
+      },
+    });
+  }, [first.data, id, soon]);
+
+  return {job: job ?? first.data, error: first.error, version, news, line, reload: first.reload};
+}

@@ -1,0 +1,145 @@
+import {useEffect, useMemo, useState} from 'preact/hooks';
+import type {TuningJob} from '../../api/types';
+import {go, params, paths} from '../../app/router';
+import {maySubmit} from '../../app/session';
+import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge} from '../../design';
+import {ApiError} from '../../api/client';
+import {ago, exactMoment} from '../../format';
+import {askToDelete, askToStop, isLive} from '../actions';
+import {CurvesCard} from './curves';
+import {FilterBar} from './filter_bar';
+import {BestCard, Headline} from './headline';
+import {HistoryCard} from './history';
+import {ImportanceCard} from './importance';
+import {type LiveJob, useLiveJob} from './live';
+import {ParallelCard} from './parallel';
+import {SieveCard} from './sieve';
+import {SlicesCard} from './slices';
+import {SpecCard} from './spec';
+import {TrialsCard} from './trials';
+import './job.css';
+
+export default function JobPage({id}: {id: string}) {
+  const live = useLiveJob(id);
+  const {job, version} = live;
+  const filters = params('f');
+  // What is brushed comes first: everything else asks for its part once those lines are there.
+  const [followed, follow] = useState(filters);
+  useEffect(() => {
+    document.title = `${id} · Winnow`;
+  }, [id]);
+
+  // The same objects are not gone through again.
+  const above = useMemo(
+    () =>
+      job && (
+        <>
+          <div class="span-8 cell">
+            <SieveCard job={job} version={version} filters={followed} />
+          </div>
+          <div class="span-4 cell">
+            <HistoryCard job={job} version={version} />
+            <BestCard job={job} />
+          </div>
+        </>
+      ),
+    [job, version, followed],
+  );
+  const below = useMemo(
+    () =>
+      job && (
+        <>
+          <CurvesCard job={job} version={version} filters={followed} />
+          <ImportanceCard job={job} version={version} filters={followed} />
+          <SlicesCard job={job} version={version} filters={followed} />
+          <TrialsCard job={job} version={version} filters={followed} />
+          <SpecCard job={job} />
+        </>
+      ),
+    [job, version, followed],
+  );
+
+  if (!job && live.error) {
+    if (live.error instanceof ApiError && live.error.status === 404) {
+      return (
+        <div class="card">
+          <EmptyState title={`There is no job ${id}`} height={320} actions={<LinkButton href={paths.home}>To the jobs</LinkButton>}>
+            It may have been deleted.
+          </EmptyState>
+        </div>
+      );
+    }
+    return (
+      <div class="card">
+        <ErrorState error={live.error} retry={live.reload} height={320} />
+      </div>
+    );
+  }
+  return (
+    <>
+      <Head id={id} job={job} live={live} />
+      {job ? (
+        <>
+          <Headline job={job} />
+          <FilterBar job={job} filters={filters} />
+          <div class="grid" aria-busy={followed !== filters}>
+            {above}
+            <ParallelCard job={job} version={version} filters={filters} onShown={follow} />
+            {below}
+          </div>
+        </>
+      ) : (
+        <div class="stack">
+          <Skeleton height={98} />
+          <Skeleton height={520} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: LiveJob}) {
+  return (
+    <div class="page-head job-head">
+      <div class="titles">
+        <nav class="crumbs" aria-label="Where this is">
+          <a href={paths.home}>Jobs</a> /
+        </nav>
+        <h1>{id}</h1>
+        <div class="row job-state">
+          {job && <StateBadge state={job.state} />}
+          {live.line === 'lost' && <Badge tone="failed">not connected, trying again</Badge>}
+          {job && (
+            <span class="muted job-reason" title={job.stateReason}>
+              {isLive(job) && live.news ? live.news : job.stateReason}
+            </span>
+          )}
+          {job && (
+            <span class="quiet nowrap" title={exactMoment(job.createTime)}>
+              {isLive(job) ? `started ${ago(job.createTime)}` : `ended ${ago(job.endTime)}`}
+            </span>
+          )}
+        </div>
+      </div>
+      {job && maySubmit() && (
+        <div class="actions">
+          <LinkButton small icon="repeat" href={paths.submit(job.id)}>
+            Run again<span class="wide-only"> with changes</span>
+          </LinkButton>
+          <LinkButton small icon="compare" href={paths.compare([job.id])}>
+            Compare
+          </LinkButton>
+          {isLive(job) ? (
+            <Button small kind="danger" icon="stop" disabled={job.state === 'STOPPING'} onClick={() => void askToStop(job).then((done) => done && live.reload())}>
+              Stop
+            </Button>
+          ) : (
+            <Button small kind="danger" icon="trash" onClick={() => void askToDelete(job).then((done) => done && go(paths.home))}>
+              Delete
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+import {useMemo} from 'preact/hooks';
+import {jobPath} from '../../api/calls';
+import {useGet} from '../../api/query';
+import type {Slice, TuningJob} from '../../api/types';
+import {go, paths} from '../../app/router';
+import {positionOf, positionTicks, valueAt} from '../../charts/axis';
+import {useNear} from '../../charts/canvas';
+import {goodness, token} from '../../charts/color';
+import {ranksOf} from '../../charts/scale';
+import {Plot, type Layer} from '../../charts/plot';
+import {Card, ErrorState, Legend, Skeleton} from '../../design';
+import {count, counted, number} from '../../format';
+import {askedFilters} from './filters';
+import {asOf} from './live';
+
+const kHeight = 190;
+const kPoints = 400;
+const kBins = 28;
+// The golden ratio's fraction: multiples of it lie evenly between whole numbers.
+const kSpread = 0.6180339887;
+
+interface Props {
+  job: TuningJob;
+  version: number;
+  filters: readonly string[];
+}
+export function SlicesCard({job, version, filters}: Props) {
+  const [place, near] = useNear<HTMLDivElement>();
+  return (
+    <Card id="slices" title="Slices" hint={`${job.spec.objective.metric} against each hyperparameter, and what a forest expects of it alone`}>
+      <div ref={place} class="slices">
+        {job.spec.parameters.map((parameter) => (
+          <SliceView key={parameter.name} job={job} parameter={parameter.name} version={version} filters={filters} near={near} />
+        ))}
+      </div>
+      <Legend
+        items={[
+          {label: 'trials, riper is better', color: goodness(0.8)},
+          {label: 'best', color: 'var(--best)'},
+          {label: 'expected over everything else, ± deviation', color: 'var(--running)', shape: 'line'},
+        ]}
+      />
+    </Card>
+  );
+}
+
+function SliceView({job, parameter, version, filters, near}: Props & {parameter: string; near: boolean}) {
+  const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
+  const slice = answer.data;
+  const minimize = job.spec.objective.goal === 'MINIMIZE';
+  const layers = useMemo(() => (slice?.axis && slice.trial.length ? layersOf(slice, job.best?.trial ?? 0, minimize) : null), [slice, job.best?.trial, minimize]);
+  let content;
+  if (answer.error && !slice) content = <ErrorState error={answer.error} retry={answer.reload} height={kHeight} />;
+  else if (!slice) content = <Skeleton height={kHeight} />;
+  else if (!layers) content = <p class="state quiet">No values {filters.length ? 'that pass the filters' : 'yet'}.</p>;
+  else {
+    content = (
+      <Plot
+        compact
+        label={`${job.spec.objective.metric} against ${parameter}`}
+        height={kHeight}
+        x={{label: parameter, min: -0.02, max: 1.02, ticks: positionTicks(slice.axis, 6)}}
+        y={{label: job.spec.objective.metric, min: -0.04, max: 1.04, ticks: positionTicks(slice.objective, 5)}}
+        layers={layers}
+        tip={({index}) => (
+          <>
+            <strong>Trial {count(slice.trial[index])}</strong>, at {counted(slice.resource[index], 'unit')}
+            <div>
+              {parameter} {slice.axis.values.length ? slice.axis.values[Math.min(slice.axis.values.length - 1, Math.floor(slice.x[index] * slice.axis.values.length))] : number(valueAt(slice.axis, slice.x[index]), 4)}
+            </div>
+            <div>
+              {job.spec.objective.metric} {number(valueAt(slice.objective, slice.y[index]), 5)}
+            </div>
+          </>
+        )}
+        onPick={({index}) => go(paths.trial(job.id, slice.trial[index]))}
+      />
+    );
+  }
+  return (
+    <figure class="slice">
+      <figcaption title={parameter}>
+        {parameter}
+        {slice?.axis && slice.axis.scaling !== 'linear' && <span class="quiet"> {slice.axis.scaling.replace('_', ' ')}</span>}
+      </figcaption>
+      <div style={{minHeight: `${kHeight}px`}}>{content}</div>
+    </figure>
+  );
+}
+
+function layersOf(slice: Slice, best: number, minimize: boolean): Layer[] {
+  const goods = ranksOf(slice.y, minimize);
+  const whole = slice.count.reduce((sum, n) => sum + n, 0) <= slice.trial.length;
+  const layers: Layer[] = [];
+  if (!whole) {
+    // More trials than points: where they are dense stands behind.
+    const most = Math.max(...slice.count, 1);
+    layers.push({
+      kind: 'draw',
+      color: '',
+      draw(c, px, py) {
+        c.fillStyle = token('--ink-3');
+        const w = px(1 / slice.bins) - px(0);
+        const h = py(0) - py(1 / slice.bins);
+        slice.count.forEach((n, i) => {
+          c.globalAlpha = 0.06 + 0.34 * Math.sqrt(n / most);
+          c.fillRect(px(slice.xBin[i] / slice.bins), py((slice.yBin[i] + 1) / slice.bins), w + 0.5, h + 0.5);
+        });
+        c.globalAlpha = 1;
+      },
+    });
+  }
+  // Beside each other where they have one value.
+  const room = slice.axis.values.length ? 0.5 / slice.axis.values.length : slice.axis.kind === 'integer' && slice.axis.scaling === 'linear' ? 0.3 / Math.max(1, slice.axis.max - slice.axis.min) : 0;
+  const x = slice.x.map((at, i) => at + room * (((slice.trial[i] * kSpread) % 1) - 0.5));
+  layers.push({kind: 'points', x, y: slice.y, color: '--accent', colors: slice.y.map((_, i) => goodness(goods[i])), size: slice.trial.length > 150 ? 2.2 : 3, alpha: 0.9});
+  if (slice.marginalX.length > 1 && slice.objective.max > slice.objective.min) {
+    const at = slice.marginalMean.map((mean) => positionOf(slice.objective, mean));
+    const low = slice.marginalMean.map((mean, i) => positionOf(slice.objective, mean - slice.marginalDeviation[i]));
+    const high = slice.marginalMean.map((mean, i) => positionOf(slice.objective, mean + slice.marginalDeviation[i]));
+    layers.push({kind: 'band', x: slice.marginalX, low, high, color: '--running', alpha: 0.14});
+    layers.push({kind: 'line', x: slice.marginalX, y: at, color: '--running', width: 1.75, quiet: true, dots: slice.axis.values.length > 0});
+  }
+  const index = slice.trial.indexOf(best);
+  if (index >= 0) layers.push({kind: 'points', x: [x[index]], y: [slice.y[index]], color: '--best', size: 5, quiet: true});
+  return layers;
+}

@@ -1,0 +1,106 @@
+import {useEffect, useRef, useState} from 'preact/hooks';
+import {ApiError} from '../../api/client';
+import {go, param} from '../../app/router';
+import {caller, learnCaller, signIn, signOut} from '../../app/session';
+import {Button, Icon, LinkButton} from '../../design';
+import {destination} from './destination';
+import './login.css';
+
+export default function LoginPage() {
+  const next = destination(param('to'));
+  const who = caller.value;
+  useEffect(() => {
+    document.title = 'Log in · Winnow';
+    if (!caller.value) void learnCaller();
+  }, []);
+  return (
+    <div class="login">
+      <div class="login-mark">
+        <Icon name="winnow" />
+      </div>
+      {who ? <SignedIn name={who.name} role={who.role} open={!who.tokensRequired} next={next} /> : <TokenForm next={next} />}
+    </div>
+  );
+}
+
+function SignedIn({name, role, open, next}: {name: string; role: string; open: boolean; next: string}) {
+  return (
+    <div class="card login-card">
+      <h1>{open ? 'No login is needed' : 'You are logged in'}</h1>
+      <p class="muted">
+        {open
+          ? 'This server was started without tokens: whoever reaches it may use it.'
+          : `As ${name || 'a caller without a name'}, with the role ${role.toLowerCase()}.`}
+      </p>
+      <div class="row">
+        <LinkButton kind="primary" href={next}>
+          Go on
+        </LinkButton>
+        {!open && <Button onClick={() => void signOut()}>Log out</Button>}
+      </div>
+    </div>
+  );
+}
+
+function TokenForm({next}: {next: string}) {
+  const [token, setToken] = useState('');
+  const [shown, setShown] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (!token.trim()) {
+      setProblem('Paste a token: it begins with wnw_.');
+      return;
+    }
+    setBusy(true);
+    setProblem('');
+    try {
+      await signIn(token.trim());
+      go(next, {replace: true});
+    } catch (error) {
+      const refused = error instanceof ApiError && error.status === 401;
+      setProblem(refused ? 'The server does not take this token: it is mistyped, expired or revoked.' : (error as Error).message);
+      setBusy(false);
+      field.current?.select();
+    }
+  };
+  return (
+    <form class="card login-card" onSubmit={submit} aria-label="Log in">
+      <h1>Log in to Winnow</h1>
+      <p class="muted">This server wants to know who reads. An admin makes you a token:</p>
+      <pre class="code" tabIndex={0} aria-label="Command that makes a token">
+        winnow token create --role viewer
+      </pre>
+      <label class="field">
+        <span>Token</span>
+        <input
+          ref={field}
+          class="input mono"
+          type={(shown ? 'text' : 'password') as 'password'}
+          name="token"
+          autocomplete="current-password"
+          autocapitalize="off"
+          spellcheck={false}
+          placeholder="wnw_…"
+          value={token}
+          aria-invalid={problem !== ''}
+          aria-describedby="login-problem"
+          onInput={(event) => setToken(event.currentTarget.value)}
+        />
+      </label>
+      <label class="login-show">
+        <input type="checkbox" checked={shown} onChange={(event) => setShown(event.currentTarget.checked)} /> Show it
+      </label>
+      <p class="login-problem" id="login-problem" role="alert">
+        {problem}
+      </p>
+      <Button kind="primary" type="submit" disabled={busy}>
+        {busy ? 'Logging in …' : 'Log in'}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,211 @@
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {describeJob} from '../../api/calls';
+import {ApiError, get, isAbort, post} from '../../api/client';
+import type {TuningJob, TuningPlan, Worker} from '../../api/types';
+import {go, param, paths} from '../../app/router';
+import {maySubmit} from '../../app/session';
+import {ask, Button, Card, ErrorState, Segmented, Skeleton, toast} from '../../design';
+import {counted} from '../../format';
+import {jobFile, pretty} from '../job/job_file';
+import {Editor, type Mark} from './editor';
+import {kStarters} from './starters';
+import {placeOf, syntaxPlace} from './places';
+import {Plan} from './plan';
+import './submit.css';
+
+const kPauseMs = 350;  // of typing, before the server is asked
+
+interface Draft {
+  text: string;
+  unitSeconds: number;
+}
+
+export default function SubmitPage() {
+  const from = param('from');
+  const [draft, setDraft] = useState<Draft | null>(from ? null : {text: pretty(kStarters[0].spec), unitSeconds: 1});
+  const [error, setError] = useState<Error | null>(null);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    document.title = 'New job · Winnow';
+    if (!from) return;
+    const abort = new AbortController();
+    setError(null);
+    describeJob(from, abort.signal).then(
+      (job) => setDraft({text: pretty(jobFile(job.rawSpec, true)), unitSeconds: unitOf(job)}),
+      (problem: Error) => !isAbort(problem) && setError(problem),
+    );
+    return () => abort.abort();
+  }, [from, turn]);
+  return (
+    <>
+      <div class="page-head">
+        <div class="titles">
+          <h1>{from ? `Run ${from} again, with changes` : 'New job'}</h1>
+          <p class="muted">The job file, and what it would run. Nothing starts before you submit it.</p>
+        </div>
+      </div>
+      {error ? <ErrorState error={error} retry={() => setTurn(turn + 1)} height={400} /> : draft ? <Form key={from ?? ''} draft={draft} starters={!from} /> : <Skeleton height={560} />}
+    </>
+  );
+}
+
+// Of what the job has trained; 1 s if it says nothing.
+function unitOf(job: TuningJob): number {
+  const seconds = job.spend.trainingSeconds / job.spend.resource;
+  return Number.isFinite(seconds) && seconds > 0 ? Number(seconds.toPrecision(2)) : 1;
+}
+
+interface Checked {
+  plan?: TuningPlan;
+  error?: Error;
+  marks: Mark[];
+}
+
+// The command line fills in the job file's folder; here there is none, and a preview does not miss it.
+const kFolderText = 'is not there; expected the absolute path, on the workers, of the folder in which trainers run and to which paths refer';
+function folderMissing(spec: unknown): boolean {
+  if (spec === null || typeof spec !== 'object') return false;
+  const {working_directory, workingDirectory, trainer} = spec as Record<string, {external?: boolean} | undefined>;
+  return !working_directory && !workingDirectory && !trainer?.external;
+}
+
+function parse(text: string): {spec?: unknown; marks: Mark[]} {
+  try {
+    const spec = JSON.parse(text);
+    return {spec, marks: folderMissing(spec) ? [{place: placeOf(text, ''), field: 'working_directory', text: kFolderText}] : []};
+  } catch (error) {
+    const message = (error as Error).message;
+    const place = syntaxPlace(text, message) ?? {line: text.split('\n').length, start: text.length, end: text.length};
+    return {marks: [{place, field: 'JSON', text: message}]};
+  }
+}
+
+function marksOf(text: string, error: unknown): Mark[] {
+  if (!(error instanceof ApiError)) return [];
+  return error.violations.map(({field, description}) => ({place: placeOf(text, field), field, text: description}));
+}
+
+function requestId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function Form({draft, starters}: {draft: Draft; starters: boolean}) {
+  const [text, setText] = useState(draft.text);
+  const [slots, setSlots] = useState(0);
+  const [unitSeconds, setUnitSeconds] = useState(draft.unitSeconds);
+  const [checked, setChecked] = useState<Checked>({marks: []});
+  const [busy, setBusy] = useState(false);
+  const [starter, setStarter] = useState(kStarters[0].value);
+  const show = useRef<(mark: Mark) => void>(() => {});
+  const {spec, marks: syntax} = useMemo(() => parse(text), [text]);
+
+  useEffect(() => {
+    get<{workers: Worker[]}>('/v1/workers').then(
+      ({workers}) => setSlots(Math.max(1, workers.filter((worker) => worker.state === 'LIVE').reduce((sum, worker) => sum + worker.slots, 0))),
+      () => setSlots(1),
+    );
+  }, []);
+
+  useEffect(() => {
+    if (spec === undefined || slots === 0) return;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      post<TuningPlan>('/v1/preview', {spec, slots, unitSeconds}, abort.signal).then(
+        (plan) => setChecked({plan, marks: []}),
+        (error: Error) => {
+          if (!isAbort(error)) setChecked((before) => ({plan: before.plan, error, marks: marksOf(text, error)}));
+        },
+      );
+    }, kPauseMs);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text, slots, unitSeconds]);
+
+  // Asked again after a lost answer, the server starts no second job.
+  const request = useMemo(requestId, [text]);
+  const submit = async () => {
+    setBusy(true);
+    try {
+      const job = await post<TuningJob>('/v1/tuning-jobs', {spec, requestId: request});
+      toast(`${job.id} has started.`);
+      go(paths.job(job.id));
+    } catch (error) {
+      setChecked((before) => ({plan: before.plan, error: error as Error, marks: marksOf(text, error)}));
+      setBusy(false);
+    }
+  };
+  const begin = async (value: string) => {
+    const chosen = kStarters.find((each) => each.value === value)!;
+    const untouched = kStarters.some((each) => pretty(each.spec) === text);
+    if (!untouched && !(await ask({title: 'Begin again?', text: 'What you wrote is replaced by the example.', confirm: 'Replace it'}))) return;
+    setStarter(value);
+    setText(pretty(chosen.spec));
+  };
+  const open = async (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (file) setText(await file.text());
+    input.value = '';
+  };
+  const marks = spec === undefined ? syntax : [...syntax, ...checked.marks.filter((mark) => mark.field !== 'working_directory' || syntax.length === 0)];
+  const wrong = syntax.length > 0 || checked.error !== undefined;
+  return (
+    <div class="grid">
+      <Card
+        class="span-7"
+        title="Job file"
+        hint="JSON"
+        actions={
+          <div class="row">
+            {starters && <Segmented label="Begin with" value={starter} options={kStarters} onChange={(value) => void begin(value)} />}
+            <label class="button small file-button">
+              Open a file
+              <input class="sr" type="file" accept=".json,application/json" onChange={(event) => void open(event.currentTarget)} />
+            </label>
+          </div>
+        }
+      >
+        <Editor text={text} marks={marks} label="Job file" onChange={setText} handle={(move) => (show.current = move)} />
+      </Card>
+      <div class="span-5 stack submit-side">
+        <Card title="What it would run" hint={wrong && checked.plan ? 'as it was before the last change' : undefined}>
+          <div class="row plan-asked">
+            <label>
+              with{' '}
+              <input class="input small" type="number" min={1} max={100_000} value={slots || ''} aria-label="Trials at a time" onChange={(event) => setSlots(Math.max(1, Number(event.currentTarget.value) || 1))} />{' '}
+              trials at a time,
+            </label>
+            <label>
+              <input class="input small" type="number" min={0} step="any" value={unitSeconds} aria-label="Seconds of a unit" onChange={(event) => setUnitSeconds(Math.max(0, Number(event.currentTarget.value) || 0))} /> s a
+              unit
+            </label>
+          </div>
+          <div class="plan-room">{checked.plan ? <Plan plan={checked.plan} /> : wrong ? <p class="quiet">Shown once the job file is right.</p> : <Skeleton height={220} />}</div>
+        </Card>
+        <Card title={wrong ? (marks.length ? `${counted(marks.length, 'thing')} to mend` : 'The server refuses it') : 'Ready'}>
+          <div class="mend" role="status">
+            {!wrong && <p class="muted">{checked.plan ? 'The server finds nothing wrong with it.' : 'The server looks at it …'}</p>}
+            {wrong && marks.length === 0 && <p class="mend-text">{checked.error?.message}</p>}
+            <ul>
+              {marks.map((mark) => (
+                <li key={mark.field + mark.text}>
+                  <button type="button" class="mend-item" onClick={() => show.current(mark)}>
+                    <span class="quiet">line {mark.place.line}</span> <code>{mark.field}</code>
+                    <span class="mend-text">{mark.text}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </div>
+          <div class="row">
+            <Button kind="primary" icon="plus" disabled={busy || wrong || !checked.plan || !maySubmit()} onClick={() => void submit()}>
+              {busy ? 'Submitting …' : 'Submit the job'}
+            </Button>
+            {!maySubmit() && <span class="quiet">Your role may not start jobs.</span>}
+          </div>
+        </Card>
+      </div>
+    </div>
+  );
+}

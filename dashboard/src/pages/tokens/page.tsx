@@ -1,0 +1,194 @@
+import {useEffect, useState} from 'preact/hooks';
+import {del, post} from '../../api/client';
+import {useGet} from '../../api/query';
+import {caller} from '../../app/session';
+import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, Skeleton, toast} from '../../design';
+import {exactMoment, moment} from '../../format';
+import './tokens.css';
+
+interface Token {
+  id: string;
+  name: string;
+  role: 'VIEWER' | 'SUBMITTER' | 'WORKER' | 'ADMIN';
+  createTime: string;
+  expireTime?: string;
+  revokeTime?: string;
+}
+
+const kRoles: {value: Token['role']; label: string}[] = [
+  {value: 'VIEWER', label: 'viewer: reads'},
+  {value: 'SUBMITTER', label: 'submitter: starts, stops and deletes jobs too'},
+  {value: 'WORKER', label: 'worker: trains'},
+  {value: 'ADMIN', label: 'admin: everything'},
+];
+const kDaySeconds = 86_400;
+
+export default function TokensPage() {
+  useEffect(() => {
+    document.title = 'Tokens · Winnow';
+  }, []);
+  const {data, error, reload} = useGet<{tokens: Token[]}>('/v1/tokens');
+  return (
+    <>
+      <div class="page-head">
+        <div class="titles">
+          <h1>Tokens</h1>
+          <p class="muted">By which callers are known to this server. Only hashes are stored: a secret is shown once, and never again.</p>
+        </div>
+      </div>
+      {error ? (
+        <div class="card">
+          <ErrorState error={error} retry={reload} height={260} />
+        </div>
+      ) : (
+        <div class="grid">
+          <NewToken made={reload} />
+          <Card title="All tokens" class="span-8">
+            <div class="tokens-room">{data ? <Tokens tokens={data.tokens} changed={reload} /> : <Skeleton height={220} />}</div>
+          </Card>
+        </div>
+      )}
+    </>
+  );
+}
+
+function NewToken({made}: {made(): void}) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Token['role']>('VIEWER');
+  const [days, setDays] = useState('');
+  const [secret, setSecret] = useState('');
+  const [problem, setProblem] = useState('');
+  const create = async (event: Event) => {
+    event.preventDefault();
+    setProblem('');
+    try {
+      const answer = await post<{secret: string}>('/v1/tokens', {name, role, validSeconds: String(Math.round(Number(days || 0) * kDaySeconds))});
+      setSecret(answer.secret);
+      setName('');
+      made();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  return (
+    <Card title="New token" class="span-4">
+      <form class="token-form" onSubmit={create}>
+        <label class="field">
+          <span>Whose it is</span>
+          <input class="input" maxLength={128} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        </label>
+        <label class="field">
+          <span>Role</span>
+          <select class="input" value={role} onChange={(event) => setRole(event.currentTarget.value as Token['role'])}>
+            {kRoles.map((each) => (
+              <option key={each.value} value={each.value}>
+                {each.label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Days until it expires; empty: never</span>
+          <input class="input" type="number" min={1} max={36_500} value={days} onInput={(event) => setDays(event.currentTarget.value)} />
+        </label>
+        {problem && (
+          <p class="dialog-error" role="alert">
+            {problem}
+          </p>
+        )}
+        <Button kind="primary" type="submit">
+          Make the token
+        </Button>
+      </form>
+      {secret && (
+        <div class="token-secret" role="status">
+          <p>Copy it now: it is not shown again.</p>
+          <code aria-label="Secret">{secret}</code>
+          <div class="row">
+            <CopyButton text={() => secret}>Copy the secret</CopyButton>
+            <Button small onClick={() => setSecret('')}>
+              Done
+            </Button>
+          </div>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function stateOf(token: Token): 'live' | 'revoked' | 'expired' {
+  if (token.revokeTime) return 'revoked';
+  return token.expireTime && new Date(token.expireTime).getTime() < Date.now() ? 'expired' : 'live';
+}
+
+function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
+  const revoke = async (token: Token) => {
+    const own = token.id === caller.value?.tokenId;
+    const yes = await ask({
+      title: `Revoke ${token.name || token.id}?`,
+      text: `From then on whoever shows it is refused.${own ? ' It is the token by which you are logged in.' : ''} This cannot be undone.`,
+      confirm: 'Revoke the token',
+      danger: true,
+      action: () => del(`/v1/tokens/${encodeURIComponent(token.id)}`),
+    });
+    if (!yes) return;
+    toast(`${token.name || token.id} is revoked.`);
+    changed();
+  };
+  if (tokens.length === 0) {
+    return (
+      <EmptyState title="There are no tokens" height={200}>
+        This server asks nobody for one, until it is started with --require-tokens or TLS.
+      </EmptyState>
+    );
+  }
+  return (
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="Tokens">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Whose</th>
+            <th scope="col">Role</th>
+            <th scope="col">Id</th>
+            <th scope="col">State</th>
+            <th scope="col">Made</th>
+            <th scope="col">Expires</th>
+            <th scope="col">
+              <span class="sr">What can be done</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map((token) => {
+            const state = stateOf(token);
+            return (
+              <tr key={token.id} aria-label={token.name}>
+                <td>{token.name || <span class="quiet">nobody said</span>}</td>
+                <td>{token.role.toLowerCase()}</td>
+                <td>
+                  <code>{token.id}</code>
+                </td>
+                <td>
+                  <Badge tone={state === 'live' ? 'completed' : 'stopped'}>{state}</Badge>
+                </td>
+                <td class="nowrap" title={exactMoment(token.createTime)}>
+                  {moment(token.createTime)}
+                </td>
+                <td class="nowrap" title={token.expireTime && exactMoment(token.expireTime)}>
+                  {token.expireTime ? moment(token.expireTime) : 'never'}
+                </td>
+                <td class="num">
+                  {state === 'live' && (
+                    <Button small kind="danger" aria-label={`Revoke ${token.name || token.id}`} onClick={() => void revoke(token)}>
+                      Revoke
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type {Attempt} from '../../api/types';
+import {Badge, Card, EmptyState, type Tone} from '../../design';
+import {count, duration, exactMoment, moment} from '../../format';
+
+const kTones: Record<string, Tone> = {'': 'running', finished: 'completed', stopped: 'stopped', failed: 'failed', lost: 'failed', 'handed back': 'paused'};
+
+function seconds(attempt: Attempt): number {
+  if (!attempt.startTime) return Number.NaN;
+  return ((attempt.endTime ? new Date(attempt.endTime).getTime() : Date.now()) - new Date(attempt.startTime).getTime()) / 1000;
+}
+
+// Newest first.
+export function Attempts({attempts}: {attempts: Attempt[]}) {
+  return (
+    <Card title="Attempts" class="span-7" hint={attempts.length > 1 ? 'each part of the training is one' : undefined}>
+      {attempts.length === 0 ? (
+        <EmptyState title="Not placed yet" height={140}>
+          It waits for free slots. The page of workers says who holds them.
+        </EmptyState>
+      ) : (
+        <div class="scroll-x attempts" tabIndex={0} role="group" aria-label="Attempts, newest first">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col" class="num">
+                  No.
+                </th>
+                <th scope="col">Outcome</th>
+                <th scope="col">Trained</th>
+                <th scope="col">Ranks</th>
+                <th scope="col">Began</th>
+                <th scope="col" class="num">
+                  Took
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...attempts].reverse().map((attempt) => (
+                <tr key={attempt.number}>
+                  <td class="num">{count(attempt.number)}</td>
+                  <td>
+                    <Badge tone={kTones[attempt.outcome] ?? ''}>{attempt.outcome || 'running'}</Badge>
+                    {attempt.reason && <p class="attempt-reason">{attempt.reason}</p>}
+                  </td>
+                  <td class="nowrap">
+                    {count(attempt.resourceFrom)} → {attempt.resourceTo ? count(attempt.resourceTo) : 'its end'}
+                  </td>
+                  <td>
+                    <ul class="ranks">
+                      {attempt.ranks.map((rank) => (
+                        <li key={rank.rank}>
+                          {attempt.ranks.length > 1 && <span class="quiet">rank {rank.rank} </span>}
+                          {rank.worker} <span class="quiet">on {rank.host}</span>
+                        </li>
+                      ))}
+                    </ul>
+                  </td>
+                  <td class="nowrap" title={exactMoment(attempt.startTime)}>
+                    {moment(attempt.startTime)}
+                  </td>
+                  <td class="num nowrap">{duration(seconds(attempt))}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}

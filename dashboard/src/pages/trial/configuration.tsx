@@ -1,0 +1,140 @@
+import type {Axis, HyperparameterValue, Neighbours, ParameterSpec, Trial} from '../../api/types';
+import {paths} from '../../app/router';
+import {positionOf} from '../../charts/axis';
+import {StateBadge} from '../../design';
+import {count, hyperparameter, number, percent} from '../../format';
+
+interface Place {
+  kind: 'this' | 'best' | 'other';
+  at: number;  // 0 … 1
+}
+
+// Where a value lies within its range; NaN: nowhere.
+export function placeIn(parameter: ParameterSpec, value: HyperparameterValue | undefined): number {
+  if (!value) return Number.NaN;
+  const values = parameter.categorical?.values ?? parameter.discrete?.values.map(String);
+  if (values) {
+    const index = values.indexOf(value.categorical ?? String(value.continuous ?? value.integer));
+    return index < 0 ? Number.NaN : (index + 0.5) / values.length;
+  }
+  const range = parameter.integer ?? parameter.continuous;
+  if (!range) return Number.NaN;
+  const axis: Axis = {
+    name: parameter.name,
+    kind: parameter.integer ? 'integer' : 'continuous',
+    scaling: (range.scaling ?? 'LINEAR').toLowerCase() as Axis['scaling'],
+    min: range.min,
+    max: range.max,
+    values: [],
+    tickPosition: [],
+    tickText: [],
+  };
+  return positionOf(axis, value.integer ?? value.continuous ?? Number.NaN);
+}
+
+const valueOf = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
+
+// The trial beside the best one and those most like it: what is different stands out.
+export function Configuration({answer, parameters, objective}: {answer: Neighbours; parameters: ParameterSpec[]; objective: string}) {
+  const {trial, best, neighbours, distance} = answer;
+  const isBest = best !== undefined && best.number === trial.number;
+  const others = neighbours.filter((each) => each.number !== best?.number);
+  const distanceOf = (each: Trial) => distance[neighbours.indexOf(each)];
+  return (
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Configuration beside others">
+      <table class="table configuration">
+        <thead>
+          <tr>
+            <th scope="col">Hyperparameter</th>
+            <th scope="col" class="configuration-range">
+              Within its range
+            </th>
+            <th scope="col" class="num">
+              {isBest ? 'This trial, the best' : 'This trial'}
+            </th>
+            {best && !isBest && (
+              <th scope="col" class="num">
+                Best: <a href={paths.trial(trial.jobId, best.number)}>trial {count(best.number)}</a>
+              </th>
+            )}
+            {others.map((other) => (
+              <th scope="col" class="num" key={other.number}>
+                <a href={paths.trial(trial.jobId, other.number)}>trial {count(other.number)}</a>
+                <span class="configuration-near">{percent(distanceOf(other), 1)} away</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {parameters.map((parameter) => {
+            const own = hyperparameter(valueOf(trial, parameter.name));
+            const places: Place[] = [
+              ...others.map((other): Place => ({kind: 'other', at: placeIn(parameter, valueOf(other, parameter.name))})),
+              ...(best && !isBest ? [{kind: 'best', at: placeIn(parameter, valueOf(best, parameter.name))} as Place] : []),
+              {kind: 'this', at: placeIn(parameter, valueOf(trial, parameter.name))},
+            ];
+            const cell = (other: Trial) => {
+              const text = hyperparameter(valueOf(other, parameter.name));
+              return (
+                <td key={other.number} class={`num${text === own ? ' quiet' : ''}`}>
+                  {text}
+                </td>
+              );
+            };
+            return (
+              <tr key={parameter.name}>
+                <th scope="row">
+                  <code>{parameter.name}</code>
+                </th>
+                <td>
+                  <Strip places={places} />
+                </td>
+                <td class="num configuration-own">{own}</td>
+                {best && !isBest && cell(best)}
+                {others.map(cell)}
+              </tr>
+            );
+          })}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">best {objective}</th>
+            <td />
+            <td class="num configuration-own">{number(trial.bestObjective)}</td>
+            {best && !isBest && <td class="num best-ink">{number(best.bestObjective)}</td>}
+            {others.map((other) => (
+              <td class="num" key={other.number}>
+                {number(other.bestObjective)}
+              </td>
+            ))}
+          </tr>
+          <tr>
+            <th scope="row">state</th>
+            <td />
+            <td class="num">
+              <StateBadge state={trial.state} />
+            </td>
+            {best && !isBest && (
+              <td class="num">
+                <StateBadge state={best.state} />
+              </td>
+            )}
+            {others.map((other) => (
+              <td class="num" key={other.number}>
+                <StateBadge state={other.state} />
+              </td>
+            ))}
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+function Strip({places}: {places: Place[]}) {
+  return (
+    <span class="strip" aria-hidden="true">
+      {places.map((place, i) => Number.isFinite(place.at) && <i key={i} class={place.kind} style={{left: `${place.at * 100}%`}} />)}
+    </span>
+  );
+}

@@ -1,0 +1,224 @@
+import {useEffect} from 'preact/hooks';
+import {trialPath} from '../../api/calls';
+import {useGet} from '../../api/query';
+import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
+import {param, paths} from '../../app/router';
+import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats} from '../../design';
+import {count, counted, duration, exactMoment, number, percent} from '../../format';
+import {useLiveJob} from '../job/live';
+import {trialsOf} from '../job_words';
+import {Attempts} from './attempts';
+import {Configuration} from './configuration';
+import {Curves} from './curves';
+import {Log} from './log';
+import {Usage} from './usage';
+import './trial.css';
+
+const kNeighbours = 5;
+const kEventsShown = 200;
+
+export default function TrialPage({id, trial: text}: {id: string; trial: string}) {
+  const trial = Number(text);
+  const {job, error: jobError, version} = useLiveJob(id);
+  const described = useGet<DescribeTrialResponse>(trialPath(id, trial), {}, {version});
+  const near = useGet<Neighbours>(`${trialPath(id, trial)}/neighbours`, {limit: kNeighbours}, {version});
+  useEffect(() => {
+    document.title = `Trial ${text} of ${id} · Winnow`;
+  }, [id, text]);
+
+  const answer = described.data;
+  const error = described.error ?? (job ? undefined : jobError);
+  if (!answer && error) {
+    return (
+      <>
+        <Head id={id} number={text} />
+        <div class="card">
+          <ErrorState error={error} retry={described.reload} height={320} />
+        </div>
+      </>
+    );
+  }
+  const live = answer !== undefined && ['PENDING', 'RUNNING', 'PAUSED'].includes(answer.trial.state);
+  const attempts = answer?.attempts ?? [];
+  const shownAttempt = Number(param('attempt')) || (attempts.length ? attempts[attempts.length - 1].number : 0);
+  return (
+    <>
+      <Head id={id} number={text} trial={answer?.trial} job={job} />
+      <div class="stack">
+        {answer && job ? <Headline trial={answer.trial} attempts={attempts} job={job} near={near.data} /> : <Waits name="figures" />}
+        {answer && job ? <Why trial={answer.trial} /> : <Waits name="why" />}
+        <div class="grid">
+          <Curves job={id} trial={trial} near={near.data} version={version} />
+          {answer ? <Log job={id} trial={trial} attempts={attempts} /> : <Skeleton height={400} />}
+          <Card title="Configuration" hint="beside the best and those most like it" updating={near.loading && !near.data}>
+            <div class="configuration-room">
+              {near.data && job ? (
+                <Configuration answer={near.data} parameters={job.spec.parameters} objective={job.spec.objective.metric} />
+              ) : near.error ? (
+                <ErrorState error={near.error} retry={near.reload} height={220} />
+              ) : (
+                <Skeleton height={260} />
+              )}
+            </div>
+          </Card>
+          {answer ? <Attempts attempts={attempts} /> : <Skeleton height={200} />}
+          {answer ? <Usage job={id} trial={trial} attempt={shownAttempt} live={live} /> : <Skeleton height={200} />}
+          {answer && <Events events={answer.events} />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+// As high as what comes, which depends on the window's width.
+function Waits({name}: {name: 'figures' | 'why'}) {
+  return (
+    <div class={`trial-waits ${name}`}>
+      <Skeleton height="100%" />
+    </div>
+  );
+}
+
+function Head({id, number: text, trial, job}: {id: string; number: string; trial?: Trial; job?: TuningJob}) {
+  const own = Number(text);
+  const last = job ? trialsOf(job.trialCounts) : own;
+  return (
+    <div class="page-head trial-head">
+      <div class="titles">
+        <p class="crumbs">
+          <a href={paths.home}>Jobs</a> / <a href={paths.job(id)}>{id}</a>
+        </p>
+        <h1>Trial {text}</h1>
+        <div class="row trial-badges">
+          {trial && <StateBadge state={trial.state} />}
+          {trial && job?.best?.trial === own && <Badge tone="best">the best</Badge>}
+          {trial && trial.bracket >= 0 && (
+            <span class="quiet">
+              bracket {trial.bracket + 1}, rung {trial.rung + 1}
+            </span>
+          )}
+        </div>
+      </div>
+      <div class="actions">
+        {/* Both are there from the start, so that nothing moves. */}
+        <Step id={id} to={own - 1} icon="left" there={own > 1} />
+        <Step id={id} to={own + 1} icon="right" there={own < last} />
+      </div>
+    </div>
+  );
+}
+
+function Step({id, to, icon, there}: {id: string; to: number; icon: 'left' | 'right'; there: boolean}) {
+  const label = `Trial ${to}`;
+  if (there) {
+    return (
+      <LinkButton small icon={icon} href={paths.trial(id, to)}>
+        {label}
+      </LinkButton>
+    );
+  }
+  return (
+    <Button small icon={icon} disabled>
+      {to < 1 ? 'No earlier' : label}
+    </Button>
+  );
+}
+
+// The server counts an attempt once it has ended; the one that runs is added, by this machine's clock.
+function trainingSeconds(trial: Trial, attempts: Attempt[]): number {
+  const newest = attempts[attempts.length - 1];
+  if (!newest?.startTime || newest.endTime) return trial.trainingSeconds;
+  return trial.trainingSeconds + Math.max(0, (Date.now() - new Date(newest.startTime).getTime()) / 1000);
+}
+
+function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt[]; job: TuningJob; near?: Neighbours}) {
+  const seconds = trainingSeconds(trial, attempts);
+  const metric = job.spec.objective.metric;
+  return (
+    <Stats>
+      <Stat
+        label={`Best ${metric} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
+        value={trial.bestObjective === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(trial.bestObjective)}</span>}
+        note={trial.bestObjective === undefined ? 'not reported yet' : `at ${counted(trial.bestResource, 'unit')}; now ${number(trial.objective)}`}
+      />
+      <Stat
+        label="Rank"
+        value={
+          near?.rank ? (
+            <>
+              {count(near.rank)} <small>of {count(near.ranked)}</small>
+            </>
+          ) : (
+            '–'
+          )
+        }
+        note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value to rank by'}
+      />
+      <Stat label="Trained" value={<>{count(trial.resource)} <small>units</small></>} note={trial.trainedResource > trial.resource ? `${count(trial.trainedResource)} over all attempts` : counted(trial.attempts, 'attempt')} />
+      <Stat label="Training time" value={duration(seconds)} note={`${duration(trial.billableNodeSeconds + (seconds - trial.trainingSeconds) * trial.nodes)} of node time`} />
+      <Stat label="Nodes" value={count(trial.nodes)} note={trial.nodes > 1 ? 'one trial cluster, all at once' : 'one process'} />
+    </Stats>
+  );
+}
+
+function rankNote(rank: number, ranked: number): string {
+  if (rank === 1) return 'no trial is better';
+  return `better than ${percent((ranked - rank) / Math.max(1, ranked - 1))} of the others`;
+}
+
+const kWhyTitle: Record<string, string> = {
+  PENDING: 'Why it waits',
+  RUNNING: 'What it does',
+  PAUSED: 'Why it is paused',
+  COMPLETED: 'Why it ended',
+  STOPPED: 'Why it was stopped',
+  FAILED: 'Why it failed',
+};
+const kWhyElse: Record<string, string> = {
+  PENDING: 'It waits for free slots.',
+  RUNNING: 'It trains.',
+  PAUSED: 'It waits at a rung for the others.',
+  COMPLETED: 'It was trained as far as was planned.',
+  STOPPED: 'No reason was recorded.',
+  FAILED: 'No reason was recorded.',
+};
+
+function Why({trial}: {trial: Trial}) {
+  return (
+    <section class="card why" aria-label="Why">
+      <div>
+        <h2>{kWhyTitle[trial.state] ?? 'State'}</h2>
+        <p class={trial.state === 'FAILED' ? 'why-failed' : undefined}>{trial.stateReason || kWhyElse[trial.state]}</p>
+      </div>
+      <div>
+        <h2>Why it was chosen</h2>
+        <p>{trial.choiceReason || 'No reason was recorded.'}</p>
+      </div>
+    </section>
+  );
+}
+
+function Events({events}: {events: TuningJobEvent[]}) {
+  const shown = events.slice(-kEventsShown).reverse();
+  return (
+    <Card title="Events" hint={events.length > shown.length ? `the newest ${count(shown.length)} of ${count(events.length)}` : 'newest first'}>
+      {shown.length === 0 ? (
+        <EmptyState title="Nothing has happened yet" height={120}>
+          {null}
+        </EmptyState>
+      ) : (
+        <ol class="events" tabIndex={0} aria-label="Events">
+          {shown.map((event) => (
+            <li key={event.sequence}>
+              <time class="quiet" dateTime={event.time} title={exactMoment(event.time)}>
+                {new Date(event.time).toLocaleTimeString('en-GB')}
+              </time>
+              <code class="quiet">{event.kind}</code>
+              <span>{event.text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,131 @@
+import {useEffect} from 'preact/hooks';
+import {useGet} from '../../api/query';
+import type {GetWorkerUsageResponse, Worker} from '../../api/types';
+import {param, setParams} from '../../app/router';
+import {Card, EmptyState, ErrorState, Segmented, Skeleton, Stat, Stats} from '../../design';
+import {count, number, percent} from '../../format';
+import type {Measure} from './heat';
+import {HeatMap, kMeasures} from './heat_map';
+import {WorkerTable} from './worker_table';
+import './workers.css';
+
+const kEveryMs = 3000;
+const kUsageEveryMs = 5000;
+const kUsagePoints = 180;
+const kHeatLeastPx = 130;
+const kSpans = [
+  {value: '900', label: '15 min'},
+  {value: '3600', label: '1 h'},
+  {value: '21600', label: '6 h'},
+  {value: '86400', label: '1 d'},
+  {value: '604800', label: '7 d'},
+];
+
+export default function WorkersPage() {
+  useEffect(() => {
+    document.title = 'Workers · Winnow';
+  }, []);
+  const gone = param('gone') === '1';
+  const {data, error, reload} = useGet<{workers: Worker[]}>('/v1/workers', {includeGone: gone || undefined}, {every: kEveryMs});
+  return (
+    <>
+      <div class="page-head">
+        <div class="titles">
+          <h1>Workers</h1>
+          <p class="muted">Who trains, how busy they are, and who is given nothing.</p>
+        </div>
+      </div>
+      <div class="stack">
+        {data ? <Totals workers={data.workers} /> : !error && (
+          <div class="workers-waits">
+            <Skeleton height="100%" />
+          </div>
+        )}
+        {!data && error ? (
+          <ErrorState error={error} retry={reload} height={240} />
+        ) : (
+          <>
+            <Usage />
+            <Card
+              title="Who runs what"
+              hint={data && `${count(data.workers.length)} ${data.workers.length === 1 ? 'worker' : 'workers'}`}
+              actions={
+                <label class="row quiet">
+                  <input type="checkbox" checked={gone} onChange={(event) => setParams({gone: event.currentTarget.checked ? '1' : null}, {replace: true})} />
+                  Those that left too
+                </label>
+              }
+            >
+              {data ? <WorkerTable workers={data.workers} changed={reload} /> : <Skeleton height={160} />}
+            </Card>
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Totals({workers}: {workers: Worker[]}) {
+  const live = workers.filter((worker) => worker.state === 'LIVE' || worker.state === 'LEAVING');
+  const sum = (of: (worker: Worker) => number) => live.reduce((total, worker) => total + of(worker), 0);
+  const slots = sum((worker) => worker.slots);
+  const used = sum((worker) => worker.usedSlots);
+  const held = live.filter((worker) => worker.scheduling !== 'OPEN');
+  const memory = sum((worker) => worker.memoryGib);
+  return (
+    <Stats>
+      <Stat label="Live workers" value={count(live.length)} note={held.length ? `${count(held.length)} given nothing new` : 'all are given trials'} />
+      <Stat
+        label="Slots in use"
+        value={
+          <>
+            {count(used)} <small>of {count(slots)}</small>
+          </>
+        }
+        note={slots ? percent(used / slots) : 'no slots'}
+      />
+      <Stat label="Processors" value={number(sum((worker) => worker.cpus), 4)} note="for trainers, of all live workers" />
+      <Stat
+        label="Memory"
+        value={
+          <>
+            {number(memory, 4)} <small>GiB</small>
+          </>
+        }
+        note="for trainers, of all live workers"
+      />
+    </Stats>
+  );
+}
+
+function Usage() {
+  const measure = (kMeasures.find((each) => each.value === param('show'))?.value ?? 'cpu') as Measure;
+  const seconds = kSpans.find((span) => span.value === param('back'))?.value ?? '900';
+  const {data, error, loading, reload} = useGet<GetWorkerUsageResponse>('/v1/usage', {seconds: Number(seconds), maxPoints: kUsagePoints}, {every: kUsageEveryMs});
+  let content;
+  if (data && data.workers.length > 0) content = <HeatMap answer={data} measure={measure} />;
+  else if (data) {
+    content = (
+      <EmptyState title="Nothing was measured in this time" height={kHeatLeastPx}>
+        Workers say every few seconds how busy they are. Look further back, or start one.
+      </EmptyState>
+    );
+  } else content = error ? <ErrorState error={error} retry={reload} height={kHeatLeastPx} /> : <Skeleton height={kHeatLeastPx} />;
+  return (
+    <Card
+      title="How busy they are"
+      updating={loading && !data}
+      actions={
+        <div class="row">
+          <span class="heat-key" aria-hidden="true">
+            0 % <i /> 100 %
+          </span>
+          <Segmented label="What is shown" value={measure} options={kMeasures} onChange={(value) => setParams({show: value === 'cpu' ? null : value}, {replace: true})} />
+          <Segmented label="How far back" value={seconds} options={kSpans} onChange={(value) => setParams({back: value === '900' ? null : value}, {replace: true})} />
+        </div>
+      }
+    >
+      <div class="heat-room">{content}</div>
+    </Card>
+  );
+}

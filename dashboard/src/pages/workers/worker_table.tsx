@@ -1,0 +1,167 @@
+import {post} from '../../api/client';
+import type {Worker} from '../../api/types';
+import {paths} from '../../app/router';
+import {mayAdminister} from '../../app/session';
+import {ask, Badge, Button, EmptyState, Meter, StateBadge, toast} from '../../design';
+import {ago, exactMoment, number, percent} from '../../format';
+import {runsOf} from './runs';
+
+const kMostShown = 6;  // assignments of a worker
+
+export function WorkerTable({workers, changed}: {workers: Worker[]; changed(): void}) {
+  if (workers.length === 0) {
+    return (
+      <EmptyState title="There are no workers" height={160}>
+        Trials wait until one comes. Start one on any machine that reaches this server:
+        <pre class="code">winnow-worker --server HOST:PORT --shared-dir FOLDER</pre>
+      </EmptyState>
+    );
+  }
+  const sorted = [...workers].sort((a, b) => Number(a.state !== 'LIVE') - Number(b.state !== 'LIVE') || a.name.localeCompare(b.name, 'en', {numeric: true}));
+  return (
+    <ul class="worker-list">
+      {sorted.map((worker) => (
+        <WorkerRow key={worker.id} worker={worker} changed={changed} />
+      ))}
+    </ul>
+  );
+}
+
+function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
+  const here = worker.state === 'LIVE' || worker.state === 'LEAVING';
+  const labels = Object.entries(worker.labels ?? {});
+  return (
+    <li class={`worker${here ? '' : ' away'}`} aria-label={worker.name}>
+      <div class="worker-who">
+        <h3>{worker.name}</h3>
+        <p class="quiet">
+          {worker.host} · {worker.version}
+        </p>
+        <p class="row">
+          <StateBadge state={worker.state} />
+          {worker.scheduling !== 'OPEN' && <StateBadge state={worker.scheduling} />}
+        </p>
+        {worker.scheduling !== 'OPEN' && <p class="worker-reason">{worker.schedulingReason || 'No reason was given.'}</p>}
+      </div>
+      <dl class="worker-room">
+        <Room name="Slots" part={worker.slots ? worker.usedSlots / worker.slots : 0} text={`${worker.usedSlots} of ${worker.slots}`} />
+        <Room name="Processors" part={worker.hostCpu} text={`${worker.hostCpu === undefined ? '–' : percent(worker.hostCpu)} of ${number(worker.cpus, 3)}`} />
+        <Room name="Memory" part={worker.hostMemory} text={`${worker.hostMemory === undefined ? '–' : percent(worker.hostMemory)} of ${number(worker.memoryGib, 3)} GiB`} />
+      </dl>
+      <div class="worker-runs">
+        <Runs ids={worker.assignmentIds} here={here} />
+        <p class="quiet worker-small">
+          Limits by {worker.limits || 'nothing'} · <span title={exactMoment(worker.lastSyncTime)}>heard {ago(worker.lastSyncTime)}</span>
+          {labels.length > 0 && ' · '}
+          {labels.map(([name, value]) => (
+            <code key={name} class="worker-label">
+              {value ? `${name}=${value}` : name}
+            </code>
+          ))}
+        </p>
+      </div>
+      {mayAdminister() && here && <Actions worker={worker} changed={changed} />}
+    </li>
+  );
+}
+
+function Room({name, part, text}: {name: string; part: number | undefined; text: string}) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Meter part={part ?? 0} label={name} />
+        <span>{text}</span>
+      </dd>
+    </div>
+  );
+}
+
+function Runs({ids, here}: {ids: string[]; here: boolean}) {
+  if (ids.length === 0) return <p class="quiet">{here ? 'Runs nothing now.' : 'Is not here.'}</p>;
+  return (
+    <ul class="row">
+      {ids.slice(0, kMostShown).map((id) => {
+        const runs = runsOf(id);
+        return (
+          <li key={id}>
+            {runs ? (
+              <a class="worker-run" href={paths.trial(runs.job, runs.trial)}>
+                {runs.job} · trial {runs.trial}
+                {runs.rank > 0 && ` · rank ${runs.rank}`}
+              </a>
+            ) : (
+              <code>{id}</code>
+            )}
+          </li>
+        );
+      })}
+      {ids.length > kMostShown && (
+        <li>
+          <Badge>and {ids.length - kMostShown} more</Badge>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+type Scheduling = 'OPEN' | 'CORDONED' | 'DRAINING';
+const kActions: Record<Scheduling, {label: string; title(name: string): string; text: string; confirm: string; done: string}> = {
+  CORDONED: {
+    label: 'Cordon',
+    title: (name) => `Give ${name} nothing new?`,
+    text: 'What it runs goes on to its end; no further trial is placed there until it is uncordoned.',
+    confirm: 'Cordon it',
+    done: 'is given nothing new',
+  },
+  DRAINING: {
+    label: 'Drain',
+    title: (name) => `Drain ${name}?`,
+    text: 'It is given nothing new, and what it runs is checkpointed, handed back and trained on elsewhere. That costs no attempt.',
+    confirm: 'Drain it',
+    done: 'hands back what it runs',
+  },
+  OPEN: {
+    label: 'Uncordon',
+    title: (name) => `Give ${name} trials again?`,
+    text: 'A quarantine ends with it.',
+    confirm: 'Uncordon it',
+    done: 'is given trials again',
+  },
+};
+
+function Actions({worker, changed}: {worker: Worker; changed(): void}) {
+  const schedule = async (scheduling: Scheduling) => {
+    const words = kActions[scheduling];
+    let reason = '';
+    const yes = await ask({
+      title: words.title(worker.name),
+      text: (
+        <>
+          <p>{words.text}</p>
+          {scheduling !== 'OPEN' && (
+            <label class="field worker-why">
+              <span>Why, for those who wonder</span>
+              <input class="input" maxLength={200} placeholder="kernel update" onInput={(event) => (reason = event.currentTarget.value)} />
+            </label>
+          )}
+        </>
+      ),
+      confirm: words.confirm,
+      action: () => post(`/v1/workers/${encodeURIComponent(worker.name)}/scheduling`, {scheduling, reason}),
+    });
+    if (!yes) return;
+    toast(`${worker.name} ${words.done}.`);
+    changed();
+  };
+  const offered: Scheduling[] = worker.scheduling === 'OPEN' ? ['CORDONED', 'DRAINING'] : worker.scheduling === 'CORDONED' ? ['OPEN', 'DRAINING'] : ['OPEN'];
+  return (
+    <div class="worker-actions">
+      {offered.map((scheduling) => (
+        <Button small key={scheduling} aria-label={`${kActions[scheduling].label} ${worker.name}`} onClick={() => void schedule(scheduling)}>
+          {kActions[scheduling].label}
+        </Button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {byQuality, front} from '../src/pages/compare/front';
+import {durationTicks} from '../src/pages/duration_ticks';
+import {destination} from '../src/pages/login/destination';
+import {placeOf, steps, syntaxPlace} from '../src/pages/submit/places';
+import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
+import {summary} from '../src/pages/workers/heat';
+import {runsOf} from '../src/pages/workers/runs';
+
+const kFile = `{
+  "name": "a, {b}",
+  "parameters": [
+    {"name": "x", "continuous": {"min": 1, "max": 0}},
+    {"name": "y \\"z\\"", "integer": {"min": 5}}
+  ],
+  "limits": {"max_trials": -3}
+}`;
+const text = (field: string) => {
+  const {start, end} = placeOf(kFile, field);
+  return kFile.slice(start, end);
+};
+
+test('Places: a field of the job file is found, in either spelling of its name', () => {
+  assert.equal(text('parameters[0].continuous.max'), '0');
+  assert.equal(text('parameters[1].name'), '"y \\"z\\""');
+  assert.equal(text('limits.max_trials'), '-3');
+  assert.equal(text('limits.maxTrials'), '-3');
+  assert.equal(placeOf(kFile, 'parameters[1].integer.min').line, 5);
+});
+
+test('Places: a field that is not there is shown at what should hold it', () => {
+  assert.equal(text('parameters[1].integer.max'), '{"min": 5}');
+  assert.equal(text('limits.max_wall_time'), '{"max_trials": -3}');
+  assert.equal(placeOf(kFile, 'objective.metric').line, 1);
+  assert.deepEqual(steps('channels["a.b"].path'), ['channels', 'a.b', 'path']);
+});
+
+test('Places: what JSON.parse says leads to its line', () => {
+  assert.equal(syntaxPlace('{\n  "a": oops}', 'Unexpected token o in JSON at position 9')?.line, 2);
+  assert.deepEqual(syntaxPlace('{\n  "a": oops}', 'JSON.parse: unexpected character at line 2 column 8 of the JSON data'), {line: 2, start: 9, end: 10});
+  assert.equal(syntaxPlace('', 'Unexpected end of JSON input'), null);
+});
+
+test('Log: pieces that cut lines and letters are put together', () => {
+  const log = new LogText();
+  const bytes = new TextEncoder().encode('a\nÄb\r\nc');
+  for (const byte of bytes) log.push(Uint8Array.of(byte));
+  log.push(new Uint8Array());
+  assert.equal(log.blocks.map((block) => block.text).join(''), 'a\nÄb\nc');
+  assert.deepEqual([...bytesOf('w4Q=')], [0xc3, 0x84]);
+});
+
+test('Log: however much is printed, the newest is kept and what went is counted', () => {
+  const log = new LogText();
+  const lines = 60 * kBlockLines;
+  for (let i = 0; i < lines; i++) log.push(new TextEncoder().encode(`line ${i}\n`));
+  const kept = log.blocks.reduce((sum, block) => sum + block.lines, 0);
+  assert.equal(kept + log.dropped, lines);
+  assert.ok(log.dropped > 0 && kept >= 40 * kBlockLines);
+  assert.match(log.blocks[log.blocks.length - 1].text, new RegExp(`line ${lines - 1}\n$`));
+  log.push(new TextEncoder().encode('x'.repeat(20_000)));
+  assert.ok(log.blocks[log.blocks.length - 1].text.split('\n').every((line) => line.length <= 4000));
+});
+
+test('Compare: the front is what nobody beats at less cost', () => {
+  const points = [{cost: 4, quality: 0.9}, {cost: 1, quality: 0.7}, {cost: 2, quality: 0.6}, {cost: 1, quality: 0.8}, {cost: Number.NaN, quality: 1}];
+  assert.deepEqual(front(points, false), [3, 0]);
+  assert.deepEqual(front(points, true), [1, 2]);
+  assert.deepEqual(byQuality([{best: 1}, {}, {best: 3}], false).map((row) => row.best), [3, 1, undefined]);
+  assert.deepEqual(byQuality([{best: 1}, {}, {best: 3}], true).map((row) => row.best), [1, 3, undefined]);
+});
+
+test('Workers: an assignment leads to its trial, also of a job with dots in its name', () => {
+  assert.deepEqual(runsOf('my.job-2.17.3.1.f4bbb6a3'), {job: 'my.job-2', trial: 17, attempt: 3, rank: 1});
+  assert.equal(runsOf('something else'), null);
+  assert.deepEqual(summary([Number.NaN, 0.2, 0.6, Number.NaN]), {now: 0.6, mean: 0.4, high: 0.6});
+  assert.ok(Number.isNaN(summary([]).now));
+});
+
+test('Pages: times are marked at whole steps', () => {
+  assert.deepEqual(durationTicks(200, 5).map((tick) => tick.text), ['0 s', '1 min', '2 min', '3 min']);
+  assert.ok(durationTicks(1e9, 6).length <= 8);
+  assert.deepEqual(durationTicks(0, 6), []);
+});
+
+test('Login: it leads to a view of this server only', () => {
+  assert.equal(destination('/jobs/a?f=x'), '/jobs/a?f=x');
+  for (const to of [null, '', '//evil.example/', '/\\evil.example', 'https://evil.example/', '/login?to=/']) assert.equal(destination(to), '/');
+});

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "insight/forest.h"
+
+namespace winnow {
+
+struct Share {
+  double mean = 0;       // over the trees that vary at all
+  double deviation = 0;  // standard deviation over these
+};
+
+// Parts of the variance that a forest's function has over the unit cube, uniformly: functional ANOVA (Hutter,
+// Hoos and Leyton-Brown, ICML 2014). Marginals are exact: sums over the boxes of each tree's leaves.
+struct Fanova {
+  std::vector<Share> singles;  // by dimension
+  struct Pair {
+    size_t first, second;  // dimensions, first < second
+    Share share;           // beyond that of the two alone
+  };
+  std::vector<Pair> pairs;  // all of them
+  int varied = 0;           // trees that vary
+};
+
+// `gone` as in Forest::Fit; then the shares are of fewer trees.
+Fanova Analyse(const Forest& forest, const std::function<bool()>& gone = {});
+
+// The mean of the forest's function over all other dimensions, at places on one; with the standard deviation
+// over trees.
+std::vector<Share> Marginal(const Forest& forest, size_t dimension, const std::vector<double>& places);
+
+}  // namespace winnow

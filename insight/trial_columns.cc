@@ -1,0 +1,107 @@
+#include "insight/trial_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace winnow {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// Beyond so many times the span of the better 95 % of the trials, a value would flatten all others.
+constexpr double kFarOff = 10;
+constexpr double kMostOfThem = 0.95;
+
+}  // namespace
+
+TrialColumns::TrialColumns(const SearchSpec& spec) : goal_(spec.goal) {
+  for (const Parameter& parameter : spec.parameters) axes_.emplace_back(parameter);
+  number.resize(axes_.size());
+  position.resize(axes_.size());
+}
+
+void TrialColumns::Grow(size_t rows) {
+  phase.resize(rows, TrialPhase::kPending);
+  best.resize(rows, kNone);
+  resource.resize(rows);
+  bracket.resize(rows, -1);
+  rung.resize(rows);
+  nodes.resize(rows, 1);
+  end_us.resize(rows);
+  training_us.resize(rows);
+  trained_resource.resize(rows);
+  for (auto& column : number) column.resize(rows, kNone);
+  for (auto& column : position) column.resize(rows, kNone);
+}
+
+void TrialColumns::Put(const TrialEntry& entry) {
+  const auto row = static_cast<size_t>(entry.number - 1);
+  const bool is_new = row >= size();
+  if (is_new) Grow(row + 1);
+  const bool was_failed = phase[row] == TrialPhase::kFailed, fails = entry.phase == TrialPhase::kFailed;
+  const bool same_best = best[row] == entry.best || (std::isnan(best[row]) && std::isnan(entry.best));
+  if (is_new || was_failed != fails || !same_best) ranking_.clear();
+  phase[row] = entry.phase;
+  best[row] = entry.best;
+  resource[row] = entry.resource;
+  bracket[row] = static_cast<int32_t>(entry.bracket);
+  rung[row] = static_cast<int32_t>(entry.rung);
+  nodes[row] = entry.nodes;
+  end_us[row] = entry.end_us;
+  training_us[row] = entry.training_us;
+  trained_resource[row] = entry.trained_resource;
+  for (size_t i = 0; i < axes_.size() && i < entry.configuration->size(); ++i) {
+    number[i][row] = axes_[i].NumberOf((*entry.configuration)[i]);
+    position[i][row] = axes_[i].PositionOf(number[i][row]);
+  }
+}
+
+size_t TrialColumns::bytes() const {
+  constexpr size_t kFixed = sizeof(TrialPhase) + 4 * sizeof(int64_t) + sizeof(double) + 4 * sizeof(int32_t);
+  return phase.capacity() * (kFixed + axes_.size() * 2 * sizeof(double));
+}
+
+const std::vector<uint32_t>& TrialColumns::Ranking() const {
+  if (ranking_.size() == size()) return ranking_;
+  struct Key {
+    double cost;
+    uint32_t row;
+  };
+  std::vector<Key> keys;
+  keys.reserve(size());
+  ranking_.clear();
+  std::vector<uint32_t> rest;
+  for (uint32_t row = 0; row < size(); ++row) {
+    const double value = score(row);
+    if (std::isnan(value)) {
+      rest.push_back(row);
+    } else {
+      keys.push_back({goal_ == Goal::kMaximize ? -value : value, row});
+    }
+  }
+  std::sort(keys.begin(), keys.end(),
+            [](const Key& a, const Key& b) { return a.cost != b.cost ? a.cost < b.cost : a.row < b.row; });
+  ranking_.reserve(size());
+  for (const Key& key : keys) ranking_.push_back(key.row);
+  ranking_.insert(ranking_.end(), rest.begin(), rest.end());
+  ranked_ = keys.size();
+  return ranking_;
+}
+
+size_t TrialColumns::ranked() const {
+  Ranking();
+  return size() == 0 ? 0 : ranked_;
+}
+
+AxisScale TrialColumns::ObjectiveAxis() const {
+  const size_t count = ranked();
+  if (count == 0) return {"#objective", 0, 0};
+  const double top = best[ranking_[0]];
+  double end = best[ranking_[count - 1]];
+  const double usual = best[ranking_[static_cast<size_t>(static_cast<double>(count - 1) * kMostOfThem)]];
+  if (!(std::abs(end - top) <= kFarOff * std::abs(usual - top)) && usual != top) end = usual;
+  return {"#objective", std::min(top, end), std::max(top, end)};
+}
+
+}  // namespace winnow

@@ -1,0 +1,154 @@
+#include "rpc/channel.h"
+
+#include <fmt/core.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/client_interceptor.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "rpc/address.h"
+
+namespace winnow {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+constexpr int kFirstPauseMs = 50;
+constexpr int kLongestPauseMs = 2000;
+constexpr int kConnectPatienceMs = 3000;
+// A peer that vanished without a word is noticed in the sum of these; the server allows a ping every 5 s.
+constexpr int kPingEveryMs = 10'000;
+constexpr int kPingPatienceMs = 5'000;
+
+// Adds the token on connections that never leave this host: gRPC's own credentials refuse plain text.
+class TokenInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  explicit TokenInterceptor(const std::string& header) : header_(header) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            grpc::experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      methods->GetSendInitialMetadata()->emplace("authorization", header_);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const std::string header_;
+};
+
+class TokenInterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit TokenInterceptorFactory(const std::string& token) : header_("Bearer " + token) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
+    return new TokenInterceptor(header_);
+  }
+
+ private:
+  const std::string header_;
+};
+
+// The text of a PEM file that holds a `kind`; "" for no file.
+absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& file, const char* kind) {
+  if (file.empty()) return std::string();
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}: {}", flag, file, std::strerror(errno)));
+  }
+  const size_t begin = text.find("-----BEGIN ");
+  if (begin != std::string::npos && text.find(kind, begin) != std::string::npos) return text;
+  return absl::InvalidArgumentError(fmt::format("{}: {} holds no {} in PEM", flag, file, kind));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const Endpoint& endpoint) {
+  absl::StatusOr<std::string> ca = ReadPem("--tls-ca", endpoint.ca_file, "CERTIFICATE");
+  if (!ca.ok()) return ca.status();
+  absl::StatusOr<std::string> cert = ReadPem("--tls-cert", endpoint.cert_file, "CERTIFICATE");
+  if (!cert.ok()) return cert.status();
+  absl::StatusOr<std::string> key = ReadPem("--tls-key", endpoint.key_file, "PRIVATE KEY");
+  if (!key.ok()) return key.status();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = *std::move(ca);
+  options.pem_cert_chain = *std::move(cert);
+  options.pem_private_key = *std::move(key);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::SslCredentials(options);
+  if (credentials == nullptr) return absl::InvalidArgumentError("the TLS files cannot be used together");
+  if (endpoint.token.empty()) return credentials;
+  return grpc::CompositeChannelCredentials(credentials, grpc::AccessTokenCredentials(endpoint.token));
+}
+
+grpc::ChannelArguments Arguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPauseMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   kConnectPatienceMs);  // really: the patience with one try
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as long as a call waits
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  return arguments;
+}
+
+// What gRPC says of a failed connection ends with the reason; the rest names its attempts.
+std::string LastPart(const std::string& text) {
+  const size_t colon = text.rfind(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Endpoint& endpoint) {
+  const absl::StatusOr<Address> address = ParseAddress(endpoint.address);
+  if (!address.ok()) return address.status();
+  // The scheme is said, so that no host's name can be taken for one.
+  const std::string target =
+      address->kind == Address::Kind::kUnix ? "unix:" + address->path : "dns:///" + endpoint.address;
+  if (endpoint.UsesTls()) {
+    absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials = TlsCredentials(endpoint);
+    if (!credentials.ok()) return credentials.status();
+    return grpc::CreateCustomChannel(target, *credentials, Arguments());
+  }
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  if (!endpoint.token.empty()) {
+    interceptors.push_back(std::make_unique<TokenInterceptorFactory>(endpoint.token));
+  }
+  return grpc::experimental::CreateCustomChannelWithInterceptors(target, grpc::InsecureChannelCredentials(),
+                                                                 Arguments(), std::move(interceptors));
+}
+
+std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status) {
+  const std::string said = status.error_message();
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE || endpoint.address.empty()) return said;
+  // The words are OpenSSL's and gRPC's; unknown ones are told as they are.
+  const auto tells = [&said](const char* words) { return said.find(words) != std::string::npos; };
+  if (tells("certificate verify failed")) {
+    return fmt::format(
+        "its certificate is not trusted: {} does not vouch for it, or it has expired; name who does by "
+        "--tls-ca FILE",
+        endpoint.ca_file.empty() ? "no authority of this system" : endpoint.ca_file);
+  }
+  if (tells("wrong version number")) {
+    return "it speaks no TLS there: leave out --tls-ca and WINNOW_TLS_CA, or start it with --tls-cert";
+  }
+  if (tells("Socket closed") && !endpoint.UsesTls()) {
+    return "it closed the connection: if it speaks TLS, name who vouches for it by --tls-ca FILE";
+  }
+  if (tells("Socket closed") && endpoint.cert_file.empty()) {
+    return "it closed the connection: if it asks for clients' certificates, name one by --tls-cert FILE and "
+           "--tls-key "
+           "FILE";
+  }
+  if (tells("Socket closed")) {
+    return fmt::format("it closed the connection: it may not trust the certificate {}", endpoint.cert_file);
+  }
+  return LastPart(said);
+}
+
+}  // namespace winnow

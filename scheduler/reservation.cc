@@ -1,0 +1,63 @@
+#include "scheduler/reservation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+namespace winnow {
+namespace {
+
+struct Candidate {
+  const std::string* id;
+  int64_t free = 0;   // ranks that it has room for now
+  int64_t whole = 0;  // and were it empty
+};
+
+// Ranks of the gang for which the set has no room yet; -1: it never will.
+int64_t Lacks(const std::vector<Candidate>& candidates, const Reservation& set, int32_t nodes) {
+  int64_t free = 0, whole = 0;
+  for (const Candidate& candidate : candidates) {
+    if (set.count(*candidate.id) == 0) continue;
+    free += candidate.free;
+    whole += candidate.whole;
+  }
+  return whole < nodes ? -1 : std::max<int64_t>(0, nodes - free);
+}
+
+}  // namespace
+
+Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<WorkerRoom>& whole,
+                    const GangRequest& gang, const Reservation& kept) {
+  std::map<std::string_view, int64_t> room;
+  for (const WorkerRoom& worker : free) room[worker.worker_id] = Capacity(worker, gang.shape);
+  std::vector<Candidate> candidates;
+  for (const WorkerRoom& worker : whole) {
+    const int64_t most = Capacity(worker, gang.shape);
+    if (most <= 0) continue;
+    const auto found = room.find(worker.worker_id);
+    candidates.push_back({&worker.worker_id, found == room.end() ? 0 : found->second, most});
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(b.free, b.whole, *a.id) < std::tie(a.free, a.whole, *b.id);
+  });
+  Reservation chosen;
+  int64_t held = 0;
+  for (const Candidate& candidate : candidates) {
+    if (held >= gang.nodes) break;
+    chosen.insert(*candidate.id);
+    held += candidate.whole;
+  }
+  if (held < gang.nodes) return {};
+  const int64_t kept_lacks = Lacks(candidates, kept, gang.nodes);
+  return kept_lacks >= 0 && kept_lacks <= Lacks(candidates, chosen, gang.nodes) ? kept : chosen;
+}
+
+std::vector<WorkerRoom> Unreserved(const std::vector<WorkerRoom>& rooms, const Reservation& reserved) {
+  std::vector<WorkerRoom> left;
+  std::copy_if(rooms.begin(), rooms.end(), std::back_inserter(left),
+               [&reserved](const WorkerRoom& room) { return reserved.count(room.worker_id) == 0; });
+  return left;
+}
+
+}  // namespace winnow

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Makes docs/reference anew: a page for the job file, the command line, the API and the metrics, each from what the
+programs are made of, so that none can say anything else. What a source does not say is an error that names it.
+
+  scripts/make-reference.py --bin build/bin
+"""
+
+import argparse
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+
+from reference import api, command_line, job_file, metrics, protos, roles, server  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+CONTENTS = """# Reference
+
+- [Job file](job-file.md): every field, what may stand there, its default
+- [Command line](cli.md): every command and flag of every program
+- [API](api.md): every method over gRPC and HTTP, the role it needs, every message
+- [Metrics](metrics.md): every Prometheus metric with its unit and labels
+
+`scripts/make-reference.py` makes these pages of the comments in `proto/`, of what the programs print for `--help`, and
+of what a running server says. A test makes them anew and compares: who changes a source runs the script too.
+"""
+
+
+def pages(folder):
+    """{file name: text} by the programs of `folder`."""
+    contract = protos.read(ROOT / "proto")
+    permissions = roles.read((ROOT / "server/roles.cc").read_text())
+    with server.running(folder) as running:
+        openapi, measured = running.openapi(), running.metrics()
+    return {"README.md": CONTENTS, job_file.PAGE: job_file.page(contract), "cli.md": command_line.page(folder),
+            "api.md": api.page(contract, permissions, openapi), "metrics.md": metrics.page(measured, contract)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=ROOT / "build/bin", help="folder of the built programs (default: build/bin)")
+    parser.add_argument("--out", default=ROOT / "docs/reference", type=pathlib.Path, help="default: docs/reference")
+    arguments = parser.parse_args()
+    try:
+        made = pages(arguments.bin)
+    except (protos.Lack, OSError) as error:
+        sys.exit(f"make-reference.py: {error}")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        (arguments.out / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""docs/reference/api.md: every method of every service, from proto/winnow/v1, server/roles.cc and /v1/openapi.json."""
+
+from reference import job_file, roles
+from reference.markdown import anchored, escaped, first_sentence, head, one_line, paragraphs, table
+from reference.protos import Lack
+
+ORDER = ["tuning", "insight", "usage", "admin", "artifact", "worker"]  # of files, what most callers want first
+OWN = ("HttpRule",)  # about the contract, not in it
+
+INTRODUCTION = """\
+The same methods over gRPC (`winnow.v1.SERVICE/METHOD`) and over HTTP, as the proto3 JSON form of the same messages;
+[the HTTP API](../http-api.md) says how to call them, and how errors, events, tokens and bounds are. In JSON a field of
+two words is in lowerCamelCase: `page_size` is `pageSize`. A server that requires tokens lets those call a method who
+have the role that stands with it; submitters may do what viewers may, admins everything. In JSON a Timestamp is text as
+in RFC 3339, a Duration seconds as text (`"1.5s"`), and an int64 is text too.
+"""
+
+
+def anchor(name):
+    return name.lower()
+
+
+class Pages:
+    def __init__(self, contract, permissions, openapi):
+        self.contract, self.permissions, self.openapi = contract, permissions, openapi
+        self.job_file = job_file.anchors(contract)
+        methods = [method for service in contract.services for method in service.methods]
+        self.asked = {method.request for method in methods}
+        answers = [method.answer for method in methods]
+        self.told = {name for name in answers if name.endswith("Response") and answers.count(name) == 1}
+        order = {f"winnow/v1/{name}.proto": i for i, name in enumerate(ORDER)}
+        self.files = sorted(contract.files, key=lambda name: order.get(name, len(ORDER)))
+        declared = [name for file in self.files for name in contract.files[file]]
+        self.types = [name for name in declared if name not in self.asked | self.told | self.job_file.keys() and name not in OWN]
+        first = {file: i for i, file in enumerate(self.files)}
+        where = {method.request: first[file] for file in self.files for method in methods if method.request in contract.files[file]}
+        self.services = sorted(contract.services, key=lambda service: where[service.methods[0].request])
+
+    def reference(self, name):
+        if name in self.job_file:
+            return f"[{name}]({job_file.PAGE}#{self.job_file[name]})"
+        return f"[{name}](#{anchor(name)})" if name in self.types else name.removeprefix("google.protobuf.")
+
+    def type(self, field):
+        if field.map_value:
+            return f"map of {self.type(field.map_value)} by text"
+        name = field.type if field.kind == "scalar" else self.reference(field.type)
+        return f"list of {name}" if field.repeated else name
+
+    def fields(self, message, where=None):
+        """A table; `where` says of each field's name how it goes over HTTP."""
+        rows = []
+        for field in message.fields:
+            meaning = escaped(one_line(field.comment))
+            if field.oneof:
+                meaning = "one of " + ", ".join(f"`{name}`" for name in field.oneof) + (f": {meaning}" if meaning else "")
+            rows.append([f"`{field.name}`", self.type(field), where(field.name) if where else "", meaning])
+        return table(["field", "type", "over HTTP", "meaning"], rows) if rows else ""
+
+    def role(self, service, method):
+        name = f"{service.name}.{method.name}"
+        return roles.in_words(self.permissions.get((service.name, method.name)), name)
+
+    def check(self, method):
+        said = self.openapi["paths"].get(method.path, {})
+        if method.verb and method.verb.lower() not in said:
+            raise Lack(f"{method.name}: the server's /v1/openapi.json has no {method.verb} {method.path}; build it anew")
+
+    def method(self, service, method):
+        if not method.comment:
+            raise Lack(f"{service.name}.{method.name} has no comment")
+        self.check(method)
+        text = f"\n### {method.name}\n\n{paragraphs(method.comment)}\n\n"
+        called = f"`{method.verb} {method.path}`" if method.verb else "Over gRPC only"
+        text += f"{called} · role {self.role(service, method)}\n\n"
+        request, answer = self.contract.messages[method.request], self.contract.messages[method.answer]
+        rest = "body" if method.verb == "POST" else "query"
+        where = (lambda name: "path" if f"{{{name}}}" in method.path else rest) if method.verb else None
+        streamed = "a stream of " if method.takes_stream else ""
+        if method.request in self.types:
+            text += f"Request: {streamed}{self.reference(method.request)}.\n\n"
+        elif request.fields:
+            text += f"Request, `{method.request}`:\n\n" + self.fields(request, where) + "\n"
+        else:
+            text += f"Request, `{method.request}`: no fields.\n\n"
+        streamed = "a stream of " if method.gives_stream else ""
+        if method.answer not in self.told:
+            return text + f"Answer: {streamed}{self.reference(method.answer)}.\n"
+        return text + f"Answer, `{method.answer}`" + (":\n\n" + self.fields(answer) if answer.fields else ": no fields.\n")
+
+    def service(self, service):
+        text = f"\n## {service.name}\n\n{paragraphs(service.comment)}\n"
+        return text + "".join(self.method(service, method) for method in service.methods)
+
+    def contents(self):
+        rows = []
+        for service in self.services:
+            rows.append([f"**[{service.name}](#{anchor(service.name)})**", "", "", escaped(first_sentence(service.comment))])
+            for method in service.methods:
+                called = f"`{method.verb} {method.path}`" if method.verb else "gRPC only"
+                rows.append([f"[{method.name}](#{anchor(method.name)})", called, self.role(service, method),
+                             escaped(first_sentence(method.comment))])
+        return table(["method", "over HTTP", "role", "what it does"], rows)
+
+    def own_paths(self):
+        """The paths that are no methods."""
+        methods = {(method.path, method.verb.lower()) for service in self.services for method in service.methods}
+        rows = []
+        for path, operations in sorted(self.openapi["paths"].items()):
+            for verb, operation in sorted(operations.items()):
+                if (path, verb) in methods:
+                    continue
+                token = "no" if operation.get("security") == [] else "yes"
+                rows.append([f"`{verb.upper()} {path}`", token, escaped(one_line(operation["description"]))])
+        return "\n## Paths that are no methods\n\n" + table(["path", "needs a token where they are required", "what it answers"], rows)
+
+    def shape(self, name):
+        text = f"\n### {name}\n\n" if "." not in name else f'\n<a id="{anchor(name)}"></a>\n\n#### {name}\n\n'
+        if name in self.contract.enums:
+            enum = self.contract.enums[name]
+            rows = [[f"`{value.name}`", escaped(one_line(value.comment))] for value in enum.named()]
+            return text + (paragraphs(enum.comment) + "\n\n" if enum.comment else "") + table(["value", "meaning"], rows)
+        message = self.contract.messages[name]
+        if not message.comment:
+            raise Lack(f"{name} has no comment")
+        return text + paragraphs(message.comment) + "\n\n" + self.fields(message)
+
+    def text(self):
+        page = head("API: every method", "the comments in proto/winnow/v1, server/roles.cc and /v1/openapi.json")
+        page += "\n" + INTRODUCTION + "\n" + self.contents()
+        page += "\nAnd [the paths that are no methods](#paths-that-are-no-methods).\n"
+        page += "\nMessages: " + " ".join(f"[{name}](#{anchor(name)})" for name in sorted(self.types)) + "\n"
+        page += "".join(map(self.service, self.services)) + self.own_paths()
+        page += "\n## Messages\n\nThose of a job file are on [its page](job-file.md).\n"
+        return page + "".join(map(self.shape, self.types))
+
+
+def page(contract, permissions, openapi):
+    return Pages(contract, permissions, openapi).text()

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "winnow/v1/admin.pb.h"
+
+namespace winnow {
+
+// A file without a name: it is gone with the object.
+class UnnamedFile {
+ public:
+  // Takes the file `path`, whose name it removes.
+  static absl::StatusOr<std::unique_ptr<UnnamedFile>> Take(const std::string& path);
+  ~UnnamedFile();
+  UnnamedFile(const UnnamedFile&) = delete;
+  UnnamedFile& operator=(const UnnamedFile&) = delete;
+
+  int64_t size() const { return size_; }
+  // At most `limit` bytes from `offset`.
+  absl::StatusOr<std::string> Read(int64_t offset, int64_t limit) const;
+
+ private:
+  UnnamedFile(int descriptor, int64_t size) : descriptor_(descriptor), size_(size) {}
+  const int descriptor_;
+  const int64_t size_;
+};
+
+// Takes copies of a database that is in use, one at a time on a thread of its own: the coordinator does not
+// wait for them. Thread-safe.
+class Backups {
+ public:
+  // Copies lie beside `database` while they are sent.
+  explicit Backups(std::string database);
+  // Who still waits for a copy is told UNAVAILABLE.
+  ~Backups();
+
+  // AdminService.Backup. gRPC owns what it returns.
+  grpc::ServerWriteReactor<v1::BackupPart>* Serve();
+
+  struct Task {
+    std::function<bool()> cancelled;
+    std::function<void(absl::StatusOr<std::unique_ptr<UnnamedFile>>)> done;
+  };
+  // `done` is told on the copying thread.
+  void Take(Task task);
+
+ private:
+  void Run();
+  absl::StatusOr<std::unique_ptr<UnnamedFile>> Copy(const std::function<bool()>& cancelled);
+  bool stopping();
+
+  const std::string database_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Task> queue_;  // guarded by mutex_
+  bool stopping_ = false;   // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+namespace winnow {
+
+// Cancels a streaming call that is not done after some time, so that a peer which stands still holds nothing
+// for ever.
+class CallLimit {
+ public:
+  CallLimit(grpc::CallbackServerContext* context, std::chrono::seconds longest)
+      : call_(std::make_shared<Call>()) {
+    call_->context = context;
+    alarm_.Set(std::chrono::system_clock::now() + longest, [call = call_](bool) {
+      std::lock_guard lock(call->mutex);
+      if (call->context != nullptr) call->context->TryCancel();
+    });
+  }
+  // The call is done: its context is not touched any more.
+  ~CallLimit() {
+    {
+      std::lock_guard lock(call_->mutex);
+      call_->context = nullptr;
+    }
+    alarm_.Cancel();
+  }
+
+ private:
+  struct Call {
+    std::mutex mutex;
+    grpc::CallbackServerContext* context = nullptr;  // guarded by mutex; null once the call is done
+  };
+  std::shared_ptr<Call> call_;
+  grpc::Alarm alarm_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,194 @@
+#include "server/http/app.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "server/http/call_message.h"
+#include "server/http/errors.h"
+#include "server/http/health.h"
+#include "server/http/openapi.h"
+#include "server/http/origin.h"
+#include "server/http/page_files.h"
+#include "server/http/routes.h"
+#include "winnow/v1/admin.pb.h"
+
+namespace winnow {
+namespace {
+
+namespace pb = google::protobuf;
+using grpc::StatusCode;
+
+bool IsRead(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
+HttpAnswer NotAllowed(const std::string& method, const std::string& allowed) {
+  HttpAnswer answer =
+      ErrorAnswer(405, {StatusCode::UNIMPLEMENTED, method + " is not for this path; it takes " + allowed});
+  answer.headers.emplace_back("Allow", allowed);
+  return answer;
+}
+
+HttpAnswer NoSuchPath() {
+  return ErrorAnswer({StatusCode::NOT_FOUND, "no method has this path; GET /v1/openapi.json tells all"});
+}
+
+bool SaysJson(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type == "application/json";
+}
+
+const pb::MethodDescriptor& GetCaller() {
+  return *v1::Caller::descriptor()->file()->FindServiceByName("AdminService")->FindMethodByName("GetCaller");
+}
+
+// The answer of a method as JSON, or its error.
+FinishCall AnswerOf(const pb::Descriptor& type) {
+  return [&type](const grpc::Status& status, grpc::ByteBuffer bytes) {
+    if (!status.ok()) return ErrorAnswer(status);
+    std::string json;
+    const grpc::Status written = ToJson(type, std::move(bytes), json);
+    return written.ok() ? JsonAnswer(200, std::move(json)) : ErrorAnswer(written);
+  };
+}
+
+// Where a stream goes on after its client was cut off: what the browser says counts before what the path said
+// first.
+void Resume(const HttpRequest& request, HttpTarget& target, const pb::Descriptor& type) {
+  const std::string_view last = request.header("last-event-id");
+  const pb::FieldDescriptor* after = type.FindFieldByName("after_sequence");
+  if (last.empty() || after == nullptr) return;
+  std::erase_if(target.parameters, [&](const auto& parameter) {
+    return parameter.first == after->name() || parameter.first == after->json_name();
+  });
+  target.parameters.emplace_back(after->json_name(), last);
+}
+
+}  // namespace
+
+HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
+  // Without tokens whoever reaches the port may do everything: then it must be a program of this machine, or
+  // a page of ours, and not a page of elsewhere whose name was made to lead here.
+  const std::string_view host = request.header("host");
+  if (!options_.tokens_required && !host.empty() && !HostIsLoopback(host)) {
+    return ErrorAnswer(421, {StatusCode::PERMISSION_DENIED,
+                             "this server asks for no tokens and answers only as localhost or 127.0.0.1"});
+  }
+  if (!IsRead(request.method) && FromAnotherSite(request)) {
+    return ErrorAnswer({StatusCode::PERMISSION_DENIED, "a page of another site may not ask for this"});
+  }
+  std::optional<HttpTarget> target = ParseTarget(request.target);
+  if (!target) return ErrorAnswer({StatusCode::INVALID_ARGUMENT, "the request's path or query is malformed"});
+  const std::string first = target->segments.empty() ? "" : target->segments[0];
+  if (first == "v1") return Call(request, *target);
+  const bool single = target->segments.size() == 1;
+  if (single && request.method == "POST" && first == "login") return Login(request);
+  if (single && first == "logout") {
+    return request.method == "POST" ? Logout() : Way(NotAllowed(request.method, "POST"));
+  }
+  if (!IsRead(request.method))
+    return NotAllowed(request.method, first == "login" ? "GET, HEAD, POST" : "GET, HEAD");
+  if (single && first == "healthz") return Health();
+  if (single && first == "metrics") return Metrics(request);
+  std::string path;
+  for (const std::string& segment : target->segments) path += (path.empty() ? "" : "/") + segment;
+  return AnswerPage(PageFiles(), path, request);
+}
+
+HttpApp::Way HttpApp::Call(const HttpRequest& request, const HttpTarget& target) const {
+  const CallFor caller{request.peer, AuthorizationOf(request)};
+  const bool reads = IsRead(request.method);
+  if (target.segments.size() == 2 && target.segments[1] == "openapi.json") {
+    if (!reads) return NotAllowed(request.method, "GET, HEAD");
+    // For whoever may call anything.
+    return MakeUnaryCall(options_.path, caller, GetCaller(), v1::GetCallerRequest(),
+                         [](const grpc::Status& status, grpc::ByteBuffer) {
+                           if (!status.ok()) return ErrorAnswer(status);
+                           HttpAnswer answer = JsonAnswer(200, "");
+                           answer.fixed = OpenApiJson();
+                           return answer;
+                         });
+  }
+  const RouteMatch match = HttpRoutes::OfServer().Find(reads ? "GET" : request.method, target.segments);
+  if (match.verbs.empty()) return NoSuchPath();
+  if (match.route == nullptr || (match.route->method->server_streaming() && request.method == "HEAD")) {
+    std::string allowed;
+    for (std::string_view verb : match.verbs) allowed += (allowed.empty() ? "" : ", ") + std::string(verb);
+    return NotAllowed(request.method, allowed);
+  }
+  if (!request.body.empty() && !SaysJson(request.header("content-type"))) {
+    return ErrorAnswer(415, {StatusCode::INVALID_ARGUMENT, "Content-Type: expected application/json"});
+  }
+  const pb::MethodDescriptor& method = *match.route->method;
+  HttpTarget asked = target;
+  if (method.server_streaming()) Resume(request, asked, *method.input_type());
+  MessagePtr message;
+  const grpc::Status read = ReadCall(match, asked.parameters, request.body, message);
+  if (!read.ok()) {
+    // Who may not call at all is not told what is wrong with the request.
+    return MakeUnaryCall(options_.path, caller, GetCaller(), v1::GetCallerRequest(),
+                         [read](const grpc::Status& status, grpc::ByteBuffer) {
+                           return ErrorAnswer(status.ok() ? read : status);
+                         });
+  }
+  if (method.server_streaming()) return MakeStreamCall(options_.path, caller, method, *message);
+  return MakeUnaryCall(options_.path, caller, method, *message, AnswerOf(*method.output_type()));
+}
+
+HttpApp::Way HttpApp::Login(const HttpRequest& request) const {
+  const auto json = nlohmann::json::parse(request.body, nullptr, false);
+  if (!SaysJson(request.header("content-type")) || !json.is_object() || !json.contains("token") ||
+      !json["token"].is_string()) {
+    return ErrorAnswer(FieldError("body", "expected {\"token\": \"…\"} with Content-Type: application/json"));
+  }
+  const std::string token = json["token"];
+  if (!token.empty() && !LooksLikeToken(token)) {
+    return ErrorAnswer({StatusCode::UNAUTHENTICATED, "this server does not know this token"});
+  }
+  const CallFor caller{request.peer, token.empty() ? "" : "Bearer " + token};
+  return MakeUnaryCall(
+      options_.path, caller, GetCaller(), v1::GetCallerRequest(),
+      [cookie = token.empty() ? "" : SetCookie(token), answer_of = AnswerOf(*v1::Caller::descriptor())](
+          const grpc::Status& status, grpc::ByteBuffer bytes) {
+        HttpAnswer answer = answer_of(status, std::move(bytes));
+        if (status.ok() && !cookie.empty()) answer.headers.emplace_back("Set-Cookie", cookie);
+        return answer;
+      });
+}
+
+HttpApp::Way HttpApp::Logout() const {
+  HttpAnswer answer = JsonAnswer(200, "{}");
+  answer.headers.emplace_back("Set-Cookie", SetCookie("") + "; Max-Age=0");
+  return answer;
+}
+
+std::string HttpApp::SetCookie(const std::string& token) const {
+  return std::string(kTokenCookie) + "=" + token + "; HttpOnly; SameSite=Strict; Path=/" +
+         (options_.tls ? "; Secure" : "");
+}
+
+HttpApp::Way HttpApp::Metrics(const HttpRequest& request) const {
+  if (!options_.metrics) return ErrorAnswer({StatusCode::NOT_FOUND, "this server keeps no metrics"});
+  return MakeUnaryCall(
+      options_.path, {request.peer, AuthorizationOf(request)}, GetCaller(), v1::GetCallerRequest(),
+      [metrics = options_.metrics](const grpc::Status& status, grpc::ByteBuffer bytes) {
+        if (!status.ok()) return ErrorAnswer(status);
+        v1::Caller caller;
+        if (!FromBytes(std::move(bytes), caller) || caller.role() == v1::WORKER) {
+          return ErrorAnswer({StatusCode::PERMISSION_DENIED, "a token of role worker may not read metrics"});
+        }
+        HttpAnswer answer;
+        answer.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"},
+                          {"Cache-Control", "no-store"}};
+        answer.body = metrics();
+        return answer;
+      });
+}
+
+HttpApp::Way HttpApp::Health() const {
+  if (stopping_) return JsonAnswer(503, "{\"status\":\"stopping\"}");
+  if (!options_.probe) return JsonAnswer(200, "{\"status\":\"ok\"}");
+  return MakeHealthCheck(options_.probe, options_.probe_patience, options_.path.count);
+}
+
+}  // namespace winnow

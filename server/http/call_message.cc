@@ -1,0 +1,190 @@
+#include "server/http/call_message.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "server/http/errors.h"
+
+namespace winnow {
+namespace {
+
+namespace pb = google::protobuf;
+
+constexpr size_t kMostShown = 60;
+
+std::string Shown(const std::string& text) {
+  return "\"" + (text.size() > kMostShown ? text.substr(0, kMostShown) + "…" : text) + "\"";
+}
+
+std::string TypeName(const pb::FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case pb::FieldDescriptor::CPPTYPE_INT32:
+    case pb::FieldDescriptor::CPPTYPE_INT64:
+      return "a whole number";
+    case pb::FieldDescriptor::CPPTYPE_UINT32:
+    case pb::FieldDescriptor::CPPTYPE_UINT64:
+      return "a whole number from 0";
+    case pb::FieldDescriptor::CPPTYPE_DOUBLE:
+    case pb::FieldDescriptor::CPPTYPE_FLOAT:
+      return "a number";
+    case pb::FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case pb::FieldDescriptor::CPPTYPE_STRING:
+      return "text in UTF-8";
+    case pb::FieldDescriptor::CPPTYPE_ENUM: {
+      std::string names;
+      for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+        names += (i == 0 ? "" : ", ") + field.enum_type()->value(i)->name();
+      }
+      return "one of " + names;
+    }
+    default:
+      return field.message_type()->full_name() == "google.protobuf.Duration" ? "a duration such as 1.5s"
+                                                                             : field.message_type()->name();
+  }
+}
+
+// Numbers as the JSON parser takes them only where a person would: it reads "" as 0 and " 1" as 1.
+bool LooksRight(const pb::FieldDescriptor& field, const std::string& text) {
+  if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) return true;
+  return !text.empty() && text.find_first_of(" \t\r\n") == std::string::npos;
+}
+
+// Whether the text, or all of them for a repeated field, could be merged into `message`.
+bool Merge(const pb::FieldDescriptor& field, const std::vector<std::string>& texts, pb::Message& message) {
+  nlohmann::json value;
+  for (const std::string& text : texts) {
+    if (!LooksRight(field, text)) return false;
+    nlohmann::json one = text;
+    if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_BOOL) {
+      if (text != "true" && text != "false") return false;
+      one = text == "true";
+    }
+    if (field.is_repeated()) {
+      value.push_back(std::move(one));
+    } else {
+      value = std::move(one);
+    }
+  }
+  std::string json;
+  try {
+    json = nlohmann::json{{field.json_name(), std::move(value)}}.dump();
+  } catch (const nlohmann::json::exception&) {
+    return false;  // not UTF-8
+  }
+  MessagePtr part(message.New());
+  if (!pb::util::JsonStringToMessage(json, part.get()).ok()) return false;
+  message.GetReflection()->ClearField(&message, &field);
+  message.MergeFrom(*part);
+  return true;
+}
+
+const pb::FieldDescriptor* FindField(const pb::Descriptor& type, const std::string& name) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->json_name() == name || type.field(i)->name() == name) return type.field(i);
+  }
+  return nullptr;
+}
+
+grpc::Status WrongValue(const pb::FieldDescriptor& field, const std::string& text) {
+  return FieldError(field.name(), Shown(text) + "; expected " + TypeName(field));
+}
+
+grpc::Status ReadParameters(const std::vector<std::pair<std::string, std::string>>& parameters,
+                            pb::Message& request) {
+  std::vector<std::pair<const pb::FieldDescriptor*, std::vector<std::string>>> values;
+  for (const auto& [name, text] : parameters) {
+    const pb::FieldDescriptor* field = FindField(*request.GetDescriptor(), name);
+    if (field == nullptr) {
+      return FieldError(name, "is no parameter of " + request.GetDescriptor()->name());
+    }
+    auto at =
+        std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == field; });
+    if (at == values.end()) {
+      values.push_back({field, {text}});
+    } else if (field->is_repeated()) {
+      at->second.push_back(text);
+    } else {
+      return FieldError(field->name(),
+                        "is given twice, the second time as " + Shown(text) + "; expected once");
+    }
+  }
+  for (const auto& [field, texts] : values) {
+    if (!Merge(*field, texts, request)) return WrongValue(*field, texts.front());
+  }
+  return grpc::Status::OK;
+}
+
+// "(spec.name): invalid value 1 for type TYPE_STRING" becomes a violation of spec.name.
+grpc::Status JsonError(const std::string& message) {
+  const size_t end = message.find(')');
+  if (!message.starts_with('(') || end == std::string::npos) return FieldError("body", message);
+  const size_t text = message.find_first_not_of(": ", end + 1);
+  return FieldError(message.substr(1, end - 1),
+                    text == std::string::npos ? "is wrong" : message.substr(text));
+}
+
+grpc::Status ReadBody(const std::string& body, pb::Message& request) {
+  if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // nothing is said
+  const auto status = pb::util::JsonStringToMessage(body, &request);
+  return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
+}
+
+}  // namespace
+
+MessagePtr NewMessage(const pb::Descriptor& type) {
+  return MessagePtr(pb::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+}
+
+grpc::Status ReadCall(const RouteMatch& match,
+                      const std::vector<std::pair<std::string, std::string>>& parameters,
+                      const std::string& body, MessagePtr& request) {
+  MessagePtr read = NewMessage(*match.route->method->input_type());
+  grpc::Status status;
+  if (match.route->verb == "POST") {
+    if (!parameters.empty())
+      return FieldError(parameters[0].first, "stands behind '?'; expected in the body");
+    status = ReadBody(body, *read);
+  } else {
+    if (!body.empty()) return FieldError("body", "is given; expected query parameters");
+    status = ReadParameters(parameters, *read);
+  }
+  if (!status.ok()) return status;
+  for (const auto& [field, text] : match.fields) {
+    if (!Merge(*field, {text}, *read)) return WrongValue(*field, text);
+  }
+  request = std::move(read);
+  return grpc::Status::OK;
+}
+
+grpc::ByteBuffer ToBytes(const pb::Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+bool FromBytes(grpc::ByteBuffer bytes, pb::Message& message) {
+  grpc::ProtoBufferReader reader(&bytes);
+  return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
+}
+
+grpc::Status ToJson(const pb::Message& message, std::string& json) {
+  pb::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  const auto status = pb::util::MessageToJsonString(message, &json, options);
+  if (status.ok()) return grpc::Status::OK;
+  return {grpc::StatusCode::INTERNAL,
+          "an answer cannot be written as JSON: " + std::string(status.message())};
+}
+
+grpc::Status ToJson(const pb::Descriptor& type, grpc::ByteBuffer bytes, std::string& json) {
+  const MessagePtr message = NewMessage(type);
+  if (!FromBytes(std::move(bytes), *message)) {
+    return {grpc::StatusCode::INTERNAL, "an answer is no " + type.name()};
+  }
+  return ToJson(*message, json);
+}
+
+}  // namespace winnow

@@ -1,0 +1,219 @@
+#include "server/http/calls.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <optional>
+#include <utility>
+
+#include "server/auth.h"
+#include "server/http/errors.h"
+#include "server/watch.h"
+
+namespace winnow {
+namespace {
+
+namespace pb = google::protobuf;
+using Step = Exchange::Step;
+
+std::string PathOf(const pb::MethodDescriptor& method) {
+  return "/" + method.service()->full_name() + "/" + method.name();
+}
+
+void Prepare(grpc::ClientContext& context, const CallPath& path, const CallFor& caller) {
+  context.AddMetadata(kRelayKey, path.relay_key);
+  context.AddMetadata(kRelayPeer, caller.peer);
+  if (!caller.authorization.empty()) context.AddMetadata("authorization", caller.authorization);
+}
+
+class UnaryCall final : public Exchange, public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(const CallPath& path, const CallFor& caller, const pb::MethodDescriptor& method,
+            const pb::Message& request, FinishCall finish)
+      : pass_(*path.count),
+        stub_(path.channel),
+        method_(PathOf(method)),
+        request_(ToBytes(request)),
+        finish_(std::move(finish)) {
+    Prepare(context_, path, caller);
+    context_.set_deadline(std::chrono::system_clock::now() + path.deadline);
+  }
+
+  void Start(std::function<void()> changed) override {
+    stub_.UnaryCall(&context_, method_, {}, &request_, &response_,
+                    [self = shared_from_this(), changed = std::move(changed)](grpc::Status status) {
+                      {
+                        std::lock_guard lock(self->mutex_);
+                        self->status_ = std::move(status);
+                      }
+                      changed();
+                    });
+  }
+
+  Step Next() override {
+    std::lock_guard lock(mutex_);
+    if (!status_) return {};
+    return {Step::Kind::kAnswer, finish_(*status_, std::move(response_)), {}};
+  }
+
+  void Cancel() override { context_.TryCancel(); }
+
+ private:
+  const CallCount::Pass pass_;  // the last to go
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  const std::string method_;
+  const grpc::ByteBuffer request_;
+  const FinishCall finish_;
+  grpc::ByteBuffer response_;  // gRPC's until the status is known
+  std::mutex mutex_;
+  std::optional<grpc::Status> status_;  // guarded by mutex_
+};
+
+// "id: 7\n" if the answer has a sequence number.
+std::string EventId(const pb::Message& message) {
+  const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName("sequence");
+  if (field == nullptr || field->cpp_type() != pb::FieldDescriptor::CPPTYPE_INT64) return "";
+  return "id: " + std::to_string(message.GetReflection()->GetInt64(message, field)) + "\n";
+}
+
+class StreamCall final : public Exchange,
+                         public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                         public std::enable_shared_from_this<StreamCall> {
+ public:
+  StreamCall(const CallPath& path, const CallFor& caller, const pb::MethodDescriptor& method,
+             const pb::Message& request)
+      : pass_(*path.count), stub_(path.channel), method_(method), request_(ToBytes(request)) {
+    Prepare(context_, path, caller);
+  }
+
+  void Start(std::function<void()> changed) override {
+    changed_ = std::move(changed);
+    self_ = shared_from_this();
+    stub_.PrepareBidiStreamingCall(&context_, PathOf(method_), {}, this);
+    AddHold();  // reads are started from outside of reactions
+    StartWriteLast(&request_, grpc::WriteOptions());
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  Step Next() override {
+    std::unique_lock lock(mutex_);
+    if (arrived_) {
+      arrived_ = false;
+      const grpc::ByteBuffer bytes = std::exchange(incoming_, {});
+      lock.unlock();
+      StartRead(&incoming_);
+      return Event(bytes);
+    }
+    if (status_ && !started_ && !status_->ok()) return {Step::Kind::kAnswer, ErrorAnswer(*status_), {}};
+    if (opened_ && !started_) {
+      started_ = true;
+      return {Step::Kind::kOpen, {}, {}};
+    }
+    if (!status_) return {};
+    if (std::exchange(told_end_, true)) return {Step::Kind::kEnd, {}, {}};
+    started_ = true;
+    if (status_->ok()) return {Step::Kind::kPart, {}, "event: end\ndata: {}\n\n"};
+    return {Step::Kind::kPart, {}, "event: error\ndata: " + ErrorJson(*status_) + "\n\n"};
+  }
+
+  void Cancel() override {
+    context_.TryCancel();
+    bool unread = false;
+    {
+      std::lock_guard lock(mutex_);
+      cancelled_ = true;
+      unread = std::exchange(arrived_, false);
+    }
+    if (unread) RemoveHold();  // no read is under way whose end would do so
+  }
+
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (!ok || context_.GetServerInitialMetadata().count(kStreamOpen) == 0) return;
+    Change([this] { opened_ = true; });
+  }
+  void OnReadDone(bool ok) override {
+    bool last = !ok;
+    {
+      std::lock_guard lock(mutex_);
+      last = last || cancelled_;  // nobody will take it and read on
+      arrived_ = !last;
+    }
+    if (last) {
+      RemoveHold();
+    } else {
+      changed_();
+    }
+  }
+  void OnDone(const grpc::Status& status) override {
+    const std::shared_ptr<StreamCall> self = std::move(self_);
+    Change([&] { status_ = status; });
+  }
+
+ private:
+  template <typename How>
+  void Change(How how) {
+    {
+      std::lock_guard lock(mutex_);
+      how();
+    }
+    changed_();
+  }
+
+  Step Event(const grpc::ByteBuffer& bytes) {
+    started_ = true;
+    const MessagePtr message = NewMessage(*method_.output_type());
+    std::string json;
+    grpc::Status status{grpc::StatusCode::INTERNAL, "an event is no " + method_.output_type()->name()};
+    if (FromBytes(bytes, *message)) status = ToJson(*message, json);
+    if (!status.ok()) return {Step::Kind::kPart, {}, "event: error\ndata: " + ErrorJson(status) + "\n\n"};
+    return {Step::Kind::kPart, {}, EventId(*message) + "data: " + json + "\n\n"};
+  }
+
+  const CallCount::Pass pass_;  // the last to go
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  const pb::MethodDescriptor& method_;
+  const grpc::ByteBuffer request_;
+  std::function<void()> changed_;
+  std::shared_ptr<StreamCall> self_;  // until gRPC is done with the call
+  grpc::ByteBuffer incoming_;         // gRPC's while a read is under way
+  bool started_ = false;              // something of the stream was taken by Next
+  bool told_end_ = false;
+
+  std::mutex mutex_;  // guards what follows
+  bool opened_ = false;
+  bool arrived_ = false;  // a message stands in incoming_, and no read is under way
+  bool cancelled_ = false;
+  std::optional<grpc::Status> status_;
+};
+
+}  // namespace
+
+CallCount::Pass::Pass(CallCount& count) : count_(count) {
+  std::lock_guard lock(count_.mutex_);
+  ++count_.calls_;
+}
+
+CallCount::Pass::~Pass() {
+  std::lock_guard lock(count_.mutex_);
+  if (--count_.calls_ == 0) count_.none_.notify_all();
+}
+
+void CallCount::WaitForNone() {
+  std::unique_lock lock(mutex_);
+  none_.wait(lock, [this] { return calls_ == 0; });
+}
+
+std::shared_ptr<Exchange> MakeUnaryCall(const CallPath& path, const CallFor& caller,
+                                        const pb::MethodDescriptor& method, const pb::Message& request,
+                                        FinishCall finish) {
+  return std::make_shared<UnaryCall>(path, caller, method, request, std::move(finish));
+}
+
+std::shared_ptr<Exchange> MakeStreamCall(const CallPath& path, const CallFor& caller,
+                                         const pb::MethodDescriptor& method, const pb::Message& request) {
+  return std::make_shared<StreamCall>(path, caller, method, request);
+}
+
+}  // namespace winnow

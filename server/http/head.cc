@@ -1,0 +1,36 @@
+#include "server/http/head.h"
+
+#include <fmt/format.h>
+
+namespace winnow {
+namespace {
+
+constexpr char kForBrowsers[] =
+    "Content-Security-Policy: default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+}  // namespace
+
+std::string AnswerHead(const HttpAnswer& answer, bool keep_alive) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, ReasonPhrase(answer.status));
+  for (const auto& [name, value] : answer.headers) head += fmt::format("{}: {}\r\n", name, value);
+  if (answer.status != 304) head += fmt::format("Content-Length: {}\r\n", answer.content().size());
+  head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
+  return head + kForBrowsers + "\r\n";
+}
+
+std::string StreamHead(bool chunked) {
+  return std::string("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n") +
+         "X-Accel-Buffering: no\r\n" +
+         (chunked ? "Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n" : "Connection: close\r\n") +
+         kForBrowsers + "\r\n";
+}
+
+std::string Chunk(const std::string& bytes) { return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); }
+
+}  // namespace winnow

@@ -1,0 +1,70 @@
+#include "server/http/health.h"
+
+#include <grpcpp/alarm.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+class HealthCheck final : public Exchange, public std::enable_shared_from_this<HealthCheck> {
+ public:
+  HealthCheck(HealthProbe probe, std::chrono::milliseconds patience, CallCount* count)
+      : pass_(*count), probe_(std::move(probe)), patience_(patience) {}
+
+  void Start(std::function<void()> changed) override {
+    changed_ = std::move(changed);
+    // Neither keeps this alive: an answer may come late or, from a server that stands still, never.
+    const std::weak_ptr<HealthCheck> weak = weak_from_this();
+    alarm_.Set(std::chrono::system_clock::now() + patience_, [weak](bool expired) {
+      const auto self = weak.lock();
+      if (expired && self) self->Tell("nothing is recorded: no answer in time");
+    });
+    probe_([weak](const absl::Status& status) {
+      if (const auto self = weak.lock()) self->Tell(status.ok() ? "" : std::string(status.message()));
+    });
+  }
+
+  Step Next() override {
+    std::lock_guard lock(mutex_);
+    if (!problem_) return {};
+    const nlohmann::ordered_json ok = {{"status", "ok"}};
+    const nlohmann::ordered_json bad = {{"status", "unavailable"}, {"message", *problem_}};
+    return {Step::Kind::kAnswer,
+            JsonAnswer(problem_->empty() ? 200 : 503, (problem_->empty() ? ok : bad).dump()),
+            {}};
+  }
+
+  void Cancel() override {}
+
+ private:
+  void Tell(std::string problem) {
+    {
+      std::lock_guard lock(mutex_);
+      if (problem_) return;
+      problem_ = std::move(problem);
+    }
+    changed_();
+  }
+
+  const CallCount::Pass pass_;  // the last to go
+  const HealthProbe probe_;
+  const std::chrono::milliseconds patience_;
+  std::function<void()> changed_;
+  std::mutex mutex_;
+  std::optional<std::string> problem_;  // guarded by mutex_; "": none
+  grpc::Alarm alarm_;
+};
+
+}  // namespace
+
+std::shared_ptr<Exchange> MakeHealthCheck(HealthProbe probe, std::chrono::milliseconds patience,
+                                          CallCount* count) {
+  return std::make_shared<HealthCheck>(std::move(probe), patience, count);
+}
+
+}  // namespace winnow

@@ -1,0 +1,188 @@
+#include "server/http/http_server.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rpc/address.h"
+#include "server/http/connection.h"
+#include "server/http/tls_contexts.h"
+
+namespace winnow {
+namespace {
+
+namespace net = boost::asio;
+using boost::system::error_code;
+using net::ip::tcp;
+
+// Files that everything else may have open: gRPC's connections, the database, logs.
+constexpr size_t kOtherFiles = 1024;
+// What cannot be accepted now, for want of files, is tried again.
+constexpr std::chrono::milliseconds kAcceptAgain{50};
+// To cut off what `grace` did not end.
+constexpr std::chrono::seconds kCutOff{5};
+
+// As many open files as this process may have; how many that is.
+size_t RaiseFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  const rlimit raised = {limit.rlim_max, limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  return limit.rlim_cur;
+}
+
+size_t MostConnections(size_t wanted) {
+  const size_t files = RaiseFileLimit();
+  return std::min(wanted, files > 2 * kOtherFiles ? files - kOtherFiles : files / 2);
+}
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpServerOptions options, std::shared_ptr<grpc::Channel> channel)
+      : limits_(options.limits),
+        thread_count_(options.threads),
+        app_({.path = {std::move(channel), std::move(options.relay_key), limits_.call, &calls_},
+              .tokens_required = options.tokens_required,
+              .tls = options.tls.used(),
+              .probe = std::move(options.probe),
+              .metrics = std::move(options.metrics)}),
+        connections_(MostConnections(limits_.connections)),
+        shared_{app_, limits_, connections_} {}
+
+  absl::Status Listen(const std::string& address, const TlsFiles& tls) {
+    if (tls.used()) {
+      absl::StatusOr<std::unique_ptr<TlsContexts>> contexts = TlsContexts::Open(tls);
+      if (!contexts.ok()) return contexts.status();
+      contexts_ = *std::move(contexts);
+    }
+    const absl::StatusOr<Address> parsed = ParseAddress(address, 0);
+    if (!parsed.ok()) return parsed.status();
+    error_code error;
+    const auto found = tcp::resolver(io_).resolve(parsed->host, std::to_string(parsed->port), error);
+    std::string problem = error ? error.message() : "the name leads nowhere";
+    for (const auto& entry : found) {
+      tcp::endpoint endpoint = entry.endpoint();
+      if (port_ != 0) endpoint.port(static_cast<unsigned short>(port_));  // one port, whichever the first got
+      error = Open(endpoint);
+      if (error == net::error::address_in_use) return Taken(address, error.message());
+      if (error) problem = error.message();
+    }
+    return acceptors_.empty() ? Taken(address, problem) : absl::OkStatus();
+  }
+
+  void Run() {
+    for (tcp::acceptor& acceptor : acceptors_) {
+      net::co_spawn(
+          acceptor.get_executor(), [this, &acceptor] { return Accept(acceptor); }, net::detached);
+    }
+    for (int i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { io_.run(); });
+  }
+
+  void Stop(std::chrono::milliseconds grace) {
+    if (threads_.empty()) return;
+    app_.AnnounceStop();
+    stopping_ = true;
+    for (tcp::acceptor& acceptor : acceptors_) {
+      net::post(acceptor.get_executor(), [&acceptor] { acceptor.close(); });
+    }
+    connections_.StopWaiting();
+    if (!connections_.WaitForNone(grace)) {
+      connections_.CloseAll();
+      connections_.WaitForNone(kCutOff);
+    }
+    calls_.WaitForNone();
+    work_.reset();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  int port() const { return port_; }
+  HttpApp& app() { return app_; }
+
+ private:
+  static absl::Status Taken(const std::string& address, const std::string& why) {
+    return absl::UnavailableError(
+        fmt::format("cannot listen on {}: {}; name another address by --http, or \"off\"", address, why));
+  }
+
+  error_code Open(const tcp::endpoint& endpoint) {
+    error_code error;
+    tcp::acceptor acceptor(net::make_strand(io_));
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && endpoint.protocol() == tcp::v6()) acceptor.set_option(net::ip::v6_only(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+    if (error) return error;
+    port_ = acceptor.local_endpoint().port();
+    acceptors_.push_back(std::move(acceptor));
+    return error;
+  }
+
+  net::awaitable<void> Accept(tcp::acceptor& acceptor) {
+    while (!stopping_) {
+      error_code error;
+      tcp::socket socket(net::make_strand(io_));
+      co_await acceptor.async_accept(socket, net::redirect_error(net::use_awaitable, error));
+      if (error == net::error::operation_aborted || stopping_) co_return;
+      if (error) {
+        net::steady_timer pause(acceptor.get_executor(), kAcceptAgain);
+        co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
+        continue;
+      }
+      socket.set_option(tcp::no_delay(true), error);
+      ServeConnection(std::move(socket), contexts_ == nullptr ? nullptr : contexts_->Current(), shared_);
+    }
+  }
+
+  const HttpLimits limits_;
+  const int thread_count_;
+  CallCount calls_;
+  HttpApp app_;
+  Connections connections_;
+  Shared shared_;
+  std::unique_ptr<TlsContexts> contexts_;
+  net::io_context io_{thread_count_};
+  net::executor_work_guard<net::io_context::executor_type> work_ = net::make_work_guard(io_);
+  std::list<tcp::acceptor> acceptors_;
+  int port_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() { Stop(std::chrono::milliseconds(0)); }
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
+                                                              std::shared_ptr<grpc::Channel> channel) {
+  const std::string address = options.address;
+  const TlsFiles tls = options.tls;
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(channel));
+  if (absl::Status status = impl->Listen(address, tls); !status.ok()) return status;
+  impl->Run();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+int HttpServer::port() const { return impl_->port(); }
+void HttpServer::AnnounceStop() { impl_->app().AnnounceStop(); }
+void HttpServer::Stop(std::chrono::milliseconds grace) { impl_->Stop(grace); }
+
+}  // namespace winnow

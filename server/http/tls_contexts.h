@@ -1,0 +1,38 @@
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/tls.h"
+
+namespace winnow {
+
+// The context of TLS for new connections, made anew when its files change. Thread-safe.
+class TlsContexts {
+ public:
+  using Context = std::shared_ptr<boost::asio::ssl::context>;
+
+  // INVALID_ARGUMENT: the files cannot serve.
+  static absl::StatusOr<std::unique_ptr<TlsContexts>> Open(const TlsFiles& files);
+
+  // Looks at the files at most once a second; what cannot serve leaves the context as it is.
+  Context Current();
+
+ private:
+  using Times = std::pair<std::filesystem::file_time_type, std::filesystem::file_time_type>;
+  explicit TlsContexts(const TlsFiles& files) : files_(files) {}
+  Times FileTimes() const;
+
+  const TlsFiles files_;
+  std::mutex mutex_;  // guards what follows
+  Context context_;
+  Times times_;
+  std::chrono::steady_clock::time_point looked_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,141 @@
+#include "server/insight_service.h"
+
+#include "server/errors.h"
+#include "server/insight_messages.h"
+
+namespace winnow {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
+// Runs `ask` on the thread of the tables, unless nobody waits for it any more; then has the curves read of
+// the jobs whose tables it opened.
+template <typename Ask>
+Unary* Post(Context* context, InsightThreads& threads, Ask ask) {
+  Unary* reactor = context->DefaultReactor();
+  threads.tables->Post([context, reactor, &threads, ask = std::move(ask)](Insights& insights) {
+    if (context->IsCancelled()) {
+      reactor->Finish(grpc::Status::CANCELLED);
+      return;
+    }
+    ask(reactor, insights);
+    for (const auto& opened : insights.TakeOpened()) {
+      threads.curves->Post([opened](LearningCurves& curves) { curves.Warm(opened.first, opened.second); });
+    }
+  });
+  return reactor;
+}
+
+// Answers a request by what `method` makes of it.
+template <typename Request, typename Response>
+Unary* Answer(Context* context, InsightThreads& threads, const Request* request, Response* response,
+              absl::StatusOr<Response> (Insights::*method)(const Request&)) {
+  return Post(context, threads, [=](Unary* reactor, Insights& insights) {
+    absl::StatusOr<Response> answer = (insights.*method)(*request);
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  });
+}
+
+// Has a forest fitted, and finishes the call once `take` has taken from it what it wants.
+void AskForest(Context* context, InsightThreads& threads, Unary* reactor, ForestQuestion question,
+               std::function<void(const SolvedForest&)> take) {
+  threads.forests.Ask(
+      std::move(question), [context] { return context->IsCancelled(); },
+      [reactor, take = std::move(take)](const std::shared_ptr<const SolvedForest>& solved) {
+        if (solved != nullptr) take(*solved);
+        reactor->Finish(solved != nullptr ? grpc::Status::OK : grpc::Status::CANCELLED);
+      });
+}
+
+}  // namespace
+
+Unary* InsightService::GetProgress(Context* context, const v1::GetProgressRequest* request,
+                                   v1::GetProgressResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::GetProgress);
+}
+
+Unary* InsightService::GetSieve(Context* context, const v1::GetSieveRequest* request, v1::Sieve* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::GetSieve);
+}
+
+Unary* InsightService::GetParallelCoordinates(Context* context,
+                                              const v1::GetParallelCoordinatesRequest* request,
+                                              v1::ParallelCoordinates* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::GetParallelCoordinates);
+}
+
+Unary* InsightService::QueryTrials(Context* context, const v1::QueryTrialsRequest* request,
+                                   v1::QueryTrialsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::QueryTrials);
+}
+
+Unary* InsightService::GetNeighbours(Context* context, const v1::GetNeighboursRequest* request,
+                                     v1::Neighbours* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::GetNeighbours);
+}
+
+Unary* InsightService::Compare(Context* context, const v1::CompareRequest* request,
+                               v1::Comparison* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, threads_, request, response, &Insights::Compare);
+}
+
+Unary* InsightService::GetLearningCurves(Context* context, const v1::GetLearningCurvesRequest* request,
+                                         v1::LearningCurves* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
+    absl::StatusOr<CurvesQuestion> question = insights.AskCurves(*request);
+    if (!question.ok()) {
+      reactor->Finish(ToGrpc(question.status()));
+      return;
+    }
+    threads_.curves->Post([=, question = *std::move(question)](LearningCurves& curves) {
+      if (context->IsCancelled()) {
+        reactor->Finish(grpc::Status::CANCELLED);
+        return;
+      }
+      absl::StatusOr<v1::LearningCurves> answer = curves.Answer(question);
+      if (answer.ok()) *response = *std::move(answer);
+      reactor->Finish(ToGrpc(answer.status()));
+    });
+  });
+}
+
+Unary* InsightService::GetImportance(Context* context, const v1::GetImportanceRequest* request,
+                                     v1::Importance* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
+    absl::StatusOr<ForestQuestion> question = insights.AskForest(*request);
+    if (!question.ok()) {
+      reactor->Finish(ToGrpc(question.status()));
+      return;
+    }
+    AskForest(context, threads_, reactor, *std::move(question),
+              [response](const SolvedForest& forest) { *response = ToProto(forest); });
+  });
+}
+
+Unary* InsightService::GetSlice(Context* context, const v1::GetSliceRequest* request, v1::Slice* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
+    absl::StatusOr<SliceAnswer> answer = insights.GetSlice(*request);
+    if (!answer.ok()) {
+      reactor->Finish(ToGrpc(answer.status()));
+      return;
+    }
+    *response = std::move(answer->slice);
+    AskForest(context, threads_, reactor, std::move(answer->question),
+              [response, dimension = answer->dimension](const SolvedForest& forest) {
+                FillMarginal(forest, dimension, *response);
+              });
+  });
+}
+
+}  // namespace winnow

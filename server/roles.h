@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "winnow/v1/admin.pb.h"
+
+namespace winnow {
+
+// Who may call what: one row for every method of every service.
+struct MethodRule {
+  std::string_view service;  // full name: "winnow.v1.TuningService"
+  std::string_view method;
+  unsigned roles;  // bits 1 << v1::Role
+};
+
+const std::vector<MethodRule>& MethodRules();
+
+// False for a method that has no row, whoever asks.
+bool MayCall(v1::Role role, std::string_view service, std::string_view method);
+
+// "viewer", "submitter", "worker", "admin", as tables and people write them; "" for ROLE_UNSPECIFIED.
+std::string_view RoleName(v1::Role role);
+// ROLE_UNSPECIFIED for any other word.
+v1::Role RoleOf(std::string_view name);
+
+}  // namespace winnow

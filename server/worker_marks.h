@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/context.h"
+
+namespace winnow {
+
+// Which workers are given nothing new, and why: cordoned or draining by someone's word, quarantined for their troubles.
+// Goes by their names, and so holds when they register anew. Owner: the coordinator thread.
+class WorkerMarks {
+ public:
+  explicit WorkerMarks(Context& context) : context_(context) {}
+
+  absl::Status Load();
+  // Null: it is open.
+  const WorkerMark* Find(const std::string& name) const;
+  void Put(WorkerMark mark);
+  void Clear(const std::string& name);
+  // It was lost, or could not start what it was given. Too often in a short time, and it is quarantined, unless it is
+  // marked already.
+  void NoteTrouble(const std::string& name, const std::string& what);
+  // The quarantine is over, if there is one.
+  void EndQuarantine(const std::string& name);
+
+ private:
+  Context& context_;
+  std::map<std::string, WorkerMark> marks_;
+  std::map<std::string, std::deque<int64_t>> troubles_us_;  // of the steady clock
+};
+
+}  // namespace winnow

@@ -1,0 +1,138 @@
+#include "store/artifacts.h"
+
+#include <fmt/format.h>
+
+namespace winnow {
+namespace {
+
+std::string Select(const char* manifest, const char* rest) {
+  return fmt::format("SELECT artifact, job, trial, kind, attempt, resource, {}, create_us FROM artifacts {}",
+                     manifest, rest);
+}
+
+}  // namespace
+
+ArtifactTable::ArtifactTable(Database& database)
+    : database_(database),
+      insert_(database,
+              "INSERT INTO artifacts (job, trial, kind, attempt, resource, manifest, create_us)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, CAST(?6 AS BLOB), ?7)"),
+      delete_(database, "DELETE FROM artifacts WHERE artifact = ?1"),
+      find_(database, Select("manifest", "WHERE job = ?1 AND trial = ?2 AND kind = ?3")),
+      list_(database, Select("''", "ORDER BY artifact")),
+      of_(database,
+          Select("''", "WHERE artifact IN (SELECT artifact FROM artifact_blobs WHERE digest = ?1)")),
+      of_job_(database, Select("''", "WHERE job = ?1")),
+      put_blob_(database, "INSERT OR IGNORE INTO blobs (digest, size, create_us) VALUES (?1, ?2, ?3)"),
+      blobs_(database, "SELECT digest, size FROM blobs ORDER BY digest"),
+      add_(database, "INSERT INTO artifact_blobs (artifact, digest) VALUES (?1, ?2)"),
+      digests_(database, "SELECT digest FROM artifact_blobs WHERE artifact = ?1"),
+      is_used_(database, "SELECT 1 FROM artifact_blobs WHERE digest = ?1 LIMIT 1"),
+      drop_blob_(database, "DELETE FROM blobs WHERE digest = ?1") {}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& row,
+                                                            const std::vector<BlobRow>& blobs) {
+  const auto older = Find(row.job, row.trial, row.kind);
+  if (!older.ok()) return older.status();
+  std::vector<std::string> before;
+  if (*older) {
+    auto digests = Remove(**older);
+    if (!digests.ok()) return digests.status();
+    before = *std::move(digests);
+  }
+  absl::Status status =
+      insert_.Bind(row.job, row.trial, row.kind, row.attempt, row.resource, row.manifest, row.create_us)
+          .Run();
+  if (!status.ok()) return status;
+  const int64_t key = database_.last_insert_key();
+  for (const BlobRow& blob : blobs) {
+    status = put_blob_.Bind(blob.digest, blob.size, row.create_us).Run();
+    if (status.ok()) status = add_.Bind(key, blob.digest).Run();
+    if (!status.ok()) return status;
+  }
+  return DropUnused(before);
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::DropUnused(const std::vector<std::string>& digests) {
+  std::vector<std::string> unused;
+  for (const std::string& digest : digests) {
+    const absl::StatusOr<bool> used = is_used_.Bind(digest).Next();
+    if (!used.ok()) return used.status();
+    is_used_.Reset();
+    if (*used) continue;
+    absl::Status status = drop_blob_.Bind(digest).Run();
+    if (!status.ok()) return status;
+    if (database_.changes() > 0) unused.push_back(digest);
+  }
+  return unused;
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::Remove(const ArtifactRow& row) {
+  std::vector<std::string> digests;
+  Statement& s = digests_.Bind(row.key);
+  absl::Status status = s.ForEach([&] {
+    digests.push_back(s.Text(0));
+    return absl::OkStatus();
+  });
+  if (status.ok()) status = delete_.Bind(row.key).Run();
+  if (!status.ok()) return status;
+  return digests;
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteAll(const std::vector<ArtifactRow>& rows) {
+  std::vector<std::string> all;
+  for (const ArtifactRow& row : rows) {
+    const auto digests = Remove(row);
+    if (!digests.ok()) return digests.status();
+    all.insert(all.end(), digests->begin(), digests->end());
+  }
+  return DropUnused(all);
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::Delete(int64_t job, TrialNumber trial,
+                                                               const std::string& kind) {
+  auto row = Find(job, trial, kind);
+  if (!row.ok()) return row.status();
+  return *row ? DeleteAll({**row}) : std::vector<std::string>();
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteJob(int64_t job) {
+  auto rows = All(of_job_.Bind(job));
+  return rows.ok() ? DeleteAll(*rows) : rows.status();
+}
+
+absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::All(Statement& s) {
+  std::vector<ArtifactRow> rows;
+  absl::Status status = s.ForEach([&] {
+    rows.push_back({s.Int(0), s.Int(1), s.Int(2), s.Text(3), s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+absl::StatusOr<std::optional<ArtifactRow>> ArtifactTable::Find(int64_t job, TrialNumber trial,
+                                                               const std::string& kind) {
+  auto rows = All(find_.Bind(job, trial, kind));
+  if (!rows.ok()) return rows.status();
+  return rows->empty() ? std::nullopt : std::optional(std::move(rows->front()));
+}
+
+absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::List() { return All(list_.Bind()); }
+
+absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::Of(const std::string& digest) {
+  return All(of_.Bind(digest));
+}
+
+absl::StatusOr<std::vector<BlobRow>> ArtifactTable::Blobs() {
+  std::vector<BlobRow> rows;
+  Statement& s = blobs_.Bind();
+  absl::Status status = s.ForEach([&] {
+    rows.push_back({s.Text(0), s.Int(1)});
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return rows;
+}
+
+}  // namespace winnow

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/types.h"
+#include "store/database.h"
+
+namespace winnow {
+
+// A folder of a trial that has left its worker: the newest of its kind.
+struct ArtifactRow {
+  int64_t key = 0;
+  int64_t job = 0;
+  TrialNumber trial = 0;
+  std::string kind;  // checkpoint, model
+  int64_t attempt = 0;
+  int64_t resource = 0;
+  std::string manifest;  // winnow.v1.Manifest; "" from List
+  int64_t create_us = 0;
+};
+
+struct BlobRow {
+  std::string digest;
+  int64_t size = 0;
+
+  bool operator==(const BlobRow&) const = default;
+};
+
+// Artifacts, and the blobs that they are of. A blob has a row as long as an artifact is of it.
+class ArtifactTable {
+ public:
+  explicit ArtifactTable(Database& database);
+
+  // In place of the trial's of that kind, if there is one. Returns the blobs that no artifact is of any more;
+  // their rows are gone.
+  absl::StatusOr<std::vector<std::string>> Put(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
+  // As Put's; nothing happens if there is none.
+  absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, const std::string& kind);
+  absl::StatusOr<std::vector<std::string>> DeleteJob(int64_t job);
+
+  absl::StatusOr<std::optional<ArtifactRow>> Find(int64_t job, TrialNumber trial, const std::string& kind);
+  // Without their manifests, by key.
+  absl::StatusOr<std::vector<ArtifactRow>> List();
+  // The artifacts that are of this blob.
+  absl::StatusOr<std::vector<ArtifactRow>> Of(const std::string& digest);
+  absl::StatusOr<std::vector<BlobRow>> Blobs();
+
+ private:
+  // The blobs that it was of.
+  absl::StatusOr<std::vector<std::string>> Remove(const ArtifactRow& row);
+  absl::StatusOr<std::vector<std::string>> DeleteAll(const std::vector<ArtifactRow>& rows);
+  absl::StatusOr<std::vector<std::string>> DropUnused(const std::vector<std::string>& digests);
+  absl::StatusOr<std::vector<ArtifactRow>> All(Statement& statement);
+  Database& database_;
+  Statement insert_, delete_, find_, list_, of_, of_job_;
+  Statement put_blob_, blobs_, add_, digests_, is_used_, drop_blob_;
+};
+
+}  // namespace winnow

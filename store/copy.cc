@@ -1,0 +1,61 @@
+#include "store/copy.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+
+#include "store/database.h"
+#include "store/room.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Between two looks at whether it is still wanted: some milliseconds.
+constexpr int kPagesPerStep = 1024;
+
+absl::Status CopyPages(Database& source, Database& copy, const std::function<bool()>& cancelled) {
+  sqlite3_backup* backup = sqlite3_backup_init(copy.handle(), "main", source.handle(), "main");
+  if (backup == nullptr) return copy.Error(sqlite3_extended_errcode(copy.handle()), "start a copy");
+  int code = SQLITE_OK;
+  while (code == SQLITE_OK && !cancelled()) code = sqlite3_backup_step(backup, kPagesPerStep);
+  sqlite3_backup_finish(backup);
+  if (code == SQLITE_DONE) return absl::OkStatus();
+  if (code == SQLITE_OK) return absl::CancelledError("the copy is wanted no more");
+  // What the source cannot give is the source's fault, whichever side says it.
+  return ((code & 0xff) == SQLITE_CORRUPT ? source : copy).Error(code, "copy");
+}
+
+absl::Status Copy(const std::string& from, const std::string& to, const std::function<bool()>& cancelled) {
+  absl::StatusOr<std::unique_ptr<Database>> source = Database::Open(from, OpenMode::kReadOnly);
+  if (!source.ok()) return source.status();
+  // What is read from here on is of one moment: a writer neither waits for the copy nor makes it start anew.
+  absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**source);
+  if (!moment.ok()) return moment.status();
+  absl::StatusOr<int64_t> pages = (*source)->QueryInt("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  absl::StatusOr<int64_t> page_bytes = (*source)->QueryInt("PRAGMA page_size");
+  if (!page_bytes.ok()) return page_bytes.status();
+  absl::StatusOr<int64_t> began = (*source)->QueryInt("SELECT COUNT(*) FROM sqlite_master");
+  if (!began.ok()) return began.status();
+  absl::Status room = CheckRoomFor(fs::absolute(to).parent_path().string(), *pages * *page_bytes);
+  if (!room.ok()) return room;
+  absl::StatusOr<std::unique_ptr<Database>> copy = Database::Open(to, OpenMode::kNew);
+  if (!copy.ok()) return copy.status();
+  return CopyPages(**source, **copy, cancelled);
+}
+
+}  // namespace
+
+absl::Status CopyDatabase(const std::string& from, const std::string& to,
+                          const std::function<bool()>& cancelled) {
+  std::error_code none;
+  fs::remove(to, none);
+  absl::Status status = Copy(from, to, cancelled);
+  if (!status.ok()) fs::remove(to, none);
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,109 @@
+#include "artifact/restore.h"
+
+#include <iterator>
+#include <map>
+
+#include "artifact/digest.h"
+#include "artifact/manifest.h"
+#include "tests/artifact/folder.h"
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The blobs of a folder, to be read from memory.
+struct Blobs {
+  explicit Blobs(const Folder& folder) : manifest(*MakeManifest(folder.path())) {
+    for (const v1::ArtifactFile& file : manifest.files()) {
+      const std::string text = folder.Read(file.path());
+      for (int i = 0; i < file.blobs_size(); ++i) {
+        bytes[file.blobs(i).digest()] = text.substr(static_cast<size_t>(i) * kBlobBytes, kBlobBytes);
+      }
+    }
+  }
+  ReadBlob Reader() {
+    return [this](const v1::BlobName& name) -> absl::StatusOr<std::string> {
+      const auto found = bytes.find(name.digest());
+      return found == bytes.end() ? absl::StatusOr<std::string>(absl::NotFoundError("no blob"))
+                                  : found->second;
+    };
+  }
+  v1::Manifest manifest;
+  std::map<std::string, std::string> bytes;
+};
+
+// How many names lie in a folder, hidden ones included.
+int64_t Names(const fs::path& folder) { return std::distance(fs::directory_iterator(folder), {}); }
+
+TEST_CASE("Restore: the files come back with their bytes, in place of what was there", "[artifact]") {
+  Folder from;
+  from.Write("deep/down/weights", std::string(kBlobBytes, 'a') + "b");
+  from.Write("run.sh", "#!/bin/sh\n");
+  from.Write("empty", "");
+  fs::permissions(from.path("run.sh"), fs::perms::owner_exec, fs::perm_options::add);
+  Blobs blobs(from);
+  Folder to;
+  to.Write("checkpoint/old", "goes");
+  REQUIRE(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).ok());
+  CHECK(FolderEquals(to.path("checkpoint"), blobs.manifest));
+  CHECK(Names(to.path()) == 1);
+}
+
+TEST_CASE("Restore: an empty manifest empties the folder; one that is missing is made", "[artifact]") {
+  Folder to;
+  to.Write("checkpoint/old", "goes");
+  REQUIRE(RestoreFolder({}, to.path("checkpoint"), nullptr).ok());
+  CHECK(Names(to.path("checkpoint")) == 0);
+  REQUIRE(RestoreFolder({}, to.path("a/b/c"), nullptr).ok());
+  CHECK(fs::is_directory(to.path("a/b/c")));
+}
+
+TEST_CASE("Restore: what is missing or false leaves the folder as it was, and nothing beside it",
+          "[artifact]") {
+  Folder from;
+  from.Write("a", "first");
+  from.Write("b", "second");
+  Blobs blobs(from);
+  Folder to;
+  to.Write("checkpoint/old", "stays");
+  absl::StatusCode expected = absl::StatusCode::kDataLoss;
+  SECTION("a byte is flipped") { blobs.bytes[DigestOf("second")] = "secone"; }
+  SECTION("cut short") { blobs.bytes[DigestOf("second")] = "secon"; }
+  SECTION("not there") {
+    blobs.bytes.erase(DigestOf("second"));
+    expected = absl::StatusCode::kNotFound;
+  }
+  SECTION("a path that escapes") {
+    blobs.manifest.mutable_files(0)->set_path("../escaped");
+    expected = absl::StatusCode::kInvalidArgument;
+  }
+  CHECK(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader()).code() == expected);
+  CHECK(to.Read("checkpoint/old") == "stays");
+  CHECK(Names(to.path("checkpoint")) == 1);
+  CHECK(Names(to.path()) == 1);
+}
+
+TEST_CASE("Restore: the guard has the last word", "[artifact]") {
+  Folder from;
+  from.Write("a", "new");
+  Blobs blobs(from);
+  Folder to;
+  to.Write("checkpoint/old", "stays");
+  const auto refuse = [](const auto&) { return absl::CancelledError("not wanted any more"); };
+  CHECK(absl::IsCancelled(RestoreFolder(blobs.manifest, to.path("checkpoint"), blobs.Reader(), refuse)));
+  CHECK(to.Read("checkpoint/old") == "stays");
+}
+
+TEST_CASE("Restore: what a killed process left beside the folder is removed", "[artifact]") {
+  Folder to;
+  to.Write(".checkpoint.restore-abc123/half", "left");
+  to.Write(".other.restore-abc123/half", "of another");
+  REQUIRE(RestoreFolder({}, to.path("checkpoint"), nullptr).ok());
+  CHECK_FALSE(fs::exists(to.path(".checkpoint.restore-abc123")));
+  CHECK(fs::exists(to.path(".other.restore-abc123")));
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,126 @@
+// Jobs: what is done to them from the page, and how they compare.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {picture} from './support/browser.mjs';
+import {until} from './support/patience.mjs';
+import {boosting, descending, writeTable} from './support/specs.mjs';
+import {world} from './support/world.mjs';
+
+const here = world({}, async ({site}) => {
+  const table = writeTable(site.folder, {rows: 1000});
+  const small = {hyperband: {minResource: 1, maxResource: 9, reductionFactor: 3}};
+  await site.submit(boosting(table, 'hyperband', small));
+  await site.submit(boosting(table, 'random', {strategy: 'RANDOM', hyperband: undefined, limits: {maxTrials: 12, maxTrialResource: 9}}));
+  await site.end('hyperband');
+  await site.end('random');
+});
+
+test('Dashboard: a log grows while it is read, and stays where its reader is', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await site.submit(descending('slow', {pause: 0.02}));
+  await site.job('slow', (job) => job.best, 'has a value');
+  await page.goto('/jobs/slow/trials/1');
+  const log = page.getByRole('log', {name: 'Output'});
+  const step = async () => Number([...(await log.innerText()).matchAll(/step (\d+) /g)].at(-1)?.[1] ?? 0);
+  const first = await until(step, 'something is printed');
+  await until(async () => (await step()) > first + 40, 'more is printed');
+  await log.evaluate((box) => box.scrollTo(0, 0));
+  await page.getByRole('button', {name: 'Follow'}).waitFor();
+  const then = await step();
+  await until(async () => (await step()) > then + 10, 'more is printed');
+  assert.equal(await log.evaluate((box) => box.scrollTop), 0);
+  await page.getByRole('button', {name: 'Follow'}).click();
+  await until(() => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 30), 'the end is in view again');
+
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', {name: 'Download the log'}).click()]);
+  assert.equal(download.suggestedFilename(), 'slow-trial-1-attempt-1-rank-0.stdout.log');
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: a job is stopped, but not before it was asked', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/jobs/slow');
+  await page.getByRole('button', {name: 'Stop'}).click();
+  await page.getByRole('dialog', {name: 'Stop slow?'}).getByRole('button', {name: 'Cancel'}).click();
+  assert.equal((await site.describe('slow')).state, 'RUNNING');
+  await page.getByRole('button', {name: 'Stop'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Stop the job'}).click();
+  await page.getByText('stopped', {exact: true}).first().waitFor();
+  await page.getByRole('button', {name: 'Delete'}).waitFor();
+  assert.equal((await site.describe('slow')).state, 'STOPPED');
+
+  await page.getByRole('button', {name: 'Delete'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Delete the job'}).click();
+  await page.waitForURL(site.url + '/');
+  await page.getByRole('link', {name: 'hyperband'}).waitFor();
+  await until(async () => (await page.getByRole('link', {name: 'slow', exact: true}).count()) === 0, 'it is not in the list');
+  assert.deepEqual((await site.json('list')).map?.((job) => job.id) ?? (await site.json('list')).jobs.map((job) => job.id), ['random', 'hyperband']);
+});
+
+test('Dashboard: jobs are chosen in the list and compared', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  await page.goto('/');
+  await page.getByRole('checkbox', {name: 'Choose hyperband to compare'}).check();
+  await page.getByRole('checkbox', {name: 'Choose random to compare'}).check();
+  await page.getByRole('button', {name: 'Compare 2 jobs'}).click();
+  await page.waitForURL('**/compare?jobs=hyperband,random');
+  const rows = page.getByRole('region', {name: 'Comparison'}).getByRole('row');
+  await rows.nth(2).waitFor();
+  const jobs = Object.fromEntries(await Promise.all(['hyperband', 'random'].map(async (id) => [id, await site.describe(id)])));
+  const better = jobs.hyperband.best.objective >= jobs.random.best.objective ? 'hyperband' : 'random';
+  assert.match(await rows.nth(1).innerText(), new RegExp(better));
+  assert.match(await rows.nth(1).innerText(), /not beaten/);  // the best is never beaten in all
+  await page.getByRole('img', {name: /Best validation:auc so far of hyperband/}).waitFor();
+  assert.equal(await page.getByRole('img', {name: /^validation:auc against/}).count(), 2);
+  await page.getByRole('button', {name: 'Units'}).click();
+  assert.match(page.url(), /x=resource/);
+  await picture(page, 'compare');
+
+  // The address is the view: another visitor sees the same.
+  const other = await browser.visit(site.url);
+  await other.goto(page.url());
+  await other.getByRole('img', {name: /Best validation:auc so far of hyperband/}).waitFor();
+  assert.ok(await other.getByRole('checkbox', {name: /random/}).isChecked());
+
+  await page.getByRole('checkbox', {name: /random/}).uncheck();
+  await page.getByRole('heading', {name: 'Trials of hyperband by nodes'}).waitFor();
+  await page.getByRole('combobox', {name: 'Compare by'}).selectOption('max_depth');
+  await page.getByRole('heading', {name: 'Trials of hyperband by max_depth'}).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', {name: 'Trials of hyperband by nodes'}).waitFor();
+  await page.goBack();
+  await rows.nth(2).waitFor();
+  assert.deepEqual([...page.faults, ...other.faults], []);
+});
+
+test('Dashboard: a job is run again with changes, and what is wrong with them is shown at its field', async () => {
+  const {site, browser} = here;
+  const page = await browser.visit(site.url);
+  page.expected.push(/status of 400/);
+  await page.goto('/jobs/hyperband');
+  await page.getByRole('link', {name: /Run again/}).first().click();
+  await page.waitForURL('**/new?from=hyperband');
+  const text = page.getByRole('textbox', {name: 'Job file'});
+  const spec = JSON.parse(await text.inputValue());
+  assert.equal(spec.name, 'hyperband');
+
+  await text.fill(JSON.stringify({...spec, limits: {max_trials: -3}}, null, 2));
+  const finding = page.getByRole('button', {name: /limits\.max_trials/});
+  await finding.waitFor();
+  assert.ok(await page.getByRole('button', {name: 'Submit the job'}).isDisabled());
+  await finding.click();
+  assert.equal(await text.evaluate((field) => field.value.slice(field.selectionStart, field.selectionEnd)), '-3');
+  await text.fill('{"name": oops}');
+  await page.getByText('1 thing to mend').waitFor();
+
+  await text.fill(JSON.stringify({...spec, name: 'again', seed: 99}));
+  await page.getByText('The server finds nothing wrong with it.').waitFor();
+  await page.getByRole('button', {name: 'Submit the job'}).click();
+  await page.waitForURL('**/jobs/again');
+  assert.equal(Number((await site.end('again')).spec.seed), 99);
+  assert.deepEqual(page.faults, []);
+});

@@ -1,0 +1,110 @@
+// Who may look, and who may do what.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {picture, seriousFindings} from './support/browser.mjs';
+import {descending} from './support/specs.mjs';
+import {world} from './support/world.mjs';
+
+const tokens = {};
+const here = world({workers: 1, slots: 1, flags: ['--require-tokens']}, async ({site}) => {
+  for (const role of ['viewer', 'submitter', 'admin']) tokens[role] = await site.token(role);
+  await site.submit(descending('guarded', {limits: {maxTrials: 1}}));
+});
+
+async function visit() {
+  const page = await here.browser.visit(here.site.url);
+  page.expected.push(/status of 401/);
+  return page;
+}
+
+async function logIn(page, role) {
+  await page.getByLabel('Token', {exact: true}).fill(tokens[role]);
+  await page.getByRole('button', {name: 'Log in'}).click();
+}
+
+test('Dashboard: without a token every page leads to the login, and from there back', async () => {
+  const page = await visit();
+  await page.goto('/jobs/guarded');
+  await page.waitForURL('**/login?to=*');
+  await page.getByRole('heading', {name: 'Log in to Winnow'}).waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await picture(page, 'login');
+  await page.getByLabel('Token', {exact: true}).fill('wnw_00000000_' + 'x'.repeat(43));
+  await page.getByRole('button', {name: 'Log in'}).click();
+  await page.getByText('The server does not take this token').waitFor();
+  await logIn(page, 'viewer');
+  await page.waitForURL('**/jobs/guarded');
+  await page.getByRole('heading', {name: 'guarded'}).waitFor();
+
+  const [cookie] = await page.context().cookies();
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+  await page.reload();
+  await page.getByRole('heading', {name: 'guarded'}).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: a viewer is offered nothing that would be refused', async () => {
+  const page = await visit();
+  await page.goto('/login?to=/jobs/guarded');
+  await logIn(page, 'viewer');
+  await page.getByRole('heading', {name: 'guarded'}).waitFor();
+  await page.getByRole('heading', {name: 'The sieve'}).waitFor();
+  assert.equal(await page.getByRole('button', {name: 'Stop'}).count(), 0);
+  assert.equal(await page.getByRole('link', {name: 'New job'}).count(), 0);
+  await page.goto('/workers');
+  await page.getByRole('listitem', {name: 'local-1'}).waitFor();
+  assert.equal(await page.getByRole('button', {name: /Cordon/}).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: an admin stops a job by the cookie alone, and logs out', async () => {
+  const page = await visit();
+  await page.goto('/login?to=/jobs/guarded');
+  await logIn(page, 'admin');
+  await page.getByRole('button', {name: 'Stop'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Stop the job'}).click();
+  await page.getByRole('button', {name: 'Delete'}).waitFor();
+  assert.equal((await here.site.describe('guarded')).state, 'STOPPED');
+
+  await page.getByRole('button', {name: /^Account/}).click();
+  await page.getByRole('menuitem', {name: 'Log out'}).click();
+  await page.waitForURL('**/login');
+  await page.getByRole('heading', {name: 'Log in to Winnow'}).waitFor();
+  assert.deepEqual(await page.context().cookies(), []);
+  await page.goto('/jobs/guarded');
+  await page.waitForURL('**/login?to=*');
+  assert.deepEqual(page.faults, []);
+});
+
+test('Dashboard: an admin makes a token, whose secret is shown once, and revokes it', async () => {
+  const page = await visit();
+  await page.goto('/login');
+  await logIn(page, 'admin');
+  await page.getByRole('button', {name: /^Account/}).click();
+  await page.getByRole('menuitem', {name: 'Tokens'}).click();
+  await page.getByLabel('Whose it is').fill('a guest');
+  await page.getByRole('button', {name: 'Make the token'}).click();
+  const secret = await page.getByLabel('Secret').textContent();
+  assert.match(secret, /^wnw_[0-9a-f]{8}_.{43}$/);
+  const asGuest = () => fetch(`${here.site.url}/v1/tuning-jobs`, {headers: {authorization: `Bearer ${secret}`}});
+  assert.equal((await asGuest()).status, 200);
+  assert.deepEqual(await seriousFindings(page), []);
+  await picture(page, 'tokens');
+  await page.reload();
+  await page.getByRole('row', {name: 'a guest'}).waitFor();
+  assert.equal(await page.getByLabel('Secret').count(), 0);
+
+  await page.getByRole('button', {name: 'Revoke a guest'}).click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Revoke the token'}).click();
+  await page.getByRole('row', {name: 'a guest'}).getByText('revoked').waitFor();
+  assert.equal((await asGuest()).status, 401);
+});
+
+test('Dashboard: the login leads nowhere but to this server', async () => {
+  const page = await visit();
+  await page.goto('/login?to=//example.org/');
+  await logIn(page, 'submitter');
+  await page.waitForURL(here.site.url + '/');
+  await page.getByRole('link', {name: 'New job'}).waitFor();
+});

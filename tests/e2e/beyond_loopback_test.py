@@ -1,0 +1,154 @@
+"""Programs that speak TLS and show tokens: a job from its submission to its end, and who is turned away."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import types
+import unittest
+
+import processes
+from processes import BIN, PATIENCE, Program, Server, Worker, wait_until
+
+# Fails if a token or the name of its file came along with the environment.
+SCRIPT = 'test -z "${WINNOW_TOKEN:-}${WINNOW_TOKEN_FILE:-}" || exit 9; echo "loss=$1"'
+
+
+def job(name):
+    return {"name": name, "strategy": "RANDOM", "limits": {"max_trials": 3}, "seed": 3,
+            "trainer": {"command": ["/bin/sh", "-c", SCRIPT, "trainer", "{{x}}"],
+                        "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+)"}]},
+            "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+            "objective": {"metric": "loss", "goal": "MINIMIZE"}}
+
+
+def make_certificates(folder):
+    """An authority and a server's certificate, as docs/operations.md says."""
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split()
+    for arguments in (
+            ["req", "-x509", *key, "-days", "2", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem"],
+            ["req", "-new", *key, "-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-keyout", "server.key", "-out", "server.csr"],
+            ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+             "-copy_extensions", "copy", "-out", "server.pem"]):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+class BeyondLoopback(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="winnow-e2e-")
+        self.programs = []
+
+    def tearDown(self):
+        for program in reversed(self.programs):
+            if program.alive():
+                program.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def begin(self, program):
+        self.programs.append(program)
+        program.start()
+        return program
+
+    def winnow(self, *arguments, environment=None):
+        return subprocess.run([f"{BIN}/winnow", *arguments], capture_output=True, text=True, timeout=PATIENCE,
+                              check=False, env={"PATH": "/usr/bin:/bin", **(environment or {})})
+
+    def token(self, socket, role):
+        """A file with a new token."""
+        made = self.winnow("--server", f"unix:{socket}", "token", "create", "--role", role, "-o", "json")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        path = os.path.join(self.folder, role)
+        with open(path, "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(json.loads(made.stdout)["secret"] + "\n")
+        return path
+
+    def submit_and_watch(self, spec, reach):
+        path = os.path.join(self.folder, "job.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(spec, file)
+        submitted = self.winnow(*reach, "submit", path)
+        self.assertEqual(submitted.returncode, 0, submitted.stderr)
+        watched = self.winnow(*reach, "watch", "latest")
+        self.assertEqual(watched.returncode, 0, watched.stdout + watched.stderr)
+        return path
+
+    def test_a_job_over_tls_with_tokens(self):
+        make_certificates(self.folder)
+        ca = f"{self.folder}/ca.pem"
+        server = self.begin(Server(self.folder, listen="0.0.0.0:0",
+                                   flags=["--tls-cert", f"{self.folder}/server.pem", "--tls-key",
+                                          f"{self.folder}/server.key", "--declare-workers", "1 x slots=2"]))
+        socket = server.database + ".d/server.sock"
+        self.assertEqual(stat.S_IMODE(os.stat(socket).st_mode), 0o600)
+        tokens = {role: self.token(socket, role) for role in ("viewer", "submitter", "worker")}
+        address = f"127.0.0.1:{server.port}"
+        worker = self.begin(Worker(types.SimpleNamespace(address=address), self.folder, "w1", slots=2,
+                                   flags=["--tls-ca", ca, "--token-file", tokens["worker"]]))
+        reach = ["--server", address, "--tls-ca", ca, "--token-file"]
+        path = self.submit_and_watch(job("over-tls"), [*reach, tokens["submitter"]])
+
+        for program in (server, worker):  # what `ps` shows
+            with open(f"/proc/{program.pid}/cmdline", encoding="ascii") as file:
+                self.assertNotIn("wnw_", file.read())
+        self.assertEqual(self.winnow(*reach, tokens["viewer"], "list").returncode, 0)
+        refused = self.winnow(*reach, tokens["viewer"], "submit", path, "--name", "another")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("a token of role viewer may not call it", refused.stderr)
+        self.assertIn("asks for a token", self.winnow(*reach[:-1], "list").stderr)
+        plain = self.winnow("--server", address, "--token-file", tokens["viewer"], "list")
+        self.assertIn("--tls-ca", plain.stderr)
+
+        listed = json.loads(self.winnow("--server", f"unix:{socket}", "token", "list", "-o", "json").stdout)["tokens"]
+        viewer = next(token["id"] for token in listed if token["role"] == "VIEWER")
+        self.assertEqual(self.winnow("--server", f"unix:{socket}", "token", "revoke", viewer).returncode, 0)
+        self.assertIn("was revoked", self.winnow(*reach, tokens["viewer"], "list").stderr)
+
+        stranger = self.begin(Worker(types.SimpleNamespace(address=address), self.folder, "w2",
+                                     flags=["--tls-ca", ca, "--token-file", tokens["submitter"]]))
+        wait_until(lambda: not stranger.alive(), "a worker with a submitter's token gives up")
+        self.assertEqual(stranger.process.returncode, 1)
+        self.assertIn("a token of role submitter may not call it", stranger.log())
+
+    def test_local_workers_of_a_server_that_asks_for_tokens(self):
+        port_file = f"{self.folder}/port"
+        server = self.begin(Program([f"{BIN}/winnow-server", "--db", f"{self.folder}/w.db", "--listen", "127.0.0.1:0",
+                                     "--port-file", port_file, "--http", "off", "--local-workers", "1", "--slots", "2",
+                                     "--require-tokens"], f"{self.folder}/server.log"))
+        wait_until(lambda: os.path.exists(port_file) or not server.alive(), "the server listens")
+        self.assertTrue(server.alive(), server.log())
+        with open(port_file, encoding="ascii") as file:
+            address = f"127.0.0.1:{int(file.read())}"
+        reach = ["--server", address, "--token-file", self.token(f"{self.folder}/w.db.d/server.sock", "submitter")]
+        self.submit_and_watch(job("over-the-socket"), reach)
+        self.assertIn("asks for a token", self.winnow("--server", address, "list").stderr)
+
+    def test_tokens_on_the_command_line(self):
+        server = self.begin(Server(self.folder, flags=["--require-tokens"]))
+        admin = ["--server", f"unix:{server.database}.d/server.sock", "token"]
+        self.assertIn("There are no tokens", self.winnow(*admin, "list").stdout)
+        made = self.winnow(*admin, "create", "--role", "viewer", "--name", "ana", "--days", "30")
+        self.assertRegex(made.stdout, r"\Awnw_[0-9a-f]{8}_[-_0-9A-Za-z]{43}\n\Z")  # alone, for a file
+        token = made.stdout[4:12]
+        self.assertIn(f"token {token}, of role viewer", made.stderr)
+        self.assertRegex(self.winnow(*admin, "list").stdout, rf"{token} +ana +viewer .*valid")
+        environment = {"WINNOW_SERVER": server.address, "WINNOW_TOKEN": made.stdout.strip()}
+        self.assertEqual(self.winnow("list", environment=environment).returncode, 0)
+        self.assertIn("refused from now on", self.winnow(*admin, "revoke", token).stdout)
+        self.assertRegex(self.winnow(*admin, "list").stdout, rf"{token} +ana +viewer .*revoked")
+        self.assertIn("was revoked", self.winnow("list", environment=environment).stderr)
+        self.assertIn("there is no token", self.winnow(*admin, "revoke", "0badc0de").stderr)
+
+    def test_nothing_listens_beyond_loopback_without_tls(self):
+        for flags in ([], ["--require-tokens"], ["--tls-client-ca", "ca.pem"]):
+            ran = subprocess.run([f"{BIN}/winnow-server", "--db", f"{self.folder}/w.db", "--listen", "0.0.0.0:0",
+                                  "--local-workers", "0", *flags], capture_output=True, text=True, timeout=PATIENCE,
+                                 check=False)
+            self.assertEqual(ran.returncode, 2, ran.stderr)
+            self.assertIn("TLS", ran.stderr)
+
+
+if __name__ == "__main__":
+    processes.main()

@@ -1,0 +1,84 @@
+// What a client sends on a connection, byte for byte, to a server over a real socket: it answers or closes,
+// and goes on. The server has no gRPC behind it: who calls a method is told that it is not there.
+
+#include <arpa/inet.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "server/http/http_server.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+
+HttpServer& Server() {
+  static HttpServer& kServer = *[] {
+    HttpServerOptions options;
+    options.address = "127.0.0.1:0";
+    // What is not finished is given up soon: an input has no second part.
+    options.limits.read_header = options.limits.read_body = options.limits.idle = milliseconds(200);
+    options.limits.body_bytes = 4096;
+    options.limits.call = milliseconds(200);
+#ifdef __clang__
+    // Clang 16, with sanitizers, reads a coroutine's frame when another thread may have gone on with it (LLVM
+    // issues 56301, 72006).
+    options.threads = 1;
+#endif
+    auto channel = grpc::CreateChannel("unix:/nonexistent", grpc::InsecureChannelCredentials());
+    auto started = HttpServer::Start(options, channel);
+    fuzz::Require(started.ok(), "a server starts");
+    return started->release();  // as long as the program
+  }();
+  return kServer;
+}
+
+int Connect() {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(Server().port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int error = 0;
+  do {
+    error = connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  } while (error == EADDRNOTAVAIL);  // the ports of connections that have ended come free in time
+  fuzz::Require(error == 0, std::string("it accepts: ") + std::strerror(error));
+  const timeval patience{20, 0};
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return client;
+}
+
+// All that comes until the other side closes.
+std::string Converse(std::string_view bytes) {
+  const int client = Connect();
+  (void)!send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  shutdown(client, SHUT_WR);
+  std::string answer;
+  char part[16384];
+  ssize_t some = 0;
+  while ((some = recv(client, part, sizeof part, 0)) > 0) answer.append(part, static_cast<size_t>(some));
+  fuzz::Require(some == 0 || errno == ECONNRESET, "it closes in time");
+  close(client);
+  return answer;
+}
+
+}  // namespace
+}  // namespace winnow
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace winnow;
+  const std::string answer = Converse({reinterpret_cast<const char*>(data), size});
+  fuzz::Require(answer.empty() || answer.starts_with("HTTP/1.1 "), "an answer is one of HTTP");
+  return 0;
+}

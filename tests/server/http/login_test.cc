@@ -1,0 +1,157 @@
+// Who may ask over HTTP: tokens, cookies, and pages of other sites.
+
+#include "server/http/origin.h"
+#include "tests/server/http/http_play.h"
+
+namespace winnow {
+namespace {
+
+// What a browser sends back of Set-Cookie.
+std::string CookieOf(const HttpReply& reply) {
+  const auto cookie = reply.headers.find("set-cookie");
+  return cookie == reply.headers.end() ? "" : cookie->second.substr(0, cookie->second.find(';'));
+}
+
+std::string LoginJson(const std::string& token) { return nlohmann::json{{"token", token}}.dump(); }
+
+TEST_CASE("Login: nobody is let in without a token, but to the page, its health and the login", "[http]") {
+  TokenHttpPlay play;
+  for (const char* closed : {"/v1/tuning-jobs", "/v1/caller", "/v1/openapi.json", "/v1/tuning-jobs/x/events",
+                             "/v1/tuning-jobs?nonsense=1", "/metrics"}) {
+    const HttpReply reply = play.Ask("GET", closed);
+    INFO(closed << ": " << reply.body);
+    CHECK(reply.status == 401);
+    CHECK(reply.headers.at("www-authenticate") == "Bearer");
+    CHECK(reply.json()["code"] == "UNAUTHENTICATED");
+  }
+  for (const char* open : {"/", "/login", "/jobs/x", "/healthz"}) CHECK(play.Ask("GET", open).status == 200);
+}
+
+TEST_CASE("Login: a token sets a strict cookie, which lets in until the logout", "[http]") {
+  TokenHttpPlay play;
+  const std::string token = play.MakeToken(v1::SUBMITTER).secret();
+  const HttpReply in = play.Ask("POST", "/login", LoginJson(token));
+  REQUIRE(in.status == 200);
+  CHECK(in.json()["role"] == "SUBMITTER");
+  CHECK(in.headers.at("set-cookie") == "winnow_token=" + token + "; HttpOnly; SameSite=Strict; Path=/");
+  const HttpClient::Headers cookie = {{"Cookie", "theme=dark; " + CookieOf(in)}};
+  const HttpReply caller = play.Ask("GET", "/v1/caller", "", cookie);
+  CHECK(caller.json()["name"] == "of a test");
+  CHECK(caller.json()["tokensRequired"] == true);
+  const HttpReply out = play.Ask("POST", "/logout", "", cookie);
+  CHECK(out.status == 200);
+  CHECK_THAT(out.headers.at("set-cookie"),
+             Catch::StartsWith("winnow_token=;") && Catch::Contains("Max-Age=0"));
+  CHECK(play.Ask("GET", "/v1/caller", "", {{"Cookie", CookieOf(out)}}).status == 401);
+}
+
+TEST_CASE("Login: a token that does not hold sets no cookie", "[http]") {
+  TokenHttpPlay play;
+  const std::string unknown = "wnw_00000000_" + std::string(43, 'A');
+  for (const std::string& body :
+       {LoginJson(unknown), LoginJson(""), LoginJson("a; Path=/x"), LoginJson("\r\nX: y")}) {
+    const HttpReply reply = play.Ask("POST", "/login", body);
+    INFO(body << ": " << reply.body);
+    CHECK(reply.status == 401);
+    CHECK_FALSE(reply.headers.contains("set-cookie"));
+  }
+  for (const char* body : {"", "{", "[]", "{\"token\": 1}", "\"token\""}) {
+    CHECK(play.Ask("POST", "/login", body).status == 400);
+  }
+}
+
+TEST_CASE("Login: a revoked token is refused by its cookie too", "[http]") {
+  TokenHttpPlay play;
+  const v1::CreateTokenResponse made = play.MakeToken(v1::VIEWER);
+  const HttpClient::Headers cookie = {{"Cookie", "winnow_token=" + made.secret()}};
+  CHECK(play.Ask("GET", "/v1/caller", "", cookie).status == 200);
+  v1::RevokeTokenRequest revoke;
+  revoke.set_id(made.token().id());
+  v1::Token revoked;
+  REQUIRE(play.Admin(play.OverSocket(), &v1::AdminService::Stub::RevokeToken, revoke, revoked).ok());
+  CHECK(play.Ask("GET", "/v1/caller", "", cookie).status == 401);
+}
+
+TEST_CASE("Login: a page of another site changes nothing with the browser's cookie", "[http]") {
+  TokenHttpPlay play;
+  const std::string cookie = "winnow_token=" + play.MakeToken(v1::SUBMITTER).secret();
+  const auto status = [&](HttpClient::Headers headers) {
+    headers["Cookie"] = cookie;
+    headers["Host"] = "winnow.example:8080";
+    return play.Ask("POST", "/v1/tuning-jobs/x/stop", "{}", headers).status;
+  };
+  constexpr int kReached = 404;  // the method says that there is no such job
+  CHECK(status({{"Origin", "https://evil.example"}}) == 403);
+  CHECK(status({{"Origin", "null"}}) == 403);
+  CHECK(status({{"Origin", "http://winnow.example"}}) == 403);  // another port
+  CHECK(status({{"Sec-Fetch-Site", "cross-site"}}) == 403);
+  CHECK(status({{"Sec-Fetch-Site", "same-site"}}) == 403);
+  CHECK(status({{"Origin", "http://winnow.example:8080"}}) == kReached);
+  CHECK(status({{"Sec-Fetch-Site", "same-origin"}}) == kReached);
+  CHECK(status({}) == kReached);  // no browser
+}
+
+TEST_CASE("Login: without tokens a page of another site reaches nothing, whatever its name leads to",
+          "[http]") {
+  HttpPlay play;
+  CHECK(play.Ask("POST", "/v1/tuning-jobs/x/stop", "{}", {{"Origin", "https://evil.example"}}).status == 403);
+  for (const char* host : {"evil.example", "evil.example:8080", "10.1.2.3", "localhost.evil.example",
+                           "127.0.0.1.nip.io", ":80"}) {
+    INFO(host);
+    CHECK(play.Ask("GET", "/v1/tuning-jobs", "", {{"Host", host}}).status == 421);
+  }
+  for (const char* host :
+       {"localhost", "localhost:8080", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080", "[::1]"}) {
+    INFO(host);
+    CHECK(play.Ask("GET", "/v1/tuning-jobs", "", {{"Host", host}}).status == 200);
+  }
+}
+
+TEST_CASE("Login: what Authorization says counts before the cookie, and odd bytes count for nothing",
+          "[http]") {
+  HttpRequest request;
+  request.headers["cookie"] = "winnow_token=abc";
+  CHECK(AuthorizationOf(request) == "Bearer abc");
+  request.headers["authorization"] = "Bearer xyz";
+  CHECK(AuthorizationOf(request) == "Bearer xyz");
+  request.headers["authorization"] = "Bearer \xff\x01";
+  CHECK(AuthorizationOf(request) == "");
+  request.headers.erase("authorization");
+  request.headers["cookie"] = "winnow_token=abc; winnow_token=xyz";
+  CHECK(AuthorizationOf(request) == "");
+  request.headers["cookie"] = "winnow_token=a b";
+  CHECK(AuthorizationOf(request) == "");
+}
+
+TEST_CASE("Login: the peer that a client claims over gRPC is not heard", "[http]") {
+  TokenHttpPlay play;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context.AddMetadata(kRelayKey, play.server->relay_key());  // even if it knew the key
+  context.AddMetadata(kRelayPeer, "unix:");
+  v1::ListTuningJobsResponse response;
+  const grpc::Status status =
+      v1::TuningService::NewStub(*Connect(play.OverTcp("")))->ListTuningJobs(&context, {}, &response);
+  CHECK(status.error_code() == grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_CASE("Login: metrics are for those who may read", "[http]") {
+  TokenHttpPlay play;
+  CHECK(play.Ask("GET", "/metrics", "", Bearer(play.MakeToken(v1::WORKER).secret())).status == 403);
+  const HttpReply metrics = play.Ask("GET", "/metrics", "", Bearer(play.MakeToken(v1::VIEWER).secret()));
+  CHECK(metrics.body == "up 1\n");
+  CHECK_THAT(metrics.headers.at("content-type"), Catch::StartsWith("text/plain; version=0.0.4"));
+  HttpPlay without;
+  CHECK(without.Ask("GET", "/metrics").status == 404);
+}
+
+TEST_CASE("Login: calls over HTTP are counted as those over gRPC", "[http]") {
+  WithHttp<TokenPlay> play(HttpServerOptions{.tokens_required = true}, TlsFiles{}, 1.0);
+  const HttpClient::Headers bearer = Bearer(play.MakeToken(v1::VIEWER).secret());
+  CHECK(play.Ask("GET", "/v1/tuning-jobs", "", bearer).status == 200);  // the clock stands: two in all
+  CHECK(play.Ask("GET", "/v1/tuning-jobs", "", bearer).status == 200);
+  CHECK(play.Ask("GET", "/v1/tuning-jobs", "", bearer).status == 429);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,331 @@
+#include "tests/simulation/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/replay.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+
+// ---- processes
+
+void Ledger::Prepared(const v1::Assignment& assignment) {
+  prepared_[{assignment.job_id(), assignment.trial(), assignment.attempt()}].insert(assignment.rank());
+}
+
+std::optional<AssignmentRow> Ledger::Find(const std::string& assignment) {
+  absl::StatusOr<std::optional<AssignmentRow>> row = store_->assignments.Find(assignment);
+  if (!row.ok()) {
+    FailOnCommit("the store cannot be read: " + row.status().ToString());
+    return std::nullopt;
+  }
+  return *row;
+}
+
+void Ledger::Started(const std::string& host, const HostRoom& room, const v1::Assignment& assignment) {
+  if (!ever_started_.insert(assignment.id()).second) {
+    Fail(fmt::format("{} was started twice", assignment.id()));
+  }
+  if (assignment.await_start()) Fail(fmt::format("{} was started before the word to start", assignment.id()));
+  const auto ready = prepared_.find({assignment.job_id(), assignment.trial(), assignment.attempt()});
+  const int prepared = ready == prepared_.end() ? 0 : static_cast<int>(ready->second.size());
+  if (prepared < assignment.world_size()) {
+    Fail(fmt::format("{} was started when {} of {} ranks were prepared", assignment.id(), prepared,
+                     assignment.world_size()));
+  }
+  int used = 1;
+  double cpus = assignment.cpus();
+  for (const auto& [id, process] : processes_) {
+    const v1::Assignment& other = process.assignment;
+    if (process.host == host) {
+      ++used;
+      cpus += other.cpus();
+    }
+    if (other.job_id() != assignment.job_id() || other.trial() != assignment.trial()) continue;
+    if (other.attempt() == assignment.attempt()) {
+      if (other.rank() == assignment.rank()) Fail(fmt::format("a rank of {} runs twice", assignment.id()));
+      continue;
+    }
+    // One that is fenced may linger, or start late where nobody could be told.
+    const std::optional<AssignmentRow> own = Find(assignment.id());
+    const std::optional<AssignmentRow> row = Find(id);
+    if (row && row->state == "gone" && row->outcome != "lost") {
+      Fail(fmt::format("{} was started while {} runs and is taken for gone ({}: {})", assignment.id(), id,
+                       row->outcome, row->reason));
+    }
+    if (own && own->state != "gone" && row && row->state != "gone") {
+      Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id, row->state));
+    }
+  }
+  if (used > room.slots) Fail(fmt::format("{} has {} slots and runs {} ranks", host, room.slots, used));
+  if (room.cpus > 0 && cpus > room.cpus + 1e-9) {
+    Fail(fmt::format("{} has {} processors and runs ranks of {}", host, room.cpus, cpus));
+  }
+  processes_[assignment.id()] = {host, assignment};
+}
+
+void Ledger::Ended(const std::string& assignment) { processes_.erase(assignment); }
+
+void Ledger::Emitted(const v1::Assignment& assignment, int64_t resource, double value) {
+  emitted_[assignment.id()][resource] = value;
+  reached_[{assignment.job_id(), assignment.trial(), assignment.attempt()}] = resource;
+}
+
+int64_t Ledger::Reached(const v1::Assignment& assignment) const {
+  const auto found = reached_.find({assignment.job_id(), assignment.trial(), assignment.attempt()});
+  return found == reached_.end() ? 0 : found->second;
+}
+
+int Ledger::RunningRanks(const v1::Assignment& assignment) const {
+  return static_cast<int>(std::count_if(processes_.begin(), processes_.end(), [&](const auto& entry) {
+    const v1::Assignment& other = entry.second.assignment;
+    return other.trial() == assignment.trial() && other.attempt() == assignment.attempt() &&
+           other.job_id() == assignment.job_id();
+  }));
+}
+
+void Ledger::Saved(const std::string& storage, const v1::Assignment& assignment, int64_t level) {
+  int64_t& saved = checkpoints_[{storage, assignment.job_id(), assignment.trial()}];
+  saved = std::max(saved, level);
+}
+
+bool Ledger::HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const {
+  if (assignment.resource_from() == 0 || assignment.has_restore()) return true;
+  const auto saved = checkpoints_.find({storage, assignment.job_id(), assignment.trial()});
+  return saved != checkpoints_.end() && saved->second >= assignment.resource_from();
+}
+
+// ---- Syncs
+
+std::optional<double> Ledger::Stored(const ReportKey& key, const std::string& metric) {
+  const auto& [job, trial, attempt, resource] = key;
+  absl::StatusOr<std::optional<ReportRow>> row =
+      store_->facts.FindReport(job, trial, attempt, resource, metric);
+  if (!row.ok()) FailOnCommit("the store cannot be read: " + row.status().ToString());
+  if (!row.ok() || !*row) return std::nullopt;
+  return (*row)->value;
+}
+
+std::optional<double> Ledger::Known(const ReportKey& key) const {
+  for (const auto* reports : {&pending_, &accepted_}) {
+    if (const auto found = reports->find(key); found != reports->end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<void()>& take) {
+  const Ticket ticket = ++last_ticket_;
+  const auto may_count = [&](const std::optional<AssignmentRow>& row) {
+    return row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0;
+  };
+  std::map<std::string, std::optional<AssignmentRow>> before;
+  for (const v1::Report& report : request.reports()) {
+    if (before.count(report.assignment_id()) == 0) before[report.assignment_id()] = Find(report.assignment_id());
+  }
+  for (const v1::RunningAssignment& running : request.running()) {
+    if (running.state() == v1::RunningAssignment::ENDED && before.count(running.assignment_id()) == 0) {
+      before[running.assignment_id()] = Find(running.assignment_id());
+    }
+  }
+  // A request as the server must treat it: what it knew before, what it should take.
+  std::vector<std::tuple<ReportKey, double, bool>> offered;
+  for (const v1::Report& report : request.reports()) {
+    const std::optional<AssignmentRow>& row = before[report.assignment_id()];
+    if (!row) continue;
+    const bool counts = may_count(row) && report.resource() >= 1 &&
+                        (row->resource_to == 0 || report.resource() <= row->resource_to);
+    offered.emplace_back(ReportKey{row->job, row->trial, row->attempt, report.resource()},
+                         report.metrics(0).value(), counts);
+  }
+  take();
+  std::vector<ReportKey>& taken = taken_[ticket];
+  for (const auto& [key, value, counts] : offered) {
+    const std::optional<double> stored = Stored(key, metric_);
+    if (!stored) continue;  // refused: whether rightly is looked at below
+    taken.push_back(key);
+    if (const std::optional<double> known = Known(key)) {
+      if (!Identical(*known, *stored)) FailOnCommit("a report that was stored has changed");
+      continue;
+    }
+    if (!counts) {
+      FailOnCommit(fmt::format("a report of trial {} attempt {} at {} was counted under an assignment that is fenced",
+                       std::get<1>(key), std::get<2>(key), std::get<3>(key)));
+    }
+    if (!Identical(*stored, value)) FailOnCommit("a report was stored with another value");
+    pending_[key] = *stored;
+  }
+  for (const v1::Report& report : request.reports()) {
+    const std::optional<AssignmentRow>& row = before[report.assignment_id()];
+    if (!may_count(row) || report.resource() < 1) continue;
+    if (row->resource_to > 0 && report.resource() > row->resource_to) continue;
+    const ReportKey key{row->job, row->trial, row->attempt, report.resource()};
+    if (Known(key)) continue;
+    // Right only if an earlier report of the same request has ended the trial.
+    const std::optional<AssignmentRow> after = Find(report.assignment_id());
+    if (after && after->state == "wanted") {
+      FailOnCommit(fmt::format("a report of {} at {} was answered and not stored", report.assignment_id(),
+                       report.resource()));
+    }
+  }
+  for (const auto& [id, row] : before) {
+    if (row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
+  }
+  return ticket;
+}
+
+// An attempt that has finished has all that its process reported.
+void Ledger::CheckOutcome(const std::string& assignment) {
+  const std::optional<AssignmentRow> row = Find(assignment);
+  if (!row || row->state != "gone" || row->outcome != "finished") return;
+  for (const auto& [resource, value] : emitted_[assignment]) {
+    const ReportKey key{row->job, row->trial, row->attempt, resource};
+    if (!Known(key)) {
+      FailOnCommit(fmt::format("{} has finished, and what it reported at {} is not stored", assignment, resource));
+    }
+  }
+}
+
+void Ledger::Committed() {
+  if (!pending_violation_.empty()) Fail(pending_violation_);
+  for (const auto& [key, value] : pending_) accepted_.insert_or_assign(key, value);
+  pending_.clear();
+  first_pending_ = last_ticket_ + 1;
+}
+
+void Ledger::RolledBack() {
+  pending_violation_.clear();
+  pending_.clear();
+  for (Ticket ticket = first_pending_; ticket <= last_ticket_; ++ticket) taken_.erase(ticket);
+}
+
+void Ledger::Acknowledged(Ticket ticket) {
+  if (ticket >= first_pending_) Fail("a Sync was answered before it was committed");
+  const auto taken = taken_.find(ticket);
+  if (taken == taken_.end()) {
+    Fail("a Sync was answered although it was rolled back");
+    return;
+  }
+  for (const ReportKey& key : taken->second) {
+    if (accepted_.count(key) == 0) Fail("a report was acknowledged that is not stored");
+  }
+  taken_.erase(taken);
+}
+
+void Ledger::CheckEngine(Engine& engine, bool thorough) {
+  if (thorough) CheckReload(engine);
+  for (const auto& [key, job] : engine.jobs().all()) {
+    const Limits& limits = job->state.spec().limits;
+    const JobTotals& totals = job->state.totals();
+    if (limits.max_trials > 0 && static_cast<int64_t>(job->state.trials().size()) > limits.max_trials) {
+      Fail(fmt::format("{} has {} trials of {}", job->row.id, job->state.trials().size(), limits.max_trials));
+    }
+    if (limits.max_parallel_trials > 0 && totals.live_attempts > limits.max_parallel_trials) {
+      Fail(fmt::format("{} runs {} trials of {} at once", job->row.id, totals.live_attempts,
+                       limits.max_parallel_trials));
+    }
+    if (limits.max_total_resource > 0 &&
+        totals.resource + totals.reserved_resource > limits.max_total_resource) {
+      Fail(fmt::format("{} trains {} units of {}", job->row.id, totals.resource + totals.reserved_resource,
+                       limits.max_total_resource));
+    }
+  }
+  std::map<std::pair<int64_t, TrialNumber>, int64_t> attempts;
+  for (const auto& [id, worker] : engine.cluster().workers()) {
+    int64_t slots = 0;
+    double cpus = 0;
+    for (const auto& [name, held] : worker.held) {
+      slots += held->row.slots;
+      cpus += held->row.cpus;
+      const auto [found, fresh] = attempts.emplace(std::make_pair(held->row.job, held->row.trial), held->row.attempt);
+      if (!fresh && found->second != held->row.attempt) {
+        Fail(fmt::format("trial {} has two live attempts", held->row.trial));
+      }
+    }
+    if (slots > worker.row.slots) {
+      Fail(fmt::format("{} of {} slots of {} are taken", slots, worker.row.slots, worker.row.name));
+    }
+    if (worker.row.cpus > 0 && cpus > worker.row.cpus + 1e-9) {
+      Fail(fmt::format("{} of {} processors of {} are taken", cpus, worker.row.cpus, worker.row.name));
+    }
+  }
+}
+
+// What lives in memory is what loading gives.
+void Ledger::CheckReload(Engine& engine) {
+  for (const auto& [key, job] : engine.jobs().all()) {
+    const auto facts = store_->facts.Load(key);
+    if (!facts.ok()) {
+      Fail("facts cannot be read: " + facts.status().ToString());
+      return;
+    }
+    JobState loaded(job->state.spec());
+    for (const Fact& fact : *facts) {
+      if (const std::string why = loaded.Contradiction(fact); !why.empty()) {
+        Fail(fmt::format("fact {} contradicts those before it: {}", fact.sequence, why));
+        return;
+      }
+      loaded.Apply(fact);
+    }
+    if (!(loaded == job->state)) Fail(fmt::format("{} as it lives is not what its facts make", job->row.id));
+  }
+}
+
+void Ledger::CheckStored(const std::string& job_id) {
+  const auto row = store_->jobs.Find(job_id);
+  if (!row.ok() || !*row) {
+    Fail(fmt::format("{} is not stored", job_id));
+    return;
+  }
+  const int64_t key = (*row)->key;
+  const auto facts = store_->facts.Load(key);
+  const auto message = SpecFromJson((*row)->spec);
+  if (!facts.ok() || !message.ok()) {
+    Fail(fmt::format("{} cannot be read", job_id));
+    return;
+  }
+  const SearchSpec spec = ToSearchSpec(*message);
+  if (const Mismatch mismatch = Verify(spec, *facts); !mismatch.ok()) {
+    Fail(fmt::format("{} does not replay: fact {} is {}, and {} was due", job_id, mismatch.sequence,
+                     mismatch.recorded, mismatch.expected));
+  }
+  std::set<ReportKey> counted;
+  std::map<std::pair<TrialNumber, int64_t>, int64_t> live;
+  bool out_of_time = false;
+  for (const Fact& fact : *facts) {
+    ++facts_;
+    if (!IsObserved(fact.body)) ++decisions_;
+    if (std::holds_alternative<TimeLimitReached>(fact.body)) out_of_time = true;
+    if (const auto* report = std::get_if<Reported>(&fact.body)) {
+      const ReportKey report_key{key, report->trial, report->attempt, report->resource};
+      if (!counted.insert(report_key).second) Fail(fmt::format("{}: a report is counted twice", job_id));
+      const auto accepted = accepted_.find(report_key);
+      if (accepted == accepted_.end()) {
+        Fail(fmt::format("{}: a report is counted that no worker has sent", job_id));
+      } else if (!Identical(accepted->second, report->objective)) {
+        Fail(fmt::format("{}: a report has another value than was sent", job_id));
+      }
+    }
+    if (std::holds_alternative<AttemptStarted>(fact.body) && out_of_time) {
+      Fail(fmt::format("{}: an attempt was started after the time was up", job_id));
+    }
+  }
+  for (const auto& [report_key, value] : accepted_) {
+    if (std::get<0>(report_key) == key && counted.count(report_key) == 0) {
+      Fail(fmt::format("{}: the report of trial {} attempt {} at {} was acknowledged and is lost", job_id,
+                       std::get<1>(report_key), std::get<2>(report_key), std::get<3>(report_key)));
+    }
+  }
+}
+
+void Ledger::CheckReleased() {
+  const auto held = store_->assignments.Held();
+  if (!held.ok()) {
+    Fail("the store cannot be read: " + held.status().ToString());
+  } else if (!held->empty()) {
+    Fail(fmt::format("all jobs have ended and {} is still held", held->front().id));
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "server/engine.h"
+#include "store/store.h"
+#include "winnow/v1/worker.pb.h"
+
+namespace winnow {
+
+// Keeps beside the system what it was told and what it answered, and says the first promise that it broke.
+class Ledger {
+ public:
+  using Ticket = uint64_t;  // of one Sync that reached an engine
+
+  explicit Ledger(Store* store) : store_(store) {}
+
+  // Why the run has failed; "": it has not.
+  const std::string& violation() const { return violation_; }
+  void Fail(const std::string& what) {
+    if (violation_.empty()) violation_ = what;
+  }
+
+  // ---- processes, as the hosts see them
+
+  struct HostRoom {
+    int slots = 1;
+    double cpus = 0;
+  };
+  void Prepared(const v1::Assignment& assignment);
+  void Started(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);
+  void Ended(const std::string& assignment);
+  void Emitted(const v1::Assignment& assignment, int64_t resource, double value);
+  // The level that rank 0 of its attempt has reported; 0: none.
+  int64_t Reached(const v1::Assignment& assignment) const;
+  // How many ranks of its attempt run.
+  int RunningRanks(const v1::Assignment& assignment) const;
+  // A checkpoint of that level is where workers of that storage find it.
+  void Saved(const std::string& storage, const v1::Assignment& assignment, int64_t level);
+  bool HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const;
+
+  // ---- Syncs, inside the transaction; then what became of it
+
+  // Calls `take` in between.
+  Ticket Take(const v1::SyncRequest& request, const std::function<void()>& take);
+  void Committed();
+  void RolledBack();
+  // It was answered OK.
+  void Acknowledged(Ticket ticket);
+
+  // What the engine holds between two batches; `thorough`: beside what loading it gives.
+  void CheckEngine(Engine& engine, bool thorough);
+  // The job has ended, or the run is over: all that is stored of it.
+  void CheckStored(const std::string& job_id);
+  // Nothing is held any more.
+  void CheckReleased();
+
+  int64_t decisions() const { return decisions_; }
+  int64_t facts() const { return facts_; }
+  int64_t reports() const { return static_cast<int64_t>(accepted_.size()); }
+
+ private:
+  using ReportKey = std::tuple<int64_t, TrialNumber, int64_t, int64_t>;  // job, trial, attempt, resource
+  using AttemptKey = std::tuple<std::string, TrialNumber, int64_t>;
+  struct Process {
+    std::string host;
+    v1::Assignment assignment;
+  };
+
+  void CheckOutcome(const std::string& assignment);
+  void CheckReload(Engine& engine);
+  // What is wrong only if the batch is committed.
+  void FailOnCommit(const std::string& what) {
+    if (pending_violation_.empty()) pending_violation_ = what;
+  }
+  std::optional<AssignmentRow> Find(const std::string& assignment);
+  std::optional<double> Known(const ReportKey& key) const;
+  std::optional<double> Stored(const ReportKey& key, const std::string& metric);
+
+  Store* const store_;
+  std::string violation_;
+  std::string pending_violation_;  // of the batch that runs
+  std::string metric_ = "loss";
+
+  std::map<std::string, Process> processes_;  // by assignment
+  std::set<std::string> ever_started_;
+  std::map<AttemptKey, std::set<int>> prepared_;
+  std::map<std::string, std::map<int64_t, double>> emitted_;       // by assignment
+  std::map<AttemptKey, int64_t> reached_;
+  std::map<std::tuple<std::string, std::string, TrialNumber>, int64_t> checkpoints_;
+
+  std::map<ReportKey, double> accepted_;  // committed
+  std::map<ReportKey, double> pending_;   // of the batch that runs
+  Ticket last_ticket_ = 0;
+  Ticket first_pending_ = 1;  // of the batch that runs
+  std::map<Ticket, std::vector<ReportKey>> taken_;
+  int64_t decisions_ = 0;
+  int64_t facts_ = 0;
+};
+
+}  // namespace winnow

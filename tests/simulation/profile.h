@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// How large the worlds of a series of runs are.
+enum class Scale {
+  kSmall,  // a few trials on a few workers: thousands of seeds in CI's time
+  kLarge,  // hundreds of trials
+};
+
+struct HostProfile {
+  std::string name;
+  int slots = 1;
+  double cpus = 0;  // 0: it does not say
+  std::string storage;
+};
+
+struct JobProfile {
+  v1::TuningJobSpec spec;
+  // Neither timing nor faults may change which configurations are tried and which trial is best.
+  bool comparable = false;
+  int64_t submit_us = 0;
+  int64_t stop_us = 0;  // when a user asks to stop it; 0: never
+};
+
+enum class Fault {
+  kServerKilled,
+  kServerKilledBeforeCommit,
+  kServerKilledAfterCommit,
+  kServerStalled,
+  kCommitFails,
+  kDiskFull,
+  kServerClockJumps,
+  kAgentKilled,
+  kAgentStalled,
+  kWorkerClockJumps,
+  kCutOff,         // both ways
+  kAnswersCutOff,  // requests arrive
+  kWorkerLeaves,
+  kCordon,
+  kDrain,
+  // Of messages and trainers; drawn where they happen.
+  kDropped,
+  kDuplicated,
+  kTrainerFails,
+  kTrainerOutOfMemory,
+  kTrainerHangs,
+  kPrepareFails,
+  kStartFails,
+};
+constexpr int kFaults = static_cast<int>(Fault::kStartFails) + 1;
+const char* NameOf(Fault fault);
+
+// What the run of a seed is made of. Each run has some kinds of faults and not others, so that every kind is also seen
+// without those that would hide what it does.
+struct Profile {
+  int64_t lease_us = 0;
+  std::vector<HostProfile> hosts;
+  std::vector<JobProfile> jobs;
+
+  std::vector<Fault> faults;    // those that come from outside
+  int64_t fault_every_us = 0;   // on average
+  int64_t faults_until_us = 0;  // then everything heals
+
+  int64_t most_delay_us = 0;  // of a message, one way
+  double drop = 0, duplicate = 0;
+  double trainer_fails = 0, trainer_hangs = 0;  // of an attempt
+  double prepare_fails = 0, start_fails = 0;
+
+  int max_reports = 0;  // of one Sync
+  // Loading everything beside what lives is dear where much is stored: the chance of it at a commit.
+  double thorough = 0;
+  int64_t unit_us = 0;  // of training
+  double log = 0;       // chance of a line of log at a unit
+};
+
+Profile DrawProfile(uint64_t seed, Scale scale);
+
+// What a trainer finds at a level; NaN for a few configurations.
+double Objective(int64_t a, int64_t b, int64_t resource);
+
+}  // namespace winnow

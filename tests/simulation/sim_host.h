@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/simulation/setting.h"
+#include "tests/simulation/sim_server.h"
+#include "tests/simulation/sim_trainers.h"
+#include "worker/agent.h"
+
+namespace winnow {
+
+// A host with a worker on it: its agent is started, killed, stalled, asked to leave and started again; and its line to
+// the server, which loses, doubles, delays and overtakes.
+class SimHost {
+ public:
+  SimHost(Setting* setting, SimServer* server, const HostProfile* profile);
+  ~SimHost();
+
+  // A new process of its worker, with the same work folder as before or with a new one. REQUIRES none runs.
+  void Start(bool new_folder);
+  // As kill -9, with all its trainers.
+  void Kill();
+  void Leave();
+  void Stall(int64_t us);
+  // Messages to the server are lost until then, or only answers.
+  void CutOff(int64_t us, bool requests_too);
+  void JumpClock(int64_t us) { clock_skew_us_ += us; }
+  // No fault lasts on.
+  void Heal();
+
+  bool running() const { return process_ != nullptr; }
+  const std::string& name() const { return profile_->name; }
+
+ private:
+  struct Process;
+  class Line;
+
+  std::string RandomDigits(size_t count);
+  void Left(const absl::Status& status);
+  void StartLater(int64_t us);
+
+  Setting* const setting_;
+  SimServer* const server_;
+  const HostProfile* const profile_;
+  std::string folder_;
+  int64_t clock_skew_us_ = 0;
+  int64_t requests_cut_until_us_ = 0;
+  int64_t answers_cut_until_us_ = 0;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,228 @@
+#include "tests/simulation/sim_server.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "scheduler/suggest.h"
+
+namespace winnow {
+namespace {
+
+// Virtual time begins then.
+constexpr int64_t kEpochUs = 1'700'000'000'000'000;
+constexpr int64_t kMostBatchDelayUs = 20'000;
+constexpr int64_t kMostThinkUs = 5'000'000;
+constexpr int64_t kStandstillParts = 3;
+constexpr int64_t kNoLimit = 1'000'000'000;  // of pages
+
+}  // namespace
+
+struct SimServer::Thinking {
+  explicit Thinking(const SearchSpec& spec) : state(spec) {}
+  JobState state;
+};
+
+SimServer::SimServer(Setting* setting, Store* store) : setting_(setting), store_(store) {
+  sqlite3_commit_hook(store_->database().handle(), &SimServer::CommitHook, this);
+}
+
+SimServer::~SimServer() {
+  FillDisk(false);
+  sqlite3_commit_hook(store_->database().handle(), nullptr, nullptr);
+}
+
+// SQLite calls it when nothing can go wrong any more but for what it returns: not 0 fails the commit.
+int SimServer::CommitHook(void* self) {
+  SimServer& server = *static_cast<SimServer*>(self);
+  if (std::exchange(server.fail_commit_, false)) {
+    server.setting_->Count(Fault::kCommitFails);
+    return 1;
+  }
+  server.setting_->ledger.Committed();
+  return 0;
+}
+
+void SimServer::Start() {
+  ++life_;
+  setting_->Note("server starts", "", static_cast<int64_t>(life_));
+  started_us_ = setting_->time.now_us();
+  death_ = Death::kAtOnce;
+  EngineOptions options;
+  options.lease_us = setting_->profile.lease_us;
+  options.clock = {[this] { return kEpochUs + setting_->time.now_us() + clock_skew_us_; },
+                   [this] { return setting_->time.now_us() - started_us_; }};
+  options.random_bits = [this] { return setting_->dice.Bits(); };
+  for (const HostProfile& host : setting_->profile.hosts) {
+    options.declared.push_back({host.name, host.slots, host.storage});
+  }
+  engine_ = std::make_unique<Engine>(*store_, std::move(options));
+  if (absl::Status loaded = engine_->Load(); !loaded.ok()) {
+    setting_->ledger.Fail("the server cannot load what it stored: " + loaded.ToString());
+  }
+  batches_of_ = std::make_unique<Batches>(*store_, *engine_);
+  Plan();
+}
+
+void SimServer::Drop(int64_t down_us) {
+  setting_->Note("server dies", "", static_cast<int64_t>(life_));
+  batches_of_ = nullptr;
+  engine_ = nullptr;
+  queue_.clear();
+  models_.clear();
+  setting_->time.Cancel(std::exchange(turn_, 0));
+  setting_->time.After(down_us, [this] {
+    if (!up()) Start();
+  });
+}
+
+void SimServer::Die(Death death, int64_t down_us) {
+  if (!up()) return;
+  down_us_ = down_us;
+  death_ = death;
+  if (death == Death::kAtOnce) {
+    setting_->Count(Fault::kServerKilled);
+    Drop(down_us);
+  }
+}
+
+void SimServer::Stall(int64_t us) {
+  if (!up()) return;
+  setting_->Note("server stalls", "", us);
+  setting_->Count(Fault::kServerStalled);
+  stalled_until_us_ = setting_->time.now_us() + us;
+  // As the coordinator finds out when it goes on.
+  if (us * kStandstillParts > setting_->profile.lease_us) batches_of_->StoodStill();
+  Plan();
+}
+
+void SimServer::FillDisk(bool full) {
+  if (full_ == full) return;
+  full_ = full;
+  if (full) setting_->Count(Fault::kDiskFull);
+  setting_->Note(full ? "disk is full" : "disk has room");
+  // SQLite takes the number of pages that there are for a smaller one.
+  (void)store_->database().QueryInt(fmt::format("PRAGMA max_page_count = {}", full ? 1 : kNoLimit));
+}
+
+void SimServer::Heal() {
+  stalled_until_us_ = 0;
+  clock_skew_us_ = 0;
+  fail_commit_ = false;
+  death_ = Death::kAtOnce;
+  FillDisk(false);
+  if (!up()) Start();
+}
+
+void SimServer::Use(std::function<void(Engine&)> run, std::function<void(const absl::Status&)> complete) {
+  if (!up()) {
+    complete(absl::UnavailableError("nobody listens"));
+    return;
+  }
+  queue_.push_back({std::move(run), std::move(complete)});
+  Plan();
+}
+
+void SimServer::Deliver(const v1::SyncRequest& request, const Reply& reply) {
+  if (!up()) {
+    reply(absl::UnavailableError("nobody listens"));
+    return;
+  }
+  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
+  Use(
+      [this, request, reply, taken](Engine& engine) {
+        *taken = true;
+        auto ticket = std::make_shared<Ledger::Ticket>(0);
+        *ticket = setting_->ledger.Take(request, [&] {
+          engine.Sync(request, [this, reply, ticket](absl::StatusOr<v1::SyncResponse> answer) {
+            if (silent_) return;
+            if (answer.ok()) setting_->ledger.Acknowledged(*ticket);
+            reply(std::move(answer));
+          });
+        });
+      },
+      [reply, taken](const absl::Status& committed) {
+        if (!*taken) reply(absl::UnavailableError(std::string(committed.message())));
+      });
+}
+
+// The next batch: soon if something waits, else when something falls due.
+void SimServer::Plan() {
+  setting_->time.Cancel(turn_);
+  int64_t at = std::numeric_limits<int64_t>::max();
+  if (!queue_.empty()) at = setting_->time.now_us() + setting_->dice.Skewed(0, kMostBatchDelayUs);
+  if (const auto deadline = batches_of_->next_deadline()) at = std::min(at, started_us_ + *deadline);
+  turn_ = 0;
+  if (at == std::numeric_limits<int64_t>::max()) return;
+  turn_ = setting_->time.At(std::max(at, stalled_until_us_), [this, life = life_] { Turn(life); });
+}
+
+// Dies as asked, if it was; true: it is dead, and nobody was answered.
+bool SimServer::DieInBatch(const std::deque<UseCase>& batch) {
+  if (death_ == Death::kAtOnce) return false;
+  const bool commits = death_ == Death::kAfterCommit;
+  setting_->Count(commits ? Fault::kServerKilledAfterCommit : Fault::kServerKilledBeforeCommit);
+  fail_commit_ = !commits;
+  silent_ = true;
+  if (!batches_of_->Run(batch, engine_->context().steady_us()).ok()) setting_->ledger.RolledBack();
+  silent_ = false;
+  fail_commit_ = false;
+  Drop(down_us_);
+  return true;
+}
+
+void SimServer::Turn(uint64_t life) {
+  if (life != life_ || !up()) return;
+  turn_ = 0;
+  std::deque<UseCase> batch;
+  batch.swap(queue_);
+  setting_->Note("batch", "", static_cast<int64_t>(batch.size()));
+  ++batches_;
+  if (DieInBatch(batch)) return;
+  const absl::Status status = batches_of_->Run(batch, engine_->context().steady_us());
+  setting_->Note("batch is over", "", static_cast<int64_t>(status.code()));
+  if (status.ok()) {
+    setting_->ledger.CheckEngine(*engine_, setting_->dice.Chance(setting_->profile.thorough));
+    AskModels();
+    if (on_commit) on_commit(*engine_);
+  } else {
+    setting_->ledger.RolledBack();
+  }
+  if (absl::IsDataLoss(status)) {
+    setting_->ledger.Fail("the server gives up: " + status.ToString());
+  }
+  for (const UseCase& use_case : batch) use_case.complete(status);
+  engine_->TakeChanged();
+  Plan();
+}
+
+void SimServer::AskModels() {
+  Jobs& jobs = engine_->jobs();
+  for (const int64_t key : std::exchange(jobs.to_ask, {})) {
+    const OpenJob* job = jobs.FindKey(key);
+    if (job == nullptr) continue;
+    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(job->state.spec());
+    setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs), [this, life = life_, key] { Think(life, key); });
+  }
+  for (const int64_t key : std::exchange(jobs.gone, {})) models_.erase(key);
+}
+
+// As SuggestionThread: from all that is committed by now.
+void SimServer::Think(uint64_t life, int64_t job) {
+  if (life != life_ || !up()) return;
+  std::optional<Suggested> answer;
+  if (const auto found = models_.find(job); found != models_.end()) {
+    JobState& state = found->second->state;
+    const auto facts = store_->facts.Load(job, state.last_sequence());
+    if (!facts.ok()) return setting_->ledger.Fail("facts cannot be read: " + facts.status().ToString());
+    for (const Fact& fact : *facts) state.Apply(fact);
+    if (WantsSuggestion(state)) answer = Suggest(state);
+  }
+  setting_->Note("model answers", "", job, answer ? answer->trial : -1);
+  Use([job, answer](Engine& engine) { engine.TakeSuggestion(job, answer); }, [](const absl::Status&) {});
+}
+
+}  // namespace winnow

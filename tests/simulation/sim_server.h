@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "server/batches.h"
+#include "server/engine.h"
+#include "store/store.h"
+#include "tests/simulation/setting.h"
+
+namespace winnow {
+
+// The server without its threads and transport: the real engine over the real store, in batches that come when the dice
+// say, and the models asked as one more delayed event. It dies at any moment, also in the midst of a batch, and starts
+// anew from what is stored.
+class SimServer {
+ public:
+  using Reply = std::function<void(absl::StatusOr<v1::SyncResponse>)>;
+  enum class Death { kAtOnce, kBeforeCommit, kAfterCommit };  // the latter two: at the next batch
+
+  SimServer(Setting* setting, Store* store);
+  ~SimServer();
+
+  // REQUIRES it is not up.
+  void Start();
+  bool up() const { return engine_ != nullptr; }
+  void Die(Death death, int64_t down_us);
+  void Stall(int64_t us);
+  void JumpClock(int64_t us) { clock_skew_us_ += us; }
+  void FailNextCommit() { fail_commit_ = true; }
+  // No transaction can take more pages of the file from now on.
+  void FillDisk(bool full);
+  void Heal();
+
+  // A request has arrived; `reply` may come later, or never.
+  void Deliver(const v1::SyncRequest& request, const Reply& reply);
+  // OK: committed. Nothing is told if the server dies.
+  void Use(std::function<void(Engine&)> run, std::function<void(const absl::Status&)> complete);
+
+  // Called after every commit.
+  std::function<void(Engine&)> on_commit;
+  int64_t batches() const { return batches_; }
+
+ private:
+  struct Thinking;  // the model of one job
+
+  void Plan();
+  void Turn(uint64_t life);
+  bool DieInBatch(const std::deque<UseCase>& batch);
+  void AskModels();
+  void Think(uint64_t life, int64_t job);
+  void Drop(int64_t down_us);
+  static int CommitHook(void* self);
+
+  Setting* const setting_;
+  Store* const store_;
+  uint64_t life_ = 0;
+  int64_t started_us_ = 0;
+  int64_t clock_skew_us_ = 0;
+  int64_t stalled_until_us_ = 0;
+  bool fail_commit_ = false;
+  bool full_ = false;
+  bool silent_ = false;  // it dies: nothing leaves it any more
+  Death death_ = Death::kAtOnce;  // otherwise: how the next batch ends
+  int64_t down_us_ = 0;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Batches> batches_of_;
+  std::deque<UseCase> queue_;
+  VirtualTime::Id turn_ = 0;
+  std::map<int64_t, std::unique_ptr<Thinking>> models_;
+  int64_t batches_ = 0;
+};
+
+}  // namespace winnow

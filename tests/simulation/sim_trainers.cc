@@ -1,0 +1,222 @@
+#include "tests/simulation/sim_trainers.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+
+namespace winnow {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+using std::chrono::microseconds;
+
+constexpr int64_t kMostPrepareUs = 300'000;
+constexpr int64_t kMostStartUs = 500'000;
+// How often a rank looks whether its peers are there, and after how many looks it gives up.
+constexpr int64_t kPeerWaitUs = 200'000;
+constexpr int kMostPeerWaits = 150;
+// As the built-in trainers exit when they lose their peers.
+constexpr int kRanksGone = 75;
+constexpr int64_t kHangUs = 40'000'000;
+constexpr int64_t kGraceUs = 3'000'000;
+constexpr int kFirstPort = 20'000;
+constexpr int kPorts = 1'000;
+
+class SimTrainer : public Trainer {
+ public:
+  SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
+             v1::Assignment assignment, Events events)
+      : setting_(setting),
+        timers_(timers),
+        host_(host),
+        clock_skew_us_(clock_skew_us),
+        assignment_(std::move(assignment)),
+        events_(std::move(events)),
+        level_(assignment_.resource_from()),
+        end_level_(assignment_.resource_to() > 0 ? assignment_.resource_to() : kOwnEnd),
+        start_us_(WallUs()) {
+    const Profile& profile = setting_->profile;
+    Dice& dice = setting_->dice;
+    if (setting_->Strikes(Fault::kTrainerFails, profile.trainer_fails)) {
+      fails_at_ = dice.Between(level_, end_level_);
+      if (setting_->Strikes(Fault::kTrainerOutOfMemory, 0.3)) out_of_memory_ = true;
+    }
+    if (setting_->Strikes(Fault::kTrainerHangs, profile.trainer_hangs)) {
+      hangs_at_ = dice.Between(level_, end_level_);
+    }
+    const int64_t limit_us = TimeUtil::DurationToMicroseconds(assignment_.max_attempt_time());
+    if (limit_us > 0) {
+      limit_timer_ = timers_->After(microseconds(limit_us), [this] {
+        limit_timer_ = 0;
+        Fail(v1::Outcome::TIME_LIMIT, "out of time");
+      });
+    }
+    Later(dice.Skewed(1, kMostStartUs));
+  }
+
+  ~SimTrainer() override {
+    timers_->Cancel(timer_);
+    timers_->Cancel(limit_timer_);
+    setting_->ledger.Ended(assignment_.id());
+  }
+
+  void Stop(Why why) override { EndFor(why, setting_->dice.Skewed(1, kGraceUs)); }
+  void Kill(Why why) override { EndFor(why, setting_->dice.Between(1, 1000)); }
+
+ private:
+  static constexpr int64_t kOwnEnd = 3;  // where a trainer ends that is told no level
+
+  int64_t WallUs() const { return setting_->time.now_us() + *clock_skew_us_; }
+
+  void Later(int64_t us) {
+    timers_->Cancel(timer_);
+    timer_ = timers_->After(microseconds(us), [this] {
+      timer_ = 0;
+      Go();
+    });
+  }
+
+  void EndFor(Why why, int64_t after_us) {
+    if (!stopping_) {
+      stopping_ = true;
+      why_ = why;
+    }
+    Later(after_us);
+  }
+
+  void Go() {
+    if (stopping_) {
+      v1::Outcome outcome;
+      outcome.set_kind(why_ == Why::kLeaving ? v1::Outcome::HANDED_BACK : v1::Outcome::STOPPED);
+      if (why_ == Why::kLeaving && reported_ && level_ >= end_level_) outcome.set_kind(v1::Outcome::FINISHED);
+      End(std::move(outcome));
+      return;
+    }
+    // All ranks are as far as rank 0: it goes ahead only while all run.
+    if (assignment_.rank() != 0) level_ = std::max(level_, setting_->ledger.Reached(assignment_));
+    if (hangs_at_ == level_) {
+      hangs_at_ = -1;
+      Later(kHangUs);
+      return;
+    }
+    if (fails_at_ == level_) {
+      Fail(out_of_memory_ ? v1::Outcome::OUT_OF_MEMORY : v1::Outcome::CAUSE_UNSPECIFIED, "exit code 1");
+      return;
+    }
+    if (level_ >= end_level_) {
+      v1::Outcome outcome;
+      outcome.set_kind(v1::Outcome::FINISHED);
+      End(std::move(outcome));
+      return;
+    }
+    if (setting_->ledger.RunningRanks(assignment_) < assignment_.world_size()) {
+      if (++waits_ > kMostPeerWaits) {
+        Fail(v1::Outcome::CAUSE_UNSPECIFIED, "its peers are gone", kRanksGone);
+      } else {
+        Later(kPeerWaitUs);
+      }
+      return;
+    }
+    TrainUnit();
+    Later(setting_->dice.Between(setting_->profile.unit_us / 2, setting_->profile.unit_us));
+  }
+
+  void TrainUnit() {
+    if (assignment_.rank() != 0) return;
+    ++level_;
+    setting_->ledger.Saved(host_->storage, assignment_, level_);
+    v1::Report report;
+    report.set_assignment_id(assignment_.id());
+    report.set_resource(level_);
+    v1::MetricValue* metric = report.add_metrics();
+    metric->set_name("loss");
+    metric->set_value(Objective(std::stoll(assignment_.command(1)), std::stoll(assignment_.command(2)), level_));
+    *report.mutable_time() = TimeUtil::MicrosecondsToTimestamp(WallUs());
+    setting_->ledger.Emitted(assignment_, level_, metric->value());
+    reported_ = true;
+    events_.report(std::move(report));
+    if (setting_->dice.Chance(setting_->profile.log)) {
+      const std::string line = fmt::format("level {}\n", level_);
+      events_.log(v1::GetLogsRequest::STDOUT, log_bytes_, line, false);
+      log_bytes_ += static_cast<int64_t>(line.size());
+    }
+  }
+
+  void Fail(v1::Outcome::Cause cause, const std::string& reason, int exit_code = 1) {
+    v1::Outcome outcome;
+    outcome.set_kind(v1::Outcome::FAILED);
+    outcome.set_cause(cause);
+    outcome.set_exit_code(exit_code);
+    outcome.set_reason(reason);
+    End(std::move(outcome));
+  }
+
+  void End(v1::Outcome outcome) {
+    *outcome.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, start_us_));
+    *outcome.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(std::max<int64_t>(1, WallUs()));
+    setting_->Note("process ends", assignment_.id(), outcome.kind(), level_);
+    setting_->ledger.Ended(assignment_.id());
+    const auto ended = events_.ended;
+    ended(std::move(outcome));  // *this is no more
+  }
+
+  Setting* const setting_;
+  Timers* const timers_;
+  const HostProfile* const host_;
+  const int64_t* const clock_skew_us_;
+  const v1::Assignment assignment_;
+  const Events events_;
+  int64_t level_;
+  const int64_t end_level_;
+  const int64_t start_us_;
+  int64_t fails_at_ = -1;
+  int64_t hangs_at_ = -1;
+  bool out_of_memory_ = false;
+  bool reported_ = false;
+  bool stopping_ = false;
+  Why why_ = Why::kUnwanted;
+  int waits_ = 0;
+  int64_t log_bytes_ = 0;
+  Timers::Id timer_ = 0;
+  Timers::Id limit_timer_ = 0;
+};
+
+}  // namespace
+
+SimTrainers::SimTrainers(Setting* setting, Timers* timers, const HostProfile* host,
+                         const int64_t* clock_skew_us)
+    : setting_(setting), timers_(timers), host_(host), clock_skew_us_(clock_skew_us) {}
+
+SimTrainers::~SimTrainers() { *alive_ = false; }
+
+void SimTrainers::Prepare(const v1::Assignment& assignment,
+                          std::function<void(absl::StatusOr<Prepared>)> done) {
+  timers_->After(microseconds(setting_->dice.Skewed(1, kMostPrepareUs)),
+                 [this, alive = alive_, assignment, done = std::move(done)] {
+                   if (!*alive) return;
+                   if (setting_->Strikes(Fault::kPrepareFails, setting_->profile.prepare_fails)) {
+                     done(absl::ResourceExhaustedError("no room for its folders"));
+                     return;
+                   }
+                   setting_->Note("prepared", assignment.id());
+                   setting_->ledger.Prepared(assignment);
+                   done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts) : 0});
+                 });
+}
+
+absl::StatusOr<std::unique_ptr<Trainer>> SimTrainers::Start(const v1::Assignment& assignment,
+                                                            Trainer::Events events) {
+  if (setting_->Strikes(Fault::kStartFails, setting_->profile.start_fails)) {
+    return absl::InternalError("no process can be started");
+  }
+  setting_->Note("process starts", assignment.id(), assignment.resource_from(), assignment.resource_to());
+  setting_->ledger.Started(host_->name, {host_->slots, host_->cpus}, assignment);
+  if (!setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
+    setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
+                                      assignment.id(), assignment.resource_from(), host_->name));
+  }
+  return std::unique_ptr<Trainer>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
+}
+
+}  // namespace winnow

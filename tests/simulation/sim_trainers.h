@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tests/simulation/setting.h"
+#include "worker/trainers.h"
+
+namespace winnow {
+
+// Trainers of one host that only say what real ones would: the objective as a function of configuration and level,
+// after virtual time. They save a checkpoint before each report, go on from where they are told, and fail, hang and run
+// out of memory by the dice. The ranks of a gang make no progress unless all of them run.
+class SimTrainers : public Trainers {
+ public:
+  // All outlive it.
+  SimTrainers(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us);
+  ~SimTrainers() override;
+
+  void Prepare(const v1::Assignment& assignment,
+               std::function<void(absl::StatusOr<Prepared>)> done) override;
+  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
+                                                 Trainer::Events events) override;
+  void StoreModel(const v1::ModelWanted&) override {}
+
+ private:
+  Setting* const setting_;
+  Timers* const timers_;
+  const HostProfile* const host_;
+  const int64_t* const clock_skew_us_;
+  int64_t last_port_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace winnow

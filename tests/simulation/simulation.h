@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "store/store.h"
+#include "tests/simulation/profile.h"
+
+namespace winnow {
+
+// What became of one run.
+struct RunResult {
+  std::string violation;  // "": every promise was kept
+  uint64_t hash = 0;      // of all that happened: the same for two runs of one seed
+  int64_t steps = 0;
+  int64_t batches = 0;
+  int64_t decisions = 0;
+  int64_t facts = 0;
+  int64_t reports = 0;
+  int64_t virtual_us = 0;
+  std::array<int64_t, kFaults> faults = {};
+};
+
+// Runs of whole systems in one thread and in virtual time: server, store, strategies, placement and agents are the
+// real ones; the network, the processes, the clocks and the disk are drawn from the seed.
+class Simulator {
+ public:
+  Simulator();
+  ~Simulator();
+
+  RunResult Run(uint64_t seed, Scale scale, bool trace);
+
+ private:
+  Store* FreshStore(bool fills_disk);
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace winnow {
+
+// A file system of its own in memory, of a few MiB, mounted in a new temporary folder; gone with the object.
+class SmallDisk {
+ public:
+  explicit SmallDisk(int64_t bytes);
+  ~SmallDisk();
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  // Whether this process may mount one. If not, there is only a folder.
+  bool mounted() const { return mounted_; }
+  std::string folder() const { return folder_.string(); }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Takes every free byte.
+  void Fill();
+  // Gives back what Fill took.
+  void Clear();
+
+ private:
+  std::filesystem::path folder_;
+  bool mounted_ = false;
+};
+
+}  // namespace winnow

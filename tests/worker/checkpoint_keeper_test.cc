@@ -1,0 +1,249 @@
+#include "worker/checkpoint_keeper.h"
+
+#include <fstream>
+
+#include "artifact/digest.h"
+#include "artifact/manifest.h"
+#include "tests/catch.h"
+#include "tests/worker/fake_artifacts.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/event_loop.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+KeepingOptions Quick() {
+  KeepingOptions options;
+  options.look_every = milliseconds(5);
+  options.patience = milliseconds(20'000);
+  options.leaving_patience = milliseconds(1);
+  options.first_retry = milliseconds(1);
+  options.last_retry = milliseconds(5);
+  return options;
+}
+
+struct Scene {
+  explicit Scene(KeepingOptions options = Quick()) : keeper(&loop, store.Channel(), options) {
+    fs::create_directories(checkpoints);
+    assignment.set_id("job.1.1.0");
+    assignment.set_job_id("job");
+    assignment.set_trial(1);
+    assignment.set_attempt(1);
+    assignment.set_resource_from(3);
+  }
+  // Whole under its name, as the contract says.
+  void Save(const std::string& name, const std::string& text) {
+    std::ofstream(checkpoints / (name + ".part")) << text;
+    fs::rename(checkpoints / (name + ".part"), checkpoints / name);
+  }
+  // True: the keeper says that all is sent, or given up.
+  bool End(int64_t level) {
+    bool done = false;
+    keeper.End(assignment.id(), level, [&] {
+      done = true;
+      loop.Quit();
+    });
+    RunLoop();
+    return done;
+  }
+  void RunLoop() {
+    const EventLoop::Id late = loop.After(std::chrono::seconds(20), [this] { loop.Quit(); });
+    loop.Run();
+    loop.Cancel(late);
+  }
+  absl::Status Restore(const std::string& bytes) {
+    v1::ArtifactFile* file = assignment.mutable_restore()->add_files();
+    file->set_path("state");
+    file->set_size(static_cast<int64_t>(bytes.size()));
+    file->add_blobs()->set_digest(DigestOf(bytes));
+    file->mutable_blobs(0)->set_size(file->size());
+    absl::Status result = absl::UnknownError("no answer came");
+    keeper.Restore(assignment, checkpoints, [&](absl::Status status) {
+      result = std::move(status);
+      loop.Quit();
+    });
+    RunLoop();
+    return result;
+  }
+
+  TempFolder folder;
+  fs::path checkpoints = folder / "trial" / "checkpoint";
+  FakeArtifacts store;
+  EventLoop loop;
+  v1::Assignment assignment;
+  CheckpointKeeper keeper;
+};
+
+TEST_CASE("Keeper: each new checkpoint is sent, and the last one with the level it has reached", "[worker]") {
+  Scene scene;
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  scene.Save("one", "first");
+  REQUIRE(scene.store.AwaitPut(1));
+  scene.Save("two", "second");
+  REQUIRE(scene.store.AwaitPut(2));
+  REQUIRE(scene.End(9));
+  const auto put = scene.store.put();
+  CHECK(put.front().assignment_id() == scene.assignment.id());
+  CHECK(put.front().artifact().resource() == 3);
+  CHECK(put.front().artifact().manifest().files_size() == 1);
+  CHECK(put.back().artifact().resource() == 9);
+  CHECK(put.back().artifact().manifest().files_size() == 2);
+  CHECK(scene.store.Blob(DigestOf("second")) == "second");
+  CHECK_FALSE(fs::exists(scene.checkpoints.parent_path() / ".checkpoint.upload"));
+}
+
+TEST_CASE("Keeper: a checkpoint that is removed while it is sent arrives whole", "[worker]") {
+  Scene scene;
+  const std::string big(kBlobBytes + 7, 'w');
+  scene.store.on_put_blob = [&] { fs::remove(scene.checkpoints / "weights"); };
+  scene.Save("weights", big);
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  REQUIRE(scene.store.AwaitPut(1));
+  const v1::ArtifactFile file = scene.store.put()[0].artifact().manifest().files(0);
+  REQUIRE(file.blobs_size() == 2);
+  CHECK(scene.store.Blob(file.blobs(0).digest()) + scene.store.Blob(file.blobs(1).digest()) == big);
+}
+
+TEST_CASE("Keeper: a trainer without a checkpoint is not waited for", "[worker]") {
+  Scene scene;
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  CHECK(scene.End(9));
+  CHECK(scene.store.put().empty());
+}
+
+TEST_CASE("Keeper: a store that is away is tried again", "[worker]") {
+  Scene scene;
+  scene.store.Answer("PutArtifact", {grpc::StatusCode::UNAVAILABLE, "away"});
+  scene.Save("one", "first");
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  scene.loop.After(milliseconds(50), [&] { scene.store.Answer("PutArtifact", grpc::Status::OK); });
+  CHECK(scene.End(9));
+  REQUIRE(scene.store.put().size() >= 1);
+  CHECK(scene.store.put().back().artifact().resource() == 9);
+}
+
+TEST_CASE("Keeper: what cannot be sent holds nobody up for ever", "[worker]") {
+  Scene scene;
+  std::string method = "PutArtifact";
+  grpc::StatusCode code = grpc::StatusCode::UNAVAILABLE;
+  SECTION("out of reach while the worker leaves") {}
+  SECTION("fenced") { code = grpc::StatusCode::FAILED_PRECONDITION; }
+  SECTION("over the quota") {
+    method = "PutBlob";
+    code = grpc::StatusCode::RESOURCE_EXHAUSTED;
+  }
+  scene.store.Answer(method, {code, "no"});
+  scene.Save("one", "first");
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  scene.keeper.Hasten(scene.assignment.id());
+  CHECK(scene.End(9));
+  CHECK(scene.store.put().empty());
+}
+
+TEST_CASE("Keeper: nothing is sent that the server does not want", "[worker]") {
+  Scene scene;
+  scene.store.Answer("PutArtifact", {grpc::StatusCode::FAILED_PRECONDITION, "fenced"});
+  scene.Save("one", "first");
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  CHECK(scene.End(9));
+  CHECK(scene.store.Calls("PutBlob") == 0);
+}
+
+TEST_CASE("Keeper: an abandoned one ends at once, before its trainer's end or after", "[worker]") {
+  Scene scene;
+  scene.store.Answer("PutArtifact", {grpc::StatusCode::UNAVAILABLE, "away"});
+  scene.Save("one", "first");
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  SECTION("before") { scene.keeper.Abandon(scene.assignment.id()); }
+  SECTION("after") {
+    scene.loop.Post([&] { scene.keeper.Abandon(scene.assignment.id()); });
+  }
+  CHECK(scene.End(9));
+}
+
+TEST_CASE("Keeper: a checkpoint is fetched in place of what the folder held", "[worker]") {
+  Scene scene;
+  scene.store.AddBlob("newest");
+  scene.Save("older", "goes");
+  REQUIRE(scene.Restore("newest").ok());
+  CHECK(FolderEquals(scene.checkpoints, scene.assignment.restore()));
+  CHECK(ReadAll(scene.checkpoints / "state") == "newest");
+}
+
+TEST_CASE("Keeper: a folder that holds the checkpoint already is left alone", "[worker]") {
+  Scene scene;
+  scene.Save("state", "newest");
+  REQUIRE(scene.Restore("newest").ok());
+  CHECK(scene.store.Calls("GetBlob") == 0);
+}
+
+TEST_CASE("Keeper: a checkpoint that cannot be had leaves the folder as it was", "[worker]") {
+  KeepingOptions options = Quick();
+  options.patience = milliseconds(20);
+  Scene scene(options);
+  scene.Save("older", "stays");
+  absl::StatusCode expected = absl::StatusCode::kNotFound;
+  SECTION("gone") {}
+  SECTION("out of reach") {
+    scene.store.Answer("GetBlob", {grpc::StatusCode::UNAVAILABLE, "away"});
+    expected = absl::StatusCode::kUnavailable;
+  }
+  SECTION("damaged") {
+    scene.store.Answer("GetBlob", {grpc::StatusCode::DATA_LOSS, "damaged"});
+    expected = absl::StatusCode::kDataLoss;
+  }
+  CHECK(scene.Restore("newest").code() == expected);
+  CHECK(ReadAll(scene.checkpoints / "older") == "stays");
+}
+
+TEST_CASE("Keeper: an abandoned fetch does not touch the folder any more", "[worker]") {
+  Scene scene;
+  scene.store.Answer("GetBlob", {grpc::StatusCode::UNAVAILABLE, "away"});
+  scene.Save("older", "stays");
+  bool called = false;
+  v1::ArtifactFile* file = scene.assignment.mutable_restore()->add_files();
+  file->set_path("state");
+  file->set_size(6);
+  file->add_blobs()->set_digest(DigestOf("newest"));
+  file->mutable_blobs(0)->set_size(6);
+  scene.keeper.Restore(scene.assignment, scene.checkpoints, [&](const absl::Status&) { called = true; });
+  scene.keeper.AbandonRestore(scene.assignment.id());
+  scene.store.AddBlob("newest");
+  scene.store.Answer("GetBlob", grpc::Status::OK);
+  scene.loop.After(milliseconds(50), [&] { scene.loop.Quit(); });
+  scene.RunLoop();
+  CHECK_FALSE(called);
+  CHECK(ReadAll(scene.checkpoints / "older") == "stays");
+}
+
+TEST_CASE("Keeper: a model is sent once, however often it is asked for; without one an empty one",
+          "[worker]") {
+  Scene scene;
+  v1::ModelWanted wanted;
+  wanted.set_job_id("job");
+  wanted.set_trial(7);
+  fs::path folder = scene.folder / "model";
+  int files = 0;
+  SECTION("a model") {
+    fs::create_directories(folder);
+    std::ofstream(folder / "model.json") << "{}";
+    files = 1;
+  }
+  SECTION("no folder") {}
+  for (int i = 0; i < 5; ++i) scene.keeper.StoreModel(wanted, folder);
+  REQUIRE(scene.store.AwaitPut(1));
+  const v1::Artifact artifact = scene.store.put()[0].artifact();
+  CHECK(artifact.kind() == v1::Artifact::MODEL);
+  CHECK(artifact.trial() == 7);
+  CHECK(artifact.manifest().files_size() == files);
+  scene.loop.After(milliseconds(20), [&] { scene.loop.Quit(); });
+  scene.RunLoop();
+  scene.keeper.StoreModel(wanted, folder);
+  CHECK(scene.store.put().size() == 1);
+}
+
+}  // namespace
+}  // namespace winnow

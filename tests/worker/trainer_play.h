@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/catch.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/limits.h"
+#include "worker/trainer_run.h"
+
+namespace winnow {
+
+// What one assignment did, started as a worker's trainer in a folder and run to its end.
+struct TrainerPlay {
+  absl::Status start;
+  v1::Outcome outcome;
+  std::string out;
+  std::vector<v1::Report> reports;
+  bool ended = false;
+};
+
+inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v1::Assignment& assignment,
+                              Limiter* limiter) {
+  TrainerPlay play;
+  const TrainerPlace place{folder / "work", folder / "shared",      WINNOW_BIN_DIR,
+                           "127.0.0.1",     {"PATH=/usr/bin:/bin"}, limiter};
+  auto run =
+      TrainerRun::Start(loop, place, assignment, 29500,
+                        {[&play](v1::Report report) { play.reports.push_back(std::move(report)); },
+                         [&play](v1::GetLogsRequest::Stream stream, int64_t, std::string_view data, bool) {
+                           if (stream == v1::GetLogsRequest::STDOUT) play.out += data;
+                         },
+                         [&play, loop](v1::Outcome outcome) {
+                           play.outcome = std::move(outcome);
+                           play.ended = true;
+                           loop->Quit();
+                         }});
+  play.start = run.status();
+  if (!run.ok()) return play;
+  const EventLoop::Id late = loop->After(std::chrono::seconds(20), [loop] { loop->Quit(); });
+  loop->Run();
+  loop->Cancel(late);
+  CHECK(play.ended);
+  return play;
+}
+
+// For what the machine does not permit; ctest then says that the test was skipped. Return after it.
+inline void Skip(const std::string& why) { WARN("skipped here: " + why); }
+
+}  // namespace winnow

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace grpc {
+class ClientContext;
+}
+
+namespace winnow {
+
+// Lets a thread that waits, or whose call waits, be stopped from another one. Thread-safe.
+class Cancellation {
+ public:
+  void Cancel();
+  bool cancelled() const;
+  // False: it was cancelled before the time was over.
+  bool Sleep(std::chrono::steady_clock::duration time) const;
+
+  // While it lives the call ends when this is cancelled, also if that was before.
+  class Call {
+   public:
+    Call(Cancellation& cancellation, grpc::ClientContext& context);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    Cancellation& cancellation_;
+  };
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool cancelled_ = false;               // guarded by mutex_
+  grpc::ClientContext* call_ = nullptr;  // guarded by mutex_
+};
+
+}  // namespace winnow

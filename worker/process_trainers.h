@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "worker/checkpoint_keeper.h"
+#include "worker/event_loop.h"
+#include "worker/port_lease.h"
+#include "worker/trainer_run.h"
+#include "worker/trainers.h"
+
+namespace winnow {
+
+// Ports on which the trainers of this worker may listen.
+struct PortRange {
+  int first = 0;
+  int count = 0;
+};
+
+// Assignments as processes of this machine. Lives on the loop's thread, and longer than what it starts.
+class ProcessTrainers : public Trainers {
+ public:
+  // `keeper` outlives it; null: nothing leaves this machine, and nothing is fetched.
+  ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr);
+  ~ProcessTrainers() override;
+
+  void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
+  void AbandonPrepare(const std::string& assignment_id) override;
+  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
+                                                 Trainer::Events events) override;
+  void StoreModel(const v1::ModelWanted& wanted) override;
+
+ private:
+  using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
+
+  void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
+  absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
+
+  EventLoop* const loop_;
+  const TrainerPlace place_;
+  const PortRange range_;
+  CheckpointKeeper* const keeper_;
+  // Of rank 0 of what is prepared or runs, by assignment. A gang whose rank 0 has ended is over, so the port
+  // can go to the next.
+  std::map<std::string, PortLease> ports_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace winnow

@@ -1,0 +1,16 @@
+#include "worker/trainer/data_errors.h"
+
+#include "worker/collective/group_error.h"
+#include "worker/trainer/status_text.h"
+
+namespace winnow {
+
+absl::Status OfData(const std::string& name, const absl::Status& problem) {
+  const bool of_group = RankToBlame(problem).has_value() || absl::IsInternal(problem) ||
+                        absl::IsUnavailable(problem) || absl::IsDeadlineExceeded(problem) ||
+                        absl::IsCancelled(problem);
+  if (problem.ok() || of_group) return problem;
+  return absl::Status(problem.code(), name + ": " + MessageOf(problem));
+}
+
+}  // namespace winnow
