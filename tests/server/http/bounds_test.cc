@@ -96,7 +96,9 @@ TEST_CASE("Bounds: what is no request is told so and cut off", "[http]") {
 }
 
 TEST_CASE("Bounds: beyond the most connections, the one that has waited longest goes", "[http]") {
-  HttpPlay play(Limits({.connections = 3}));
+  HttpServerOptions options = Limits({.connections = 3});
+  options.threads = 1;  // one after the other: who has been answered waits before another is read
+  HttpPlay play(options);
   HttpClient first(play.port());
   CHECK(first.Ask("GET", "/healthz").status == 200);
   HttpClient second(play.port());
