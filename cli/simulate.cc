@@ -25,7 +25,7 @@ constexpr double kSeconds = 1e-6;  // of a microsecond
 constexpr double kVirtualUnit = 1000;
 
 // What one job came to in virtual time.
-struct Outcome {
+struct SimulatedJob {
   bool found = false;
   double best = 0;
   int64_t trials = 0;
@@ -36,8 +36,8 @@ struct Outcome {
 
 struct Run {
   uint64_t seed = 0;
-  Outcome search;
-  Outcome through;
+  SimulatedJob search;
+  SimulatedJob through;
 };
 
 // The furthest level that a trial of the job may reach; 0: not known.
@@ -54,7 +54,7 @@ int64_t TrialsAtOnce(const SearchSpec& search, const SimulateOptions& options) {
   return most > 0 ? std::min(most, fit) : fit;
 }
 
-Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const CurveTable& table) {
+SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, const CurveTable& table) {
   Simulation simulation;
   simulation.workers = static_cast<int>(options.workers);
   simulation.slots = static_cast<int32_t>(options.slots);
@@ -73,7 +73,7 @@ Outcome RunOne(const SearchSpec& search, const SimulateOptions& options, const C
   simulation.wall_time_seconds = static_cast<double>(search.limits.max_wall_time_us) * kSeconds / scale;
   simulation.node_time_seconds = static_cast<double>(search.limits.max_node_time_us) * kSeconds / scale;
   const SimulationResult result = Simulate(search, simulation);
-  Outcome outcome;
+  SimulatedJob outcome;
   if (const auto best = result.state.best_trial()) {
     outcome.found = true;
     outcome.best = result.state.trial(*best).best_objective;
@@ -100,7 +100,7 @@ SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
   return through;
 }
 
-nlohmann::json ToJson(const Outcome& outcome) {
+nlohmann::json SimulatedJson(const SimulatedJob& outcome) {
   nlohmann::json json = {{"trials", outcome.trials},
                          {"resource", outcome.resource},
                          {"elapsed_seconds", outcome.seconds},
@@ -118,7 +118,7 @@ double Median(const std::vector<Run>& runs, Of of) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-std::string BestOf(const Outcome& outcome) { return outcome.found ? NumberText(outcome.best) : "–"; }
+std::string BestOf(const SimulatedJob& outcome) { return outcome.found ? NumberText(outcome.best) : "–"; }
 
 std::string RunsText(const Session& session, const std::vector<Run>& runs) {
   using Align = Table::Align;
@@ -189,8 +189,9 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
                            {"rows_left_out", table->left_out()},
                            {"runs", nlohmann::json::array()}};
     for (const Run& run : runs) {
-      json["runs"].push_back(
-          {{"seed", run.seed}, {"search", ToJson(run.search)}, {"run_through", ToJson(run.through)}});
+      json["runs"].push_back({{"seed", run.seed},
+                              {"search", SimulatedJson(run.search)},
+                              {"run_through", SimulatedJson(run.through)}});
     }
     session.out.Print(json.dump(2) + "\n");
     return kSuccess;

@@ -16,6 +16,18 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(winnow_options INTERFACE -Wthread-safety)
 endif()
 
+# Most of a build's time goes into headers: the preset release compiles eight files of a library as one. A file still
+# includes what it uses, which the other presets show; in the anonymous namespaces of a library no name is there twice.
+option(WINNOW_UNITY "Compile eight files of a library as one, which takes half the time" OFF)
+if(WINNOW_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # What a class of one .cc file holds of that file's own; GCC takes all but the first for headers.
+    target_compile_options(winnow_options INTERFACE -Wno-subobject-linkage)
+  endif()
+endif()
+
 if(WINNOW_SANITIZE)
   add_compile_options(-fsanitize=${WINNOW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WINNOW_SANITIZE})

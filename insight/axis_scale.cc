@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnplaced = std::numeric_limits<double>::quiet_NaN();
 // So many marks stand beside an axis without touching each other.
 constexpr size_t kMostTicks = 12;
 constexpr double kLinearSteps = 5;
@@ -74,9 +74,9 @@ double AxisScale::NumberOf(const Value& value) const {
   if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&value)) return *real;
   const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) return kNone;
+  if (text == nullptr) return kUnplaced;
   const auto found = std::find(values_.begin(), values_.end(), *text);
-  return found == values_.end() ? kNone : static_cast<double>(found - values_.begin());
+  return found == values_.end() ? kUnplaced : static_cast<double>(found - values_.begin());
 }
 
 double AxisScale::ToScale(double number) const {
@@ -92,7 +92,7 @@ double AxisScale::ToScale(double number) const {
 }
 
 double AxisScale::PositionOf(double number) const {
-  if (std::isnan(number)) return kNone;
+  if (std::isnan(number)) return kUnplaced;
   if (kind_ == Kind::kCategorical || kind_ == Kind::kDiscrete) {
     const double index =
         kind_ == Kind::kCategorical

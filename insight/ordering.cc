@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLast = std::numeric_limits<double>::quiet_NaN();
 
 // For every place among `values`, its place in alphabetical order.
 std::vector<double> AlphabeticalPlaces(const std::vector<std::string>& values) {
@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
   if (column == "nodes") return fill([&](size_t row) { return columns.nodes[row]; });
   if (column == "end_time") {
     return fill([&](size_t row) {
-      return columns.end_us[row] == 0 ? kNone : static_cast<double>(columns.end_us[row]);
+      return columns.end_us[row] == 0 ? kLast : static_cast<double>(columns.end_us[row]);
     });
   }
   std::string names = "number, objective, resource, training_seconds, state, bracket, nodes, end_time";
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
     const std::vector<double> places = AlphabeticalPlaces(columns.axes()[i].values());
     return fill([&](size_t row) {
       const double value = columns.number[i][row];
-      return std::isnan(value) ? kNone : places[static_cast<size_t>(value)];
+      return std::isnan(value) ? kLast : places[static_cast<size_t>(value)];
     });
   }
   return absl::InvalidArgumentError("order_by: \"" + order_by + "\" is not known; expected one of " + names);

@@ -6,7 +6,7 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kMostInBlock = 1024;
+constexpr size_t kMostInRun = 1024;
 
 double SumOf(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -22,10 +22,10 @@ void OrderedSums::Add(double value) {
   }
   std::vector<double>& values = block->values;
   values.insert(std::upper_bound(values.begin(), values.end(), value), value);
-  if (values.size() > kMostInBlock) {
-    Block upper{{values.begin() + kMostInBlock / 2, values.end()}, 0};
+  if (values.size() > kMostInRun) {
+    Block upper{{values.begin() + kMostInRun / 2, values.end()}, 0};
     upper.sum = SumOf(upper.values);
-    values.resize(kMostInBlock / 2);
+    values.resize(kMostInRun / 2);
     block = std::prev(blocks_.insert(std::next(block), std::move(upper)));
   }
   block->sum = SumOf(block->values);

@@ -12,7 +12,7 @@ namespace {
 
 // What is simulated at most: reports and trials. About 50 ms of work.
 constexpr int64_t kMostReports = 20'000;
-constexpr int64_t kMostTrials = 2'000;
+constexpr int64_t kMostSimulated = 2'000;
 constexpr int kMostSlots = 512;
 
 // A quality of its own for every configuration, approached as 1 / sqrt(level).
@@ -89,7 +89,8 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
   if (!known_end) return {wall, 0};
 
   const int64_t trials = MakePlan(spec).trials;
-  const SearchSpec simulated = Simulated(spec, trials == 0 ? kMostTrials : std::min(trials, kMostTrials));
+  const SearchSpec simulated =
+      Simulated(spec, trials == 0 ? kMostSimulated : std::min(trials, kMostSimulated));
   Simulation simulation;
   simulation.workers = std::max(spec.MostNodes(), std::min(slots, kMostSlots));
   simulation.start_seconds = 0;
@@ -103,10 +104,10 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
 
   // The rest of a longer job goes at the pace of the simulated part.
   const auto trained = static_cast<double>(std::max<int64_t>(1, result.state.totals().resource));
-  const double by_trials = trials > kMostTrials ? static_cast<double>(trials) / kMostTrials : 0;
+  const double by_trials = trials > kMostSimulated ? static_cast<double>(trials) / kMostSimulated : 0;
   const double by_resource = std::max(1.0, static_cast<double>(limits.max_total_resource) / trained);
   double longer = 1;
-  if (trials > kMostTrials)
+  if (trials > kMostSimulated)
     longer = limits.max_total_resource > 0 ? std::min(by_trials, by_resource) : by_trials;
   if (trials == 0) longer = limits.max_total_resource > 0 ? by_resource : 0;
   const double more_slots = slots > simulation.workers ? static_cast<double>(simulation.workers) / slots : 1;

@@ -19,7 +19,7 @@ int32_t Ranks(const Value& value) {
 }
 
 // The fewest and the most ranks among the range's values.
-std::pair<int32_t, int32_t> Ends(const Range& range) {
+std::pair<int32_t, int32_t> EndsOf(const Range& range) {
   std::vector<int32_t> counts;
   if (const auto* integer = std::get_if<IntegerRange>(&range)) {
     counts = {Ranks(integer->min), Ranks(integer->max)};
@@ -43,12 +43,12 @@ int32_t SearchSpec::Nodes(const Configuration& configuration) const {
 
 int32_t SearchSpec::LeastNodes() const {
   if (nodes_parameter < 0) return nodes;
-  return Ends(parameters[static_cast<size_t>(nodes_parameter)].range).first;
+  return EndsOf(parameters[static_cast<size_t>(nodes_parameter)].range).first;
 }
 
 int32_t SearchSpec::MostNodes() const {
   if (nodes_parameter < 0) return nodes;
-  return Ends(parameters[static_cast<size_t>(nodes_parameter)].range).second;
+  return EndsOf(parameters[static_cast<size_t>(nodes_parameter)].range).second;
 }
 
 }  // namespace winnow

@@ -19,9 +19,9 @@ constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
 constexpr int64_t kMostBrackets = 100;
 constexpr int64_t kMostLosses = 1000;  // of a trial's attempts to the machines
 
-class Validator {
+class SearchValidator {
  public:
-  explicit Validator(const SearchSpec& spec) : spec_(spec) {}
+  explicit SearchValidator(const SearchSpec& spec) : spec_(spec) {}
 
   std::vector<Violation> Run() {
     violations_ = ValidateSpace(spec_);
@@ -91,8 +91,8 @@ class Validator {
       Add("limits.max_attempts", "is " + std::to_string(limits.max_attempts) + "; expected 1 to 100");
     }
     if (limits.max_lost_attempts < 1 || limits.max_lost_attempts > kMostLosses) {
-      Add("limits.max_lost_attempts",
-          "is " + std::to_string(limits.max_lost_attempts) + "; expected 1 to " + std::to_string(kMostLosses));
+      Add("limits.max_lost_attempts", "is " + std::to_string(limits.max_lost_attempts) + "; expected 1 to " +
+                                          std::to_string(kMostLosses));
     }
     Bounded("limits.max_first_failures", limits.max_first_failures, kMostTrials);
     if (HasRungs(spec_.pruner.kind)) return;
@@ -208,6 +208,6 @@ class Validator {
 
 }  // namespace
 
-std::vector<Violation> ValidateSearch(const SearchSpec& spec) { return Validator(spec).Run(); }
+std::vector<Violation> ValidateSearch(const SearchSpec& spec) { return SearchValidator(spec).Run(); }
 
 }  // namespace winnow

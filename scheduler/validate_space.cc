@@ -38,9 +38,9 @@ std::string ExpectedOf(const Range& range) {
   return "one of " + Joined(texts);
 }
 
-class Validator {
+class SpaceValidator {
  public:
-  explicit Validator(const SearchSpec& spec) : spec_(spec) {}
+  explicit SpaceValidator(const SearchSpec& spec) : spec_(spec) {}
 
   std::vector<Violation> Run() {
     Parameters();
@@ -286,6 +286,6 @@ class Validator {
 
 }  // namespace
 
-std::vector<Violation> ValidateSpace(const SearchSpec& spec) { return Validator(spec).Run(); }
+std::vector<Violation> ValidateSpace(const SearchSpec& spec) { return SpaceValidator(spec).Run(); }
 
 }  // namespace winnow

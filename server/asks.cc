@@ -17,7 +17,7 @@ using google::protobuf::util::TimeUtil;
 
 constexpr size_t kMaxClientLength = 128;
 constexpr int32_t kMaxCount = 1000;
-constexpr int64_t kMaxWaitUs = 60'000'000;
+constexpr int64_t kMostAskWaitUs = 60'000'000;
 
 absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
   if (request.client().size() > kMaxClientLength) {
@@ -29,7 +29,7 @@ absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
         fmt::format("count: {} is out of range; expected 1 to {}, or 0 for 1", request.count(), kMaxCount));
   }
   const int64_t wait = TimeUtil::DurationToMicroseconds(request.wait());
-  if (wait < 0 || wait > kMaxWaitUs) {
+  if (wait < 0 || wait > kMostAskWaitUs) {
     return absl::InvalidArgumentError(
         fmt::format("wait: {} s is out of range; expected 0 to 60 s", static_cast<double>(wait) / 1e6));
   }

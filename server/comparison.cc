@@ -14,7 +14,7 @@
 namespace winnow {
 namespace {
 
-constexpr int kMostJobs = 100;
+constexpr int kMostCompared = 100;
 constexpr char kJobs[] = "#job";
 
 std::string GoalText(const v1::ObjectiveSpec& objective) {
@@ -147,9 +147,9 @@ absl::Status Insights::AddGroups(const std::string& id, const std::string& by, v
 }
 
 absl::StatusOr<v1::Comparison> Insights::Compare(const v1::CompareRequest& request) {
-  if (request.job_ids_size() < 1 || request.job_ids_size() > kMostJobs) {
+  if (request.job_ids_size() < 1 || request.job_ids_size() > kMostCompared) {
     return absl::InvalidArgumentError(
-        fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostJobs));
+        fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostCompared));
   }
   const bool of_jobs = request.job_ids_size() > 1 || request.by() == kJobs;
   if (of_jobs && !request.by().empty() && request.by() != kJobs) {

@@ -13,7 +13,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMaxRequestId = 128;
-constexpr int32_t kMostSlots = 100'000;
+constexpr int32_t kMostPlannedSlots = 100'000;
 constexpr double kMostUnitSeconds = 1e9;
 
 }  // namespace
@@ -31,9 +31,9 @@ absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training tra
 
 absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
   std::vector<Violation> violations = CheckSpec(request.spec());
-  if (request.slots() < 0 || request.slots() > kMostSlots) {
+  if (request.slots() < 0 || request.slots() > kMostPlannedSlots) {
     violations.push_back(
-        {"slots", fmt::format("is {}; expected 1 to {}, or 0 for 1", request.slots(), kMostSlots)});
+        {"slots", fmt::format("is {}; expected 1 to {}, or 0 for 1", request.slots(), kMostPlannedSlots)});
   }
   const double unit = request.unit_seconds();
   if (!(unit >= 0 && unit <= kMostUnitSeconds)) {

@@ -17,10 +17,10 @@ std::string Counted(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-class Fit {
+class RanksFit {
  public:
-  Fit(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
-      const std::vector<WorkerRoom>& declared)
+  RanksFit(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+           const std::vector<WorkerRoom>& declared)
       : spec_(spec), shape_(ShapeOf(spec)), known_(known), declared_(declared) {}
 
   std::vector<Violation> Check() const {
@@ -115,7 +115,7 @@ std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers) {
 std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
                                  const std::vector<WorkerRoom>& declared) {
   if (spec.trainer().external()) return {};
-  return Fit(spec, known, declared).Check();
+  return RanksFit(spec, known, declared).Check();
 }
 
 absl::Status Fits(const v1::TuningJobSpec& spec, const Cluster& cluster,

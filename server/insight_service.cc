@@ -6,13 +6,13 @@
 namespace winnow {
 namespace {
 
-using Context = grpc::CallbackServerContext;
+using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
 // Runs `ask` on the thread of the tables, unless nobody waits for it any more; then has the curves read of
 // the jobs whose tables it opened.
 template <typename Ask>
-Unary* Post(Context* context, InsightThreads& threads, Ask ask) {
+Unary* Post(CallContext* context, InsightThreads& threads, Ask ask) {
   Unary* reactor = context->DefaultReactor();
   threads.tables->Post([context, reactor, &threads, ask = std::move(ask)](Insights& insights) {
     if (context->IsCancelled()) {
@@ -29,7 +29,7 @@ Unary* Post(Context* context, InsightThreads& threads, Ask ask) {
 
 // Answers a request by what `method` makes of it.
 template <typename Request, typename Response>
-Unary* Answer(Context* context, InsightThreads& threads, const Request* request, Response* response,
+Unary* Answer(CallContext* context, InsightThreads& threads, const Request* request, Response* response,
               absl::StatusOr<Response> (Insights::*method)(const Request&)) {
   return Post(context, threads, [=](Unary* reactor, Insights& insights) {
     absl::StatusOr<Response> answer = (insights.*method)(*request);
@@ -39,7 +39,7 @@ Unary* Answer(Context* context, InsightThreads& threads, const Request* request,
 }
 
 // Has a forest fitted, and finishes the call once `take` has taken from it what it wants.
-void AskForest(Context* context, InsightThreads& threads, Unary* reactor, ForestQuestion question,
+void AskForest(CallContext* context, InsightThreads& threads, Unary* reactor, ForestQuestion question,
                std::function<void(const SolvedForest&)> take) {
   threads.forests.Ask(
       std::move(question), [context] { return context->IsCancelled(); },
@@ -51,43 +51,44 @@ void AskForest(Context* context, InsightThreads& threads, Unary* reactor, Forest
 
 }  // namespace
 
-Unary* InsightService::GetProgress(Context* context, const v1::GetProgressRequest* request,
+Unary* InsightService::GetProgress(CallContext* context, const v1::GetProgressRequest* request,
                                    v1::GetProgressResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::GetProgress);
 }
 
-Unary* InsightService::GetSieve(Context* context, const v1::GetSieveRequest* request, v1::Sieve* response) {
+Unary* InsightService::GetSieve(CallContext* context, const v1::GetSieveRequest* request,
+                                v1::Sieve* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::GetSieve);
 }
 
-Unary* InsightService::GetParallelCoordinates(Context* context,
+Unary* InsightService::GetParallelCoordinates(CallContext* context,
                                               const v1::GetParallelCoordinatesRequest* request,
                                               v1::ParallelCoordinates* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::GetParallelCoordinates);
 }
 
-Unary* InsightService::QueryTrials(Context* context, const v1::QueryTrialsRequest* request,
+Unary* InsightService::QueryTrials(CallContext* context, const v1::QueryTrialsRequest* request,
                                    v1::QueryTrialsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::QueryTrials);
 }
 
-Unary* InsightService::GetNeighbours(Context* context, const v1::GetNeighboursRequest* request,
+Unary* InsightService::GetNeighbours(CallContext* context, const v1::GetNeighboursRequest* request,
                                      v1::Neighbours* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::GetNeighbours);
 }
 
-Unary* InsightService::Compare(Context* context, const v1::CompareRequest* request,
+Unary* InsightService::Compare(CallContext* context, const v1::CompareRequest* request,
                                v1::Comparison* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, threads_, request, response, &Insights::Compare);
 }
 
-Unary* InsightService::GetLearningCurves(Context* context, const v1::GetLearningCurvesRequest* request,
+Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLearningCurvesRequest* request,
                                          v1::LearningCurves* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
@@ -108,7 +109,7 @@ Unary* InsightService::GetLearningCurves(Context* context, const v1::GetLearning
   });
 }
 
-Unary* InsightService::GetImportance(Context* context, const v1::GetImportanceRequest* request,
+Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
                                      v1::Importance* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
@@ -122,7 +123,8 @@ Unary* InsightService::GetImportance(Context* context, const v1::GetImportanceRe
   });
 }
 
-Unary* InsightService::GetSlice(Context* context, const v1::GetSliceRequest* request, v1::Slice* response) {
+Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
+                                v1::Slice* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
     absl::StatusOr<SliceAnswer> answer = insights.GetSlice(*request);

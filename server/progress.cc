@@ -13,7 +13,7 @@
 namespace winnow {
 namespace {
 
-constexpr int kMostJobs = 100;
+constexpr int kMostShown = 100;
 
 // Of a job that had ended before steps were kept: from all its facts.
 absl::StatusOr<std::vector<BestStep>> StepsOf(Store& store, const JobHead& job) {
@@ -78,9 +78,9 @@ absl::StatusOr<v1::Progress> Insights::ProgressOf(const std::string& id, size_t 
 }
 
 absl::StatusOr<v1::GetProgressResponse> Insights::GetProgress(const v1::GetProgressRequest& request) {
-  if (request.job_ids_size() < 1 || request.job_ids_size() > kMostJobs) {
+  if (request.job_ids_size() < 1 || request.job_ids_size() > kMostShown) {
     return absl::InvalidArgumentError(
-        fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostJobs));
+        fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostShown));
   }
   // Two points are a stair's beginning and its end, and the last is as of now.
   const absl::StatusOr<size_t> most = Bounded("max_points", request.max_points(), 200, 3, 2000);

@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-using Context = grpc::CallbackServerContext;
+using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
 // Finishes a call with what the coordinator or the replays make of it.
@@ -24,7 +24,7 @@ std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response*
 
 // Answers a request by what `read` makes of it on the reader's thread.
 template <typename Response, typename Read>
-Unary* Answer(Context* context, Reader& reader, Response* response, Read read) {
+Unary* Answer(CallContext* context, Reader& reader, Response* response, Read read) {
   Unary* reactor = context->DefaultReactor();
   reader.Post([reactor, response, read = std::move(read)](Reads& reads) {
     absl::StatusOr<Response> answer = read(reads);
@@ -49,7 +49,7 @@ void TuningService::FinishWithJob(Unary* reactor, const absl::Status& status, co
   });
 }
 
-Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJobRequest* request,
+Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
                                       v1::TuningJob* job) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -80,21 +80,21 @@ Unary* TuningService::CreateTuningJob(Context* context, const v1::CreateTuningJo
   return reactor;
 }
 
-Unary* TuningService::DescribeTuningJob(Context* context, const v1::DescribeTuningJobRequest* request,
+Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::DescribeTuningJobRequest* request,
                                         v1::TuningJob* job) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, job,
                 [request](Reads& reads) { return reads.DescribeTuningJob(request->id()); });
 }
 
-Unary* TuningService::ListTuningJobs(Context* context, const v1::ListTuningJobsRequest* request,
+Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJobsRequest* request,
                                      v1::ListTuningJobsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response,
                 [request](Reads& reads) { return reads.ListTuningJobs(*request); });
 }
 
-Unary* TuningService::StopTuningJob(Context* context, const v1::StopTuningJobRequest* request,
+Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJobRequest* request,
                                     v1::TuningJob* job) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -105,7 +105,7 @@ Unary* TuningService::StopTuningJob(Context* context, const v1::StopTuningJobReq
   return reactor;
 }
 
-Unary* TuningService::DeleteTuningJob(Context* context, const v1::DeleteTuningJobRequest* request,
+Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuningJobRequest* request,
                                       v1::DeleteTuningJobResponse*) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -113,38 +113,38 @@ Unary* TuningService::DeleteTuningJob(Context* context, const v1::DeleteTuningJo
   return reactor;
 }
 
-Unary* TuningService::ListTrials(Context* context, const v1::ListTrialsRequest* request,
+Unary* TuningService::ListTrials(CallContext* context, const v1::ListTrialsRequest* request,
                                  v1::ListTrialsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.ListTrials(*request); });
 }
 
-Unary* TuningService::DescribeTrial(Context* context, const v1::DescribeTrialRequest* request,
+Unary* TuningService::DescribeTrial(CallContext* context, const v1::DescribeTrialRequest* request,
                                     v1::DescribeTrialResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response,
                 [request](Reads& reads) { return reads.DescribeTrial(*request); });
 }
 
-Unary* TuningService::QueryMetrics(Context* context, const v1::QueryMetricsRequest* request,
+Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsRequest* request,
                                    v1::QueryMetricsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
 }
 
-Unary* TuningService::GetAnalytics(Context* context, const v1::GetAnalyticsRequest* request,
+Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsRequest* request,
                                    v1::GetAnalyticsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetAnalytics(*request); });
 }
 
-Unary* TuningService::PreviewTuningJob(Context* context, const v1::PreviewTuningJobRequest* request,
+Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTuningJobRequest* request,
                                        v1::TuningPlan* plan) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return Answer(context, reader_, plan, [request](Reads&) { return Preview(*request); });
 }
 
-Unary* TuningService::ListWorkers(Context* context, const v1::ListWorkersRequest* request,
+Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersRequest* request,
                                   v1::ListWorkersResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -158,7 +158,7 @@ Unary* TuningService::ListWorkers(Context* context, const v1::ListWorkersRequest
 }
 
 grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
-    Context* context, const v1::WatchTuningJobRequest* request) {
+    CallContext* context, const v1::WatchTuningJobRequest* request) {
   std::string token;
   if (auto* refused =
           guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &token)) {
@@ -167,13 +167,13 @@ grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
   return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), token});
 }
 
-Unary* TuningService::GetLogs(Context* context, const v1::GetLogsRequest* request,
+Unary* TuningService::GetLogs(CallContext* context, const v1::GetLogsRequest* request,
                               v1::GetLogsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return LogPoll::Start(reader_, hub_, *request, response);
 }
 
-Unary* TuningService::ReplayTuningJob(Context* context, const v1::ReplayTuningJobRequest* request,
+Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuningJobRequest* request,
                                       v1::ReplayTuningJobResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -181,13 +181,13 @@ Unary* TuningService::ReplayTuningJob(Context* context, const v1::ReplayTuningJo
   return reactor;
 }
 
-Unary* TuningService::SuggestTrials(Context* context, const v1::SuggestTrialsRequest* request,
+Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrialsRequest* request,
                                     v1::SuggestTrialsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return AskCall::Start(coordinator_, *request, response);
 }
 
-Unary* TuningService::ReportMetrics(Context* context, const v1::ReportMetricsRequest* request,
+Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetricsRequest* request,
                                     v1::ReportMetricsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();
@@ -195,7 +195,7 @@ Unary* TuningService::ReportMetrics(Context* context, const v1::ReportMetricsReq
   return reactor;
 }
 
-Unary* TuningService::CompleteTrial(Context* context, const v1::CompleteTrialRequest* request,
+Unary* TuningService::CompleteTrial(CallContext* context, const v1::CompleteTrialRequest* request,
                                     v1::CompleteTrialResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   Unary* reactor = context->DefaultReactor();

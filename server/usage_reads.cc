@@ -19,7 +19,7 @@ constexpr double kDefaultSeconds = 3'600;
 constexpr int32_t kDefaultPoints = 120;
 constexpr int32_t kDefaultTrialPoints = 200;
 constexpr int32_t kMostPoints = 1'000;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 absl::StatusOr<int32_t> Points(int32_t asked, int32_t otherwise) {
   if (asked == 0) return otherwise;
@@ -136,9 +136,9 @@ absl::StatusOr<v1::GetWorkerUsageResponse> Reads::GetWorkerUsage(const v1::GetWo
     usage.set_slots(worker.slots);
     for (const Point& point : found->second) {
       const bool known = point.time > 0;
-      usage.add_cpu(known ? point.mean / point.time : kNone);
-      usage.add_memory(known ? point.highest : kNone);
-      usage.add_slots_used(known ? point.slots / point.time : kNone);
+      usage.add_cpu(known ? point.mean / point.time : kUnknown);
+      usage.add_memory(known ? point.highest : kUnknown);
+      usage.add_slots_used(known ? point.slots / point.time : kUnknown);
     }
   }
   return response;

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kMaxWaitUs = 60'000'000;
+constexpr int64_t kMostWatchWaitUs = 60'000'000;
 
 grpc::Status Stopping() { return {grpc::StatusCode::UNAVAILABLE, "the server is stopping"}; }
 
@@ -153,7 +153,7 @@ LogPoll* LogPoll::Start(Reader& reader, Hub& hub, const v1::GetLogsRequest& requ
   poll->self_ = poll;
   LogPoll* raw = poll.get();
   int64_t wait = google::protobuf::util::TimeUtil::DurationToMicroseconds(request.wait());
-  if (wait < 0 || wait > kMaxWaitUs) {
+  if (wait < 0 || wait > kMostWatchWaitUs) {
     raw->Finish(absl::InvalidArgumentError(
         fmt::format("wait: {} s is out of range; expected 0 to 60 s", static_cast<double>(wait) / 1e6)));
   } else {

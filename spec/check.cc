@@ -14,6 +14,7 @@
 #include "spec/check_search.h"
 #include "spec/names.h"
 #include "spec/placeholders.h"
+#include "spec/values.h"
 #include "spec/violations.h"
 
 namespace winnow {
@@ -21,10 +22,7 @@ namespace {
 
 constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
 constexpr int64_t kMostOffset = 1'000'000'000;
-constexpr int64_t kLongestLease = 86400;   // seconds
-constexpr double kMostNodeSeconds = 1e12;  // their microseconds are exact in a double
-
-std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
+constexpr int64_t kLongestLease = 86400;  // seconds
 
 bool IsName(const std::string& name, size_t most, const std::string& punctuation) {
   if (name.empty() || name.size() > most || !std::isalnum(static_cast<unsigned char>(name[0]))) return false;
@@ -33,9 +31,9 @@ bool IsName(const std::string& name, size_t most, const std::string& punctuation
   });
 }
 
-class Checker {
+class SpecChecker {
  public:
-  explicit Checker(const v1::TuningJobSpec& spec)
+  explicit SpecChecker(const v1::TuningJobSpec& spec)
       : spec_(spec), trainer_(spec.trainer()), builtin_(FindBuiltinTrainer(trainer_.builtin())) {}
 
   std::vector<Violation> Run() {
@@ -154,7 +152,7 @@ class Checker {
       const std::vector<std::string> used = Placeholders(trainer_.command(i));
       for (const std::string& name : used) {
         if (!std::binary_search(names.begin(), names.end(), name)) {
-          Add(at, "{{" + name + "}} is no hyperparameter of this job" + Suggestion(name, names));
+          Add(at, "{{" + name + "}} is no hyperparameter of this job" + DidYouMean(name, names));
         } else if (IsConditional(name) && (i == 0 || used.size() > 1)) {
           Add(at, "{{" + name +
                       "}} is a conditional hyperparameter, and its argument is left out where it does not " +
@@ -187,7 +185,8 @@ class Checker {
   void Environment() {
     static const std::set<std::string> reserved = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR",
                                                    "MASTER_PORT"};
-    static const std::set<std::string> settings = {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"};
+    static const std::set<std::string> settings = {"WINNOW_RENDEZVOUS_SECONDS",
+                                                   "WINNOW_RANK_PATIENCE_SECONDS"};
     const std::map<std::string, std::string> sorted(trainer_.environment().begin(),
                                                     trainer_.environment().end());
     for (const auto& [name, value] : sorted) {
@@ -333,7 +332,7 @@ class Checker {
 }  // namespace
 
 std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec) {
-  std::vector<Violation> violations = Checker(spec).Run();
+  std::vector<Violation> violations = SpecChecker(spec).Run();
   // A thing that two checks see is said once, by the first.
   std::set<std::pair<std::string, std::string>> said;
   std::vector<Violation> once;

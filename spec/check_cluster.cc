@@ -26,8 +26,6 @@ constexpr int kMostLabels = 64;
 constexpr int32_t kMostPriority = 1000;
 constexpr double kLeastWeight = 0.001, kMostWeight = 1000;
 
-std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
-
 bool IsLabel(const std::string& text) {
   return text.size() <= kLongestLabel && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isalnum(c) || std::string("-_./").find(static_cast<char>(c)) != std::string::npos;
@@ -41,9 +39,9 @@ std::optional<double> Whole(const std::string& text) {
   return static_cast<double>(value);
 }
 
-class Checker {
+class ClusterChecker {
  public:
-  explicit Checker(const v1::TuningJobSpec& spec) : spec_(spec), cluster_(spec.cluster()) {}
+  explicit ClusterChecker(const v1::TuningJobSpec& spec) : spec_(spec), cluster_(spec.cluster()) {}
 
   std::vector<Violation> Run() {
     Shape();
@@ -96,7 +94,7 @@ class Checker {
     for (const v1::ParameterSpec& parameter : spec_.parameters()) names.push_back(parameter.name());
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
-      return Add(at, Quoted(name) + " is no hyperparameter that is tuned" + Suggestion(name, names));
+      return Add(at, Quoted(name) + " is no hyperparameter that is tuned" + DidYouMean(name, names));
     }
     const auto index = static_cast<int>(found - names.begin());
     const v1::ParameterSpec& parameter = spec_.parameters(index);
@@ -175,6 +173,6 @@ class Checker {
 
 }  // namespace
 
-std::vector<Violation> CheckCluster(const v1::TuningJobSpec& spec) { return Checker(spec).Run(); }
+std::vector<Violation> CheckCluster(const v1::TuningJobSpec& spec) { return ClusterChecker(spec).Run(); }
 
 }  // namespace winnow

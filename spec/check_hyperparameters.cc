@@ -49,9 +49,9 @@ bool Takes(const BuiltinHyperparameter& known, const std::string& text) {
   return known.kind != HyperparameterKind::kInteger || *value == std::floor(*value);
 }
 
-class Checker {
+class HyperparameterChecker {
  public:
-  explicit Checker(const v1::TuningJobSpec& spec)
+  explicit HyperparameterChecker(const v1::TuningJobSpec& spec)
       : spec_(spec), trainer_(FindBuiltinTrainer(spec.trainer().builtin())) {}
 
   std::vector<Violation> Run() {
@@ -89,8 +89,6 @@ class Checker {
   void Add(const std::string& field, const std::string& description) {
     violations_.push_back({field, description});
   }
-  static std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
-
   void Name(const std::string& at, const std::string& name) {
     const auto allowed = [](unsigned char c) {
       return std::isalnum(c) || std::string("_-.:").find(c) != std::string::npos;
@@ -105,7 +103,7 @@ class Checker {
     if (known == nullptr) {
       std::vector<std::string> names;
       for (const auto& h : trainer_->hyperparameters) names.push_back(h.name);
-      Add(at, Quoted(name) + " is no hyperparameter of " + trainer_->name + Suggestion(name, names));
+      Add(at, Quoted(name) + " is no hyperparameter of " + trainer_->name + DidYouMean(name, names));
       return nullptr;
     }
     if (!given_.emplace(known->name, name).second && given_[known->name] != name) {
@@ -218,7 +216,7 @@ class Checker {
         Add("static_hyperparameters.eval_metric",
             Quoted(metric) + " is no metric of " + trainer_->name +
                 (has_suffix ? "; expected one like " + Joined(trainer_->metric_examples)
-                            : Suggestion(metric, known)));
+                            : DidYouMean(metric, known)));
       } else if (!of_both && (metric == "mlogloss" || metric == "merror") != multi) {
         Add("static_hyperparameters.eval_metric",
             Quoted(metric) + " does not go with objective " + objective + "; expected " +
@@ -235,6 +233,8 @@ class Checker {
 
 }  // namespace
 
-std::vector<Violation> CheckHyperparameters(const v1::TuningJobSpec& spec) { return Checker(spec).Run(); }
+std::vector<Violation> CheckHyperparameters(const v1::TuningJobSpec& spec) {
+  return HyperparameterChecker(spec).Run();
+}
 
 }  // namespace winnow

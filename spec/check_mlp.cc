@@ -46,9 +46,9 @@ bool AreLayers(const std::string& text) {
   return count <= kMostLayers;
 }
 
-class Checker {
+class MlpChecker {
  public:
-  explicit Checker(const v1::TuningJobSpec& spec) : spec_(spec), settings_(spec) {}
+  explicit MlpChecker(const v1::TuningJobSpec& spec) : spec_(spec), settings_(spec) {}
 
   std::vector<Violation> Run() {
     Layers();
@@ -107,7 +107,7 @@ class Checker {
       const bool top = metric.rfind("top", 0) == 0, of_numbers = metric == "rmse" || metric == "mae";
       if (!IsMetric(Mlp(), metric)) {
         Add("eval_metric", "\"" + metric + "\" is no metric of mlp" +
-                               (top ? "; expected one like top5" : Suggestion(metric, Mlp().metrics)));
+                               (top ? "; expected one like top5" : DidYouMean(metric, Mlp().metrics)));
       } else if (metric != "loss" && (of_numbers == classes || (top && loss != "cross_entropy"))) {
         Add("eval_metric", "\"" + metric + "\" does not go with loss " + loss + "; expected " +
                                (classes ? "another than topK, rmse and mae" : "loss, rmse or mae"));
@@ -172,10 +172,9 @@ class Checker {
       for (const double parts : {2, 4, 12}) shards = batch >= parts * kLeastRows ? parts : shards;
     }
     if (static_cast<double>(settings_.nodes()) <= shards) return;
-    violations_.push_back(
-        {NodesField(), fmt::format("is {}; expected at most virtual_shards, which is {}: "
-                                   "each rank takes whole parts of a batch",
-                                   settings_.nodes(), shards)});
+    violations_.push_back({NodesField(), fmt::format("is {}; expected at most virtual_shards, which is {}: "
+                                                     "each rank takes whole parts of a batch",
+                                                     settings_.nodes(), shards)});
   }
 
   std::string NodesField() const {
@@ -222,6 +221,6 @@ int64_t MlpSettings::nodes() const {
   return counts.empty() ? 1 : counts.back();
 }
 
-std::vector<Violation> CheckMlp(const v1::TuningJobSpec& spec) { return Checker(spec).Run(); }
+std::vector<Violation> CheckMlp(const v1::TuningJobSpec& spec) { return MlpChecker(spec).Run(); }
 
 }  // namespace winnow

@@ -24,8 +24,6 @@ namespace {
 constexpr size_t kLongestName = 128;  // of a job's id or a study
 constexpr char kPruner[] = "pruner.";
 
-std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
-
 // A setting of a pruner's block, and the kinds that use it.
 struct PrunerSetting {
   const char* name;
@@ -51,9 +49,9 @@ const std::vector<PrunerSetting>& PrunerSettingsByKind() {
   return settings;
 }
 
-class Checker {
+class SearchChecker {
  public:
-  explicit Checker(const v1::TuningJobSpec& spec) : spec_(spec), search_(ToSearchSpec(spec)) {
+  explicit SearchChecker(const v1::TuningJobSpec& spec) : spec_(spec), search_(ToSearchSpec(spec)) {
     for (const Parameter& parameter : search_.parameters) names_.push_back(parameter.name);
   }
 
@@ -171,7 +169,7 @@ class Checker {
   const Parameter* Find(const std::string& at, const std::string& name) {
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found != names_.end()) return &search_.parameters[static_cast<size_t>(found - names_.begin())];
-    Add(at, Quoted(name) + " is no hyperparameter that is tuned" + Suggestion(name, names_));
+    Add(at, Quoted(name) + " is no hyperparameter that is tuned" + DidYouMean(name, names_));
     return nullptr;
   }
 
@@ -256,6 +254,6 @@ class Checker {
 
 }  // namespace
 
-std::vector<Violation> CheckSearch(const v1::TuningJobSpec& spec) { return Checker(spec).Run(); }
+std::vector<Violation> CheckSearch(const v1::TuningJobSpec& spec) { return SearchChecker(spec).Run(); }
 
 }  // namespace winnow

@@ -23,7 +23,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-using Kind = JsonNode::Kind;
+using NodeKind = JsonNode::Kind;
 
 // A whole number written as 12, "12", 12.0 or 1.2e1.
 template <typename T>
@@ -41,9 +41,11 @@ std::optional<T> WholeNumber(const std::string& text) {
 }
 
 std::optional<double> RealNumber(const JsonNode& node) {
-  if (node.kind == Kind::kString && node.text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (node.kind == Kind::kString && node.text == "Infinity") return std::numeric_limits<double>::infinity();
-  if (node.kind == Kind::kString && node.text == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (node.kind == NodeKind::kString && node.text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (node.kind == NodeKind::kString && node.text == "Infinity")
+    return std::numeric_limits<double>::infinity();
+  if (node.kind == NodeKind::kString && node.text == "-Infinity")
+    return -std::numeric_limits<double>::infinity();
   double value = 0;
   const char* last = node.text.data() + node.text.size();
   const auto [end, error] = std::from_chars(node.text.data(), last, value);
@@ -86,7 +88,7 @@ class Reader {
   explicit Reader(std::vector<Violation>& violations) : violations_(violations) {}
 
   void ReadMessage(const JsonNode& node, const std::string& path, Message& message) {
-    if (node.kind != Kind::kObject) return Wrong(path, node, "an object {…}");
+    if (node.kind != NodeKind::kObject) return Wrong(path, node, "an object {…}");
     const Descriptor& type = *message.GetDescriptor();
     std::set<const FieldDescriptor*> seen;
     std::map<const google::protobuf::OneofDescriptor*, std::string> members;
@@ -95,14 +97,14 @@ class Reader {
       const FieldDescriptor* field = FindField(type, key);
       if (field == nullptr) {
         Add(at, "is no field" + (path.empty() ? std::string(" of a job") : " of " + path) +
-                    Suggestion(key, FieldNames(type)));
+                    DidYouMean(key, FieldNames(type)));
         continue;
       }
       if (!seen.insert(field).second) {
         Add(at, "is given twice, the second time as " + value.Shown() + "; expected once");
         continue;
       }
-      if (value.kind == Kind::kNull) continue;
+      if (value.kind == NodeKind::kNull) continue;
       if (const auto* oneof = field->real_containing_oneof()) {
         const auto [other, first] = members.emplace(oneof, field->name());
         if (!first) {
@@ -144,23 +146,24 @@ class Reader {
                  Message& message) {
     if (field.is_map()) return ReadMap(node, path, field, message);
     if (!field.is_repeated()) return ReadValue(node, path, field, message);
-    if (node.kind != Kind::kArray) return Wrong(path, node, "a list […]");
+    if (node.kind != NodeKind::kArray) return Wrong(path, node, "a list […]");
     for (size_t i = 0; i < node.items.size(); ++i) {
       ReadValue(node.items[i], fmt::format("{}[{}]", path, i), field, message);
     }
   }
 
   static bool IsPlain(const JsonNode& node) {
-    return node.kind == Kind::kString || node.kind == Kind::kNumber || node.kind == Kind::kBoolean;
+    return node.kind == NodeKind::kString || node.kind == NodeKind::kNumber ||
+           node.kind == NodeKind::kBoolean;
   }
   static std::string PlainText(const JsonNode& node) {
-    return node.kind == Kind::kBoolean ? (node.boolean ? "true" : "false") : node.text;
+    return node.kind == NodeKind::kBoolean ? (node.boolean ? "true" : "false") : node.text;
   }
 
   // Every map of a job is keyed by text. Where values are text, they may be numbers and booleans, as written.
   void ReadMap(const JsonNode& node, const std::string& path, const FieldDescriptor& field,
                Message& message) {
-    if (node.kind != Kind::kObject) return Wrong(path, node, "an object {…}");
+    if (node.kind != NodeKind::kObject) return Wrong(path, node, "an object {…}");
     const FieldDescriptor& value_field = *field.message_type()->map_value();
     std::set<std::string> seen;
     for (const auto& [key, value] : node.members) {
@@ -188,7 +191,7 @@ class Reader {
         Message& child = field.is_repeated() ? *reflection.AddMessage(&message, &field)
                                              : *reflection.MutableMessage(&message, &field);
         if (auto* duration = google::protobuf::DynamicCastToGenerated<google::protobuf::Duration>(&child)) {
-          if (node.kind != Kind::kString || !ReadDuration(node.text, *duration)) {
+          if (node.kind != NodeKind::kString || !ReadDuration(node.text, *duration)) {
             Wrong(path, node, "a duration in seconds such as \"90s\" or \"0.5s\"");
           }
           return;
@@ -199,16 +202,16 @@ class Reader {
         if (field.full_name() == "winnow.v1.Condition.values" && IsPlain(node)) {
           return reflection.AddString(&message, &field, PlainText(node));
         }
-        if (node.kind != Kind::kString) return Wrong(path, node, "a string");
+        if (node.kind != NodeKind::kString) return Wrong(path, node, "a string");
         if (field.is_repeated()) return reflection.AddString(&message, &field, node.text);
         return reflection.SetString(&message, &field, node.text);
       case FieldDescriptor::CPPTYPE_BOOL:
-        if (node.kind != Kind::kBoolean) return Wrong(path, node, "true or false");
+        if (node.kind != NodeKind::kBoolean) return Wrong(path, node, "true or false");
         return reflection.SetBool(&message, &field, node.boolean);
       case FieldDescriptor::CPPTYPE_ENUM:
         return ReadEnum(node, path, field, message);
       case FieldDescriptor::CPPTYPE_DOUBLE: {
-        const bool numeric = node.kind == Kind::kNumber || node.kind == Kind::kString;
+        const bool numeric = node.kind == NodeKind::kNumber || node.kind == NodeKind::kString;
         const auto value = numeric ? RealNumber(node) : std::nullopt;
         if (!value) return Wrong(path, node, "a number");
         if (field.is_repeated()) return reflection.AddDouble(&message, &field, *value);
@@ -230,7 +233,7 @@ class Reader {
 
   template <typename T>
   std::optional<T> Whole(const JsonNode& node, const std::string& path) {
-    const bool numeric = node.kind == Kind::kNumber || node.kind == Kind::kString;
+    const bool numeric = node.kind == NodeKind::kNumber || node.kind == NodeKind::kString;
     const auto value = numeric ? WholeNumber<T>(node.text) : std::nullopt;
     if (!value) {
       Wrong(path, node,
@@ -244,8 +247,8 @@ class Reader {
                 Message& message) {
     const EnumDescriptor& type = *field.enum_type();
     const google::protobuf::EnumValueDescriptor* value = nullptr;
-    if (node.kind == Kind::kString) value = type.FindValueByName(node.text);
-    if (node.kind == Kind::kNumber) {
+    if (node.kind == NodeKind::kString) value = type.FindValueByName(node.text);
+    if (node.kind == NodeKind::kNumber) {
       if (const auto number = WholeNumber<int32_t>(node.text)) value = type.FindValueByNumber(*number);
     }
     if (value == nullptr) return Wrong(path, node, "one of " + Joined(EnumNames(type)));

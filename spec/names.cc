@@ -36,10 +36,12 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& k
   return nearest;
 }
 
-std::string Suggestion(std::string_view name, const std::vector<std::string>& known) {
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& known) {
   const std::string nearest = NearestName(name, known);
   return nearest.empty() ? "; expected one of " + Joined(known) : "; did you mean " + nearest + "?";
 }
+
+std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;

@@ -10,7 +10,10 @@ namespace winnow {
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
 // "; did you mean X?" with the nearest known name, or else "; expected one of A, B, C".
-std::string Suggestion(std::string_view name, const std::vector<std::string>& known);
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& known);
+
+// In double quotes.
+std::string Quoted(std::string_view text);
 
 // "A, B, C"
 std::string Joined(const std::vector<std::string>& names);

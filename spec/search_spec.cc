@@ -14,8 +14,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kMicros = 1e6;            // per second
-constexpr double kMostNodeSeconds = 1e12;  // CheckSpec's bound: its microseconds are exact in a double
+constexpr double kMicros = 1e6;  // per second
 
 Scaling ToScaling(v1::Scaling scaling) {
   switch (scaling) {
@@ -54,8 +53,6 @@ int IndexOf(const SearchSpec& search, const std::string& name) {
                                   [&name](const Parameter& p) { return p.name == name; });
   return found == search.parameters.end() ? -1 : static_cast<int>(found - search.parameters.begin());
 }
-
-int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }
 
 void SetConditions(const v1::TuningJobSpec& spec, SearchSpec& search) {
   for (int i = 0; i < spec.parameters_size(); ++i) {

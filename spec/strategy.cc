@@ -4,6 +4,7 @@
 #include <array>
 
 #include "spec/builtin_trainers.h"
+#include "spec/values.h"
 
 namespace winnow {
 namespace {
@@ -82,8 +83,6 @@ v1::Strategy DefaultStrategy(const v1::TuningJobSpec& spec) {
   if (spec.has_hyperband()) return v1::HYPERBAND;
   return EndIsKnown(spec) && Resumes(spec) ? v1::FREEZE_THAW : v1::BAYESIAN;
 }
-
-int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }
 
 // HYPERBAND's short form and the pruner's own block hold the same numbers.
 template <class Block>

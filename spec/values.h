@@ -8,6 +8,11 @@
 
 namespace winnow {
 
+constexpr double kMostNodeSeconds = 1e12;  // their microseconds are exact in a double
+
+// What a spec says, which is 0 where it says nothing.
+inline int64_t OrDefault(int64_t value, int64_t otherwise) { return value == 0 ? otherwise : value; }
+
 // Inactive leaves the value unset, and the other way round.
 v1::HyperparameterValue ToProto(const std::string& name, const Value& value);
 Value FromProto(const v1::HyperparameterValue& value);

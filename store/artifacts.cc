@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-std::string Select(const char* manifest, const char* rest) {
+std::string SelectBlobs(const char* manifest, const char* rest) {
   return fmt::format("SELECT artifact, job, trial, kind, attempt, resource, {}, create_us FROM artifacts {}",
                      manifest, rest);
 }
@@ -18,11 +18,11 @@ ArtifactTable::ArtifactTable(Database& database)
               "INSERT INTO artifacts (job, trial, kind, attempt, resource, manifest, create_us)"
               " VALUES (?1, ?2, ?3, ?4, ?5, CAST(?6 AS BLOB), ?7)"),
       delete_(database, "DELETE FROM artifacts WHERE artifact = ?1"),
-      find_(database, Select("manifest", "WHERE job = ?1 AND trial = ?2 AND kind = ?3")),
-      list_(database, Select("''", "ORDER BY artifact")),
+      find_(database, SelectBlobs("manifest", "WHERE job = ?1 AND trial = ?2 AND kind = ?3")),
+      list_(database, SelectBlobs("''", "ORDER BY artifact")),
       of_(database,
-          Select("''", "WHERE artifact IN (SELECT artifact FROM artifact_blobs WHERE digest = ?1)")),
-      of_job_(database, Select("''", "WHERE job = ?1")),
+          SelectBlobs("''", "WHERE artifact IN (SELECT artifact FROM artifact_blobs WHERE digest = ?1)")),
+      of_job_(database, SelectBlobs("''", "WHERE job = ?1")),
       put_blob_(database, "INSERT OR IGNORE INTO blobs (digest, size, create_us) VALUES (?1, ?2, ?3)"),
       blobs_(database, "SELECT digest, size FROM blobs ORDER BY digest"),
       add_(database, "INSERT INTO artifact_blobs (artifact, digest) VALUES (?1, ?2)"),

@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-std::string Select(const char* rest) {
+std::string SelectAssignments(const char* rest) {
   return fmt::format(
       "SELECT a.assignment, a.id, a.job, a.trial, a.attempt, a.rank, a.worker, a.port, a.resource_from,"
       " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us,"
@@ -26,15 +26,17 @@ AssignmentTable::AssignmentTable(Database& database)
               "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6,"
               " port = ?7, phase = ?8, cause = ?9 WHERE assignment = ?1"),
       held_(database,
-            Select("JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
-                   " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
-                   " ORDER BY a.job, a.trial, a.attempt, a.rank")),
-      of_trial_(database, Select("WHERE a.job = ?1 AND a.trial = ?2 ORDER BY a.attempt, a.rank")),
+            SelectAssignments(
+                "JOIN (SELECT DISTINCT job, trial, attempt FROM assignments WHERE state <> 'gone') h"
+                " ON a.job = h.job AND a.trial = h.trial AND a.attempt = h.attempt"
+                " ORDER BY a.job, a.trial, a.attempt, a.rank")),
+      of_trial_(database, SelectAssignments("WHERE a.job = ?1 AND a.trial = ?2 ORDER BY a.attempt, a.rank")),
       newest_(database,
-              Select("WHERE a.job = ?1 AND a.rank = 0 AND a.attempt ="
-                     " (SELECT MAX(attempt) FROM assignments b WHERE b.job = a.job AND b.trial = a.trial)"
-                     " ORDER BY a.trial")),
-      find_(database, Select("WHERE a.id = ?1")) {}
+              SelectAssignments(
+                  "WHERE a.job = ?1 AND a.rank = 0 AND a.attempt ="
+                  " (SELECT MAX(attempt) FROM assignments b WHERE b.job = a.job AND b.trial = a.trial)"
+                  " ORDER BY a.trial")),
+      find_(database, SelectAssignments("WHERE a.id = ?1")) {}
 
 absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
   absl::Status status =

@@ -5,12 +5,12 @@
 namespace winnow {
 namespace {
 
-JobRow Read(const Statement& s) {
+JobRow ReadJob(const Statement& s) {
   return {s.Int(0),  s.Text(1), s.Text(2), s.Text(3), s.Text(4),
           s.Text(5), s.Int(6),  s.Int(7),  s.Int(8),  s.Text(9)};
 }
 
-std::string Select(const char* rest) {
+std::string SelectJobs(const char* rest) {
   return fmt::format(
       "SELECT job, id, request_id, spec, state, reason, create_us, end_us, last_sequence, warm_start"
       " FROM jobs {}",
@@ -25,10 +25,10 @@ JobTable::JobTable(Database& database)
       insert_(database,
               "INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence,"
               " warm_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
-      find_(database, Select("WHERE id = ?1")),
-      find_request_(database, Select("WHERE request_id = ?1")),
-      open_(database, Select("WHERE end_us = 0 ORDER BY job")),
-      list_(database, Select("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
+      find_(database, SelectJobs("WHERE id = ?1")),
+      find_request_(database, SelectJobs("WHERE request_id = ?1")),
+      open_(database, SelectJobs("WHERE end_us = 0 ORDER BY job")),
+      list_(database, SelectJobs("WHERE job < ?1 ORDER BY job DESC LIMIT ?2")),
       last_sequence_(database, "SELECT last_sequence FROM jobs WHERE job = ?1"),
       update_(database,
               "UPDATE jobs SET state = ?2, reason = ?3, end_us = ?4, last_sequence = ?5 WHERE job = ?1"),
@@ -56,7 +56,7 @@ absl::StatusOr<std::optional<JobRow>> JobTable::One(Statement& statement) {
   absl::StatusOr<bool> there = statement.Next();
   if (!there.ok()) return there.status();
   if (!*there) return std::nullopt;
-  JobRow row = Read(statement);
+  JobRow row = ReadJob(statement);
   statement.Reset();
   return row;
 }
@@ -64,7 +64,7 @@ absl::StatusOr<std::optional<JobRow>> JobTable::One(Statement& statement) {
 absl::StatusOr<std::vector<JobRow>> JobTable::All(Statement& statement) {
   std::vector<JobRow> rows;
   absl::Status status = statement.ForEach([&] {
-    rows.push_back(Read(statement));
+    rows.push_back(ReadJob(statement));
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

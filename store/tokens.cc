@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-TokenRow Read(const Statement& s) {
+TokenRow ReadToken(const Statement& s) {
   return {s.Text(0), s.Text(1), s.Text(2), s.Text(3), s.Int(4), s.Int(5), s.Int(6)};
 }
 
@@ -33,7 +33,7 @@ absl::StatusOr<TokenRow> TokenTable::Revoke(const std::string& id, int64_t now_u
   absl::StatusOr<bool> there = find_.Bind(id).Next();
   if (!there.ok()) return there.status();
   if (!*there) return absl::NotFoundError(fmt::format("there is no token \"{}\"", id));
-  TokenRow row = Read(find_);
+  TokenRow row = ReadToken(find_);
   find_.Reset();
   return row;
 }
@@ -41,7 +41,7 @@ absl::StatusOr<TokenRow> TokenTable::Revoke(const std::string& id, int64_t now_u
 absl::StatusOr<std::vector<TokenRow>> TokenTable::List() {
   std::vector<TokenRow> rows;
   absl::Status status = list_.Bind().ForEach([&] {
-    rows.push_back(Read(list_));
+    rows.push_back(ReadToken(list_));
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

@@ -24,7 +24,7 @@ std::optional<double> ReadReal(const Statement& s, int column) {
   return s.Real(column);
 }
 
-absl::StatusOr<TrialRow> Read(const Statement& s) {
+absl::StatusOr<TrialRow> ReadTrial(const Statement& s) {
   absl::StatusOr<Configuration> configuration = DecodeConfiguration(s.Text(3));
   if (!configuration.ok()) return configuration.status();
   TrialRow row;
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<TrialRow>> TrialTable::List(int64_t job, const TrialQ
   list.Bind(job, nlohmann::json(query.states).dump(), query.limit, query.offset);
   std::vector<TrialRow> rows;
   absl::Status status = list.ForEach([&]() -> absl::Status {
-    absl::StatusOr<TrialRow> row = Read(list);
+    absl::StatusOr<TrialRow> row = ReadTrial(list);
     if (!row.ok()) return row.status();
     rows.push_back(*std::move(row));
     return absl::OkStatus();
@@ -160,7 +160,7 @@ absl::StatusOr<std::optional<TrialRow>> TrialTable::Find(int64_t job, TrialNumbe
   absl::StatusOr<bool> there = find_.Bind(job, number).Next();
   if (!there.ok()) return there.status();
   if (!*there) return std::nullopt;
-  absl::StatusOr<TrialRow> row = Read(find_);
+  absl::StatusOr<TrialRow> row = ReadTrial(find_);
   find_.Reset();
   if (!row.ok()) return row.status();
   return *std::move(row);
@@ -169,7 +169,7 @@ absl::StatusOr<std::optional<TrialRow>> TrialTable::Find(int64_t job, TrialNumbe
 absl::Status TrialTable::ForEach(int64_t job, const std::function<absl::Status(const TrialRow&)>& take) {
   all_.Bind(job);
   return all_.ForEach([&]() -> absl::Status {
-    const absl::StatusOr<TrialRow> row = Read(all_);
+    const absl::StatusOr<TrialRow> row = ReadTrial(all_);
     return row.ok() ? take(*row) : row.status();
   });
 }

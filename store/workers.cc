@@ -7,10 +7,10 @@ namespace {
 
 // REQUIRES ours: a JSON object of strings.
 std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   std::map<std::string, std::string> labels;
-  if (!json.is_object()) return labels;
-  for (const auto& [name, value] : json.items()) {
+  if (!parsed.is_object()) return labels;
+  for (const auto& [name, value] : parsed.items()) {
     if (value.is_string()) labels[name] = value.get<std::string>();
   }
   return labels;
@@ -37,8 +37,8 @@ WorkerTable::WorkerTable(Database& database)
       marks_(database, "SELECT name, scheduling, reason, until_us FROM worker_marks ORDER BY name") {}
 
 absl::Status WorkerTable::Put(const WorkerRow& row) {
-  const std::string labels = nlohmann::json(row.labels).dump(
-      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string labels =
+      nlohmann::json(row.labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
             row.state, row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib, row.limits)

@@ -33,7 +33,7 @@ void SetPatience(grpc::ClientContext& context, std::chrono::seconds patience) {
   context.set_deadline(std::chrono::system_clock::now() + patience);
 }
 
-absl::StatusOr<std::string> ReadBlob(const OpenFile& file, const v1::BlobName& blob, int64_t at) {
+absl::StatusOr<std::string> ReadPiece(const OpenFile& file, const v1::BlobName& blob, int64_t at) {
   absl::StatusOr<std::string> bytes = file.ReadAt(at, blob.size());
   if (!bytes.ok() || DigestOf(*bytes) == blob.digest()) return bytes;
   return absl::AbortedError("a file changed after it was read");
@@ -111,7 +111,7 @@ absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const
     int64_t at = 0;
     for (const v1::BlobName& blob : file.blobs()) {
       if (to_send.erase(blob.digest()) > 0) {
-        const absl::StatusOr<std::string> bytes = ReadBlob(*open, blob, at);
+        const absl::StatusOr<std::string> bytes = ReadPiece(*open, blob, at);
         if (!bytes.ok()) return bytes.status();
         if (absl::Status status = PutBlob(blob.digest(), *bytes, cancellation); !status.ok()) return status;
         progress();

@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr size_t kLongestLabel = 63;
 
 double AllowedProcessors() {

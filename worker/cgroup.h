@@ -13,6 +13,8 @@
 
 namespace winnow {
 
+constexpr double kGib = 1024.0 * 1024 * 1024;  // bytes
+
 // Where a process stands in a tree of control groups.
 struct CgroupPosition {
   std::filesystem::path mount;  // of the tree, as far as this process sees it

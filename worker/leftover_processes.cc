@@ -52,7 +52,7 @@ bool HasEntry(std::string_view environment, const Condition& condition) {
   return false;
 }
 
-std::vector<pid_t> AllProcesses() {
+std::vector<pid_t> ProcessIds() {
   std::vector<pid_t> pids;
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
@@ -84,7 +84,7 @@ std::vector<pid_t> AdoptedChildren() {
     return children;
   }
   // A kernel without that file.
-  for (const pid_t pid : AllProcesses()) {
+  for (const pid_t pid : ProcessIds()) {
     if (ParentOf(pid) == getpid()) children.push_back(pid);
   }
   return children;
@@ -148,7 +148,7 @@ LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds pat
   for (bool found = true; found && count.all_gone;) {
     found = false;
     std::vector<int> killed;
-    for (const pid_t pid : AllProcesses()) {
+    for (const pid_t pid : ProcessIds()) {
       if (spared.contains(pid) || !IsOurs(pid)) continue;
       if (const auto fd = KillIf(pid, left_over); fd.has_value()) killed.push_back(*fd);
     }

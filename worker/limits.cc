@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr int64_t kPeriodMicroseconds = 100'000;  // the kernel's own default for cpu.max
 // cpu.max refuses a quota of less than a millisecond.
 constexpr int64_t kLeastQuotaMicroseconds = 1'000;

@@ -11,7 +11,6 @@
 namespace winnow {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr double kKibPerGib = 1024.0 * 1024;
 
 }  // namespace

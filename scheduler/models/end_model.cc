@@ -27,11 +27,11 @@ constexpr double kAlikeSpread = 1.5, kRestSpread = 2, kLogLeast = -16.1, kLogMos
 constexpr Index kFeatures = 4;
 Index FeatureCount(size_t k) { return k == 1 ? 1 : kFeatures; }
 
-struct Prior {
+struct StepPrior {
   VectorXd mean, variance;
 };
 // Between no gain at all and a gain that shrinks as it did before.
-Prior PriorOf(size_t k) {
+StepPrior StepPriorOf(size_t k) {
   if (k == 1) return {VectorXd::Zero(1), VectorXd::Constant(1, 0.25)};
   return {Eigen::Vector4d(0, 0.3, 0, 0.4), Eigen::Vector4d(0.01, 0.09, 0.25, 0.16)};
 }
@@ -50,7 +50,7 @@ struct Step {
   MatrixXd own;       // their features, a row each
   MatrixXd features;  // of their configurations
   VectorXd gains;
-  Prior prior;
+  StepPrior prior;
 
   MatrixXd Linear(const MatrixXd& left, const MatrixXd& right) const {
     return left * prior.variance.asDiagonal() * right.transpose();
@@ -145,7 +145,7 @@ class Predictor {
 
   Step StepOf(const std::vector<Index>& made, size_t k) const {
     const auto count = static_cast<Index>(made.size());
-    Step step{MatrixXd(count, FeatureCount(k)), Rows(features_, made), VectorXd(count), PriorOf(k)};
+    Step step{MatrixXd(count, FeatureCount(k)), Rows(features_, made), VectorXd(count), StepPriorOf(k)};
     for (Index i = 0; i < count; ++i) {
       const RungValues& trial = Of(made[static_cast<size_t>(i)]);
       step.own.row(i) = OwnFeatures(trial, k).transpose();

@@ -15,8 +15,8 @@ constexpr double kFarthest = 8;
 constexpr double kBeyond = 8;  // units that Inverse goes beyond the values
 // Powers that are tried. 1 is straight; the prior's spread around it is 1.
 constexpr double kLeastPower = -1, kMostPower = 3, kPowerStep = 0.1;
-constexpr double kSame = 1e-6;    // powers that near to 0 or 2 count as those
-constexpr double kLeast = 1e-12;  // of a variance, before its logarithm
+constexpr double kSame = 1e-6;           // powers that near to 0 or 2 count as those
+constexpr double kLeastSquares = 1e-12;  // of a variance, before its logarithm
 
 double DrawNearer(double a) { return a < kBadTail ? kBadTail - std::log1p(kBadTail - a) : a; }
 double DrawAway(double a) { return a < kBadTail ? kBadTail - std::expm1(kBadTail - a) : a; }
@@ -70,7 +70,8 @@ OutputTransform::OutputTransform(const std::vector<double>& values) {
       jacobian += a >= 0 ? (power_ - 1) * std::log1p(a) : (1 - power_) * std::log1p(-a);
     }
     for (const double value : values) squares += std::pow(Bend(value) - mean, 2) / count;
-    const double density = -count / 2 * std::log(squares + kLeast) + jacobian - std::pow(power_ - 1, 2) / 2;
+    const double density =
+        -count / 2 * std::log(squares + kLeastSquares) + jacobian - std::pow(power_ - 1, 2) / 2;
     if (density > most) {
       most = density;
       chosen = power_;

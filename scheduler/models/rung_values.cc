@@ -16,7 +16,7 @@ constexpr size_t kLeastWindow = 4;  // points of a line
 constexpr size_t kMostWindow = 128;
 // The median of a squared normal variable.
 constexpr double kMedianOfSquare = 0.455;
-constexpr double kLeast = 1e-300;
+constexpr double kLeastWeight = 1e-300;
 
 // How many points are at or below the level.
 size_t CountTo(const Points& points, int64_t level) {
@@ -120,7 +120,7 @@ std::vector<RungValues> ReadRungs(const std::vector<int64_t>& levels, const std:
     if (!differences.empty()) {
       const double expected = noise * (1 - Quantile(weights, 0.5));
       const double wrong = std::max(0.0, Quantile(differences, 0.5) / kMedianOfSquare - expected);
-      trust = expected / (expected + wrong + kLeast);
+      trust = expected / (expected + wrong + kLeastWeight);
     }
     for (size_t i = 0; i < curves.size(); ++i) {
       if (lines[i]) read[i].at[k] += trust * (lines[i]->end - read[i].at[k]);

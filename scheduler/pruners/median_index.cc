@@ -7,7 +7,8 @@
 namespace winnow {
 namespace {
 
-constexpr double kWorst = std::numeric_limits<double>::max();  // finite: it takes a place among the others
+constexpr double kWorstAverage =
+    std::numeric_limits<double>::max();  // finite: it takes a place among the others
 
 }  // namespace
 
@@ -30,7 +31,7 @@ void MedianIndex::Add(TrialNumber number, const Curve& curve) {
     while (reported < curve.size() && curve[reported].first <= level->resource)
       sum += curve[reported++].second;
     const double average = sum / static_cast<double>(reported);
-    level->averages.Add({std::isfinite(average) ? average : kWorst, number});
+    level->averages.Add({std::isfinite(average) ? average : kWorstAverage, number});
   }
 }
 
@@ -41,7 +42,7 @@ std::optional<MedianIndex::Median> MedianIndex::At(int64_t level) const {
   const RankedList& averages = std::prev(above)->averages;
   const size_t n = averages.size();
   const double upper = averages.Nth(n / 2).first;
-  if (upper == kWorst) return std::nullopt;
+  if (upper == kWorstAverage) return std::nullopt;
   const double median = n % 2 == 1 ? upper : averages.Nth(n / 2 - 1).first / 2 + upper / 2;
   return Median{median, static_cast<int64_t>(n)};
 }

@@ -20,8 +20,8 @@ using Eigen::VectorXd;
 
 constexpr int kCandidates = 300;  // half of them over the whole space
 constexpr int kExplored = 400;
-constexpr int kMostDraws = 20;  // per candidate, until one keeps the constraints
-constexpr size_t kCentres = 5;  // best known configurations, around which the other half lies
+constexpr int kDrawsPerCandidate = 20;  // per candidate, until one keeps the constraints
+constexpr size_t kCentres = 5;          // best known configurations, around which the other half lies
 // Distances from a centre: from half of a range down, over so many powers of ten.
 constexpr double kWidest = 0.5, kDecades = 2.5;
 constexpr size_t kPolished = 3;
@@ -157,7 +157,7 @@ class Proposer {
   // The first of a few draws that is allowed.
   template <typename Draw>
   void DrawCandidate(const Draw& draw) {
-    for (int i = 0; i < kMostDraws; ++i) {
+    for (int i = 0; i < kDrawsPerCandidate; ++i) {
       auto point = Allowed(draw());
       if (!point) continue;
       candidates_.push_back({*std::move(point)});

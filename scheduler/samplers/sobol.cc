@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kMostParameters = 3667;
+constexpr size_t kMostDimensions = 3667;
 
 uint32_t ReverseBits(uint32_t x) {
   x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
@@ -33,7 +33,7 @@ uint32_t NestedUniformScramble(uint32_t x, uint32_t seed) {
 std::optional<Configuration> SobolPoint(const SearchSpec& spec, const SearchSpace& space,
                                         TrialNumber number) {
   const size_t dimensions = spec.parameters.size();
-  if (dimensions == 0 || dimensions > kMostParameters) return std::nullopt;
+  if (dimensions == 0 || dimensions > kMostDimensions) return std::nullopt;
   boost::random::sobol_engine<uint32_t, 32> engine(dimensions);
   // The engine leaves out the sequence's first point, the origin, without which the next 2^k are not
   // balanced.
@@ -67,7 +67,7 @@ std::optional<Suggestion> SobolSampler::Draw(const JobState& state, TrialNumber 
     return Suggestion{*std::move(point),
                       "Point " + std::to_string(number) + " of a scrambled Sobol sequence."};
   }
-  const char* why = state.spec().parameters.size() > kMostParameters
+  const char* why = state.spec().parameters.size() > kMostDimensions
                         ? "Drawn at random: there are too many parameters for a Sobol sequence."
                         : "Drawn at random: its Sobol point breaks a constraint.";
   return Suggestion{RandomConfiguration(state.spec(), state.space(), number), why};

@@ -14,7 +14,7 @@ namespace winnow {
 namespace {
 
 constexpr double kRandomFraction = 1.0 / 3;  // of BOHB
-constexpr int kCandidates = 32;
+constexpr int kDrawn = 32;
 // Draws from the density of the best, until so many keep the constraints.
 constexpr int kMostDrawsPerCandidate = 20;
 // How large a part of the trials is the best; no more than so many.
@@ -22,7 +22,7 @@ constexpr double kBestPart = 0.15;
 constexpr int64_t kMostBest = 40;
 // A suggestion's cost does not grow beyond these: the newest trials, and of their points that are not the
 // best.
-constexpr size_t kNewest = 20'000;
+constexpr size_t kNewestSplit = 20'000;
 constexpr size_t kMostOthers = 400;
 // Kernels narrower than that look at nothing but their own point.
 constexpr double kLeastBandwidth = 1e-3;
@@ -67,7 +67,7 @@ History HistoryOf(const JobState& state) {
   History history;
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
   const size_t count = state.trials().size();
-  const size_t first = count > kNewest ? count - kNewest : 0;
+  const size_t first = count > kNewestSplit ? count - kNewestSplit : 0;
   const auto levels = RungLevels(state);
   if (!levels.empty()) {
     history.level = LevelOf(state, levels, first, static_cast<int64_t>(state.spec().parameters.size()));
@@ -157,7 +157,7 @@ Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number) const 
   const auto uniform = [&] { return RandomUnit(spec.seed, number, Purpose::kModel, ++draws); };
   Configuration chosen;
   double most = -std::numeric_limits<double>::infinity();
-  for (int draw = 0, kept = 0; kept < kCandidates && draw < kCandidates * kMostDrawsPerCandidate; ++draw) {
+  for (int draw = 0, kept = 0; kept < kDrawn && draw < kDrawn * kMostDrawsPerCandidate; ++draw) {
     Configuration candidate = points.ConfigurationOf(good.Draw(uniform));
     if (!state.space().Satisfies(candidate) || state.tried(candidate)) continue;
     ++kept;

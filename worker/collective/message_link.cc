@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 64 << 10;
 
 // Bytes that a rank may leave with another that does not take them.
 constexpr uint64_t kMostNotTaken = 64 << 20;
@@ -19,7 +19,7 @@ constexpr uint64_t kMostNotTaken = 64 << 20;
 constexpr std::size_t kStepBytes = 256 << 10;
 
 // Room that is set aside on a head's word alone.
-constexpr std::size_t kMostOnTrust = 256 << 20;
+constexpr std::size_t kMostBodyOnTrust = 256 << 20;
 
 // Pieces that go to the system at once.
 constexpr std::size_t kMostPieces = 16;
@@ -38,7 +38,7 @@ bool IsHead(const MessageHead& head) {
 
 }  // namespace
 
-MessageLink::MessageLink(Socket socket) : socket_(std::move(socket)), buffer_(kBufferBytes) {}
+MessageLink::MessageLink(Socket socket) : socket_(std::move(socket)), buffer_(kReadBytes) {}
 
 void MessageLink::AwaitRoom() {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -172,7 +172,7 @@ bool MessageLink::TakeHead() {
   if (!IsHead(head_)) return false;
   begin_ += sizeof head_;
   within_ = HasBytes(head_);
-  if (within_) body_.reserve(std::min<std::size_t>(head_.size, kMostOnTrust));
+  if (within_) body_.reserve(std::min<std::size_t>(head_.size, kMostBodyOnTrust));
   return true;
 }
 

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // While a rank waits it is heard of this often within the others' patience.
-constexpr int kPulsesPerPatience = 4;
+constexpr int kPulsesWhileWaiting = 4;
 
 // Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
 constexpr int kMostPatience = 4;
@@ -73,7 +73,7 @@ absl::Status RankLinks::Exchange(std::span<const Outgoing> out, std::span<const 
   }
   for (const Incoming& message : in) links_[message.from]->Read();
   progress_ = steady_clock::now();
-  next_pulse_ = progress_ + patience_ / kPulsesPerPatience;
+  next_pulse_ = progress_ + patience_ / kPulsesWhileWaiting;
   std::fill(heard_.begin(), heard_.end(), progress_);
   const auto waits = [&] {
     return std::any_of(out.begin(), out.end(), [&](const Outgoing& message) { return Waits(message.to); }) ||
@@ -122,7 +122,7 @@ absl::Status RankLinks::CheckTime(Time now) {
         fmt::format("no rank goes on: nothing but signs of life for {} s in {}",
                     milliseconds(kMostPatience * patience_).count() / 1000, what));
   if (now < next_pulse_) return absl::OkStatus();
-  next_pulse_ = now + patience_ / kPulsesPerPatience;
+  next_pulse_ = now + patience_ / kPulsesWhileWaiting;
   for (int r = 0; r < size(); ++r) {
     if (r != rank_) links_[r]->WritePulse(operation_.sequence);
   }

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
@@ -56,13 +56,13 @@ bool IsMissingCell(std::string_view cell) {
 }
 
 CellKind ParseCell(std::string_view cell, float* value) {
-  *value = kNaN;
+  *value = kMissing;
   constexpr size_t kShort = 31;  // as nearly all numbers are
   if (cell.size() <= kShort) {
     char padded[kShort + 1 + kTextPadding] = {};
     cell.copy(padded, cell.size());
     if (ScanDecimal(padded, value) == padded + cell.size() && !cell.empty()) return CellKind::kNumber;
-    *value = kNaN;
+    *value = kMissing;
   }
   if (IsMissingCell(cell)) return CellKind::kMissing;
   std::string_view digits = cell;

@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kPiece = 16 << 20;  // bytes hashed at a time; part of what the hash is
-constexpr int64_t kRacySeconds = 2;   // the coarsest times of a file system in use (FAT's)
+constexpr int64_t kHashedPiece = 16 << 20;  // bytes hashed at a time; part of what the hash is
+constexpr int64_t kRacySeconds = 2;         // the coarsest times of a file system in use (FAT's)
 constexpr std::string_view kMemoVersion = "winnow-contents-1";
 
 using Digest = std::array<unsigned char, 32>;
@@ -82,11 +82,11 @@ absl::StatusOr<Digest> DigestOfPiece(const std::string& path, int file, int64_t 
 absl::StatusOr<std::string> HashOf(const std::string& path, int64_t size, int threads) {
   const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return FileReadError(path, errno);
-  const auto pieces = static_cast<size_t>((size + kPiece - 1) / kPiece);
+  const auto pieces = static_cast<size_t>((size + kHashedPiece - 1) / kHashedPiece);
   std::vector<absl::StatusOr<Digest>> digests(pieces, absl::UnknownError(""));
   ParallelFor(threads, pieces, [&](size_t i) {
-    const int64_t offset = static_cast<int64_t>(i) * kPiece;
-    digests[i] = DigestOfPiece(path, file.get(), offset, std::min(kPiece, size - offset));
+    const int64_t offset = static_cast<int64_t>(i) * kHashedPiece;
+    digests[i] = DigestOfPiece(path, file.get(), offset, std::min(kHashedPiece, size - offset));
   });
   std::string all(reinterpret_cast<const char*>(&size), sizeof size);
   for (const absl::StatusOr<Digest>& digest : digests) {

@@ -16,7 +16,7 @@
 namespace winnow {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoValue = std::numeric_limits<float>::quiet_NaN();
 
 class CsvReading {
  public:
@@ -160,7 +160,7 @@ void AppendOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& sc
     if (row_levels[row] >= 0) {
       data->columns[first + static_cast<size_t>(row_levels[row])][row] = 1;
     } else if (row_levels[row] == CsvParse::kMissingLevel) {
-      for (size_t i = 0; i < schema.levels.size(); ++i) data->columns[first + i][row] = kNaN;
+      for (size_t i = 0; i < schema.levels.size(); ++i) data->columns[first + i][row] = kNoValue;
     }
   }
 }
@@ -169,7 +169,7 @@ void AppendCategorical(const std::vector<int32_t>& row_levels, const ColumnSchem
   data->feature_names.push_back(schema.name);
   std::vector<float>& values = data->columns.emplace_back();
   values.reserve(row_levels.size());
-  for (const int32_t level : row_levels) values.push_back(level >= 0 ? static_cast<float>(level) : kNaN);
+  for (const int32_t level : row_levels) values.push_back(level >= 0 ? static_cast<float>(level) : kNoValue);
 }
 
 absl::Status CsvReading::SetFeatures() {

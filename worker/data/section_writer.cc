@@ -19,8 +19,9 @@ namespace winnow {
 namespace {
 
 // A file: this header, sections at multiples of kPage, and last a table: the key, then name, offset, size
-// and checksum of each section; texts with their length before them. Numbers are the machine's own: files never travel.
-struct Header {
+// and checksum of each section; texts with their length before them. Numbers are the machine's own: files
+// never travel.
+struct EntryHeader {
   char magic[8] = {'W', 'I', 'N', 'N', 'O', 'W', 'C', '\n'};
   uint32_t version = 2;
   uint32_t sections = 0;
@@ -33,7 +34,7 @@ constexpr uint64_t kAligned = 64;  // MappedFile's promise
 
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) / kPage * kPage; }
 
-uint64_t ChecksumOf(Header header, std::string_view table) {
+uint64_t ChecksumOf(EntryHeader header, std::string_view table) {
   header.checksum = 0;
   std::string text(reinterpret_cast<const char*>(&header), sizeof header);
   return StableHash(text.append(table));
@@ -57,7 +58,7 @@ absl::Status WriteAt(const FileHandle& file, const std::string& path, uint64_t o
 absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, std::string_view key) {
   ::flock(file.get(), LOCK_SH);  // in use; whoever removes it holds its lock for a moment only
   struct stat info {};
-  Header header;
+  EntryHeader header;
   const auto damaged = [&](std::string_view why) {
     return absl::DataLossError(fmt::format("{}: is no entry of the cache: {}", path, why));
   };
@@ -68,7 +69,7 @@ absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, st
   if (!mapping.ok()) return mapping.status();
   const std::string_view bytes(reinterpret_cast<const char*>(mapping->bytes().data()), size);
   std::memcpy(&header, bytes.data(), sizeof header);
-  const Header expected;
+  const EntryHeader expected;
   if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 ||
       header.version != expected.version)
     return damaged("it begins otherwise");
@@ -162,7 +163,7 @@ absl::Status SectionWriter::Publish(const std::string& path, std::string_view ke
     writer.Number(ContentChecksum(section.bytes));
   }
   const std::string& table = writer.bytes();
-  Header header;
+  EntryHeader header;
   header.sections = static_cast<uint32_t>(sections_.size());
   header.table_offset = RoundUp(end_);
   header.file_size = header.table_offset + table.size();

@@ -16,7 +16,7 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kPiece = 4 << 20;  // bytes that one thread looks through at a time
+constexpr size_t kSearchedPiece = 4 << 20;  // bytes that one thread looks through at a time
 
 absl::StatusOr<std::shared_ptr<char>> Allocate(const std::string& path, size_t size) {
   char* const memory =
@@ -112,10 +112,10 @@ class TextStream::Source {
 
   // `fresh` is the last part of the window.
   absl::Status CheckText(std::string_view fresh) {
-    std::vector<size_t> found((fresh.size() + kPiece - 1) / kPiece);
+    std::vector<size_t> found((fresh.size() + kSearchedPiece - 1) / kSearchedPiece);
     ParallelFor(threads_, found.size(), [&](size_t i) {
-      const size_t at = fresh.substr(i * kPiece, kPiece).find('\0');
-      found[i] = at == std::string_view::npos ? at : i * kPiece + at;
+      const size_t at = fresh.substr(i * kSearchedPiece, kSearchedPiece).find('\0');
+      found[i] = at == std::string_view::npos ? at : i * kSearchedPiece + at;
     });
     const auto first = std::min_element(found.begin(), found.end());
     if (first == found.end() || *first == std::string_view::npos) return absl::OkStatus();

@@ -7,7 +7,7 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kBlock = 4096;  // rows that a thread places at a time
+constexpr int64_t kRowsPlacedAtOnce = 4096;  // rows that a thread places at a time
 
 template <typename Bin>
 struct OwnedBins {
@@ -44,9 +44,9 @@ BinMatrix::Storage Fill(const FeatureBins& bins, const BinLayout& layout, bool w
   auto owned = std::make_shared<OwnedBins<Bin>>();
   owned->by_column.resize(layout.slots.size() * rows);
   if (with_rows) owned->by_row.resize(layout.slots.size() * rows);
-  pool->Run(static_cast<int>((rows + kBlock - 1) / kBlock), [&](int block, int) {
-    const int64_t begin = block * kBlock;
-    FillRows(bins, layout, begin, std::min(rows, begin + kBlock), rows, owned.get());
+  pool->Run(static_cast<int>((rows + kRowsPlacedAtOnce - 1) / kRowsPlacedAtOnce), [&](int block, int) {
+    const int64_t begin = block * kRowsPlacedAtOnce;
+    FillRows(bins, layout, begin, std::min(rows, begin + kRowsPlacedAtOnce), rows, owned.get());
   });
   const void* by_row = with_rows ? owned->by_row.data() : nullptr;
   const void* by_column = owned->by_column.data();
@@ -79,7 +79,8 @@ absl::StatusOr<BinMatrix> BinMatrix::OfTraining(const FeatureBins& bins, const s
   return Matrix(bins, *std::move(layout), true, static_cast<int64_t>(bins[0].size()), pool);
 }
 
-BinMatrix BinMatrix::OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
+BinMatrix BinMatrix::OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                             ThreadPool* pool) {
   return Matrix(bins, LoneLayout(cuts), false, static_cast<int64_t>(bins[0].size()), pool);
 }
 

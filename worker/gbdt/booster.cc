@@ -17,9 +17,9 @@
 namespace winnow {
 namespace {
 
-constexpr double kRowTime = 0.7;       // ns that a row takes at least
-constexpr int64_t kBlock = 1 << 13;    // rows that one task works on
-constexpr uint64_t kRoundingDraw = 5;  // what random rounding is keyed by, beside seed and tree
+constexpr double kGradientTime = 0.7;              // ns that a row takes at least
+constexpr int64_t kRowsPerGradientTask = 1 << 13;  // rows that one task works on
+constexpr uint64_t kRoundingDraw = 5;              // what random rounding is keyed by, beside seed and tree
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void Booster::Start(std::optional<StartMargins> margins) {
     margin_ = MarginsOf(data_.train, {});
     if (data_.validation) validation_margin_ = MarginsOf(*data_.validation, {});
   }
-  gradient_blocks_ = GradientBlocks(data_.train.targets, kBlock);
+  gradient_blocks_ = GradientBlocks(data_.train.targets, kRowsPerGradientTask);
   gradient_.resize(margin_.size());
   hessian_.resize(margin_.size());
 }
@@ -104,7 +104,7 @@ void Booster::AddLeaves(const Tree& tree, float weight, const RowPartition& rows
           for (int64_t i = 0; i < rows.count(static_cast<int>(n)); ++i) margin[row[i]] += value;
         }
       },
-      kRowTime * static_cast<double>(rows.count(0)));
+      kGradientTime * static_cast<double>(rows.count(0)));
 }
 
 absl::StatusOr<Tree> Booster::TrainTree(uint64_t tree_index, int class_index) {
@@ -158,7 +158,7 @@ void Booster::ComputeAllGradients(const std::vector<float>& margin) {
         ComputeGradients(model_->parameters, data_.train.targets, margin, gradient_blocks_[block],
                          gradient_blocks_[block + 1], gradient_.data(), hessian_.data());
       },
-      kRowTime * static_cast<double>(gradient_.size()));
+      kGradientTime * static_cast<double>(gradient_.size()));
 }
 
 absl::Status Booster::TrainRound() {

@@ -9,8 +9,8 @@
 namespace winnow {
 namespace {
 
-constexpr double kRowTime = 0.5;     // ns
-constexpr int64_t kBlock = 1 << 14;  // rows that one task works on
+constexpr double kRoundingTime = 0.5;            // ns
+constexpr int64_t kRowsRoundedAtOnce = 1 << 14;  // rows that one task works on
 constexpr int kNarrowBits = 15, kWideBits = 30;
 // Narrow rows must be so large on average, of 2^15: noise of rounding is below one.
 constexpr uint64_t kLeastNarrowMean = 4;
@@ -24,15 +24,15 @@ int ExponentFor(uint64_t largest_bits, int bits) {
 absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share,
                                uint64_t key, Communicator* ranks, ThreadPool* pool, FixedGradients* out) {
   const Kernels& kernels = ChosenKernels();
-  const int tasks = static_cast<int>((share.rows + kBlock - 1) / kBlock);
+  const int tasks = static_cast<int>((share.rows + kRowsRoundedAtOnce - 1) / kRowsRoundedAtOnce);
   const auto for_blocks = [&](auto work) {
     pool->Run(
         tasks,
         [&](int task, int) {
-          const int64_t begin = task * kBlock;
-          work(task, begin, std::min(share.rows, begin + kBlock));
+          const int64_t begin = task * kRowsRoundedAtOnce;
+          work(task, begin, std::min(share.rows, begin + kRowsRoundedAtOnce));
         },
-        kRowTime * static_cast<double>(share.rows));
+        kRoundingTime * static_cast<double>(share.rows));
   };
   std::vector<uint32_t> g_largest(tasks), h_largest(tasks);
   for_blocks([&](int task, int64_t begin, int64_t end) {

@@ -15,7 +15,6 @@
 namespace winnow {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kAreaScale = 0x1p62;  // of parts of the area under precision and recall, which is at most 1
 
 struct Weights {
@@ -171,7 +170,7 @@ absl::StatusOr<UInt128> WeightedPart(const ScoredRows& rows, double scale, Weigh
 }
 
 struct AreaOfRows {
-  double value = kNaN;
+  double value = kNoArea;
   Weights total;
 };
 
@@ -183,7 +182,7 @@ absl::StatusOr<AreaOfRows> AreaUnder(const ScoredRows& rows, Communicator* commu
   uint64_t sums[] = {mine.positive, mine.negative};
   if (absl::Status status = communicator->AllReduceSum(sums); !status.ok()) return status;
   const Weights total{sums[0], sums[1]};
-  if (total.positive == 0 || total.negative == 0) return AreaOfRows{kNaN, total};
+  if (total.positive == 0 || total.negative == 0) return AreaOfRows{kNoArea, total};
   const auto part = units->plain ? PlainPart<Area>(rows, total, communicator)
                                  : WeightedPart<Area>(rows, units->scale, total, communicator);
   if (!part.ok()) return part.status();
@@ -234,7 +233,7 @@ absl::StatusOr<double> AreaMetric(const Metric& metric, const GbdtParameters& pa
 double AreaUnderPrecisionRecall(const ScoredRows& rows) {
   const std::unique_ptr<Communicator> alone = MakeSoleRank();
   const auto area = AreaUnder<PrecisionRecallArea>(rows, alone.get());
-  return area.ok() ? area->value : kNaN;
+  return area.ok() ? area->value : kNoArea;
 }
 
 }  // namespace winnow

@@ -13,7 +13,6 @@
 namespace winnow {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFewestForAuc = 3;  // XGBoost's: of two rows there is but one pair
 
 struct Group {
@@ -83,7 +82,7 @@ uint64_t PairsInOrder(std::span<float> values) {
 
 // As XGBoost, over all pairs of rows in order of their labels, those of equal labels in their order.
 double PairedArea(const Group& group) {
-  if (group.size() < kFewestForAuc) return kNaN;
+  if (group.size() < kFewestForAuc) return kNoArea;
   std::vector<float> margins = group.MarginsByLabel();
   const auto pairs = static_cast<double>(group.size()) * (static_cast<double>(group.size()) - 1) / 2;
   return static_cast<double>(PairsInOrder(margins)) / 2 / pairs;
@@ -124,7 +123,7 @@ absl::StatusOr<double> GroupMetric(const Metric& metric, const GbdtParameters& p
   }
   const auto sums = ExactSums({values, weights}, communicator);
   if (!sums.ok()) return sums.status();
-  return (*sums)[1] == 0 ? kNaN : (*sums)[0] / (*sums)[1];
+  return (*sums)[1] == 0 ? kNoArea : (*sums)[0] / (*sums)[1];
 }
 
 }  // namespace winnow

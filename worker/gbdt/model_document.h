@@ -20,6 +20,8 @@ struct MalformedDocument : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+constexpr int kMostDocumentDepth = 64;  // models nest 8 deep; a bound for damaged files
+
 // A JSON or UBJSON document in memory.
 struct Document {
   enum class Kind { kNull, kNumber, kText, kArray, kObject };

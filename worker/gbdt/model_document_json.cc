@@ -8,8 +8,6 @@
 namespace winnow {
 namespace {
 
-constexpr int kMostDepth = 64;  // models nest 8 deep; a bound for damaged files
-
 class JsonParser {
  public:
   explicit JsonParser(std::string_view text) : at_(text.data()), end_(at_ + text.size()), begin_(at_) {}
@@ -50,7 +48,7 @@ class JsonParser {
   }
 
   Document Value(int depth) {
-    if (depth > kMostDepth) Fail("nested too deep");
+    if (depth > kMostDocumentDepth) Fail("nested too deep");
     Document value;
     switch (Peek()) {
       case '{':
@@ -184,7 +182,7 @@ class JsonParser {
   const char* const begin_;
 };
 
-void AppendNumber(double number, Document::NumberType type, std::string* text) {
+void AppendJsonNumber(double number, Document::NumberType type, std::string* text) {
   char buffer[32];
   if (type != Document::NumberType::kFloat) {
     text->append(buffer, std::to_chars(buffer, std::end(buffer), static_cast<int64_t>(number)).ptr);
@@ -204,13 +202,13 @@ void AppendText(const std::string& text, std::string* out) {
   *out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void Append(const Document& document, std::string* text) {
+void AppendJson(const Document& document, std::string* text) {
   switch (document.kind) {
     case Document::Kind::kNull:
       *text += "null";
       return;
     case Document::Kind::kNumber:
-      return AppendNumber(document.number, document.type, text);
+      return AppendJsonNumber(document.number, document.type, text);
     case Document::Kind::kText:
       return AppendText(document.text, text);
     case Document::Kind::kArray: {
@@ -218,11 +216,11 @@ void Append(const Document& document, std::string* text) {
       const char* comma = "";
       for (double number : document.numbers) {
         *text += std::exchange(comma, ",");
-        AppendNumber(number, document.type, text);
+        AppendJsonNumber(number, document.type, text);
       }
       for (const Document& item : document.items) {
         *text += std::exchange(comma, ",");
-        Append(item, text);
+        AppendJson(item, text);
       }
       text->push_back(']');
       return;
@@ -234,7 +232,7 @@ void Append(const Document& document, std::string* text) {
         *text += std::exchange(comma, ",");
         AppendText(name, text);
         text->push_back(':');
-        Append(value, text);
+        AppendJson(value, text);
       }
       text->push_back('}');
       return;
@@ -248,7 +246,7 @@ Document ParseJsonDocument(std::string_view text) { return JsonParser(text).Pars
 
 std::string JsonText(const Document& document) {
   std::string text;
-  Append(document, &text);
+  AppendJson(document, &text);
   text.push_back('\n');
   return text;
 }

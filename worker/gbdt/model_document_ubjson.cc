@@ -8,8 +8,6 @@
 namespace winnow {
 namespace {
 
-constexpr int kMostDepth = 64;  // models nest 8 deep; a bound for damaged files
-
 template <typename Bits>
 void PutBigEndian(Bits bits, char* at) {
   for (std::size_t i = sizeof(Bits); i-- > 0; bits = static_cast<Bits>(bits >> 8 * (sizeof(Bits) > 1)))
@@ -99,7 +97,7 @@ class UbjsonParser {
   }
 
   Document Value(char marker, int depth) {
-    if (depth > kMostDepth) Fail("nested too deep");
+    if (depth > kMostDocumentDepth) Fail("nested too deep");
     if (marker == '{') return ObjectValue(depth);
     if (marker == '[') return ArrayValue(depth);
     if (marker == 'S') return Document::Text(String());
@@ -176,7 +174,7 @@ char Marker(Document::NumberType type) {
   return kMarkers[static_cast<int>(type)];
 }
 
-void AppendNumber(double number, Document::NumberType type, std::string* text) {
+void AppendUbjsonNumber(double number, Document::NumberType type, std::string* text) {
   switch (type) {
     case Document::NumberType::kFloat:
       return AppendBigEndian(std::bit_cast<uint32_t>(static_cast<float>(number)), text);
@@ -219,14 +217,14 @@ void AppendTyped(const Document& array, std::string* text) {
   }
 }
 
-void Append(const Document& document, std::string* text) {
+void AppendUbjson(const Document& document, std::string* text) {
   switch (document.kind) {
     case Document::Kind::kNull:
       text->push_back('Z');
       return;
     case Document::Kind::kNumber:
       text->push_back(Marker(document.type));
-      return AppendNumber(document.number, document.type, text);
+      return AppendUbjsonNumber(document.number, document.type, text);
     case Document::Kind::kText:
       text->push_back('S');
       return AppendString(document.text, text);
@@ -241,15 +239,15 @@ void Append(const Document& document, std::string* text) {
       if (document.typed) AppendTyped(document, text);
       for (std::size_t i = 0; i < document.numbers.size() && !document.typed; ++i) {
         text->push_back(Marker(document.type));
-        AppendNumber(document.numbers[i], document.type, text);
+        AppendUbjsonNumber(document.numbers[i], document.type, text);
       }
-      for (const Document& item : document.items) Append(item, text);
+      for (const Document& item : document.items) AppendUbjson(item, text);
       return;
     case Document::Kind::kObject:
       text->push_back('{');
       for (const auto& [name, value] : document.members) {
         AppendString(name, text);
-        Append(value, text);
+        AppendUbjson(value, text);
       }
       text->push_back('}');
       return;
@@ -262,7 +260,7 @@ Document ParseUbjsonDocument(std::string_view text) { return UbjsonParser(text).
 
 std::string UbjsonText(const Document& document) {
   std::string text;
-  Append(document, &text);
+  AppendUbjson(document, &text);
   return text;
 }
 

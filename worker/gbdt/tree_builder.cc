@@ -12,7 +12,7 @@
 namespace winnow {
 namespace {
 
-constexpr int64_t kRowsPerTask = 1 << 13;  // of one thread's part of a histogram
+constexpr int64_t kRowsPerHistogramTask = 1 << 13;  // of one thread's part of a histogram
 // About how long a number takes, in ns: a row's slot to be counted, a bin to be subtracted or searched.
 constexpr double kCountTime = 0.35, kSubtractTime = 0.3, kSearchTime = 1;
 constexpr int kSlotsToDivide = 32;  // a thread has at least so many, or counting is divided by rows
@@ -74,7 +74,7 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
     const uint32_t* const rows = growth->rows.rows(node->id);
     const int64_t count = growth->rows.count(node->id);
     all_rows += count;
-    const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerTask, 1, threads) : 1;
+    const int64_t parts = divide ? std::clamp<int64_t>(count / kRowsPerHistogramTask, 1, threads) : 1;
     for (int64_t p = 0; p < parts; ++p) {
       if (by_slots) {
         const auto border = [&](int64_t part) { return static_cast<int>(slots * part / parts); };

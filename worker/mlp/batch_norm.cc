@@ -9,7 +9,7 @@ namespace winnow {
 namespace {
 
 // sums[s * columns + c] = sum over the rows of shard s of value(row, c), in order of rows.
-std::vector<double> ShardSums(
+std::vector<double> SumsOfShards(
     std::span<const int> begins, std::size_t columns, Crew* crew,
     const std::function<void(int64_t row, std::size_t columns, double* sums)>& add) {
   const int shards = static_cast<int>(begins.size()) - 1;
@@ -92,13 +92,13 @@ absl::Status BatchNormLayers::Forward(int l, std::span<const int> begins, const 
   Work& work = work_[l];
   Matrix& y = stack->linear(l);
   const std::size_t columns = static_cast<std::size_t>(layer.outputs);
-  const auto means = ShardSums(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
+  const auto means = SumsOfShards(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
     for (std::size_t c = 0; c < count; ++c) sums[c] += y.row(r)[c];
   });
   if (absl::Status status = SumShards(means, columns, begins.back(), &work.mean, &work.rows); !status.ok())
     return status;
   for (double& mean : work.mean) mean /= static_cast<double>(work.rows);
-  const auto squares = ShardSums(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
+  const auto squares = SumsOfShards(begins, columns, crew_, [&](int64_t r, std::size_t count, double* sums) {
     for (std::size_t c = 0; c < count; ++c) {
       const double off = y.row(r)[c] - work.mean[c];
       sums[c] += off * off;
@@ -137,7 +137,7 @@ absl::Status BatchNormLayers::Backward(int l, std::span<const int> begins, const
   Work& work = work_[l];
   Matrix& delta = stack->delta(l);
   const std::size_t columns = static_cast<std::size_t>(layer.outputs);
-  const auto mine = ShardSums(begins, 2 * columns, crew_, [&](int64_t r, std::size_t, double* sums) {
+  const auto mine = SumsOfShards(begins, 2 * columns, crew_, [&](int64_t r, std::size_t, double* sums) {
     const float* d = delta.row(r);
     const float* normalised = work.normalised.row(r);
     for (std::size_t c = 0; c < columns; ++c) {

@@ -15,8 +15,8 @@
 namespace winnow {
 namespace {
 
-constexpr std::string_view kFormat = "winnow-mlp checkpoint\n";
-constexpr uint64_t kVersion = 1;
+constexpr std::string_view kCheckpointFormat = "winnow-mlp checkpoint\n";
+constexpr uint64_t kCheckpointVersion = 1;
 const std::vector<std::string> kEndings = {".mlp"};
 
 uint64_t ChecksumOf(std::string_view text) { return ContentChecksum(std::as_bytes(std::span(text))); }
@@ -72,7 +72,7 @@ void ReadHistory(ByteReader* bytes, MlpCheckpoint* checkpoint) {
 
 std::string CheckpointText(const MlpCheckpoint& checkpoint) {
   ByteWriter bytes;
-  bytes.Number(kVersion);
+  bytes.Number(kCheckpointVersion);
   bytes.Number(checkpoint.hyperparameters.size());
   for (const auto& [name, value] : checkpoint.hyperparameters) {
     bytes.Text(name);
@@ -91,20 +91,21 @@ std::string CheckpointText(const MlpCheckpoint& checkpoint) {
   if (checkpoint.best) WriteState(*checkpoint.best, &bytes);
   ByteWriter checksum;
   checksum.Number(ChecksumOf(bytes.bytes()));
-  return std::string(kFormat) + bytes.bytes() + checksum.bytes();
+  return std::string(kCheckpointFormat) + bytes.bytes() + checksum.bytes();
 }
 
 absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
   constexpr std::size_t kNumber = sizeof(uint64_t);
-  if (!text.starts_with(kFormat)) return absl::InvalidArgumentError("this is not a checkpoint of winnow-mlp");
-  text.remove_prefix(kFormat.size());
+  if (!text.starts_with(kCheckpointFormat))
+    return absl::InvalidArgumentError("this is not a checkpoint of winnow-mlp");
+  text.remove_prefix(kCheckpointFormat.size());
   if (text.size() < 2 * kNumber)
     return absl::InvalidArgumentError("damaged: the file ends before its content does");
   const std::string_view content = text.substr(0, text.size() - kNumber);
   ByteReader bytes(content);
-  if (const uint64_t version = bytes.Number(); version != kVersion)
+  if (const uint64_t version = bytes.Number(); version != kCheckpointVersion)
     return absl::InvalidArgumentError(
-        fmt::format("version {}: this program reads version {}", version, kVersion));
+        fmt::format("version {}: this program reads version {}", version, kCheckpointVersion));
   if (ByteReader(text.substr(content.size())).Number() != ChecksumOf(content))
     return absl::InvalidArgumentError(
         "damaged: the content does not have the checksum that it was written with");

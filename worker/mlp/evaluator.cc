@@ -19,9 +19,9 @@ namespace {
 
 using Kind = MlpMetric::Kind;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kBlock = 256;       // rows that are padded and measured at a time
-constexpr int64_t kForwarded = 8192;  // rows of one forward pass, whose outputs are held
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kRowsMeasuredAtOnce = 256;  // rows that are padded and measured at a time
+constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are held
 
 // What this rank knows of its rows, one entry each.
 struct Measured {
@@ -33,7 +33,7 @@ struct Measured {
 class PaddedOutputs {
  public:
   explicit PaddedOutputs(int width)
-      : width_(width), stride_(PaddedTo(width, kPanel)), padded_(kBlock * stride_) {}
+      : width_(width), stride_(PaddedTo(width, kPanel)), padded_(kRowsMeasuredAtOnce * stride_) {}
 
   const float* Pad(std::span<const float> outputs, int64_t begin, int64_t rows) {
     for (int64_t r = 0; r < rows; ++r)
@@ -54,9 +54,9 @@ Measured Measure(const MlpParameters& parameters, std::span<const float> outputs
   const auto rows = static_cast<int64_t>(label.size());
   Measured measured{std::vector<float>(label.size()), std::vector<int32_t>(label.size())};
   PaddedOutputs padded(width);
-  for (int64_t begin = 0; begin < rows; begin += kBlock) {
+  for (int64_t begin = 0; begin < rows; begin += kRowsMeasuredAtOnce) {
     LossBatch batch;
-    batch.rows = std::min(kBlock, rows - begin);
+    batch.rows = std::min(kRowsMeasuredAtOnce, rows - begin);
     batch.stride = padded.stride();
     batch.outputs = padded.Pad(outputs, begin, batch.rows);
     batch.label = label.data() + begin;
@@ -98,7 +98,7 @@ std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
       case Kind::kAuc:
         break;
     }
-    if (!std::isfinite(loss)) values[i] = kNaN;
+    if (!std::isfinite(loss)) values[i] = kNoLoss;
   }
   return values;
 }
@@ -128,7 +128,7 @@ absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const Dens
   std::vector<float> weight(data.weight.begin(), data.weight.end());
   for (std::size_t i = 0; i < all->size(); ++i) {
     if (std::isfinite((*all)[i])) continue;
-    if (weight.empty() || weight[i / width] != 0) return kNaN;
+    if (weight.empty() || weight[i / width] != 0) return kNoLoss;
     (*all)[i] = 0;
   }
   const std::vector<float> scores = Scores(*all, width, rows);
@@ -152,7 +152,7 @@ absl::StatusOr<double> WeightedMean(std::vector<double> values, std::span<const 
   }
   const auto sums = ExactSums({values, weights}, ranks);
   if (!sums.ok()) return sums.status();
-  return (*sums)[1] > 0 ? (*sums)[0] / (*sums)[1] : kNaN;
+  return (*sums)[1] > 0 ? (*sums)[0] / (*sums)[1] : kNoLoss;
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 namespace winnow {
 namespace {
 
-using Kind = Finding::Kind;
-
 // From where on a number is worth a word. A healthy run is far from each.
 constexpr double kLoadShare = 0.25;        // of a step's time
 constexpr double kCommunicateShare = 0.4;  // the same
@@ -63,7 +61,7 @@ std::optional<Finding> DataBound(const TrainingNumbers& numbers) {
   }
   if (worst == nullptr || ShareOf(*worst, Phase::kLoad) < kLoadShare) return std::nullopt;
   return Finding{
-      Kind::kDataBound,
+      Finding::Kind::kDataBound,
       fmt::format("data-bound: rank {} spends {:.0f} % of its steps loading rows (worth a word from "
                   "{:.0f} %). Keep the data on a local disk and in memory, or use a larger "
                   "batch_size.",
@@ -77,7 +75,7 @@ std::optional<Finding> CommunicationBound(const TrainingNumbers& numbers) {
   for (const RankProfile& rank : numbers.ranks) least = std::min(least, ShareOf(rank, Phase::kCommunicate));
   if (least < kCommunicateShare) return std::nullopt;
   return Finding{
-      Kind::kCommunicationBound,
+      Finding::Kind::kCommunicationBound,
       fmt::format("communication-bound: every rank spends {:.0f} % or more of its steps on exchanging "
                   "with the others (worth a word from {:.0f} %). Use fewer nodes, a larger batch_size, "
                   "compression, or distribution LOCAL_SGD.",
@@ -133,7 +131,7 @@ void AddStragglers(const TrainingNumbers& numbers, std::vector<Finding>* finding
     const double mine = per_step[r], median = Median(of_others);
     if (!(median > 0) || mine < kSlowerThanOthers * median) continue;
     findings->push_back(
-        {Kind::kStraggler,
+        {Finding::Kind::kStraggler,
          fmt::format(
              "straggler rank {}: its steps take {:.1f} times the others' median ({:.3f} ms against {:.3f} "
              "ms; worth a word from {:.1f} times), most of it in {}, and all wait for it. See what else "
@@ -143,11 +141,11 @@ void AddStragglers(const TrainingNumbers& numbers, std::vector<Finding>* finding
   }
 }
 
-std::optional<Finding> DeadUnits(const TrainingNumbers& numbers) {
+std::optional<Finding> DeadUnitsFinding(const TrainingNumbers& numbers) {
   const std::vector<double> shares = ValuesOf(numbers, "dead_units");
   if (shares.empty() || !(shares.back() >= kDeadShare)) return std::nullopt;
   return Finding{
-      Kind::kDeadUnits,
+      Finding::Kind::kDeadUnits,
       fmt::format("dead units: {:.0f} % of the hidden units were never above 0 in the last epoch "
                   "(worth a word from {:.0f} %). Lower learning_rate, or use activation leaky_relu or "
                   "batch_norm.",
@@ -159,7 +157,7 @@ std::optional<Finding> LossNotFalling(const TrainingNumbers& numbers) {
   if (losses.size() < kEpochsToFall || losses.back() < (1 - kFallOfLoss) * losses.front())
     return std::nullopt;
   return Finding{
-      Kind::kLossNotFalling,
+      Finding::Kind::kLossNotFalling,
       fmt::format("loss not falling: {:.4g} after the first epoch, {:.4g} after {} (worth a word where it "
                   "falls by less than {:.0f} %). Change learning_rate by a factor of 10 either way, and "
                   "see whether the labels belong to the rows.",
@@ -172,7 +170,7 @@ std::optional<Finding> GradientsExploding(const TrainingNumbers& numbers) {
   const auto broken =
       std::find_if(norms.begin(), norms.end(), [](double norm) { return !std::isfinite(norm); });
   if (broken != norms.end()) {
-    return Finding{Kind::kGradientsExploding,
+    return Finding{Finding::Kind::kGradientsExploding,
                    fmt::format("gradients exploding: their norm is {} at the {}. step. {}", *broken,
                                broken - norms.begin() + 1, kCure)};
   }
@@ -182,7 +180,7 @@ std::optional<Finding> GradientsExploding(const TrainingNumbers& numbers) {
   const double largest = *std::max_element(norms.end() - quarter, norms.end());
   if (!(before > 0) || largest < kGradientGrowth * before) return std::nullopt;
   return Finding{
-      Kind::kGradientsExploding,
+      Finding::Kind::kGradientsExploding,
       fmt::format("gradients exploding: their norm reached {:.3g} in the last quarter of the steps, {:.0f} "
                   "times the first quarter's median {:.3g} (worth a word from {:.0f} times). {}",
                   largest, largest / before, before, kGradientGrowth, kCure)};
@@ -198,7 +196,7 @@ std::vector<Finding> Findings(const TrainingNumbers& numbers) {
   add(DataBound(numbers));
   add(CommunicationBound(numbers));
   AddStragglers(numbers, &findings);
-  add(DeadUnits(numbers));
+  add(DeadUnitsFinding(numbers));
   add(LossNotFalling(numbers));
   add(GradientsExploding(numbers));
   return findings;

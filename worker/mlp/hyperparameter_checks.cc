@@ -54,7 +54,7 @@ absl::Status Contradiction(const char* name, const std::string& value, const std
       fmt::format("hyperparameter {} = {}: expected {}", name, value, expected));
 }
 
-std::string Shown(const MlpParameters& p, const std::string& name) {
+std::string ValueText(const MlpParameters& p, const std::string& name) {
   for (const MlpChoice& choice : MlpChoices()) {
     if (name == choice.name) return WordOf(choice, choice.get(p));
   }
@@ -92,14 +92,14 @@ absl::Status CheckSteps(const MlpParameters& p) {
 }
 
 absl::Status CheckRanks(const MlpParameters& p) {
-  const std::string distribution = Shown(p, "distribution");
+  const std::string distribution = ValueText(p, "distribution");
   if (p.scale_learning_rate && p.batch_scaling != BatchScaling::kLinear)
     return Contradiction("scale_learning_rate", "true", "batch_scaling LINEAR");
   if (p.compression != Compression::kNone && p.distribution != Distribution::kAllReduce)
-    return Contradiction("compression", Shown(p, "compression"),
+    return Contradiction("compression", ValueText(p, "compression"),
                          "none with distribution " + distribution + ", or distribution ALL_REDUCE");
   if (p.batch_norm != BatchNorm::kNone && Pipelined(p))
-    return Contradiction("batch_norm", Shown(p, "batch_norm"), "none with distribution PIPELINE");
+    return Contradiction("batch_norm", ValueText(p, "batch_norm"), "none with distribution PIPELINE");
   if (p.optimizer == OptimizerKind::kLamb && Asynchronous(p))
     return Contradiction("optimizer", "lamb", "sgd, adam or adamw with distribution PARAMETER_SERVER");
   if (p.sift_beta > 0 && (Asynchronous(p) || Averages(p)))
@@ -116,9 +116,9 @@ absl::Status CheckMlpTogether(const MlpParameters& p, const std::set<std::string
           fmt::format("hyperparameter {} is given without sift_beta: expected both or none", name));
   }
   if (p.loss == LossKind::kCrossEntropy ? p.num_class == 1 : p.num_class > 1)
-    return Contradiction(
-        "num_class", fmt::format("{}", p.num_class),
-        p.num_class == 1 ? "0 or at least 2 with loss cross_entropy" : "none with loss " + Shown(p, "loss"));
+    return Contradiction("num_class", fmt::format("{}", p.num_class),
+                         p.num_class == 1 ? "0 or at least 2 with loss cross_entropy"
+                                          : "none with loss " + ValueText(p, "loss"));
   if (absl::Status status = CheckMetrics(p); !status.ok()) return status;
   if (absl::Status status = CheckSteps(p); !status.ok()) return status;
   return CheckRanks(p);
@@ -143,7 +143,7 @@ std::vector<std::string> MlpWarnings(const MlpParameters& p, const std::set<std:
   if (Averages(p))
     warnings.push_back("distribution LOCAL_SGD gives other results on another number of ranks");
   if (p.compression != Compression::kNone)
-    warnings.push_back("compression " + Shown(p, "compression") +
+    warnings.push_back("compression " + ValueText(p, "compression") +
                        " changes results, and gives others on another number of ranks");
   if (p.batch_norm == BatchNorm::kPerRank)
     warnings.push_back("batch_norm per_rank gives other results on another number of ranks");

@@ -11,15 +11,15 @@
 namespace winnow {
 namespace {
 
-constexpr int kBlock = 64;  // rows whose logarithms are taken together
+constexpr int kLossBlock = 64;  // rows whose logarithms are taken together
 
 // What one row's softmax comes down to.
 struct Softmax {
-  float of_label[kBlock];  // its output
-  float largest[kBlock];
-  float outputs_sum[kBlock];
-  float others[kBlock];  // sum of e^(output - largest) of all but the label
-  double total[kBlock];  // of all
+  float of_label[kLossBlock];  // its output
+  float largest[kLossBlock];
+  float outputs_sum[kLossBlock];
+  float others[kLossBlock];  // sum of e^(output - largest) of all but the label
+  double total[kLossBlock];  // of all
 };
 
 // The largest float below x. REQUIRES: there is one.
@@ -98,12 +98,12 @@ void CrossEntropyBlock(const LossRule& rule, const LossBatch& batch, int64_t beg
   }
   if (batch.loss == nullptr) return;
   const double smoothing = rule.smoothing, share = smoothing / rule.outputs;
-  double loss[kBlock];
-  for (int r = count; r < kBlock; ++r) {
+  double loss[kLossBlock];
+  for (int r = count; r < kLossBlock; ++r) {
     softmax.total[r] = 1;
     softmax.largest[r] = softmax.of_label[r] = softmax.outputs_sum[r] = 0;
   }
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < kLossBlock; ++r) {
     const double top = softmax.largest[r], sum = softmax.outputs_sum[r];
     const double all = PortableLog(softmax.total[r]);
     const double hard = all + (top - static_cast<double>(softmax.of_label[r]));
@@ -114,8 +114,8 @@ void CrossEntropyBlock(const LossRule& rule, const LossBatch& batch, int64_t beg
 
 // Rows of one output, side by side. Lanes beyond the last row are 0.
 struct Singles {
-  float output[kBlock] = {}, label[kBlock] = {}, teacher[kBlock] = {};
-  float slope[kBlock], loss[kBlock];
+  float output[kLossBlock] = {}, label[kLossBlock] = {}, teacher[kLossBlock] = {};
+  float slope[kLossBlock], loss[kLossBlock];
 };
 
 // ln(1 + e^-x)
@@ -126,7 +126,7 @@ WINNOW_LANES double SoftPlusOfMinus(float x) {
 
 WINNOW_EACH_INSTRUCTION_SET
 void LogisticSingles(const LossRule& rule, Singles* rows) {
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < kLossBlock; ++r) {
     const float x = rows->output[r];
     const float y = rows->label[r] * (1.0f - rule.smoothing) + rule.smoothing * 0.5f;
     rows->slope[r] = Sigmoid(x) - y;
@@ -137,7 +137,7 @@ void LogisticSingles(const LossRule& rule, Singles* rows) {
 WINNOW_EACH_INSTRUCTION_SET
 void AddLogisticTeacher(const LossRule& rule, Singles* rows) {
   const float w = rule.teacher_weight, t = rule.temperature, cooling = 1.0f / t;
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < kLossBlock; ++r) {
     const float x = rows->output[r] * cooling, y = rows->teacher[r] * cooling;
     const float target = Sigmoid(y);
     const double divergence =
@@ -151,7 +151,7 @@ void AddLogisticTeacher(const LossRule& rule, Singles* rows) {
 // Residues against labels and, with `share` above 0, against the teacher's outputs.
 WINNOW_EACH_INSTRUCTION_SET
 void SquaredSingles(float share, Singles* rows) {
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < kLossBlock; ++r) {
     const float d = rows->output[r] - rows->label[r], e = rows->output[r] - rows->teacher[r];
     rows->slope[r] = (1.0f - share) * (2.0f * d) + (share > 0 ? share * (2.0f * e) : 0.0f);
     rows->loss[r] = (1.0f - share) * (d * d) + (share > 0 ? share * (e * e) : 0.0f);
@@ -169,7 +169,7 @@ WINNOW_LANES float HuberLoss(float residue, float delta) {
 
 WINNOW_EACH_INSTRUCTION_SET
 void HuberSingles(float share, float delta, Singles* rows) {
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < kLossBlock; ++r) {
     const float d = rows->output[r] - rows->label[r], e = rows->output[r] - rows->teacher[r];
     rows->slope[r] =
         (1.0f - share) * HuberSlope(d, delta) + (share > 0 ? share * HuberSlope(e, delta) : 0.0f);
@@ -223,8 +223,8 @@ LossRule MakeLossRule(const MlpParameters& parameters, int outputs, bool taught)
 void LossRows(const LossRule& rule, const LossBatch& batch) {
   const bool of_classes = rule.kind == LossKind::kCrossEntropy;
   if (of_classes && batch.teacher != nullptr && rule.teacher_weight > 0) return DistilledRows(rule, batch);
-  for (int64_t begin = 0; begin < batch.rows; begin += kBlock) {
-    const int count = static_cast<int>(std::min<int64_t>(kBlock, batch.rows - begin));
+  for (int64_t begin = 0; begin < batch.rows; begin += kLossBlock) {
+    const int count = static_cast<int>(std::min<int64_t>(kLossBlock, batch.rows - begin));
     of_classes ? CrossEntropyBlock(rule, batch, begin, count) : SinglesBlock(rule, batch, begin, count);
   }
 }

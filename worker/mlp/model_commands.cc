@@ -11,21 +11,21 @@
 namespace winnow {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kModel = "Model file of a training, model.safetensors";
 
-Json LayerJson(const Layer& layer, const std::string& activation) {
-  Json json = {{"inputs", layer.inputs}, {"outputs", layer.outputs}, {"batch_norm", layer.batch_norm}};
-  json["activation"] = layer.activated ? Json(activation) : Json(nullptr);
+OrderedJson LayerJson(const Layer& layer, const std::string& activation) {
+  OrderedJson json = {{"inputs", layer.inputs}, {"outputs", layer.outputs}, {"batch_norm", layer.batch_norm}};
+  json["activation"] = layer.activated ? OrderedJson(activation) : OrderedJson(nullptr);
   return json;
 }
 
-Json Description(const MlpModel& model) {
-  Json hyperparameters = Json::object();
+OrderedJson Description(const MlpModel& model) {
+  OrderedJson hyperparameters = OrderedJson::object();
   for (const auto& [name, value] : ModelHyperparameters(model.parameters)) hyperparameters[name] = value;
   const std::string activation = hyperparameters["activation"];
-  Json layers = Json::array();
+  OrderedJson layers = OrderedJson::array();
   for (const Layer& layer : model.network.layers) layers.push_back(LayerJson(layer, activation));
   return {{"inputs", model.network.inputs()},     {"outputs", model.network.outputs()},
           {"classes", model.schema.label_levels}, {"parameters", model.network.TrainableCount()},
@@ -40,7 +40,7 @@ std::string InputsText(const FeatureSchema& schema) {
 }
 
 std::string DescriptionText(const MlpModel& model) {
-  const Json description = Description(model);
+  const OrderedJson description = Description(model);
   std::string text = fmt::format("inputs       {}\n", InputsText(model.schema));
   const std::vector<Layer>& layers = model.network.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -101,7 +101,7 @@ absl::Status MlpModelCommands::Run() const {
   const absl::StatusOr<MlpModel> model = ReadMlpModel(model_path_);
   if (!model.ok()) return model.status();
   if (export_->parsed()) return WriteOnnx(output_path_, *model);
-  constexpr auto kReplace = Json::error_handler_t::replace;  // texts that are not UTF-8
+  constexpr auto kReplace = OrderedJson::error_handler_t::replace;  // texts that are not UTF-8
   return WriteOutput(
       "", json_ ? Description(*model).dump(2, ' ', false, kReplace) + "\n" : DescriptionText(*model));
 }

@@ -14,10 +14,10 @@
 namespace winnow {
 namespace {
 
-constexpr const char* kFormat = "winnow-mlp";
-constexpr const char* kVersion = "1";
+constexpr const char* kModelFormat = "winnow-mlp";
+constexpr const char* kModelVersion = "1";
 
-absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
+absl::Status WrongModel(const std::string& what) { return absl::InvalidArgumentError(what); }
 
 absl::Status Of(const std::string& what, const absl::Status& status) {
   return absl::Status(status.code(), fmt::format("{}: {}", what, MessageOf(status)));
@@ -26,18 +26,20 @@ absl::Status Of(const std::string& what, const absl::Status& status) {
 absl::StatusOr<std::string> MetadataOf(const Safetensors& file, const std::string& name) {
   const auto found = file.metadata.find(name);
   if (found != file.metadata.end()) return found->second;
-  return Wrong(
+  return WrongModel(
       fmt::format("__metadata__ has no \"{}\": the weights alone do not say how inputs are read and what is "
                   "computed between the layers; expected a file that winnow-mlp wrote",
                   name));
 }
 
 absl::Status ReadMetadata(const Safetensors& file, MlpModel* model) {
-  for (const auto& [name, expected] : {std::pair("format", kFormat), std::pair("version", kVersion)}) {
+  for (const auto& [name, expected] :
+       {std::pair("format", kModelFormat), std::pair("version", kModelVersion)}) {
     const absl::StatusOr<std::string> value = MetadataOf(file, name);
     if (!value.ok()) return value.status();
     if (*value != expected)
-      return Wrong(fmt::format("__metadata__: {} \"{}\": this program reads \"{}\"", name, *value, expected));
+      return WrongModel(
+          fmt::format("__metadata__: {} \"{}\": this program reads \"{}\"", name, *value, expected));
   }
   const absl::StatusOr<std::string> hyperparameters = MetadataOf(file, "hyperparameters");
   if (!hyperparameters.ok()) return hyperparameters.status();
@@ -64,10 +66,10 @@ absl::Status ReadMetadata(const Safetensors& file, MlpModel* model) {
 absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers) {
   const std::string name = fmt::format("layers.{}.bias", hidden_layers);
   const auto found = file.tensors.find(name);
-  if (found == file.tensors.end()) return Wrong(fmt::format("tensor \"{}\" is missing", name));
+  if (found == file.tensors.end()) return WrongModel(fmt::format("tensor \"{}\" is missing", name));
   const TensorView& bias = found->second;
   if (bias.shape.size() != 1 || bias.shape[0] < 1 || bias.shape[0] > INT32_MAX)
-    return Wrong(
+    return WrongModel(
         fmt::format("tensor \"{}\": shape {}: expected one entry per output", name, ShapeText(bias.shape)));
   return static_cast<int>(bias.shape[0]);
 }
@@ -76,18 +78,18 @@ absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers
 absl::Status CheckOutputs(const MlpModel& model) {
   const bool one = model.parameters.loss != LossKind::kCrossEntropy;
   const int outputs = model.network.outputs();
-  if (one && outputs != 1) return Wrong(fmt::format("{} outputs: expected 1 under this loss", outputs));
+  if (one && outputs != 1) return WrongModel(fmt::format("{} outputs: expected 1 under this loss", outputs));
   const std::size_t levels = model.schema.label_levels.size();
   if (levels > static_cast<std::size_t>(one ? 2 : outputs))
-    return Wrong(fmt::format("{} outputs for {} label levels", outputs, levels));
+    return WrongModel(fmt::format("{} outputs for {} label levels", outputs, levels));
   return absl::OkStatus();
 }
 
 }  // namespace
 
 std::string ModelText(const MlpModel& model) {
-  return SafetensorsText({{"format", kFormat},
-                          {"version", kVersion},
+  return SafetensorsText({{"format", kModelFormat},
+                          {"version", kModelVersion},
                           {"hyperparameters", HyperparametersJson(ModelHyperparameters(model.parameters))},
                           {"reading", ReadingJson(model.reading)},
                           {"schema", SchemaJson(model.schema)}},
@@ -105,8 +107,8 @@ absl::StatusOr<MlpModel> ParseMlpModel(std::string_view text) {
   if (absl::Status status = CheckOutputs(model); !status.ok()) return status;
   if (absl::Status status = TakeModelTensors(&file->tensors, &model); !status.ok()) return status;
   if (!file->tensors.empty())
-    return Wrong(fmt::format("tensor \"{}\": the network of these hyperparameters has no such",
-                             file->tensors.begin()->first));
+    return WrongModel(fmt::format("tensor \"{}\": the network of these hyperparameters has no such",
+                                  file->tensors.begin()->first));
   return model;
 }
 

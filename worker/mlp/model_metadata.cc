@@ -9,50 +9,50 @@
 namespace winnow {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json TextJson(const std::string& text) {
-  const Json json = text;
+OrderedJson TextJson(const std::string& text) {
+  const OrderedJson json = text;
   try {
     (void)json.dump();
     return json;
-  } catch (const Json::type_error&) {  // not UTF-8
+  } catch (const OrderedJson::type_error&) {  // not UTF-8
     return std::vector<uint8_t>(text.begin(), text.end());
   }
 }
 
-std::string TextOf(const Json& json) {
+std::string TextOf(const OrderedJson& json) {
   if (json.is_string()) return json.get<std::string>();
   const auto bytes = json.get<std::vector<uint8_t>>();
   return {bytes.begin(), bytes.end()};
 }
 
-Json TextsJson(const std::vector<std::string>& texts) {
-  Json json = Json::array();
+OrderedJson TextsJson(const std::vector<std::string>& texts) {
+  OrderedJson json = OrderedJson::array();
   for (const std::string& text : texts) json.push_back(TextJson(text));
   return json;
 }
 
-std::vector<std::string> TextsOf(const Json& json) {
+std::vector<std::string> TextsOf(const OrderedJson& json) {
   std::vector<std::string> texts;
-  for (const Json& text : json.get<std::vector<Json>>()) texts.push_back(TextOf(text));
+  for (const OrderedJson& text : json.get<std::vector<OrderedJson>>()) texts.push_back(TextOf(text));
   return texts;
 }
 
 // A whole number in [0, 2^31). Throws as the library does.
-int WholeAt(const Json& json, const char* name) {
-  const Json& value = json.at(name);
+int WholeAt(const OrderedJson& json, const char* name) {
+  const OrderedJson& value = json.at(name);
   if (!value.is_number_unsigned() || value.get<uint64_t>() > INT32_MAX)
-    throw Json::other_error::create(0, fmt::format("{}: expected a whole number", name), &value);
+    throw OrderedJson::other_error::create(0, fmt::format("{}: expected a whole number", name), &value);
   return value.get<int>();
 }
 
 // What `read` makes of the JSON in `text`; a status for what the library throws.
 template <typename Read>
-auto Parsed(const std::string& text, Read read) -> absl::StatusOr<decltype(read(Json()))> {
+auto Parsed(const std::string& text, Read read) -> absl::StatusOr<decltype(read(OrderedJson()))> {
   try {
-    return read(Json::parse(text));
-  } catch (const Json::exception& error) {
+    return read(OrderedJson::parse(text));
+  } catch (const OrderedJson::exception& error) {
     return absl::InvalidArgumentError(error.what());
   }
 }
@@ -89,22 +89,23 @@ absl::Status CheckSchema(const FeatureSchema& schema) {
 }  // namespace
 
 std::string HyperparametersJson(const std::vector<std::pair<std::string, std::string>>& hyperparameters) {
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   for (const auto& [name, value] : hyperparameters) json[name] = value;
   return json.dump();
 }
 
 std::string ReadingJson(const DataOptions& reading) {
-  return Json{{"label", TextJson(reading.label)},         {"drop", TextsJson(reading.drop)},
-              {"weight", TextJson(reading.weight)},       {"group", TextJson(reading.group)},
-              {"format", TextJson(reading.format)},       {"header", TextJson(reading.header)},
-              {"separator", TextJson(reading.separator)}, {"max_levels", std::max(0, reading.max_levels)},
-              {"categorical", reading.categorical}}
+  return OrderedJson{
+      {"label", TextJson(reading.label)},         {"drop", TextsJson(reading.drop)},
+      {"weight", TextJson(reading.weight)},       {"group", TextJson(reading.group)},
+      {"format", TextJson(reading.format)},       {"header", TextJson(reading.header)},
+      {"separator", TextJson(reading.separator)}, {"max_levels", std::max(0, reading.max_levels)},
+      {"categorical", reading.categorical}}
       .dump();
 }
 
 absl::StatusOr<DataOptions> ParseReading(const std::string& json) {
-  return Parsed(json, [](const Json& document) {
+  return Parsed(json, [](const OrderedJson& document) {
     DataOptions reading;
     reading.label = TextOf(document.at("label"));
     reading.drop = TextsOf(document.at("drop"));
@@ -120,34 +121,34 @@ absl::StatusOr<DataOptions> ParseReading(const std::string& json) {
 }
 
 std::string SchemaJson(const FeatureSchema& schema) {
-  Json columns = Json::array();
+  OrderedJson columns = OrderedJson::array();
   for (const ColumnSchema& column : schema.table.columns)
     columns.push_back({{"name", TextJson(column.name)},
                        {"text", column.text},
                        {"levels", TextsJson(column.levels)},
                        {"categorical", column.categorical}});
-  return Json{{"features", schema.features},
-              {"names", TextsJson(schema.names)},
-              {"image_rows", schema.image_rows},
-              {"image_columns", schema.image_columns},
-              {"of_bytes", schema.of_bytes},
-              {"columns", std::move(columns)},
-              {"table_label_levels", TextsJson(schema.table.label_levels)},
-              {"label_levels", TextsJson(schema.label_levels)},
-              {"mean", schema.scaling.mean},
-              {"deviation", schema.scaling.deviation}}
+  return OrderedJson{{"features", schema.features},
+                     {"names", TextsJson(schema.names)},
+                     {"image_rows", schema.image_rows},
+                     {"image_columns", schema.image_columns},
+                     {"of_bytes", schema.of_bytes},
+                     {"columns", std::move(columns)},
+                     {"table_label_levels", TextsJson(schema.table.label_levels)},
+                     {"label_levels", TextsJson(schema.label_levels)},
+                     {"mean", schema.scaling.mean},
+                     {"deviation", schema.scaling.deviation}}
       .dump();
 }
 
 absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json) {
-  absl::StatusOr<FeatureSchema> schema = Parsed(json, [](const Json& document) {
+  absl::StatusOr<FeatureSchema> schema = Parsed(json, [](const OrderedJson& document) {
     FeatureSchema read;
     read.features = WholeAt(document, "features");
     read.names = TextsOf(document.at("names"));
     read.image_rows = WholeAt(document, "image_rows");
     read.image_columns = WholeAt(document, "image_columns");
     read.of_bytes = document.at("of_bytes").get<bool>();
-    for (const Json& column : document.at("columns").get<std::vector<Json>>())
+    for (const OrderedJson& column : document.at("columns").get<std::vector<OrderedJson>>())
       read.table.columns.push_back({TextOf(column.at("name")), column.at("text").get<bool>(),
                                     TextsOf(column.at("levels")), column.at("categorical").get<bool>()});
     read.table.label_levels = TextsOf(document.at("table_label_levels"));

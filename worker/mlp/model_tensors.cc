@@ -7,7 +7,7 @@
 namespace winnow {
 namespace {
 
-absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
+absl::Status WrongTensor(const std::string& what) { return absl::InvalidArgumentError(what); }
 
 // A run of one float per output, as a tensor.
 struct OutputRun {
@@ -43,10 +43,10 @@ Tensor WeightTensor(const MlpModel& model, std::size_t number) {
 absl::StatusOr<TensorView> Take(const std::string& name, const std::vector<int64_t>& shape,
                                 std::map<std::string, TensorView>* tensors) {
   const auto node = tensors->extract(name);
-  if (node.empty()) return Wrong(fmt::format("tensor \"{}\" is missing", name));
+  if (node.empty()) return WrongTensor(fmt::format("tensor \"{}\" is missing", name));
   if (node.mapped().shape != shape)
-    return Wrong(fmt::format("tensor \"{}\": shape {}: expected {}", name, ShapeText(node.mapped().shape),
-                             ShapeText(shape)));
+    return WrongTensor(fmt::format("tensor \"{}\": shape {}: expected {}", name,
+                                   ShapeText(node.mapped().shape), ShapeText(shape)));
   return node.mapped();
 }
 
@@ -71,7 +71,7 @@ absl::Status TakeLayer(std::size_t number, std::map<std::string, TensorView>* te
   for (int i = 0; i < layer.outputs; ++i) {
     const float variance = model->state.statistics[layer.statistics + layer.padded() + i];
     if (variance < 0)
-      return Wrong(
+      return WrongTensor(
           fmt::format("tensor \"{}\": variance {}", NameOf(number, "batch_norm.running_var"), variance));
   }
   return absl::OkStatus();

@@ -15,7 +15,7 @@ namespace {
 
 using Attributes = OnnxWriter::Attributes;
 
-constexpr float kLargestByte = 255;
+constexpr float kTopByte = 255;
 
 // From raw features to the network's inputs; returns the name of these.
 std::string AddScaling(const FeatureSchema& schema, OnnxWriter* onnx) {
@@ -25,7 +25,7 @@ std::string AddScaling(const FeatureSchema& schema, OnnxWriter* onnx) {
   onnx->Constant("deviation", {entries}, schema.scaling.deviation);
   std::string at;
   if (schema.of_bytes) {
-    onnx->Constant("largest_byte", {1}, {kLargestByte});
+    onnx->Constant("largest_byte", {1}, {kTopByte});
     at = onnx->Node("Div", {"features", "largest_byte"}, "shares");
   } else {
     const std::string missing = onnx->Node("IsNaN", {"features"}, "missing");

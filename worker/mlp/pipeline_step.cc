@@ -40,8 +40,8 @@ int64_t MostRows(const BatchCut& cut, int replicas) {
     most = std::max(most, ShardBegin(cut.rows, cut.shards, static_cast<int>(shards.end)) -
                               ShardBegin(cut.rows, cut.shards, static_cast<int>(shards.begin)));
   }
-  constexpr int64_t kRounding = 4;  // both ends move by a pair of rows, and the last shard has an odd one
-  return std::min(most + kRounding, cut.rows);
+  constexpr int64_t kMoreRows = 4;  // both ends move by a pair of rows, and the last shard has an odd one
+  return std::min(most + kMoreRows, cut.rows);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace winnow {
 namespace {
 
 // Rows whose outputs are in memory at once.
-constexpr int64_t kBlock = 1 << 16;
+constexpr int64_t kRowsPredictedAtOnce = 1 << 16;
 
 std::string LevelName(const MlpModel& model, int k) {
   const std::vector<std::string>& levels = model.schema.label_levels;
@@ -65,7 +65,7 @@ int ClassCount(const MlpModel& model) {
 }
 
 // Adds up to 1; the same bits on every machine.
-std::vector<float> Softmax(std::span<const float> outputs) {
+std::vector<float> SoftmaxOf(std::span<const float> outputs) {
   const float largest = *std::max_element(outputs.begin(), outputs.end());
   std::vector<float> shares;
   double sum = 0;
@@ -83,7 +83,7 @@ Table Probabilities(const MlpModel& model) {
     table.names.push_back(CsvQuoted("class_" + LevelName(model, k)));
   table.append = [one = model.parameters.loss == LossKind::kLogistic](std::span<const float> outputs,
                                                                       fmt::memory_buffer* text) {
-    AppendNumbers(one ? std::vector<float>{Sigmoid(-outputs[0]), Sigmoid(outputs[0])} : Softmax(outputs),
+    AppendNumbers(one ? std::vector<float>{Sigmoid(-outputs[0]), Sigmoid(outputs[0])} : SoftmaxOf(outputs),
                   text);
   };
   return table;
@@ -130,8 +130,8 @@ absl::Status Predict(const MlpPredictRequest& request) {
   fmt::memory_buffer text;
   AppendText(fmt::format("{}\n", fmt::join(table->names, ",")), &text);
   const int width = model->network.outputs();
-  for (int64_t begin = 0; begin < data->rows; begin += kBlock) {
-    const int64_t end = std::min(begin + kBlock, data->rows);
+  for (int64_t begin = 0; begin < data->rows; begin += kRowsPredictedAtOnce) {
+    const int64_t end = std::min(begin + kRowsPredictedAtOnce, data->rows);
     const std::vector<float> outputs =
         ForwardRows(model->network, model->parameters, model->state, *data, begin, end, &crew);
     for (int64_t row = 0; row < end - begin; ++row) {

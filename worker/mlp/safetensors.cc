@@ -12,40 +12,40 @@
 namespace winnow {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kLength = 8;  // bytes of the header's length, and what the header is padded to
 
-absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
+absl::Status WrongTensors(const std::string& what) { return absl::InvalidArgumentError(what); }
 
 // JSON's object with every name once, also inside it.
-absl::StatusOr<Json> ParseHeader(std::string_view header) {
+absl::StatusOr<OrderedJson> ParseHeader(std::string_view header) {
   std::vector<std::set<std::string>> names;  // of the objects that are being read
   std::string twice;
-  const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
+  const auto look = [&](int /*depth*/, OrderedJson::parse_event_t event, OrderedJson& value) {
+    if (event == OrderedJson::parse_event_t::object_start) names.emplace_back();
+    if (event == OrderedJson::parse_event_t::object_end) names.pop_back();
+    if (event == OrderedJson::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
       twice = value.get<std::string>();
     return true;
   };
-  Json json;
+  OrderedJson json;
   try {
-    json = Json::parse(header, look);
-  } catch (const Json::exception& error) {
-    return Wrong(fmt::format("the header is not JSON: {}", error.what()));
+    json = OrderedJson::parse(header, look);
+  } catch (const OrderedJson::exception& error) {
+    return WrongTensors(fmt::format("the header is not JSON: {}", error.what()));
   }
-  if (!json.is_object()) return Wrong("the header is not a JSON object");
-  if (!twice.empty()) return Wrong(fmt::format("the header has \"{}\" twice", twice));
+  if (!json.is_object()) return WrongTensors("the header is not a JSON object");
+  if (!twice.empty()) return WrongTensors(fmt::format("the header has \"{}\" twice", twice));
   return json;
 }
 
 // Non-negative whole numbers; nullopt for anything else.
-std::optional<std::vector<int64_t>> WholeNumbers(const Json& entry, const char* name) {
+std::optional<std::vector<int64_t>> WholeNumbers(const OrderedJson& entry, const char* name) {
   const auto list = entry.find(name);
   if (list == entry.end() || !list->is_array()) return std::nullopt;
   std::vector<int64_t> numbers;
-  for (const Json& item : *list) {
+  for (const OrderedJson& item : *list) {
     if (!item.is_number_unsigned() || item.get<uint64_t>() > INT64_MAX) return std::nullopt;
     numbers.push_back(item.get<int64_t>());
   }
@@ -69,10 +69,10 @@ struct Place {
 };
 
 // Where the tensor stands in `data`; its shape and bytes go to *tensor.
-absl::StatusOr<Place> ParseTensor(const std::string& name, const Json& entry, std::string_view data,
+absl::StatusOr<Place> ParseTensor(const std::string& name, const OrderedJson& entry, std::string_view data,
                                   TensorView* tensor) {
   const auto wrong = [&](const std::string& what) {
-    return Wrong(fmt::format("tensor \"{}\": {}", name, what));
+    return WrongTensors(fmt::format("tensor \"{}\": {}", name, what));
   };
   if (!entry.is_object()) return wrong("expected an object with dtype, shape and data_offsets");
   const auto type = entry.find("dtype");
@@ -105,15 +105,15 @@ absl::Status CheckPlaces(std::vector<Place> places, int64_t size) {
   int64_t at = 0;
   for (const Place& place : places) {
     if (place.begin < at)
-      return Wrong(fmt::format("tensor \"{}\": its bytes from {} on are also another tensor's", place.name,
-                               place.begin));
+      return WrongTensors(fmt::format("tensor \"{}\": its bytes from {} on are also another tensor's",
+                                      place.name, place.begin));
     if (place.begin > at)
-      return Wrong(
+      return WrongTensors(
           fmt::format("tensor \"{}\": {} bytes before it belong to no tensor", place.name, place.begin - at));
     at = place.end;
   }
   return at == size ? absl::OkStatus()
-                    : Wrong(fmt::format("{} bytes after the last tensor belong to none", size - at));
+                    : WrongTensors(fmt::format("{} bytes after the last tensor belong to none", size - at));
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ float TensorView::At(int64_t i) const {
 
 std::string SafetensorsText(const std::vector<std::pair<std::string, std::string>>& metadata,
                             const std::vector<Tensor>& tensors) {
-  Json header = Json::object();
+  OrderedJson header = OrderedJson::object();
   for (const auto& [name, value] : metadata) header["__metadata__"][name] = value;
   std::size_t at = 0;
   for (const Tensor& tensor : tensors) {
@@ -151,14 +151,14 @@ std::string SafetensorsText(const std::vector<std::pair<std::string, std::string
 
 absl::StatusOr<Safetensors> ParseSafetensors(std::string_view text) {
   uint64_t length = 0;
-  if (text.size() < kLength) return Wrong("not safetensors: the file is shorter than 8 bytes");
+  if (text.size() < kLength) return WrongTensors("not safetensors: the file is shorter than 8 bytes");
   std::memcpy(&length, text.data(), kLength);
   text.remove_prefix(kLength);
   if (length > text.size())
-    return Wrong(
+    return WrongTensors(
         fmt::format("not safetensors, or cut short: a header of {} bytes in the {} that follow its length",
                     length, text.size()));
-  const absl::StatusOr<Json> header = ParseHeader(text.substr(0, length));
+  const absl::StatusOr<OrderedJson> header = ParseHeader(text.substr(0, length));
   if (!header.ok()) return header.status();
   const std::string_view data = text.substr(length);
   Safetensors file;
@@ -170,9 +170,9 @@ absl::StatusOr<Safetensors> ParseSafetensors(std::string_view text) {
       places.push_back(*std::move(place));
       continue;
     }
-    if (!entry.is_object()) return Wrong("__metadata__: expected an object of texts");
+    if (!entry.is_object()) return WrongTensors("__metadata__: expected an object of texts");
     for (const auto& [key, value] : entry.items()) {
-      if (!value.is_string()) return Wrong(fmt::format("__metadata__: \"{}\": expected a text", key));
+      if (!value.is_string()) return WrongTensors(fmt::format("__metadata__: \"{}\": expected a text", key));
       file.metadata[key] = value.get<std::string>();
     }
   }

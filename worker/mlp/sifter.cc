@@ -12,14 +12,14 @@
 namespace winnow {
 namespace {
 
-constexpr std::string_view kFormat = "sifter-1";
+constexpr std::string_view kSifterFormat = "sifter-1";
 constexpr uint64_t kPurpose =
     0x73696674696e67;  // "sifting": apart from the order of batches, of the same seed
 constexpr int32_t kNever = -1;
 
 // What a state must agree with. 17 digits tell any two doubles apart.
-std::string Settings(double beta, double delay, int64_t history_length, int64_t reuse_epochs, int64_t rows,
-                     uint64_t seed) {
+std::string SettingsText(double beta, double delay, int64_t history_length, int64_t reuse_epochs,
+                         int64_t rows, uint64_t seed) {
   return fmt::format("{:.17g},{:.17g},{},{},{},{}", beta, delay, history_length, reuse_epochs, rows, seed);
 }
 
@@ -139,8 +139,8 @@ void Sifter::Remember(std::span<const int64_t> rows, std::span<const float> loss
 std::string Sifter::Serialise() const {
   const std::vector<float> losses = history_.Losses();
   const std::span<const int64_t> queue = std::span(queue_).subspan(taken_);
-  return fmt::format("{} {} {} {} {} {}", kFormat,
-                     Settings(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_),
+  return fmt::format("{} {} {} {} {} {}", kSifterFormat,
+                     SettingsText(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_),
                      Encode(std::span<const float>(losses)), Encode(queue), Encode(std::span(known_)),
                      Encode(std::span(known_epoch_)));
 }
@@ -148,8 +148,8 @@ std::string Sifter::Serialise() const {
 absl::Status Sifter::Restore(const std::string& text) {
   const absl::Status damaged = absl::DataLossError("the state of sifting is damaged");
   const std::vector<std::string> parts = absl::StrSplit(text, ' ');
-  if (parts.size() != 6 || parts[0] != kFormat) return damaged;
-  if (parts[1] != Settings(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_)) {
+  if (parts.size() != 6 || parts[0] != kSifterFormat) return damaged;
+  if (parts[1] != SettingsText(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_)) {
     return absl::FailedPreconditionError(
         "the state of sifting is of other hyperparameters (sift_beta, sift_delay, loss_history_length, "
         "sift_reuse_epochs, seed) or data");
