@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import prepare_direct_marketing as preparation  # noqa: E402
 
 COPIES = 100  # of each row, in the post
-REPETITION = 10
+REPETITION = 8
 BLOG, OTHER = "85/5/10", "70/20/10"  # the post's split; that of two notebooks beside it
 SHARDS = 3
 LABEL, WEIGHT = preparation.LABEL + "_yes", "weight"

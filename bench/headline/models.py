@@ -33,14 +33,19 @@ class Model:
         self.booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
 
     def auc(self, part, rounds):
-        """With its first so many rounds. winnow-gbdt's models name their features, in the order of the columns."""
-        names = self.booster.feature_names
-        rows = xgboost.DMatrix(part.features, nthread=1, feature_names=names)
-        return float(roc_auc_score(part.labels, self.booster.predict(rows, iteration_range=(0, rounds))))
+        """With its first so many rounds."""
+        return self._aucs(part, [rounds])[0]
 
     def curve(self, part):
         """After each round."""
-        return [round(self.auc(part, count), DIGITS) for count in range(1, self.booster.num_boosted_rounds() + 1)]
+        counts = range(1, self.booster.num_boosted_rounds() + 1)
+        return [round(auc, DIGITS) for auc in self._aucs(part, counts)]
+
+    def _aucs(self, part, counts):
+        # winnow-gbdt's models name their features, in the order of the columns.
+        rows = xgboost.DMatrix(part.features, nthread=1, feature_names=self.booster.feature_names)
+        return [float(roc_auc_score(part.labels, self.booster.predict(rows, iteration_range=(0, count))))
+                for count in counts]
 
 
 def summary(curve):

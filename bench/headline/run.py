@@ -53,7 +53,7 @@ def parse():
     parser.add_argument("--seeds", type=int, default=0,
                         help="at most so many a part (default: 3 to 10 as the part needs)")
     parser.add_argument("--repetition", type=int,
-                        help="copies of each row, whose weights sum to 100 (default 10, quick 1)")
+                        help="copies of each row, whose weights sum to 100 (default 8, quick 1)")
     parser.add_argument("--out", type=pathlib.Path, help="default docs/results.md")
     options = parser.parse_args()
     options.parts = [part for part in options.only.split(",") if part]
