@@ -14,7 +14,7 @@ build_packages=(
 # They build the page. Debian's must not replace a newer Node.
 command -v node >/dev/null || build_packages+=(nodejs npm)
 headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna python3-matplotlib)
-test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-torch python3-onnx)
+test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
 test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
