@@ -3,7 +3,7 @@
 # bench/headline/run.py with the arguments given here (bench/headline/run.py --help).
 #
 #   scripts/headline.sh --quick       some minutes, one seed; writes to build/headline-quick
-#   scripts/headline.sh               22 minutes on 2 cores, and 7 for a build from nothing; writes docs/results.md
+#   scripts/headline.sh               21 minutes on 2 cores, and 7 to 8 for a build from nothing; writes docs/results.md
 #
 # With --bin nothing is built; with --data the folder is taken as it is.
 # WINNOW_DATA_DIR   folder with bank-additional-full.csv.gz and MNIST's four files, or some of them
