@@ -59,7 +59,7 @@ Style StateStyle(v1::Trial::State state) {
       return Style::kGood;
     case v1::Trial::FAILED:
       return Style::kBad;
-    case v1::Trial::STOPPED:
+    case v1::Trial::PRUNED:
       return Style::kDim;
     default:
       return Style::kPlain;
@@ -82,7 +82,7 @@ std::string CountsText(const v1::TrialCounts& counts) {
   const std::pair<int64_t, const char*> parts[] = {
       {counts.running(), "running"}, {counts.pending(), "waiting for slots"},
       {counts.paused(), "paused"},   {counts.completed(), "completed"},
-      {counts.stopped(), "stopped"}, {counts.failed(), "failed"}};
+      {counts.pruned(), "stopped"}, {counts.failed(), "failed"}};
   std::string text;
   for (const auto& [number, word] : parts) {
     if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Thousands(number), word);
@@ -91,7 +91,7 @@ std::string CountsText(const v1::TrialCounts& counts) {
 }
 
 int64_t EndedTrials(const v1::TrialCounts& counts) {
-  return counts.completed() + counts.stopped() + counts.failed();
+  return counts.completed() + counts.pruned() + counts.failed();
 }
 
 int64_t AllTrials(const v1::TrialCounts& counts) {

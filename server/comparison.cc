@@ -47,7 +47,7 @@ void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
 void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
   const v1::TrialCounts& counts = job.trial_counts();
   row.set_trials(counts.pending() + counts.running() + counts.paused() + counts.completed() +
-                 counts.stopped() + counts.failed());
+                 counts.pruned() + counts.failed());
   if (job.has_best()) row.set_best(job.best().objective());
   row.set_elapsed_seconds(job.spend().elapsed_seconds());
   row.set_node_seconds(job.spend().billable_node_seconds());

@@ -23,7 +23,7 @@ void Fill(const std::array<int64_t, 6>& counts, v1::TrialCounts& message) {
   message.set_running(counts[static_cast<size_t>(TrialPhase::kRunning)]);
   message.set_paused(counts[static_cast<size_t>(TrialPhase::kPaused)]);
   message.set_completed(counts[static_cast<size_t>(TrialPhase::kCompleted)]);
-  message.set_stopped(counts[static_cast<size_t>(TrialPhase::kStopped)]);
+  message.set_pruned(counts[static_cast<size_t>(TrialPhase::kStopped)]);
   message.set_failed(counts[static_cast<size_t>(TrialPhase::kFailed)]);
 }
 

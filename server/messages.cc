@@ -22,7 +22,7 @@ v1::Trial::State TrialStateOf(const std::string& name) {
   if (name == "running") return v1::Trial::RUNNING;
   if (name == "paused") return v1::Trial::PAUSED;
   if (name == "completed") return v1::Trial::COMPLETED;
-  if (name == "stopped") return v1::Trial::STOPPED;
+  if (name == "stopped") return v1::Trial::PRUNED;
   if (name == "failed") return v1::Trial::FAILED;
   return v1::Trial::STATE_UNSPECIFIED;
 }
@@ -145,7 +145,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   counts->set_running(totals.running);
   counts->set_paused(totals.paused);
   counts->set_completed(totals.completed);
-  counts->set_stopped(totals.stopped);
+  counts->set_pruned(totals.stopped);
   counts->set_failed(totals.failed);
   if (std::optional<TrialNumber> best = state.best_trial()) {
     job.mutable_best()->set_trial(*best);

@@ -77,7 +77,7 @@ TEST_CASE("Progress: units that were not trained for another reason were not sav
   *failing.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 2 failed: 1");
   CHECK(ResourceText(failing) == plain);
   v1::TuningJob cut_short = whole;
-  cut_short.mutable_trial_counts()->set_stopped(2);
+  cut_short.mutable_trial_counts()->set_pruned(2);
   CHECK(ResourceText(cut_short) == plain);
   v1::TuningJob no_brackets = whole;
   no_brackets.clear_brackets();

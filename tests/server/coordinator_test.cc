@@ -17,7 +17,7 @@ TEST_CASE("Coordinator: plays a whole Hyperband job", "[server]") {
   // R = 9, eta = 3: 9, 5 and 3 configurations; 3 brackets.
   REQUIRE(job.brackets_size() == 3);
   CHECK(play.Trials(id).size() == 17);
-  CHECK(job.trial_counts().completed() + job.trial_counts().stopped() == 17);
+  CHECK(job.trial_counts().completed() + job.trial_counts().pruned() == 17);
   for (const auto& bracket : job.brackets()) {
     for (const auto& rung : bracket.rungs()) {
       CHECK(rung.entered() == rung.width());
@@ -88,7 +88,7 @@ TEST_CASE("Coordinator: a stopped job ends when its processes are gone, not befo
   REQUIRE(worker.Tell().ok());  // they are gone
   v1::TuningJob job = play.Describe(id);
   CHECK(job.state() == v1::TuningJob::STOPPED);
-  CHECK(job.trial_counts().stopped() == 2);
+  CHECK(job.trial_counts().pruned() == 2);
   CHECK(worker.running.empty());
   CHECK(play.Stop(id).ok());  // changes nothing
   CHECK(play.Describe(id).last_sequence() == job.last_sequence());
@@ -201,7 +201,7 @@ TEST_CASE("Coordinator: at the wall-time limit a job ends, also after a restart"
   REQUIRE(worker.Tell().ok());
   v1::TuningJob job = play.Describe(id);
   CHECK(job.state() == v1::TuningJob::COMPLETED);
-  CHECK(job.trial_counts().stopped() == 1);
+  CHECK(job.trial_counts().pruned() == 1);
 }
 
 }  // namespace
