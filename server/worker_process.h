@@ -16,7 +16,7 @@ namespace winnow {
 class WorkerProcess {
  public:
   // Starts `arguments` (the program first) in a process group of its own; what it prints goes to the end of
-  // `log`. The arguments are noted in `work_dir`. TLS files and tokens that this process's environment names do
+  // `log`; of this process's open files it gets none. The arguments are noted in `work_dir`. TLS files and tokens that this process's environment names do
   // not reach it.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::vector<std::string>& arguments,
                                                               const std::filesystem::path& work_dir,

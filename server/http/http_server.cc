@@ -1,5 +1,6 @@
 #include "server/http/http_server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -46,6 +47,9 @@ size_t RaiseFileLimit() {
   if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
   return limit.rlim_cur;
 }
+
+// Asio leaves its sockets open over exec. What this process starts is not to hold its connections, nor its port.
+void CloseOnExec(int socket) { fcntl(socket, F_SETFD, FD_CLOEXEC); }
 
 size_t MostConnections(size_t wanted) {
   const size_t files = RaiseFileLimit();
@@ -127,6 +131,7 @@ class HttpServer::Impl {
     error_code error;
     tcp::acceptor acceptor(net::make_strand(io_));
     acceptor.open(endpoint.protocol(), error);
+    if (!error) CloseOnExec(acceptor.native_handle());
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error && endpoint.protocol() == tcp::v6()) acceptor.set_option(net::ip::v6_only(true), error);
     if (!error) acceptor.bind(endpoint, error);
@@ -148,6 +153,7 @@ class HttpServer::Impl {
         co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
         continue;
       }
+      CloseOnExec(socket.native_handle());
       socket.set_option(tcp::no_delay(true), error);
       ServeConnection(std::move(socket), contexts_ == nullptr ? nullptr : contexts_->Current(), shared_);
     }
