@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "insight/even_choice.h"
@@ -77,17 +78,35 @@ void Say(std::string& note, const std::string& sentence) { note += (note.empty()
 
 }  // namespace
 
-ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t>& marked, uint64_t seed) {
+std::vector<double> ScoresAt(const TrialColumns& columns, const LevelScores& compared) {
+  std::vector<double> scores = columns.Scores();
+  if (compared.level == kOwnLevels) return scores;
+  // A failed trial has no score, whatever it reported; of one that is newer than the levels nothing is known
+  // there.
+  for (size_t row = 0; row < scores.size(); ++row) {
+    const bool known = !std::isnan(scores[row]) && row < compared.scores.size();
+    scores[row] = known ? compared.scores[row] : std::numeric_limits<double>::quiet_NaN();
+  }
+  return scores;
+}
+
+ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t>& marked,
+                          const LevelScores& compared, uint64_t seed) {
   ForestTask task;
+  task.level = compared.level;
+  task.levels = compared.levels;
+  task.level_trials = compared.level_trials;
+  const std::vector<double> scores = ScoresAt(columns, compared);
   task.axes = columns.axes();
   task.seed = seed ^ kSeed;
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < marked.size(); ++row) {
-    if (marked[row] != 0 && std::isfinite(columns.score(row))) rows.push_back(row);
+    if (marked[row] != 0 && std::isfinite(scores[row])) rows.push_back(row);
   }
   task.scored = rows.size();
   if (rows.size() < kFewestPoints) {
-    task.note = "Too few trials have a value: " + std::to_string(rows.size()) + ", at least " +
+    const std::string where = compared.level > 0 ? " at level " + std::to_string(compared.level) : "";
+    task.note = "Too few trials have a value" + where + ": " + std::to_string(rows.size()) + ", at least " +
                 std::to_string(kFewestPoints) + " are needed.";
     return task;
   }
@@ -96,11 +115,20 @@ ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t
                        " were taken, evenly by their number.");
     rows = ChooseEvenly(rows, kMostPoints);
   }
-  for (const uint32_t row : rows) task.data.y.push_back(columns.score(row));
+  for (const uint32_t row : rows) task.data.y.push_back(scores[row]);
   const auto [least, greatest] = std::minmax_element(task.data.y.begin(), task.data.y.end());
   if (*least == *greatest) {
     task.note = "All trials have the same value.";
     return task;
+  }
+  if (compared.level == kOwnLevels) {
+    const auto at = [&](uint32_t a, uint32_t b) { return columns.resource[a] < columns.resource[b]; };
+    const auto [low, high] = std::minmax_element(rows.begin(), rows.end(), at);
+    if (columns.resource[*low] != columns.resource[*high]) {
+      Say(task.note, "Values of different levels are compared: the trials were trained to " +
+                         std::to_string(columns.resource[*low]) + " to " +
+                         std::to_string(columns.resource[*high]) + " units.");
+    }
   }
   if (rows.size() < kFew) Say(task.note, "Few trials: read this with care.");
   if (const size_t capped = Cap(task.data.y, columns.goal()); capped > 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "insight/fanova.h"
+#include "insight/levels.h"
 #include "insight/trial_columns.h"
 
 namespace winnow {
@@ -18,16 +19,23 @@ struct ForestTask {
   ForestData data;
   std::vector<AxisScale> axes;
   std::vector<std::vector<double>>
-      category_places;  // by dimension, then category: its place on the forest's axis
-  size_t scored = 0;    // trials that could have been taken
+      category_places;                // by dimension, then category: its place on the forest's axis
+  size_t scored = 0;                  // trials that could have been taken
+  int64_t level = kOwnLevels;         // at which they are compared
+  std::vector<int64_t> levels;        // as in LevelScores
+  std::vector<int64_t> level_trials;  // as in LevelScores
   uint64_t seed = 0;
   std::string note;     // what is to be known of the above; "": nothing
   bool enough = false;  // for a forest that says anything; else `note` says why
 };
 
-// Of the marked rows that have a finite score; evenly chosen by number where there are more than a forest
-// needs.
-ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t>& marked, uint64_t seed);
+// By row, what the trial counts in the comparison; NaN: nothing.
+std::vector<double> ScoresAt(const TrialColumns& columns, const LevelScores& compared);
+
+// Of the marked rows that have a finite score, which is theirs at a level, or their own. Evenly chosen by
+// number where there are more than a forest needs.
+ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t>& marked,
+                          const LevelScores& compared, uint64_t seed);
 
 // A forest and what it says.
 struct ForestAnswer {

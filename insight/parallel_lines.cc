@@ -43,9 +43,9 @@ std::vector<BinCount> CountBins(const TrialColumns& columns, const std::vector<u
   return cells;
 }
 
-std::vector<double> ScorePositions(const TrialColumns& columns, const AxisScale& axis) {
-  std::vector<double> positions(columns.size());
-  for (size_t row = 0; row < positions.size(); ++row) positions[row] = axis.PositionOf(columns.score(row));
+std::vector<double> ScorePositions(const std::vector<double>& scores, const AxisScale& axis) {
+  std::vector<double> positions(scores.size());
+  for (size_t row = 0; row < positions.size(); ++row) positions[row] = axis.PositionOf(scores[row]);
   return positions;
 }
 

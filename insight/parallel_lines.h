@@ -23,8 +23,8 @@ std::vector<BinCount> CountBins(const TrialColumns& columns, const std::vector<u
                                 const std::vector<int32_t>& left, const std::vector<int32_t>& right,
                                 int bins);
 
-// Each row's position of its score on `axis`; NaN: it has none.
-std::vector<double> ScorePositions(const TrialColumns& columns, const AxisScale& axis);
+// The position of each score on `axis`; NaN: it is none.
+std::vector<double> ScorePositions(const std::vector<double>& scores, const AxisScale& axis);
 
 // The first `most` marked rows of the ranking that have a score.
 std::vector<uint32_t> BestRows(const TrialColumns& columns, const std::vector<uint8_t>& marked, size_t most);

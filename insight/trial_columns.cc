@@ -94,12 +94,24 @@ size_t TrialColumns::ranked() const {
   return size() == 0 ? 0 : ranked_;
 }
 
-AxisScale TrialColumns::ObjectiveAxis() const {
-  const size_t count = ranked();
-  if (count == 0) return {"#objective", 0, 0};
-  const double top = best[ranking_[0]];
-  double end = best[ranking_[count - 1]];
-  const double usual = best[ranking_[static_cast<size_t>(static_cast<double>(count - 1) * kMostOfThem)]];
+std::vector<double> TrialColumns::Scores() const {
+  std::vector<double> scores(size());
+  for (size_t row = 0; row < scores.size(); ++row) scores[row] = score(row);
+  return scores;
+}
+
+AxisScale TrialColumns::AxisOf(std::vector<double> values) const {
+  values.erase(std::remove_if(values.begin(), values.end(), [](double value) { return std::isnan(value); }),
+               values.end());
+  if (values.empty()) return {"#objective", 0, 0};
+  const auto better = [this](double a, double b) { return Better(a, b); };
+  const auto [first, last] = std::minmax_element(values.begin(), values.end(), better);
+  const double top = *first;
+  double end = *last;
+  const auto most =
+      values.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(values.size() - 1) * kMostOfThem);
+  std::nth_element(values.begin(), most, values.end(), better);
+  const double usual = *most;
   if (!(std::abs(end - top) <= kFarOff * std::abs(usual - top)) && usual != top) end = usual;
   return {"#objective", std::min(top, end), std::max(top, end)};
 }

@@ -55,8 +55,12 @@ class TrialColumns {
   const std::vector<uint32_t>& Ranking() const;
   // How many rows of Ranking have a score.
   size_t ranked() const;
+  // Of all rows.
+  std::vector<double> Scores() const;
   // Linear over the scores. A few that are very far off lie at the end of the axis.
-  AxisScale ObjectiveAxis() const;
+  AxisScale ObjectiveAxis() const { return AxisOf(Scores()); }
+  // The same over other values of the objective than the scores, in any order; NaN: none.
+  AxisScale AxisOf(std::vector<double> values) const;
 
   std::vector<TrialPhase> phase;
   std::vector<double> best;

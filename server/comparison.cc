@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kMostCompared = 100;
 constexpr char kJobs[] = "#job";
+// A number with more values than this is compared by so many parts of its axis.
+constexpr size_t kMostValues = 12;
+constexpr double kBins = 8;
 
 std::string GoalText(const v1::ObjectiveSpec& objective) {
   return fmt::format("{} {}", v1::Goal_Name(objective.goal()), objective.metric());
@@ -53,27 +56,65 @@ void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
   row.set_node_seconds(job.spend().billable_node_seconds());
 }
 
-// The values that trials have in common, by where they stand among each other.
+// The trials of a job by what they have in common.
 struct Grouping {
-  const std::vector<double>* keys = nullptr;  // by row; null: the number of nodes
-  const AxisScale* axis = nullptr;
+  std::vector<double> keys;             // by row; NaN: in no group
+  std::map<double, std::string> names;  // of each key
+  bool by_name = false;  // groups stand in the order of their names, as text does; else of their keys
 };
 
-std::string GroupName(const Grouping& grouping, double key) {
-  if (grouping.axis == nullptr) return fmt::format("{}", static_cast<int64_t>(key));
-  if (grouping.axis->categorical()) return grouping.axis->values()[static_cast<size_t>(key)];
-  return grouping.axis->integer() ? fmt::format("{}", static_cast<int64_t>(key)) : DoubleToString(key);
+Grouping GroupingByNodes(const std::vector<int32_t>& nodes) {
+  Grouping grouping;
+  for (const int32_t count : nodes) {
+    grouping.keys.push_back(std::max(1, count));
+    grouping.names[grouping.keys.back()] = fmt::format("{}", std::max(1, count));
+  }
+  return grouping;
+}
+
+std::string ValueText(const AxisScale& axis, double number) {
+  if (axis.categorical()) return axis.values()[static_cast<size_t>(number)];
+  return axis.integer() ? fmt::format("{}", static_cast<int64_t>(number)) : DoubleToString(number);
+}
+
+// By a hyperparameter's values. Of a number that has many, by even parts of its axis, which are named for the
+// least and the greatest value in them.
+Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
+  Grouping grouping{numbers, {}, axis.categorical()};
+  for (const double number : numbers) {
+    if (!std::isnan(number)) grouping.names.try_emplace(number);  // NaN: it does not exist there
+  }
+  if (axis.categorical() || axis.discrete() || grouping.names.size() <= kMostValues) {
+    for (auto& [number, name] : grouping.names) name = ValueText(axis, number);
+    return grouping;
+  }
+  grouping.names.clear();
+  std::map<double, std::pair<double, double>> ends;
+  for (double& key : grouping.keys) {
+    if (std::isnan(key)) continue;
+    const double number = key;
+    key = std::min(std::floor(axis.PositionOf(number) * kBins), kBins - 1);
+    auto& [low, high] = ends.try_emplace(key, number, number).first->second;
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  const auto text = [&](double number) {
+    return axis.integer() ? ValueText(axis, number) : fmt::format("{:.4g}", number);
+  };
+  for (const auto& [key, end] : ends) {
+    grouping.names[key] =
+        end.first == end.second ? text(end.first) : text(end.first) + " to " + text(end.second);
+  }
+  return grouping;
 }
 
 void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& comparison) {
   const TrialColumns& columns = job.columns;
-  // Categories go by their names, as text does, and numbers by their size.
   std::map<std::pair<double, std::string>, v1::ComparisonRow> rows;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const double key = grouping.keys == nullptr ? std::max(1, columns.nodes[i]) : (*grouping.keys)[i];
-    if (std::isnan(key)) continue;  // it does not exist there
-    const bool is_text = grouping.axis != nullptr && grouping.axis->categorical();
-    v1::ComparisonRow& row = rows[{is_text ? 0 : key, GroupName(grouping, key)}];
+    const double key = grouping.keys[i];
+    if (std::isnan(key)) continue;
+    v1::ComparisonRow& row = rows[{grouping.by_name ? 0 : key, grouping.names.at(key)}];
     row.set_trials(row.trials() + 1);
     if (const double score = columns.score(i); columns.Better(score, row.has_best() ? row.best() : NAN))
       row.set_best(score);
@@ -132,18 +173,20 @@ absl::Status Insights::AddGroups(const std::string& id, const std::string& by, v
   const JobTrials& job = **got;
   *comparison.mutable_objective() = job.spec.objective();
   comparison.set_by(by.empty() ? "nodes" : by);
-  Grouping grouping;
+  if (by.empty()) {
+    FillTrials(job, GroupingByNodes(job.columns.nodes), comparison);
+    return absl::OkStatus();
+  }
   std::vector<std::string> names;
   for (size_t i = 0; i < job.columns.axes().size(); ++i) {
-    names.push_back(job.columns.axes()[i].name());
-    if (names.back() == by) grouping = {&job.columns.number[i], &job.columns.axes()[i]};
+    const AxisScale& axis = job.columns.axes()[i];
+    names.push_back(axis.name());
+    if (axis.name() != by) continue;
+    FillTrials(job, GroupingBy(axis, job.columns.number[i]), comparison);
+    return absl::OkStatus();
   }
-  if (!by.empty() && grouping.keys == nullptr) {
-    return absl::InvalidArgumentError(
-        fmt::format("by: {} has no hyperparameter \"{}\"; expected {}", id, by, OneOf(names)));
-  }
-  FillTrials(job, grouping, comparison);
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("by: {} has no hyperparameter \"{}\"; expected {}", id, by, OneOf(names)));
 }
 
 absl::StatusOr<v1::Comparison> Insights::Compare(const v1::CompareRequest& request) {

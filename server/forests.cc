@@ -26,7 +26,7 @@ Forests::~Forests() {
 std::shared_ptr<const SolvedForest> Forests::Find(const ForestQuestion& question) {
   std::lock_guard lock(mutex_);
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
-    return kept.job == question.job && kept.filters == question.filters;
+    return kept.job == question.job && kept.filters == question.filters && kept.level == question.level;
   });
   if (found == kept_.end()) return nullptr;
   const auto then = static_cast<double>(found->solved->task->scored),
@@ -41,7 +41,7 @@ std::shared_ptr<const SolvedForest> Forests::Find(const ForestQuestion& question
 
 void Forests::Keep(const ForestQuestion& question, std::shared_ptr<const SolvedForest> solved) {
   std::lock_guard lock(mutex_);
-  kept_.push_front({question.job, question.filters, std::move(solved)});
+  kept_.push_front({question.job, question.filters, question.level, std::move(solved)});
   if (kept_.size() > kMostKept) kept_.pop_back();
 }
 

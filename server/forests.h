@@ -19,6 +19,7 @@ namespace winnow {
 struct ForestQuestion {
   int64_t job = 0;      // its key
   std::string filters;  // as one text: the same for the same trials
+  int64_t level = 0;    // at which they are compared
   std::shared_ptr<const ForestTask> task;
 };
 
@@ -44,6 +45,7 @@ class Forests {
   struct Kept {
     int64_t job;
     std::string filters;
+    int64_t level;
     std::shared_ptr<const SolvedForest> solved;
   };
   struct Job {

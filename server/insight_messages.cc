@@ -38,6 +38,10 @@ v1::Importance ToProto(const SolvedForest& forest) {
   v1::Importance importance;
   importance.set_note(forest.answer.note);
   importance.set_trials(static_cast<int64_t>(forest.task->data.y.size()));
+  importance.set_resource(forest.task->level);
+  importance.mutable_levels()->Assign(forest.task->levels.begin(), forest.task->levels.end());
+  importance.mutable_level_trials()->Assign(forest.task->level_trials.begin(),
+                                            forest.task->level_trials.end());
   const Fanova& fanova = forest.answer.fanova;
   if (fanova.varied == 0) return importance;
   const auto name = [&](size_t dimension) { return forest.task->axes[dimension].name(); };

@@ -38,6 +38,35 @@ Unary* Answer(CallContext* context, InsightThreads& threads, const Request* requ
   });
 }
 
+// Runs `ask` on the thread of the tables once the trials that the request means are compared at the level
+// that it means, which the thread of the curves finds out.
+template <typename Request, typename Ask>
+Unary* Compare(CallContext* context, InsightThreads& threads, const Request* request, Ask ask) {
+  return Post(context, threads, [=, &threads](Unary* reactor, Insights& insights) {
+    absl::StatusOr<LevelQuestion> question = insights.AskLevel(
+        request->job_id(), {request->filters().begin(), request->filters().end()}, request->resource());
+    if (!question.ok()) {
+      reactor->Finish(ToGrpc(question.status()));
+      return;
+    }
+    threads.curves->Post([=, &threads, question = *std::move(question)](LearningCurves& curves) {
+      absl::StatusOr<LevelScores> compared =
+          context->IsCancelled() ? absl::CancelledError() : curves.Compare(question);
+      if (!compared.ok()) {
+        reactor->Finish(ToGrpc(compared.status()));
+        return;
+      }
+      threads.tables->Post([=, compared = *std::move(compared)](Insights& asked) {
+        if (context->IsCancelled()) {
+          reactor->Finish(grpc::Status::CANCELLED);
+          return;
+        }
+        ask(reactor, asked, compared);
+      });
+    });
+  });
+}
+
 // Has a forest fitted, and finishes the call once `take` has taken from it what it wants.
 void AskForest(CallContext* context, InsightThreads& threads, Unary* reactor, ForestQuestion question,
                std::function<void(const SolvedForest&)> take) {
@@ -112,32 +141,36 @@ Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLear
 Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
                                      v1::Importance* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
-    absl::StatusOr<ForestQuestion> question = insights.AskForest(*request);
-    if (!question.ok()) {
-      reactor->Finish(ToGrpc(question.status()));
-      return;
-    }
-    AskForest(context, threads_, reactor, *std::move(question),
-              [response](const SolvedForest& forest) { *response = ToProto(forest); });
-  });
+  return Compare(
+      context, threads_, request,
+      [this, context, request, response](Unary* reactor, Insights& insights, const LevelScores& compared) {
+        absl::StatusOr<ForestQuestion> question = insights.AskForest(*request, compared);
+        if (!question.ok()) {
+          reactor->Finish(ToGrpc(question.status()));
+          return;
+        }
+        AskForest(context, threads_, reactor, *std::move(question),
+                  [response](const SolvedForest& forest) { *response = ToProto(forest); });
+      });
 }
 
 Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
                                 v1::Slice* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Post(context, threads_, [this, context, request, response](Unary* reactor, Insights& insights) {
-    absl::StatusOr<SliceAnswer> answer = insights.GetSlice(*request);
-    if (!answer.ok()) {
-      reactor->Finish(ToGrpc(answer.status()));
-      return;
-    }
-    *response = std::move(answer->slice);
-    AskForest(context, threads_, reactor, std::move(answer->question),
-              [response, dimension = answer->dimension](const SolvedForest& forest) {
-                FillMarginal(forest, dimension, *response);
-              });
-  });
+  return Compare(
+      context, threads_, request,
+      [this, context, request, response](Unary* reactor, Insights& insights, const LevelScores& compared) {
+        absl::StatusOr<SliceAnswer> answer = insights.GetSlice(*request, compared);
+        if (!answer.ok()) {
+          reactor->Finish(ToGrpc(answer.status()));
+          return;
+        }
+        *response = std::move(answer->slice);
+        AskForest(context, threads_, reactor, std::move(answer->question),
+                  [response, dimension = answer->dimension](const SolvedForest& forest) {
+                    FillMarginal(forest, dimension, *response);
+                  });
+      });
 }
 
 }  // namespace winnow

@@ -12,7 +12,8 @@
 namespace winnow {
 
 // Who works out insights: one thread for what is found in the tables of trials, one for curves, one for
-// forests, so that none of them waits for a slower one, nor anything else for them.
+// forests, so that none of them waits for a slower one, nor anything else for them. They ask each other:
+// REQUIRES every call has ended when it is destroyed.
 struct InsightThreads {
   static absl::StatusOr<std::unique_ptr<InsightThreads>> Start(const std::string& file, const Clock& clock) {
     absl::StatusOr<std::unique_ptr<CurveReader>> curves = CurveReader::Start(file, clock);

@@ -106,7 +106,7 @@ absl::StatusOr<v1::ParallelCoordinates> Insights::GetParallelCoordinates(
         for (const AxisScale& axis : columns.axes()) Fill(axis, *answer.add_axes());
         const AxisScale objective = columns.ObjectiveAxis();
         Fill(objective, *answer.add_axes());
-        const std::vector<double> scores = ScorePositions(columns, objective);
+        const std::vector<double> scores = ScorePositions(columns.Scores(), objective);
         std::vector<const std::vector<double>*> positions;
         for (const std::vector<double>& column : columns.position) positions.push_back(&column);
         positions.push_back(&scores);

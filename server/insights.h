@@ -37,8 +37,12 @@ class Insights {
   absl::StatusOr<v1::Comparison> Compare(const v1::CompareRequest& request);
   // What others are to work out.
   absl::StatusOr<CurvesQuestion> AskCurves(const v1::GetLearningCurvesRequest& request);
-  absl::StatusOr<ForestQuestion> AskForest(const v1::GetImportanceRequest& request);
-  absl::StatusOr<SliceAnswer> GetSlice(const v1::GetSliceRequest& request);
+  absl::StatusOr<LevelQuestion> AskLevel(const std::string& job, const std::vector<std::string>& filters,
+                                         int64_t resource);
+  // `compared`: the answer to AskLevel for the request's job, filters and resource.
+  absl::StatusOr<ForestQuestion> AskForest(const v1::GetImportanceRequest& request,
+                                           const LevelScores& compared);
+  absl::StatusOr<SliceAnswer> GetSlice(const v1::GetSliceRequest& request, const LevelScores& compared);
 
   // Jobs whose tables have been read from their beginning since this was asked last: their curves will be
   // asked for.

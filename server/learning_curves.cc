@@ -171,4 +171,16 @@ absl::StatusOr<v1::LearningCurves> LearningCurves::Answer(const CurvesQuestion& 
   return answer;
 }
 
+absl::StatusOr<LevelScores> LearningCurves::Compare(const LevelQuestion& question) {
+  LevelScores scores;
+  const absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<Kept*> got = Get(question.job, question.metric, {});
+    if (!got.ok()) return got.status();
+    scores = CompareAtLevel((*got)->curves, question.marked, question.settled, question.mean, question.asked);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return scores;
+}
+
 }  // namespace winnow

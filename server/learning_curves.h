@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "insight/curves.h"
+#include "insight/levels.h"
 #include "scheduler/job_state.h"
 #include "server/reading_thread.h"
 #include "winnow/v1/insight.pb.h"
@@ -30,6 +31,16 @@ struct CurvesQuestion {
   v1::LearningCurves answer;       // what is known already
 };
 
+// At which level a job's trials are to be compared, found out from its table of trials.
+struct LevelQuestion {
+  int64_t job = 0;  // its key
+  std::string metric;
+  bool mean = false;             // of the levels up to it (ObjectiveSpec.Value)
+  std::vector<uint8_t> marked;   // of all trials: that did not fail and pass the filters
+  std::vector<uint8_t> settled;  // of all trials: that do not run or wait to
+  int64_t asked = 0;
+};
+
 // The reports of jobs as curves. Kept in memory, brought up to date by the trials that facts have changed
 // since; those that were used longest ago go when they take too much room. Owner: its thread.
 class LearningCurves {
@@ -39,6 +50,7 @@ class LearningCurves {
       : store_(store), most_bytes_(most_bytes) {}
 
   absl::StatusOr<v1::LearningCurves> Answer(const CurvesQuestion& question);
+  absl::StatusOr<LevelScores> Compare(const LevelQuestion& question);
   // Reads them, so that they are there when they are asked for.
   void Warm(int64_t job, const std::string& metric);
 

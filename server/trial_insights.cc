@@ -101,23 +101,54 @@ absl::StatusOr<CurvesQuestion> Insights::AskCurves(const v1::GetLearningCurvesRe
   return question;
 }
 
-absl::StatusOr<ForestQuestion> Insights::AskForest(const v1::GetImportanceRequest& request) {
-  ForestQuestion question;
+absl::StatusOr<LevelQuestion> Insights::AskLevel(const std::string& id,
+                                                 const std::vector<std::string>& filters, int64_t resource) {
+  if (resource < kOwnLevels) {
+    return absl::InvalidArgumentError(fmt::format(
+        "resource: {} is no level; expected one from 1 on, 0 for the one that says most, or {} for "
+        "each trial's own value",
+        resource, kOwnLevels));
+  }
+  LevelQuestion question;
   const absl::Status status =
-      With(request, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
+      With(id, filters, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
         question.job = job.row.key;
-        // A length before each keeps two lists of filters apart.
-        for (const std::string& filter : request.filters())
-          question.filters += fmt::format("{}:{}", filter.size(), filter);
-        question.task =
-            std::make_shared<const ForestTask>(MakeForestTask(job.columns, marked, job.search.seed));
+        question.metric = job.search.objective_metric;
+        question.mean = job.spec.objective().value() == v1::ObjectiveSpec::MEAN;
+        question.asked = resource;
+        question.marked = marked;
+        question.settled.resize(marked.size());
+        for (size_t row = 0; row < marked.size(); ++row) {
+          const TrialPhase phase = job.columns.phase[row];
+          if (phase == TrialPhase::kFailed) question.marked[row] = 0;
+          question.settled[row] = phase != TrialPhase::kRunning && phase != TrialPhase::kPending ? 1 : 0;
+        }
         return absl::OkStatus();
       });
   if (!status.ok()) return status;
   return question;
 }
 
-absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& request) {
+absl::StatusOr<ForestQuestion> Insights::AskForest(const v1::GetImportanceRequest& request,
+                                                   const LevelScores& compared) {
+  ForestQuestion question;
+  const absl::Status status =
+      With(request, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
+        question.job = job.row.key;
+        question.level = compared.level;
+        // A length before each keeps two lists of filters apart.
+        for (const std::string& filter : request.filters())
+          question.filters += fmt::format("{}:{}", filter.size(), filter);
+        question.task = std::make_shared<const ForestTask>(
+            MakeForestTask(job.columns, marked, compared, job.search.seed));
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return question;
+}
+
+absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& request,
+                                               const LevelScores& compared) {
   const absl::StatusOr<size_t> most = Bounded("max_points", request.max_points(), 1000, 1, 5000);
   if (!most.ok()) return most.status();
   const absl::StatusOr<size_t> bins = Bounded("bins", request.bins(), 32, 2, 256);
@@ -137,11 +168,12 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
         }
         answer.dimension = static_cast<size_t>(axis - columns.axes().begin());
         v1::Slice& slice = answer.slice;
-        const AxisScale objective = columns.ObjectiveAxis();
+        const std::vector<double> scores = ScoresAt(columns, compared);
+        const AxisScale objective = columns.AxisOf(scores);
         Fill(*axis, *slice.mutable_axis());
         Fill(objective, *slice.mutable_objective());
         const std::vector<double>& x = columns.position[answer.dimension];
-        const std::vector<double> y = ScorePositions(columns, objective);
+        const std::vector<double> y = ScorePositions(scores, objective);
         const auto width = static_cast<int>(*bins);
         for (const BinCount& cell : CountBins(columns, marked, BinsOf(x, width), BinsOf(y, width), width)) {
           slice.add_x_bin(cell.from);
@@ -149,9 +181,11 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
           slice.add_count(cell.count);
         }
         std::vector<uint32_t> rows;  // by score
-        for (const uint32_t row : BestRows(columns, marked, columns.size())) {
-          if (!std::isnan(x[row])) rows.push_back(row);
+        for (uint32_t row = 0; row < marked.size(); ++row) {
+          if (marked[row] != 0 && !std::isnan(x[row]) && !std::isnan(scores[row])) rows.push_back(row);
         }
+        std::stable_sort(rows.begin(), rows.end(),
+                         [&](uint32_t a, uint32_t b) { return columns.Better(scores[a], scores[b]); });
         if (rows.size() > *most) {
           const auto best = static_cast<std::ptrdiff_t>((*most + 1) / 2);
           std::vector<uint32_t> rest(rows.begin() + best, rows.end());
@@ -165,10 +199,12 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
           slice.add_resource(static_cast<double>(columns.resource[row]));
         }
         slice.set_bins(static_cast<int32_t>(*bins));
+        slice.set_resource_level(compared.level);
         // What is brushed does not change what the hyperparameter does.
         answer.question.job = job.row.key;
+        answer.question.level = compared.level;
         answer.question.task = std::make_shared<const ForestTask>(
-            MakeForestTask(columns, std::vector<uint8_t>(columns.size(), 1), job.search.seed));
+            MakeForestTask(columns, std::vector<uint8_t>(columns.size(), 1), compared, job.search.seed));
         return absl::OkStatus();
       });
   if (!status.ok()) return status;

@@ -32,7 +32,7 @@ kBrackets.forEach((widths, bracket) => {
     alive = [...alive].sort((a, b) => b.best - a.best).slice(0, widths[rung + 1] ?? 0);
   });
   for (const trial of list) {
-    trial.state = trial.rung === widths.length - 1 ? 'COMPLETED' : random() < 0.03 ? 'FAILED' : 'STOPPED';
+    trial.state = trial.rung === widths.length - 1 ? 'COMPLETED' : random() < 0.03 ? 'FAILED' : 'PRUNED';
     for (let r = 1; r <= trial.level; r++) trial.curve.push([r, trial.good - 0.2 / (r + 2) + 0.002 * random()]);
     trial.best = Math.max(...trial.curve.map((point) => point[1]));
     trial.why = trial.state === 'COMPLETED' ? 'Trained as far as was planned.' : `Hyperband: bracket ${bracket} (s = ${4 - bracket}), rung ${trial.rung} at resource ${trial.level}: rank ${2 + Math.floor(random() * 30)} of ${widths[trial.rung]} with ${kMetric} = ${trial.best.toFixed(5)}; the best ${widths[trial.rung + 1]} go on, the cut-off is 0.7612.`;
@@ -52,7 +52,7 @@ const axes = [
   {name: 'alpha', kind: 'continuous', scaling: 'linear', min: 0, max: 2, values: [], tickPosition: [0, 0.25, 0.5, 0.75, 1], tickText: ['0', '0.5', '1', '1.5', '2']},
   {name: '#objective', kind: 'objective', scaling: 'linear', min: lowest, max: highest, values: [], tickPosition: [0, 0.5, 1], tickText: [lowest, (lowest + highest) / 2, highest].map((value) => value.toFixed(3))},
 ];
-const counts = (list) => Object.fromEntries(['pending', 'running', 'paused', 'completed', 'stopped', 'failed'].map((name) => [name, String(list.filter((trial) => trial.state.toLowerCase() === name).length)]));
+const counts = (list) => Object.fromEntries(['pending', 'running', 'paused', 'completed', 'pruned', 'failed', 'cancelled'].map((name) => [name, String(list.filter((trial) => trial.state.toLowerCase() === name).length)]));
 const spent = trials.reduce((sum, trial) => sum + trial.level, 0);
 const brackets = kBrackets.map((widths, index) => ({index: String(index), s: String(4 - index), endReason: index === 3 ? 'Its 2 survivors are behind: 7 of the 8 best at resource 27 are of other brackets (chance 0.004).' : '', rungs: widths.map((width, r) => ({resource: String(3 ** (index + r)), width: String(width), entered: String(width), arrived: String(width), running: '0'}))}));
 const job = (id, ended) => ({
@@ -110,7 +110,7 @@ function answerTo(path, query) {
       envelope.count.push(values.length);
       for (const [name, part] of [['min', 0], ['lower', 0.25], ['median', 0.5], ['upper', 0.75], ['max', 1]]) envelope[name].push(values.length ? values[Math.round(part * (values.length - 1))] : 'NaN');
     }
-    const stopped = chosen.filter((trial) => trial.state === 'STOPPED');
+    const stopped = chosen.filter((trial) => trial.state === 'PRUNED');
     return {metric: kMetric, metrics: [kMetric, 'train:auc'], envelope, curves: chosen.slice(0, 24).map((trial) => ({trial: trial.number, state: trial.state, resource: trial.curve.map((p) => p[0]), value: trial.curve.map((p) => p[1])})), stoppedTrial: stopped.map((t) => t.number), stoppedResource: stopped.map((t) => t.level), stoppedValue: stopped.map((t) => t.curve[t.level - 1][1])};
   }
   if (rest === '/parallel-coordinates') return {axes, trial: chosen.map((t) => t.number), position: chosen.flatMap((t) => [...kParameters.map((_, k) => place(t, k)), objectiveAt(t.best)]), densities: [], trials: String(chosen.length)};

@@ -1,7 +1,13 @@
-// RFC 4180: a field with a comma, a quote or a line's end is quoted.
+// What a spreadsheet would take for a formula. A number is none, whatever its sign.
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r]/.test(text) && !/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text);
+}
+
+// RFC 4180: a field with a comma, a quote or a line's end is quoted. A text that a spreadsheet would run as a formula has a ' before it.
 export function csvField(value: string | number | undefined | null): string {
   if (value === undefined || value === null) return '';
-  const text = String(value);
+  const plain = String(value);
+  const text = typeof value === 'string' && isFormula(plain) ? `'${plain}` : plain;
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 

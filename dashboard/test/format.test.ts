@@ -53,6 +53,11 @@ test('Format: bytes, words, durations of JSON and hyperparameters', () => {
   assert.equal(hyperparameter(undefined), '–');
 });
 
+test('Csv: a text that a spreadsheet would run as a formula is disarmed, a number is left alone', () => {
+  assert.equal(csvLine(['=1+1', '+x', '-x', '@sum', '\tx', '\rx']), `'=1+1,'+x,'-x,'@sum,'\tx,"'\rx"\r\n`);
+  assert.equal(csvLine([-1.5, '-1.5e-3', '+2', '.5', 'a=b']), '-1.5,-1.5e-3,+2,.5,a=b\r\n');
+});
+
 test('Csv: commas, quotes and lines are quoted, nothing is nothing', () => {
   assert.equal(csvLine([1, 'a,b', 'say "x"', undefined, 'two\nlines']), '1,"a,b","say ""x""",,"two\nlines"\r\n');
 });

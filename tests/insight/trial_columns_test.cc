@@ -81,7 +81,7 @@ TEST_CASE("CountBins: every marked row with both positions is counted once", "[i
   std::vector<uint8_t> marked = table.All();
   marked[0] = 0;
   const auto bins = [&](size_t axis) { return BinsOf(table.columns.position[axis], 4); };
-  const auto y = BinsOf(ScorePositions(table.columns, table.columns.ObjectiveAxis()), 4);
+  const auto y = BinsOf(ScorePositions(table.columns.Scores(), table.columns.ObjectiveAxis()), 4);
   int count = 0;
   for (const BinCount& cell : CountBins(table.columns, marked, bins(1), y, 4)) {
     count += cell.count;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <map>
 
 #include "server/insights.h"
 #include "server/job_view.h"
@@ -65,6 +67,23 @@ struct Desk {
     REQUIRE(question.ok());
     add(curves.Answer(*question));
     return text;
+  }
+
+  // What the trials of an importance or a slice are compared by.
+  template <typename Request>
+  absl::StatusOr<LevelScores> Compared(const Request& request) {
+    const absl::StatusOr<LevelQuestion> question = insights.AskLevel(
+        request.job_id(), {request.filters().begin(), request.filters().end()}, request.resource());
+    if (!question.ok()) return question.status();
+    return curves.Compare(*question);
+  }
+  absl::StatusOr<ForestQuestion> Forest(const v1::GetImportanceRequest& request) {
+    const absl::StatusOr<LevelScores> compared = Compared(request);
+    return compared.ok() ? insights.AskForest(request, *compared) : compared.status();
+  }
+  absl::StatusOr<SliceAnswer> Slice(const v1::GetSliceRequest& request) {
+    const absl::StatusOr<LevelScores> compared = Compared(request);
+    return compared.ok() ? insights.GetSlice(request, *compared) : compared.status();
   }
 
   std::unique_ptr<Store> store;
@@ -196,10 +215,10 @@ TEST_CASE("Insights: filters hold for every answer", "[server]") {
   CHECK(desk.insights.GetSieve(with(v1::GetSieveRequest()))->trials() == of_b);
   CHECK(desk.insights.QueryTrials(with(v1::QueryTrialsRequest()))->total() == of_b);
   CHECK(desk.insights.GetParallelCoordinates(with(v1::GetParallelCoordinatesRequest()))->trials() == of_b);
-  CHECK(desk.insights.AskForest(with(v1::GetImportanceRequest()))->task->scored == static_cast<size_t>(of_b));
+  CHECK(desk.Forest(with(v1::GetImportanceRequest()))->task->scored == static_cast<size_t>(of_b));
   v1::GetSliceRequest slice = with(v1::GetSliceRequest());
   slice.set_parameter("kind");
-  CHECK(desk.insights.GetSlice(slice)->slice.trial_size() == of_b);
+  CHECK(desk.Slice(slice)->slice.trial_size() == of_b);
   const auto question = desk.insights.AskCurves(with(v1::GetLearningCurvesRequest()));
   REQUIRE(question.ok());
   const auto curves = desk.curves.Answer(*question);
@@ -208,6 +227,55 @@ TEST_CASE("Insights: filters hold for every answer", "[server]") {
   CHECK(curves->envelope().count(0) == of_b);
   CHECK(curves->curves_size() == std::min<int>(20, static_cast<int>(of_b)));
   CHECK(curves->curves(0).resource_size() == 3);
+}
+
+TEST_CASE("Insights: importance and slices compare values of one level, or each trial's own", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  const std::string id = play.Create(HyperbandJob(9));
+  PlayToEnd(play, id, {&worker});
+  std::map<int64_t, std::map<int64_t, double>> reports;  // trial, level: value, straight from the facts
+  for (const Fact& fact : play.Facts(id)) {
+    if (const auto* report = std::get_if<Reported>(&fact.body))
+      reports[report->trial].emplace(report->resource, report->objective);
+  }
+  Desk desk(play);
+  v1::GetImportanceRequest importance;
+  importance.set_job_id(id);
+  v1::GetSliceRequest slice;
+  slice.set_job_id(id);
+  slice.set_parameter(play.Describe(id).spec().parameters(0).name());
+
+  const auto chosen = desk.Forest(importance);
+  REQUIRE(chosen.ok());
+  const ForestTask& task = *chosen->task;
+  CHECK(task.levels == std::vector<int64_t>{1, 3, 9});
+  CHECK(desk.Slice(slice)->slice.resource_level() == task.level);
+  for (size_t i = 0; i < task.levels.size(); ++i) {
+    const int64_t level = task.levels[i];
+    int64_t reached = 0;
+    for (const auto& [trial, values] : reports) reached += static_cast<int64_t>(values.count(level));
+    CHECK(task.level_trials[i] == reached);
+    importance.set_resource(level);
+    slice.set_resource(level);
+    const auto forest = desk.Forest(importance);
+    REQUIRE(forest.ok());
+    CHECK(forest->task->scored == static_cast<size_t>(reached));
+    const auto drawn = desk.Slice(slice);
+    REQUIRE(drawn.ok());
+    const v1::Slice& message = drawn->slice;
+    CHECK(message.resource_level() == level);
+    REQUIRE(message.trial_size() == reached);
+    const double low = message.objective().min(), high = message.objective().max();
+    for (int point = 0; point < message.trial_size(); ++point) {
+      CHECK(low + message.y(point) * (high - low) ==
+            Approx(reports.at(message.trial(point)).at(level)).margin(1e-4 * (high - low)));
+    }
+  }
+  importance.set_resource(-1);
+  CHECK(desk.Forest(importance)->task->scored == reports.size());
+  importance.set_resource(-2);
+  CHECK(std::string(desk.Forest(importance).status().message()).rfind("resource: -2 ", 0) == 0);
 }
 
 TEST_CASE("Insights: comparisons of jobs and of a job's trials", "[server]") {
@@ -233,8 +301,38 @@ TEST_CASE("Insights: comparisons of jobs and of a job's trials", "[server]") {
   int64_t trials = 0;
   for (const v1::ComparisonRow& row : kinds->rows()) trials += row.trials();
   CHECK(trials == 10);
+  request.set_by(play.Describe(first).spec().parameters(0).name());
+  CHECK(desk.insights.Compare(request)->rows_size() == 10);  // few enough to stand by themselves
   request.set_by("#job");
   CHECK(desk.insights.Compare(request)->rows(0).name() == first);
+}
+
+TEST_CASE("Insights: trials are compared by even parts of a number that has many values", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  const std::string id = play.Create(RandomJob(60, 2));
+  PlayToEnd(play, id, {&worker});
+  Desk desk(play);
+  const std::string parameter = play.Describe(id).spec().parameters(0).name();
+  v1::CompareRequest request;
+  request.add_job_ids(id);
+  request.set_by(parameter);
+  const auto parts = desk.insights.Compare(request);
+  REQUIRE(parts.ok());
+  CHECK(parts->rows_size() <= 8);
+  CHECK(parts->rows_size() >= 4);
+  int64_t trials = 0;
+  double last = -std::numeric_limits<double>::infinity();
+  for (const v1::ComparisonRow& row : parts->rows()) {
+    trials += row.trials();
+    const size_t to = row.name().find(" to ");
+    REQUIRE(to != std::string::npos);
+    const double low = std::stod(row.name()), high = std::stod(row.name().substr(to + 4));
+    CHECK(low < high);
+    CHECK(low >= last);
+    last = high;
+  }
+  CHECK(trials == 60);
 }
 
 TEST_CASE("Insights: neighbours are by distance, and the rank by the objective", "[server]") {
@@ -310,9 +408,7 @@ TEST_CASE("Insights: bad fields are named", "[server]") {
   starts(refuse(
              v1::GetSieveRequest(), [](auto& r) { r.add_filters("?"); }, &Insights::GetSieve),
          "filters[0]: ");
-  starts(refuse(
-             v1::GetImportanceRequest(), [](auto& r) { r.add_filters("?"); }, &Insights::AskForest),
-         "filters[0]: ");
+  starts(Refusal(insights.AskLevel(id, {"?"}, 0).status()), "filters[0]: ");
   starts(refuse(
              v1::QueryTrialsRequest(), [](auto& r) { r.set_offset(-1); }, &Insights::QueryTrials),
          "offset: ");
@@ -331,14 +427,14 @@ TEST_CASE("Insights: bad fields are named", "[server]") {
          "trials: ");
   v1::GetSliceRequest slice;
   slice.set_job_id(id);
-  starts(Refusal(insights.GetSlice(slice).status()), "parameter: ");
+  starts(Refusal(desk.Slice(slice).status()), "parameter: ");
   slice.set_parameter(play.Describe(id).spec().parameters(0).name());
-  CHECK(insights.GetSlice(slice).ok());
+  CHECK(desk.Slice(slice).ok());
   slice.set_bins(1);
-  starts(Refusal(insights.GetSlice(slice).status()), "bins: ");
+  starts(Refusal(desk.Slice(slice).status()), "bins: ");
   slice.set_bins(0);
   slice.set_max_points(5001);
-  starts(Refusal(insights.GetSlice(slice).status()), "max_points: ");
+  starts(Refusal(desk.Slice(slice).status()), "max_points: ");
   v1::GetNeighboursRequest neighbours;
   neighbours.set_job_id(id);
   for (const int trial : {-1, 0, 4}) {
@@ -398,6 +494,10 @@ TEST_CASE("InsightService: answers over gRPC, forests and curves too", "[server]
   CHECK(shares.trials() == 40);
   CHECK(shares.parameters_size() == 3);
   CHECK(shares.pairs_size() == 3);
+  CHECK(shares.resource() == 4);
+  CHECK(std::vector<int64_t>(shares.levels().begin(), shares.levels().end()) == std::vector<int64_t>{4});
+  CHECK(std::vector<int64_t>(shares.level_trials().begin(), shares.level_trials().end()) ==
+        std::vector<int64_t>{40});
   v1::Importance again;
   CHECK(call(&Stub::GetImportance, importance, again) == grpc::StatusCode::OK);
   CHECK(again.DebugString() == shares.DebugString());
@@ -412,6 +512,7 @@ TEST_CASE("InsightService: answers over gRPC, forests and curves too", "[server]
   v1::Slice drawn;
   CHECK(call(&Stub::GetSlice, slice, drawn) == grpc::StatusCode::OK);
   CHECK(drawn.marginal_x_size() == 2);
+  CHECK(drawn.resource_level() == 4);
   slice.set_parameter("speed");
   CHECK(call(&Stub::GetSlice, slice, drawn) == grpc::StatusCode::INVALID_ARGUMENT);
   importance.set_job_id("nobody");

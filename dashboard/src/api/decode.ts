@@ -1,13 +1,16 @@
 // proto3 JSON -> what types.ts says. int64 come as strings and NaN as "NaN": fields of these names are numbers. A name has
 // one type in all messages of the page, or is a message where it is no number.
 const kNumbers = new Set(
-  ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins bracket busyFraction ' +
-    'completed continuous count cpu cpus cutoff decisions deviation distance elapsedSeconds entered evaluations facts failed from ' +
-    'fullResource hostCpu hostMemory importance index integer lastSequence lower marginalDeviation marginalMean marginalX max median memory memoryGib ' +
-    'min mismatch nextOffset nodeSeconds nodes number objective offset passed paused pending plannedResource plannedTrials position ' +
-    'rank ranked resource resourceFrom resourceTo resourceWithoutResume rung running s seconds sequence slots slotsUsed stepSeconds ' +
-    'stopped stoppedResource stoppedTrial stoppedValue tickPosition to total totalSize trainedResource trainingSeconds trial trials ' +
-    'upper usedCpus usedMemoryGib usedSlots value width x xBin y yBin').split(' '),
+  ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins ' +
+    'bracket busyFraction cancelled completed continuous count cpu cpus cutoff decisions deviation distance ' +
+    'elapsedSeconds entered evaluations facts failed firstTrial from fullResource hostCpu hostMemory importance ' +
+    'index integer lastSequence levels levelTrials lower marginalDeviation marginalMean marginalX max median memory ' +
+    'memoryGib min mismatch nextOffset nodes nodeSeconds number objective offset passed paused pending ' +
+    'plannedResource plannedTrials position pruned rank ranked resource resourceFrom resourceLevel resourceTo ' +
+    'resourceWithoutResume rung running s savedResource seconds sequence slots slotsUsed startupFraction ' +
+    'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue tickPosition to total totalSize ' +
+    'trainedResource trainingSeconds trial trials upper usedCpus usedMemoryGib usedSlots value valueResource width x ' +
+    'xBin y yBin').split(' '),
 );
 
 // Numbers of a spec: they are read as numbers too, but the spec as it came is kept beside.

@@ -16,7 +16,7 @@ export interface ParameterSpec {
 export interface TuningJobSpec {
   name: string;
   parameters: ParameterSpec[];
-  objective: {metric: string; goal: Goal};
+  objective: {metric: string; goal: Goal; value?: 'BEST' | 'LAST' | 'MEAN'};
   trainer?: {builtin?: string; command?: string[]; external?: boolean; resumes?: boolean};
   limits?: {
     maxTrials?: number;
@@ -36,8 +36,9 @@ export interface TrialCounts {
   running: number;
   paused: number;
   completed: number;
-  stopped: number;
+  pruned: number;
   failed: number;
+  cancelled: number;
 }
 export interface BestTrial {
   trial: number;
@@ -50,6 +51,19 @@ export interface JobSpend {
   elapsedSeconds: number;
   trainingSeconds: number;
   billableNodeSeconds: number;
+  savedResource: number;
+  startupSeconds: number;
+}
+export interface JobNotice {
+  kind: string;
+  trial: number;
+  text: string;
+  time: string;
+}
+export interface FailureGroup {
+  reason: string;
+  trials: number;
+  firstTrial: number;
 }
 export interface RungState {
   resource: number;
@@ -83,9 +97,12 @@ export interface TuningJob {
   lastSequence: number;
   strategyText: string;
   warmStartText: string;
+  owner: string;
+  notices: JobNotice[];
+  failures: FailureGroup[];  // only where one job was asked for
 }
 
-export type TrialState = 'STATE_UNSPECIFIED' | 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'STOPPED' | 'FAILED';
+export type TrialState = 'STATE_UNSPECIFIED' | 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'PRUNED' | 'FAILED' | 'CANCELLED';
 export interface HyperparameterValue {
   name: string;
   integer?: number;
@@ -113,6 +130,8 @@ export interface Trial {
   trainedResource: number;
   choiceReason: string;
   nodes: number;
+  value?: number;  // what it counts when trials are ranked
+  valueResource: number;
 }
 export interface Rank {
   rank: number;
@@ -279,6 +298,9 @@ export interface Importance {
   pairs: {first: string; second: string; importance: number; deviation: number}[];
   trials: number;
   note: string;
+  resource: number;  // the level of comparison; -1: each trial by its own value
+  levels: number[];
+  levelTrials: number[];
 }
 export interface Slice {
   axis: Axis;
@@ -294,6 +316,7 @@ export interface Slice {
   marginalMean: number[];
   marginalDeviation: number[];
   bins: number;
+  resourceLevel: number;
 }
 export interface QueryTrialsResponse {
   trials: Trial[];

@@ -95,7 +95,9 @@ export function startRouter(): void {
 
 export const paths = {
   home: '/',
-  job: (id: string) => `/jobs/${encodeURIComponent(id)}`,
+  // `f`: filters, as filters.ts writes them; `part`: the card that is scrolled to.
+  job: (id: string, {f = [], part = ''}: {f?: readonly string[]; part?: string} = {}) =>
+    `/jobs/${encodeURIComponent(id)}${withParams('', {f})}${part && `#${part}`}`,
   trial: (id: string, trial: number) => `/jobs/${encodeURIComponent(id)}/trials/${trial}`,
   compare: (ids: string[]) => `/compare?jobs=${ids.map(encodeURIComponent).join(',')}`,
   workers: '/workers',

@@ -48,7 +48,7 @@ export function rgbOf(color: string): Rgb {
 export function goodness(part: number): string {
   const name = theme.value;
   ramps[name] ??= rampOf(name === 'dark' ? kDark : kLight);
-  if (Number.isNaN(part)) return token('--stopped');
+  if (Number.isNaN(part)) return token('--pruned');
   return ramps[name][Math.max(0, Math.min(kSteps - 1, Math.round(part * (kSteps - 1))))];
 }
 

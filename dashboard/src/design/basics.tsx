@@ -57,14 +57,14 @@ export function Stat({label, value, note}: {label: string; value: ComponentChild
   );
 }
 
-export type Tone = 'pending' | 'running' | 'paused' | 'completed' | 'stopped' | 'failed' | 'best' | '';
+export type Tone = 'pending' | 'running' | 'paused' | 'completed' | 'pruned' | 'failed' | 'cancelled' | 'best' | '';
 export function Badge({tone = '', children}: {tone?: Tone; children: ComponentChildren}) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
 const kTones: Record<string, Tone> = {
   RUNNING: 'running', STOPPING: 'running', LIVE: 'completed', PENDING: 'pending', PAUSED: 'paused', COMPLETED: 'completed',
-  STOPPED: 'stopped', GONE: 'stopped', LEAVING: 'paused', FAILED: 'failed', LOST: 'failed', QUARANTINED: 'failed',
+  PRUNED: 'pruned', CANCELLED: 'cancelled', STOPPED: 'cancelled', GONE: 'pruned', LEAVING: 'paused', FAILED: 'failed', LOST: 'failed', QUARANTINED: 'failed',
   CORDONED: 'paused', DRAINING: 'paused', OPEN: 'completed',
 };
 // Of a job, a trial or a worker.
@@ -141,10 +141,11 @@ export function Segmented<V extends string>({label, value, options, onChange}: S
   );
 }
 
-export function Meter({part, label}: {part: number; label: string}) {
+// `tone`: of what did not come to its end.
+export function Meter({part, label, tone = ''}: {part: number; label: string; tone?: Tone}) {
   const bounded = Math.min(1, Math.max(0, Number.isFinite(part) ? part : 0));
   return (
-    <div class="meter" role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(bounded * 100)}>
+    <div class={`meter ${tone}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(bounded * 100)}>
       <i style={{width: `${bounded * 100}%`}} />
     </div>
   );
@@ -205,14 +206,16 @@ export function Tooltip({text, children}: {text: ComponentChildren; children: Co
 export interface LegendItem {
   label: ComponentChildren;
   color: string;  // a CSS colour: var(--best)
-  shape?: 'dot' | 'line' | 'band' | 'ring';
+  shape?: 'dot' | 'line' | 'dashed' | 'band' | 'ring' | 'cross' | 'bar';
 }
+const kOutlined = new Set<LegendItem['shape']>(['ring', 'dashed', 'cross']);
+// The shapes are those of the marks.
 export function Legend({items}: {items: LegendItem[]}) {
   return (
     <ul class="legend">
       {items.map(({label, color, shape = 'dot'}) => (
         <li>
-          <i class={`swatch ${shape}`} style={shape === 'ring' ? {borderColor: color} : {background: color}} />
+          <i class={`swatch ${shape}`} style={kOutlined.has(shape) ? {borderColor: color} : {background: color}} />
           {label}
         </li>
       ))}

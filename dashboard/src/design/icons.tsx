@@ -29,7 +29,7 @@ export function Icon({name}: {name: IconName}) {
   if (name === 'winnow') {
     return (
       <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-        <g fill="var(--stopped)">
+        <g fill="var(--pruned)">
           <circle cx="4.5" cy="5" r="1.8" />
           <circle cx="9.5" cy="5" r="1.8" />
           <circle cx="14.5" cy="5" r="1.8" />

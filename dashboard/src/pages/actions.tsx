@@ -1,15 +1,19 @@
 import {deleteJob, stopJob} from '../api/calls';
 import type {TuningJob} from '../api/types';
-import {ask, toast} from '../design';
+import {ask, type Tone, toast} from '../design';
 import {counted} from '../format';
+import {trialsOf} from './job_words';
 
 export const isLive = (job: TuningJob) => job.state === 'RUNNING' || job.state === 'STOPPING';
+
+// The colour of its bar: that of a job that goes on or completed is the usual one.
+export const toneOf = (job: TuningJob): Tone => (job.state === 'STOPPED' ? 'cancelled' : job.state === 'FAILED' ? 'failed' : '');
 
 // Both ask first. True if it was done.
 export function askToStop(job: TuningJob): Promise<boolean> {
   return ask({
     title: `Stop ${job.id}?`,
-    text: `No further trial starts, and the ${counted(job.trialCounts.running, 'trial')} that run now end here. What was found so far stays. A stopped job cannot go on.`,
+    text: `No further trial starts, and the ${counted(job.trialCounts.running, 'trial')} running now ${job.trialCounts.running === 1 ? 'is' : 'are'} cancelled. Results so far are kept. A stopped job cannot be resumed.`,
     confirm: 'Stop the job',
     danger: true,
     action: async () => {
@@ -20,10 +24,10 @@ export function askToStop(job: TuningJob): Promise<boolean> {
 }
 
 export function askToDelete(job: TuningJob): Promise<boolean> {
-  const trials = Object.values(job.trialCounts).reduce((sum, each) => sum + each, 0);
+  const trials = trialsOf(job.trialCounts);
   return ask({
     title: `Delete ${job.id}?`,
-    text: `The job, its ${counted(trials, 'trial')}, all their metrics, logs and models are forgotten. This cannot be undone.`,
+    text: `The job, its ${counted(trials, 'trial')}, all their metrics, logs and models are deleted. This cannot be undone.`,
     confirm: 'Delete the job',
     danger: true,
     action: async () => {

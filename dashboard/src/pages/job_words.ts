@@ -1,34 +1,64 @@
 import type {TrialCounts, TuningJob} from '../api/types';
+import {secondsOf} from '../format';
+
+// In the order in which they are read out.
+export const kStates = ['running', 'pending', 'paused', 'completed', 'pruned', 'failed', 'cancelled'] as const satisfies readonly (keyof TrialCounts)[];
 
 export function trialsOf(counts: TrialCounts): number {
-  return counts.pending + counts.running + counts.paused + counts.completed + counts.stopped + counts.failed;
+  return kStates.reduce((sum, name) => sum + counts[name], 0);
 }
 export function endedOf(counts: TrialCounts): number {
-  return counts.completed + counts.stopped + counts.failed;
+  return counts.completed + counts.pruned + counts.failed + counts.cancelled;
 }
 
-// How far a job is, 0 to 1; NaN where its end is not known beforehand. A job that has ended is through.
-export function progressOf(job: TuningJob): number {
-  if (job.state === 'COMPLETED' || job.state === 'STOPPED' || job.state === 'FAILED') return 1;
-  const parts = [];
-  if (job.plannedResource > 0) parts.push(job.spend.resource / job.plannedResource);
+export interface JobProgress {
+  part: number;  // 0 to 1; NaN: the end is not known beforehand
+  text: string;  // what `part` is the part of: "20 / 40 trials"
+}
+
+const ratioText = (done: number, of: number, unit: string) => `${done.toLocaleString('en-US')} / ${of.toLocaleString('en-US')} ${unit}`;
+
+// How far a job is, by the limit that it is nearest to. A job that completed is through, however many of its trials it
+// needed; of one that was stopped or failed, the trials that came to an end of their own count.
+export function progressOf(job: TuningJob): JobProgress {
+  const {trialCounts: counts, spend} = job;
+  const trials = trialsOf(counts);
+  if (job.state === 'COMPLETED') return {part: 1, text: ratioText(endedOf(counts), trials, 'trials')};
+  const planned = Math.max(job.plannedTrials, trials);
+  const finished = counts.completed + counts.pruned + counts.failed;
+  const byTrials = {part: planned > 0 ? finished / planned : Number.NaN, text: ratioText(finished, planned, 'trials')};
+  if (job.state === 'STOPPED' || job.state === 'FAILED') return byTrials;
+
   const limits = job.spec.limits;
-  if (limits?.maxTotalResource) parts.push(job.spend.resource / limits.maxTotalResource);
-  if (parts.length === 0 && job.plannedTrials > 0) parts.push(endedOf(job.trialCounts) / job.plannedTrials);
-  if (limits?.maxNodeSeconds) parts.push(job.spend.billableNodeSeconds / limits.maxNodeSeconds);
-  return parts.length ? Math.min(1, Math.max(...parts)) : Number.NaN;
+  const measures: JobProgress[] = [];
+  if (job.plannedResource > 0) measures.push({part: spend.resource / job.plannedResource, text: ratioText(spend.resource, job.plannedResource, 'units')});
+  if (limits?.maxTotalResource) measures.push({part: spend.resource / limits.maxTotalResource, text: ratioText(spend.resource, limits.maxTotalResource, 'units')});
+  if (measures.length === 0 && job.plannedTrials > 0) measures.push(byTrials);
+  if (limits?.maxNodeSeconds) measures.push({part: spend.billableNodeSeconds / limits.maxNodeSeconds, text: ratioText(Math.round(spend.billableNodeSeconds), limits.maxNodeSeconds, 'node seconds')});
+  const wall = secondsOf(limits?.maxWallTime);
+  if (wall > 0) measures.push({part: spend.elapsedSeconds / wall, text: ratioText(Math.round(spend.elapsedSeconds), wall, 'seconds')});
+  const nearest = measures.reduce<JobProgress | undefined>((most, each) => (!most || each.part > most.part ? each : most), undefined);
+  return nearest ? {...nearest, part: Math.min(1, nearest.part)} : {part: Number.NaN, text: `${finished.toLocaleString('en-US')} trials`};
 }
 
-// The part of full training that stopping early did not do; NaN if nothing can be said.
-export function savedOf(job: TuningJob): number {
-  const {resource, fullResource} = job.spend;
-  return fullResource > 0 ? Math.max(0, 1 - resource / fullResource) : Number.NaN;
+// The seconds until a job ends if it goes on as it has; NaN: not to be told.
+export function secondsLeft(job: TuningJob): number {
+  const {part} = progressOf(job);
+  return part > 0 && part < 0.99 && job.spend.elapsedSeconds > 0 ? job.spend.elapsedSeconds / part - job.spend.elapsedSeconds : Number.NaN;
 }
 
-// "12 completed, 3 stopped"
+export interface Saving {
+  units: number;  // that pruned trials were not trained
+  part: number;   // of what those and all that was trained come to
+}
+export function savedOf(job: TuningJob): Saving {
+  const units = job.spend.savedResource;
+  return {units, part: units > 0 ? units / (units + job.spend.resource) : 0};
+}
+
+// "12 completed, 3 pruned"
 export function countsText(counts: TrialCounts): string {
-  const names = ['running', 'pending', 'paused', 'completed', 'stopped', 'failed'] as const;
-  return names
+  return kStates
     .filter((name) => counts[name] > 0)
     .map((name) => `${counts[name].toLocaleString('en-US')} ${name}`)
     .join(', ');

@@ -1,5 +1,5 @@
 // How lines of several jobs, ranks or values are told apart: by colour, then by dashes.
-const kColors = ['--accent', '--running', '--best', '--paused', '--failed', '--stopped'];
+const kColors = ['--accent', '--running', '--best', '--paused', '--failed', '--cancelled'];
 const kDashes = [[], [6, 3], [2, 3], [9, 3, 2, 3]];
 
 export interface SeriesStyle {

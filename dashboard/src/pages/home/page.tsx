@@ -6,9 +6,9 @@ import {go, param, paths, setParams} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
 import {Button, EmptyState, ErrorState, LinkButton, Menu, Meter, Segmented, Skeleton, StateBadge} from '../../design';
-import {ago, amount, count, duration, exactMoment, number, percent} from '../../format';
-import {askToDelete, askToStop, isLive} from '../actions';
-import {countsText, endedOf, progressOf, savedOf, trialsOf} from '../job_words';
+import {ago, amount, count, counted, duration, exactMoment, number, percent} from '../../format';
+import {askToDelete, askToStop, isLive, toneOf} from '../actions';
+import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
 import './home.css';
 
 const kPageSize = 50;
@@ -128,7 +128,6 @@ interface JobRowProps {
 function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
   const saved = savedOf(job);
   const progress = progressOf(job);
-  const ended = endedOf(job.trialCounts);
   const live = isLive(job);
   const objective = job.spec.objective;
   const done = async (action: Promise<boolean>) => {
@@ -144,8 +143,14 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
         <a href={paths.job(job.id)}>{job.id}</a>
         <div class="row">
           <StateBadge state={job.state} />
+          {job.trialCounts.failed > 0 && (
+            <a class="badge failed" href={paths.job(job.id, {f: ['#state:failed'], part: 'trials'})}>
+              {count(job.trialCounts.failed)} failed
+            </a>
+          )}
           <span class="quiet nowrap" title={exactMoment(job.createTime)}>
             {ago(job.createTime)}
+            {job.owner && ` · ${job.owner}`}
           </span>
         </div>
         <p class="quiet job-strategy" title={job.strategyText}>
@@ -168,15 +173,12 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
       </div>
       <div class="job-progress">
         <div class="row between">
-          <span>
-            {count(ended)}
-            <span class="quiet"> / {count(Math.max(job.plannedTrials, trialsOf(job.trialCounts)))} trials</span>
-          </span>
-          <span class="quiet">{live ? (Number.isFinite(progress) ? percent(progress) : '') : duration(job.spend.elapsedSeconds)}</span>
+          <span>{progress.text}</span>
+          <span class="quiet">{live ? leftText(job) : duration(job.spend.elapsedSeconds)}</span>
         </div>
-        <Meter part={Number.isFinite(progress) ? progress : 0} label={`Progress of ${job.id}`} />
-        <p class="quiet job-counts" title={live ? job.stateReason : countsText(job.trialCounts)}>
-          {live ? job.stateReason || countsText(job.trialCounts) : countsText(job.trialCounts)}
+        <Meter part={progress.part} label={`Progress of ${job.id}`} tone={toneOf(job)} />
+        <p class="quiet job-counts" title={job.stateReason || countsText(job.trialCounts)}>
+          {countsText(job.trialCounts) || job.stateReason}
         </p>
       </div>
       <dl class="job-spend">
@@ -187,8 +189,10 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
           </dd>
         </div>
         <div>
-          <dt>saved</dt>
-          <dd class={saved > 0 ? 'job-saved' : 'quiet'}>{Number.isFinite(saved) && saved > 0 ? percent(saved) : '–'}</dd>
+          <dt>{live ? 'units saved' : 'saved'}</dt>
+          <dd class={saved.units > 0 ? 'job-saved' : 'quiet'} title={saved.units > 0 ? `Pruned trials were not trained ${counted(saved.units, 'unit')}` : undefined}>
+            {saved.units === 0 ? '–' : live ? amount(saved.units) : percent(saved.part)}
+          </dd>
         </div>
         <div>
           <dt>node time</dt>
@@ -239,4 +243,12 @@ function FirstJob() {
       </EmptyState>
     </div>
   );
+}
+
+// "42 % · about 45.9 s left"
+function leftText(job: TuningJob): string {
+  const {part} = progressOf(job);
+  const left = secondsLeft(job);
+  if (!Number.isFinite(part)) return '';
+  return `${percent(part)}${Number.isFinite(left) ? ` · about ${duration(left)} left` : ''}`;
 }

@@ -46,7 +46,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
   } else {
     content = (
       <Plot
-        label={`Learning curves of ${curves.metric}: quartiles of all trials, the ${curves.curves.length} best, and where trials were stopped`}
+        label={`Learning curves of ${curves.metric}: quartiles of all trials, the ${curves.curves.length} best, and where trials were pruned`}
         height={kHeight}
         x={{label: 'level (units)', min: picture.x[0], max: picture.x[1], log: logX, format: shortCount}}
         y={{label: curves.metric, min: picture.y[0], max: picture.y[1], log: logY && positive}}
@@ -68,7 +68,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
           if (at.kind !== 'points') return null;
           return (
             <>
-              <strong>Trial {count(curves.stoppedTrial[index])}</strong> was stopped at {counted(curves.stoppedResource[index], 'unit')}
+              <strong>Trial {count(curves.stoppedTrial[index])}</strong> was pruned at {counted(curves.stoppedResource[index], 'unit')}
               <div class="muted">with {number(curves.stoppedValue[index])}</div>
             </>
           );
@@ -108,9 +108,9 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
           items={[
             {label: 'the best trials', color: 'var(--accent)', shape: 'line'},
             {label: 'the best', color: 'var(--best)', shape: 'line'},
-            {label: 'median of all', color: 'var(--ink-3)', shape: 'line'},
+            {label: 'median of all', color: 'var(--ink-3)', shape: 'dashed'},
             {label: 'quartiles', color: 'var(--line-strong)', shape: 'band'},
-            {label: 'stopped here', color: 'var(--stopped)', shape: 'dot'},
+            {label: 'pruned here', color: 'var(--pruned)', shape: 'cross'},
           ]}
         />
       </div>
@@ -140,7 +140,7 @@ function plotOf(curves: LearningCurves, best: number, logX: boolean, logY: boole
     {kind: 'band', x: envelope.resource, low: envelope.min, high: envelope.max, color: '--line', alpha: 0.45},
     {kind: 'band', x: envelope.resource, low: envelope.lower, high: envelope.upper, color: '--line-strong', alpha: 0.5},
     {kind: 'line', x: envelope.resource, y: envelope.median, color: '--ink-3', width: 1.5, dash: [5, 4], quiet: true},
-    {kind: 'points', x: curves.stoppedResource, y: curves.stoppedValue, color: '--stopped', shape: 'cross', size: 2.5, alpha: 0.75},
+    {kind: 'points', x: curves.stoppedResource, y: curves.stoppedValue, color: '--pruned', shape: 'cross', size: 2.5, alpha: 0.75},
   ];
   const firstCurve = layers.length;
   curves.curves.forEach((curve, i) => {

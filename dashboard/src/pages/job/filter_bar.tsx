@@ -3,6 +3,7 @@ import type {TuningJob} from '../../api/types';
 import {setParams} from '../../app/router';
 import {Button, Icon} from '../../design';
 import {number} from '../../format';
+import {kStates} from '../job_words';
 import {fieldName, type Filter, parseFilter, withFilter} from './filters';
 
 // What is filtered, as chips to be taken away, and a way to add a filter without a mouse.
@@ -48,15 +49,13 @@ function valueText(filter: Filter): string {
   return filter.min === filter.max ? `= ${number(filter.min)}` : `${number(filter.min)} to ${number(filter.max)}`;
 }
 
-const kStates = ['pending', 'running', 'paused', 'completed', 'stopped', 'failed'];
-
 function AddFilter({job, filters, done}: {job: TuningJob; filters: readonly string[]; done(): void}) {
   const fields = ['#objective', '#state', '#resource', '#training_seconds', '#number', '#bracket', '#rung', '#nodes', ...job.spec.parameters.map((each) => each.name)];
   const [field, setField] = useState('#state');
   const [chosen, setChosen] = useState<string[]>([]);
   const [min, setMin] = useState('');
   const [max, setMax] = useState('');
-  const choices = field === '#state' ? kStates : job.spec.parameters.find((each) => each.name === field)?.categorical?.values;
+  const choices = field === '#state' ? [...kStates] : job.spec.parameters.find((each) => each.name === field)?.categorical?.values;
   const bound = (text: string) => (text.trim() === '' ? undefined : Number(text));
   const filter: Filter | null = choices ? (chosen.length ? {field, oneOf: chosen} : null) : {field, min: bound(min), max: bound(max)};
   const valid = filter !== null && (filter.oneOf !== undefined || ((filter.min !== undefined || filter.max !== undefined) && !Number.isNaN(filter.min) && !Number.isNaN(filter.max)));

@@ -36,6 +36,9 @@ export function filterText(filter: Filter): string {
   return `${field}:${bound(filter.min)}..${bound(filter.max)}`;
 }
 
+// Trials in this state.
+export const stateFilter = (state: string) => filterText({field: '#state', oneOf: [state]});
+
 // null: it is none.
 export function parseFilter(text: string): Filter | null {
   const colon = findMark(text, ':');

@@ -5,13 +5,15 @@ import {paths} from '../../app/router';
 import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../design';
 import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
 import {isLive} from '../actions';
-import {countsText, progressOf, savedOf, trialsOf} from '../job_words';
+import {kStates, progressOf, savedOf, trialsOf} from '../job_words';
+import {stateFilter} from './filters';
 
 // What it found, what it cost, and what it would have cost.
 export function Headline({job}: {job: TuningJob}) {
   const {spend, best} = job;
   const saved = savedOf(job);
   const trials = trialsOf(job.trialCounts);
+  const live = isLive(job);
   const progress = progressOf(job);
   const speedup = spend.elapsedSeconds > 0 ? spend.trainingSeconds / spend.elapsedSeconds : Number.NaN;
   return (
@@ -25,7 +27,7 @@ export function Headline({job}: {job: TuningJob}) {
               <>
                 <a href={paths.trial(job.id, best.trial)}>trial {count(best.trial)}</a>, at {counted(best.resource, 'unit')}
               </>
-            ) : isLive(job) ? (
+            ) : live ? (
               'no trial has reported it yet'
             ) : (
               'no trial reported it'
@@ -36,17 +38,25 @@ export function Headline({job}: {job: TuningJob}) {
           label="Trained"
           value={
             <>
-              {amount(spend.resource)} <small>{spend.fullResource > 0 ? `of ${amount(spend.fullResource)} units` : 'units'}</small>
+              {amount(spend.resource)} <small>units</small>
             </>
           }
-          note={saved > 0.005 ? <strong class="saved">{percent(saved)} saved by stopping early</strong> : 'nothing saved by stopping early yet'}
+          note={
+            saved.units > 0 ? (
+              <strong class="saved">{live ? `${amount(saved.units)} units saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
+            ) : live ? (
+              'nothing pruned so far'
+            ) : (
+              'nothing was pruned'
+            )
+          }
         />
         <Stat
           label="Elapsed"
           value={duration(spend.elapsedSeconds)}
           note={
             spend.trainingSeconds > 0
-              ? `one after the other ${duration(spend.trainingSeconds)}${speedup > 1.05 ? `: ${number(speedup, 2)} at a time` : ''}`
+              ? `${duration(spend.trainingSeconds)} of trial time${speedup > 1.05 ? `, ${number(speedup, 2)} in parallel` : ''}${startupText(job)}`
               : 'nothing trained yet'
           }
         />
@@ -59,14 +69,39 @@ export function Headline({job}: {job: TuningJob}) {
           }
           note={
             <>
-              {isLive(job) && Number.isFinite(progress) && <Meter part={progress} label="Progress of the job" />}
-              {countsText(job.trialCounts) || 'none yet'}
+              {live && Number.isFinite(progress.part) && <Meter part={progress.part} label={`Progress of the job: ${progress.text}`} />}
+              <Counts job={job} />
             </>
           }
         />
         <Stat label="Node time" value={duration(spend.billableNodeSeconds)} note={job.strategyText} />
       </Stats>
     </div>
+  );
+}
+
+// Below this share of the trial time start-up is not worth a word.
+const kMuchStartup = 0.05;
+function startupText({spend}: TuningJob): string {
+  const part = spend.startupSeconds / spend.trainingSeconds;
+  return part >= kMuchStartup ? `; ${percent(part)} of it is start-up` : '';
+}
+
+// "12 completed, 3 failed", each a link to these trials.
+function Counts({job}: {job: TuningJob}) {
+  const present = kStates.filter((name) => job.trialCounts[name] > 0);
+  if (!present.length) return <>none yet</>;
+  return (
+    <>
+      {present.map((name, i) => (
+        <>
+          {i > 0 && ', '}
+          <a key={name} class={name === 'failed' ? 'failed-ink' : undefined} href={paths.job(job.id, {f: [stateFilter(name)], part: 'trials'})}>
+            {count(job.trialCounts[name])} {name}
+          </a>
+        </>
+      ))}
+    </>
   );
 }
 

@@ -18,7 +18,6 @@ export interface LiveJob {
   job: TuningJob | undefined;
   error: Error | undefined;
   version: number;           // changes when there is something new to ask for
-  news: string;              // the newest event's sentence
   line: 'open' | 'lost' | 'none';
   reload(): void;
 }
@@ -28,18 +27,16 @@ export function useLiveJob(id: string): LiveJob {
   const first = useGet<TuningJob>(jobPath(id));
   const [job, setJob] = useState<TuningJob | undefined>(undefined);
   const [version, setVersion] = useState(0);
-  const [news, setNews] = useState('');
   const [line, setLine] = useState<LiveJob['line']>('none');
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   // Changes come in bursts: the first is shown at once, the rest together.
-  const pending = useRef<{job?: TuningJob; text?: string}>({});
+  const pending = useRef<{job?: TuningJob}>({});
   const lastShown = useRef(0);
   const show = useCallback(() => {
     timer.current = undefined;
     lastShown.current = performance.now();
     if (pending.current.job) setJob(pending.current.job);
-    if (pending.current.text) setNews(pending.current.text);
     pending.current = {};
     setVersion((n) => n + 1);
   }, []);
@@ -56,7 +53,6 @@ export function useLiveJob(id: string): LiveJob {
     return watchJob(id, start.lastSequence, {
       message(event) {
         if (event.job) pending.current.job = event.job;
-        if (event.text) pending.current.text = event.text;
         soon();
       },
       state: setLine,
@@ -74,5 +70,5 @@ export function useLiveJob(id: string): LiveJob {
     });
   }, [first.data, id, soon]);
 
-  return {job: job ?? first.data, error: first.error, version, news, line, reload: first.reload};
+  return {job: job ?? first.data, error: first.error, version, line, reload: first.reload};
 }

@@ -1,11 +1,12 @@
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import type {TuningJob} from '../../api/types';
-import {go, params, paths} from '../../app/router';
+import {go, params, path, paths, search} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge} from '../../design';
 import {ApiError} from '../../api/client';
-import {ago, exactMoment} from '../../format';
+import {ago, duration, exactMoment} from '../../format';
 import {askToDelete, askToStop, isLive} from '../actions';
+import {countsText, secondsLeft} from '../job_words';
 import {CurvesCard} from './curves';
 import {FilterBar} from './filter_bar';
 import {BestCard, Headline} from './headline';
@@ -17,6 +18,7 @@ import {SieveCard} from './sieve';
 import {SlicesCard} from './slices';
 import {SpecCard} from './spec';
 import {TrialsCard} from './trials';
+import {Trouble} from './trouble';
 import './job.css';
 
 export default function JobPage({id}: {id: string}) {
@@ -80,7 +82,9 @@ export default function JobPage({id}: {id: string}) {
       <Head id={id} job={job} live={live} />
       {job ? (
         <>
+          <Trouble job={job} />
           <Headline job={job} />
+          <Contents />
           <FilterBar job={job} filters={filters} />
           <div class="grid" aria-busy={followed !== filters}>
             {above}
@@ -98,6 +102,36 @@ export default function JobPage({id}: {id: string}) {
   );
 }
 
+// "about 45.9 s left · 3 running, 12 pruned"
+function liveText(job: TuningJob): string {
+  const left = secondsLeft(job);
+  return [Number.isFinite(left) ? `about ${duration(left)} left` : '', job.stateReason || countsText(job.trialCounts)].filter(Boolean).join(' · ');
+}
+
+const kParts = [
+  {id: 'sieve', title: 'Sieve'},
+  {id: 'history', title: 'Best so far'},
+  {id: 'parallel', title: 'Parallel coordinates'},
+  {id: 'curves', title: 'Curves'},
+  {id: 'importance', title: 'Importance'},
+  {id: 'slices', title: 'Slices'},
+  {id: 'trials', title: 'Trials'},
+  {id: 'spec', title: 'Job file'},
+];
+
+// Where the cards stand one under another, the way to each of them.
+function Contents() {
+  return (
+    <nav class="contents" aria-label="On this page">
+      {kParts.map(({id, title}) => (
+        <a key={id} href={`${path.value}${search.value}#${id}`}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: LiveJob}) {
   return (
     <div class="page-head job-head">
@@ -111,12 +145,13 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
           {live.line === 'lost' && <Badge tone="failed">not connected, trying again</Badge>}
           {job && (
             <span class="muted job-reason" title={job.stateReason}>
-              {isLive(job) && live.news ? live.news : job.stateReason}
+              {isLive(job) ? liveText(job) : job.stateReason}
             </span>
           )}
           {job && (
             <span class="quiet nowrap" title={exactMoment(job.createTime)}>
               {isLive(job) ? `started ${ago(job.createTime)}` : `ended ${ago(job.endTime)}`}
+              {job.owner && `, submitted by ${job.owner}`}
             </span>
           )}
         </div>

@@ -136,7 +136,7 @@ function ParallelView({job, data, all, filters, change}: ViewProps) {
   };
   const objective = axes[axes.length - 1];
   return (
-    <div class="parallel" ref={box}>
+    <div class="parallel scroll-hint" ref={box}>
       {boxWidth > 0 && (
         <div
           ref={frame}

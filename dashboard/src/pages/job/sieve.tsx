@@ -83,8 +83,8 @@ export function SieveCard({job, version, filters}: Props) {
 }
 
 function hintOf(job: TuningJob, brackets: number): string {
-  if (brackets > 0 && job.brackets.length > 0) return 'each mark is a trial; it rises while it is among the best, and falls out where it is not';
-  return 'each mark is a trial, at the level to which it was trained';
+  if (brackets > 0 && job.brackets.length > 0) return 'each mark is a trial; it rises while it is among the best, and is pruned where it is not';
+  return 'each mark is a trial, by how far it was trained; this job has no rungs';
 }
 
 function SieveLegend({columns}: {columns: SieveColumn[]}) {
@@ -93,10 +93,11 @@ function SieveLegend({columns}: {columns: SieveColumn[]}) {
     {name: 'best', label: 'best', color: 'var(--best)', shape: 'dot' as const},
     {name: 'completed', label: 'completed', color: 'var(--completed)', shape: 'dot' as const},
     {name: 'running', label: 'running', color: 'var(--running)', shape: 'dot' as const},
-    {name: 'paused', label: 'waits at its rung', color: 'var(--paused)', shape: 'ring' as const},
-    {name: 'pending', label: 'waits for a slot', color: 'var(--pending)', shape: 'ring' as const},
-    {name: 'stopped', label: 'fell out', color: 'var(--stopped)', shape: 'dot' as const},
-    {name: 'failed', label: 'failed (a cross)', color: 'var(--failed)', shape: 'line' as const},
+    {name: 'paused', label: 'paused at its rung', color: 'var(--paused)', shape: 'ring' as const},
+    {name: 'pending', label: 'pending: waits for a slot', color: 'var(--pending)', shape: 'ring' as const},
+    {name: 'pruned', label: 'pruned', color: 'var(--pruned)', shape: 'dot' as const},
+    {name: 'failed', label: 'failed', color: 'var(--failed)', shape: 'cross' as const},
+    {name: 'cancelled', label: 'cancelled with the job', color: 'var(--cancelled)', shape: 'bar' as const},
   ];
   return (
     <div class="sieve-legend">
@@ -138,7 +139,7 @@ function SieveView({job, columns}: {job: TuningJob; columns: SieveColumn[]}) {
   };
   const move = (index: number) => setHover(index < 0 ? -1 : layout.marks[index].trial);
   return (
-    <div class="sieve" ref={box}>
+    <div class="sieve scroll-hint" ref={box}>
       <SieveHeads layout={layout} />
       <div
         ref={frame}

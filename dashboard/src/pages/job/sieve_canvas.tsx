@@ -4,7 +4,7 @@ import {reducedMotion, theme} from '../../app/theme';
 import {prepare} from '../../charts/canvas';
 import {token} from '../../charts/color';
 import {shortCount} from '../../format';
-import {kAxisPx, type PlacedMark, type SieveLayout} from './sieve_layout';
+import {hasRungs, kAxisPx, levelsText, type PlacedMark, type SieveLayout} from './sieve_layout';
 import {cutoffText} from './sieve_table';
 
 // A mark takes this long to its new place, ms.
@@ -115,14 +115,15 @@ function paintLevels(c: CanvasRenderingContext2D, layout: SieveLayout): void {
 
 // What went on from each shelf to the next, as a stream that narrows.
 function paintFlows(c: CanvasRenderingContext2D, layout: SieveLayout): void {
-  for (const {shelves} of layout.columns) {
+  for (const {column, shelves} of layout.columns) {
+    if (!hasRungs(column)) continue;
     for (let i = 0; i + 1 < shelves.length; i++) {
       const low = shelves[i];
       const high = shelves[i + 1];
       if (low.shelf.passed === 0) continue;
       const middle = (low.y + high.y) / 2;
       const fill = c.createLinearGradient(0, low.y, 0, high.y);
-      fill.addColorStop(0, token('--stopped-soft'));
+      fill.addColorStop(0, token('--pruned-soft'));
       fill.addColorStop(1, token('--completed-soft'));
       c.fillStyle = fill;
       c.globalAlpha = 0.85;
@@ -139,7 +140,7 @@ function paintFlows(c: CanvasRenderingContext2D, layout: SieveLayout): void {
 }
 
 function paintShelves(c: CanvasRenderingContext2D, layout: SieveLayout, goal: Goal): void {
-  for (const {left, width, shelves} of layout.columns) {
+  for (const {column, left, width, shelves} of layout.columns) {
     shelves.forEach(({shelf, y, left: shelfLeft, right, more}, i) => {
       if (shelf.entered === 0) {
         c.strokeStyle = token('--line-strong');
@@ -152,11 +153,16 @@ function paintShelves(c: CanvasRenderingContext2D, layout: SieveLayout, goal: Go
       c.stroke();
       c.setLineDash([]);
       if (shelf.entered === 0) return;
-      const words = [`${shortCount(shelf.entered)} in`];
-      const top = i + 1 === shelves.length;
-      if (!top) words.push(`${shortCount(shelf.passed)} on`);
-      const cutoff = cutoffText(shelf.cutoffs);
-      if (cutoff && !top) words.push(`${goal === 'MINIMIZE' ? '≤' : '≥'} ${cutoff}`);
+      const words: string[] = [];
+      if (hasRungs(column)) {
+        const top = i + 1 === shelves.length;
+        words.push(`${shortCount(shelf.entered)} in`);
+        if (!top) words.push(`${shortCount(shelf.passed)} on`);
+        const cutoff = cutoffText(shelf.cutoffs);
+        if (cutoff && !top) words.push(`${goal === 'MINIMIZE' ? '≤' : '≥'} ${cutoff}`);
+      } else {
+        words.push(`${shortCount(shelf.entered)} ${shelf.entered === 1 ? 'trial' : 'trials'}`, `${levelsText(shelf)} units`);
+      }
       if (more > 0) words.push(`${shortCount(more)} not drawn`);
       // What does not fit the column is left out from the end.
       while (words.length > 1 && c.measureText(words.join('  ·  ')).width > width + 12) words.pop();
@@ -188,10 +194,14 @@ function paintMark(c: CanvasRenderingContext2D, mark: PlacedMark, {x, y, alpha}:
       c.lineTo(x - radius * 0.8, y + radius * 0.8);
       c.stroke();
       break;
-    case 'STOPPED':
-      c.fillStyle = token('--stopped');
+    case 'PRUNED':
+      c.fillStyle = token('--pruned');
       c.arc(x, y, radius * 0.8, 0, 7);
       c.fill();
+      break;
+    case 'CANCELLED':
+      c.fillStyle = token('--cancelled');
+      c.fillRect(x - radius, y - radius * 0.4, radius * 2, radius * 0.8);
       break;
     case 'PAUSED':
     case 'PENDING':

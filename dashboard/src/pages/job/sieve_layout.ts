@@ -1,7 +1,8 @@
+import {count} from '../../format';
 import type {BracketState, SieveCell, TrialCounts, TrialState} from '../../api/types';
 
 // Where each trial's mark stands: brackets are columns, rungs are shelves, higher is trained further. On a shelf stand those
-// that may go on or are done, under it hang those that fell out there. Pure.
+// that may go on or are done, under it hang those that ended there: pruned, failed or cancelled. Pure.
 
 export interface Mark {
   trial: number;
@@ -29,13 +30,25 @@ export interface SieveColumn {
   shelves: Shelf[];      // lowest first
 }
 
-const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, stopped: 0, failed: 0};
+const kNone: TrialCounts = {pending: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0};
 const kCountNames = Object.keys(kNone) as (keyof TrialCounts)[];
 
 export function sumOf(counts: TrialCounts): number {
   return kCountNames.reduce((sum, name) => sum + counts[name], 0);
 }
-const fellOut = (state: TrialState) => state === 'STOPPED' || state === 'FAILED';
+const endedHere = (state: TrialState) => state === 'PRUNED' || state === 'FAILED' || state === 'CANCELLED';
+
+// False for the one column of a job without rungs: its shelves are levels to which trials were trained, and nobody goes on
+// from one to the next.
+export const hasRungs = (column: SieveColumn) => column.brackets[0] >= 0;
+
+// "15" or "15 to 17": the levels of those on a shelf of a job without rungs.
+export function levelsText(shelf: Shelf): string {
+  const levels = [...shelf.up, ...shelf.down].map((mark) => mark.atResource);
+  const low = Math.min(shelf.resource, ...levels);
+  const high = Math.max(shelf.resource, ...levels);
+  return low === high ? count(low) : `${count(low)} to ${count(high)}`;
+}
 
 // `merge`: brackets with the same levels are one column.
 export function columnsOf(cells: readonly SieveCell[], brackets: readonly BracketState[], merge: boolean): SieveColumn[] {
@@ -69,12 +82,13 @@ export function columnsOf(cells: readonly SieveCell[], brackets: readonly Bracke
 function addCell(column: SieveColumn, level: number, cell: SieveCell): void {
   const shelf = (column.shelves[level] ??= {resource: cell.resource, entered: 0, passed: 0, counts: {...kNone}, cutoffs: [], up: [], down: []});
   for (const name of kCountNames) shelf.counts[name] += cell.counts[name];
-  shelf.passed += cell.passed;
-  shelf.entered += sumOf(cell.counts) + cell.passed;
+  const passed = cell.bracket >= 0 ? cell.passed : 0;
+  shelf.passed += passed;
+  shelf.entered += sumOf(cell.counts) + passed;
   if (Number.isFinite(cell.cutoff)) shelf.cutoffs.push(cell.cutoff);
   cell.trial.forEach((trial, i) => {
     const mark = {trial, best: cell.best[i], state: cell.state[i], atResource: cell.atResource[i], why: cell.why[i], bracket: cell.bracket, rung: cell.rung};
-    (fellOut(mark.state) ? shelf.down : shelf.up).push(mark);
+    (endedHere(mark.state) ? shelf.down : shelf.up).push(mark);
   });
 }
 
@@ -124,7 +138,7 @@ export function layOut(columns: readonly SieveColumn[], available: number): Siev
   const pitch = kPitches.find(([most]) => drawn <= most)![1];
   const radius = pitch * 0.36;
   const room = available - kAxisPx - kColumnGapPx * Math.max(0, columns.length - 1);
-  const columnWidth = Math.max(kLeastColumnPx, Math.min(kMostColumnPx, Math.floor(room / Math.max(1, columns.length))));
+  const columnWidth = Math.max(kLeastColumnPx, Math.min(columns.length === 1 ? room : kMostColumnPx, Math.floor(room / Math.max(1, columns.length))));
   const mostEntered = Math.max(1, ...columns.flatMap((column) => column.shelves.map((shelf) => shelf.entered)));
   // By the root, so that a few beside many are still seen.
   const widthOf = (entered: number) => Math.max(Math.min(kLeastShelfPx, columnWidth), columnWidth * Math.sqrt(entered / mostEntered));

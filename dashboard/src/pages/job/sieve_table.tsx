@@ -1,10 +1,11 @@
 import {EmptyState} from '../../design';
 import {count, number} from '../../format';
-import type {SieveColumn} from './sieve_layout';
+import {hasRungs, levelsText, type SieveColumn} from './sieve_layout';
 
 // The sieve in numbers.
 export function SieveTable({columns, metric}: {columns: SieveColumn[]; metric: string}) {
   if (!columns.length) return <EmptyState title="No trials yet" />;
+  const rungs = columns.every(hasRungs);
   return (
     <div class="scroll-x sieve-table" tabIndex={0}>
       <table class="table">
@@ -12,13 +13,14 @@ export function SieveTable({columns, metric}: {columns: SieveColumn[]; metric: s
           <tr>
             <th scope="col">Bracket</th>
             <th scope="col" class="num">Level (units)</th>
-            <th scope="col" class="num">Entered</th>
-            <th scope="col" class="num">Went on</th>
-            <th scope="col" class="num">Cut-off, {metric}</th>
-            <th scope="col" class="num">Fell out</th>
+            {rungs && <th scope="col" class="num">Entered</th>}
+            {rungs && <th scope="col" class="num">Went on</th>}
+            {rungs && <th scope="col" class="num">Cut-off, {metric}</th>}
+            <th scope="col" class="num">Pruned</th>
             <th scope="col" class="num">Failed</th>
-            <th scope="col" class="num">Here now</th>
-            <th scope="col">Ended early</th>
+            <th scope="col" class="num">Cancelled</th>
+            <th scope="col" class="num">{rungs ? 'Here now' : 'Completed or not ended'}</th>
+            {rungs && <th scope="col">Ended early</th>}
           </tr>
         </thead>
         <tbody>
@@ -26,14 +28,15 @@ export function SieveTable({columns, metric}: {columns: SieveColumn[]; metric: s
             column.shelves.map((shelf, i) => (
               <tr key={`${column.key}/${i}`}>
                 <td>{i === 0 ? bracketsText(column) : ''}</td>
-                <td class="num">{count(shelf.resource)}</td>
-                <td class="num">{count(shelf.entered)}</td>
-                <td class="num">{count(shelf.passed)}</td>
-                <td class="num">{cutoffText(shelf.cutoffs) || '–'}</td>
-                <td class="num">{count(shelf.counts.stopped)}</td>
+                <td class="num">{rungs ? count(shelf.resource) : levelsText(shelf)}</td>
+                {rungs && <td class="num">{count(shelf.entered)}</td>}
+                {rungs && <td class="num">{count(shelf.passed)}</td>}
+                {rungs && <td class="num">{cutoffText(shelf.cutoffs) || '–'}</td>}
+                <td class="num">{count(shelf.counts.pruned)}</td>
                 <td class="num">{count(shelf.counts.failed)}</td>
+                <td class="num">{count(shelf.counts.cancelled)}</td>
                 <td class="num">{count(shelf.counts.pending + shelf.counts.running + shelf.counts.paused + shelf.counts.completed)}</td>
-                <td>{i === 0 ? (column.endReasons[0] ?? '') : ''}</td>
+                {rungs && <td>{i === 0 ? (column.endReasons[0] ?? '') : ''}</td>}
               </tr>
             )),
           )}

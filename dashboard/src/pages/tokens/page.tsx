@@ -169,7 +169,7 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
                   <code>{token.id}</code>
                 </td>
                 <td>
-                  <Badge tone={state === 'live' ? 'completed' : 'stopped'}>{state}</Badge>
+                  <Badge tone={state === 'live' ? 'completed' : 'cancelled'}>{state}</Badge>
                 </td>
                 <td class="nowrap" title={exactMoment(token.createTime)}>
                   {moment(token.createTime)}

@@ -2,7 +2,7 @@ import type {Attempt} from '../../api/types';
 import {Badge, Card, EmptyState, type Tone} from '../../design';
 import {count, duration, exactMoment, moment} from '../../format';
 
-const kTones: Record<string, Tone> = {'': 'running', finished: 'completed', stopped: 'stopped', failed: 'failed', lost: 'failed', 'handed back': 'paused'};
+const kTones: Record<string, Tone> = {'': 'running', finished: 'completed', stopped: 'pruned', failed: 'failed', lost: 'failed', 'handed back': 'paused'};
 
 function seconds(attempt: Attempt): number {
   if (!attempt.startTime) return Number.NaN;

@@ -67,9 +67,9 @@ function Picture({data, job, trial, best, others}: {data: LearningCurves; job: s
   const legend: LegendItem[] = [];
   const envelope = data.envelope;
   if (envelope?.resource.length) {
-    layers.push({kind: 'band', x: envelope.resource, low: envelope.lower, high: envelope.upper, color: '--stopped', alpha: 0.16});
+    layers.push({kind: 'band', x: envelope.resource, low: envelope.lower, high: envelope.upper, color: '--pruned', alpha: 0.16});
     shown.push(null);
-    legend.push({label: 'middle half of all trials', color: 'var(--stopped-soft)', shape: 'band'});
+    legend.push({label: 'middle half of all trials', color: 'var(--pruned-soft)', shape: 'band'});
   }
   const line = (number_: number, color: string, width: number, dots: boolean) => {
     const curve = curveOf(number_);

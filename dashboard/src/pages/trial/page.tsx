@@ -171,16 +171,18 @@ const kWhyTitle: Record<string, string> = {
   RUNNING: 'What it does',
   PAUSED: 'Why it is paused',
   COMPLETED: 'Why it ended',
-  STOPPED: 'Why it was stopped',
+  PRUNED: 'Why it was pruned',
   FAILED: 'Why it failed',
+  CANCELLED: 'Why it was cancelled',
 };
 const kWhyElse: Record<string, string> = {
   PENDING: 'It waits for free slots.',
   RUNNING: 'It trains.',
   PAUSED: 'It waits at a rung for the others.',
   COMPLETED: 'It was trained as far as was planned.',
-  STOPPED: 'No reason was recorded.',
+  PRUNED: 'No reason was recorded.',
   FAILED: 'No reason was recorded.',
+  CANCELLED: 'The job ended before it did.',
 };
 
 function Why({trial}: {trial: Trial}) {
