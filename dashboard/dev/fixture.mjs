@@ -56,11 +56,11 @@ const counts = (list) => Object.fromEntries(['pending', 'running', 'paused', 'co
 const spent = trials.reduce((sum, trial) => sum + trial.level, 0);
 const brackets = kBrackets.map((widths, index) => ({index: String(index), s: String(4 - index), endReason: index === 3 ? 'Its 2 survivors are behind: 7 of the 8 best at resource 27 are of other brackets (chance 0.004).' : '', rungs: widths.map((width, r) => ({resource: String(3 ** (index + r)), width: String(width), entered: String(width), arrived: String(width), running: '0'}))}));
 const job = (id, ended) => ({
-  id, state: ended ? 'COMPLETED' : 'STOPPED', stateReason: 'All 143 trials have ended.', createTime: new Date(Date.now() - 8e6).toISOString(), endTime: new Date(Date.now() - 5e6).toISOString(),
+  id, state: ended ? 'COMPLETED' : 'STOPPED', owner: 'ada', notices: [{kind: 'IDENTICAL_CURVES', trial: '5', text: 'All 5 trials reported the same values: does the program read its arguments?', time: new Date().toISOString()}], failures: [{reason: 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB', trials: '2', firstTrial: '7'}, {reason: 'ValueError: max_depth must be positive', trials: '1', firstTrial: '19'}], stateReason: 'All 143 trials have ended.', createTime: new Date(Date.now() - 8e6).toISOString(), endTime: new Date(Date.now() - 5e6).toISOString(),
   spec: {name: id, parameters: kParameters, objective: {metric: kMetric, goal: 'MAXIMIZE'}, trainer: {builtin: 'gbdt', command: [], resumes: true}, channels: {train: {path: 'data/train.csv', label: 'y_yes', drop: []}}, staticHyperparameters: {objective: 'binary:logistic'}, strategy: 'HYPERBAND', hyperband: {minResource: '1', maxResource: '81', reductionFactor: '3'}, limits: {maxTrials: '143', maxTotalResource: '0'}, seed: '1729', workingDirectory: '/home/me'},
   trialCounts: counts(trials), best: {trial: String(trials[0].number), objective: highest, resource: String(trials[0].level)},
-  spend: {resource: String(spent), fullResource: String(143 * 81), elapsedSeconds: 412, trainingSeconds: 1604.2, billableNodeSeconds: 1604.2},
-  brackets, plannedTrials: '143', plannedResource: String(spent), lastSequence: '900', strategyText: 'HYPERBAND, R = 81, eta = 3, SOBOL sampler', warmStartText: '',
+  spend: {resource: String(spent), fullResource: String(143 * 81), elapsedSeconds: 412, trainingSeconds: 1604.2, billableNodeSeconds: 1604.2, savedResource: ended ? String(143 * 81 - spent - 400) : '0', startupSeconds: 210},
+  brackets, plannedTrials: ended ? '143' : '200', plannedResource: String(spent), lastSequence: '900', strategyText: 'HYPERBAND, R = 81, eta = 3, SOBOL sampler', warmStartText: '',
 });
 const row = (trial) => ({jobId: 'sifted', number: String(trial.number), state: trial.state, stateReason: trial.why, hyperparameters: kParameters.map((parameter, k) => ({name: parameter.name, [k === 1 ? 'integer' : k === 3 ? 'categorical' : 'continuous']: k === 1 ? String(valueOf[1](trial.x[1])) : valueOf[k](trial.x[k])})), objective: trial.best - 0.001, resource: String(trial.level), bestObjective: trial.best, bestResource: String(trial.level), bracket: String(trial.bracket), rung: String(trial.rung), attempts: String(trial.rung + 1), trainingSeconds: trial.level * 0.31, billableNodeSeconds: trial.level * 0.31, trainedResource: String(trial.level), choiceReason: '', nodes: 1, endTime: new Date(Date.now() - 6e6).toISOString()});
 
@@ -95,7 +95,7 @@ function answerTo(path, query) {
   }
   const [, id, rest] = /^\/v1\/tuning-jobs\/([^/]+)(.*)$/.exec(path) ?? [];
   if (id === undefined) return null;
-  if (rest === '') return job(id, true);
+  if (rest === '') return job(id, id !== 'stopped-early');
   if (rest === '/sieve') {
     return {trials: String(chosen.length), lastSequence: '900', cells: kBrackets.flatMap((widths, bracket) => widths.map((_, rung) => {
       const here = chosen.filter((trial) => trial.bracket === bracket && trial.rung === rung);
@@ -114,10 +114,10 @@ function answerTo(path, query) {
     return {metric: kMetric, metrics: [kMetric, 'train:auc'], envelope, curves: chosen.slice(0, 24).map((trial) => ({trial: trial.number, state: trial.state, resource: trial.curve.map((p) => p[0]), value: trial.curve.map((p) => p[1])})), stoppedTrial: stopped.map((t) => t.number), stoppedResource: stopped.map((t) => t.level), stoppedValue: stopped.map((t) => t.curve[t.level - 1][1])};
   }
   if (rest === '/parallel-coordinates') return {axes, trial: chosen.map((t) => t.number), position: chosen.flatMap((t) => [...kParameters.map((_, k) => place(t, k)), objectiveAt(t.best)]), densities: [], trials: String(chosen.length)};
-  if (rest === '/importance') return {parameters: [['learning_rate', 0.52, 0.08], ['max_depth', 0.21, 0.05], ['booster', 0.11, 0.04], ['alpha', 0.06, 0.02], ['subsample', 0.02, 0.01]].map(([parameter, importance, deviation]) => ({parameter, importance, deviation})), pairs: [{first: 'alpha', second: 'subsample', importance: 0.05, deviation: 0.02}], trials: String(chosen.length), note: ''};
+  if (rest === '/importance') return {parameters: [['learning_rate', 0.52, 0.08], ['max_depth', 0.21, 0.05], ['booster', 0.11, 0.04], ['alpha', 0.06, 0.02], ['subsample', 0.02, 0.01]].map(([parameter, importance, deviation]) => ({parameter, importance, deviation})), pairs: [{first: 'alpha', second: 'subsample', importance: 0.05, deviation: 0.02}], trials: String(chosen.length), note: '', resource: '9', levels: ['1', '3', '9', '27', '81'], levelTrials: ['143', '90', '60', '20', '9']};
   if (rest.startsWith('/slices/')) {
     const k = kParameters.findIndex((each) => each.name === decodeURIComponent(rest.slice(8)));
-    return {axis: axes[k], objective: axes[5], xBin: [], yBin: [], count: [], trial: chosen.map((t) => t.number), x: chosen.map((t) => place(t, k)), y: chosen.map((t) => objectiveAt(t.best)), resource: chosen.map((t) => t.level), marginalX: Array.from({length: 20}, (_, i) => i / 19), marginalMean: Array.from({length: 20}, (_, i) => highest - 0.01 - 0.05 * (i / 19 - 0.55) ** 2), marginalDeviation: Array.from({length: 20}, () => 0.004), bins: 28};
+    return {axis: axes[k], objective: axes[5], xBin: [], yBin: [], count: [], trial: chosen.map((t) => t.number), x: chosen.map((t) => place(t, k)), y: chosen.map((t) => objectiveAt(t.best)), resource: chosen.map((t) => t.level), marginalX: Array.from({length: 20}, (_, i) => i / 19), marginalMean: Array.from({length: 20}, (_, i) => highest - 0.01 - 0.05 * (i / 19 - 0.55) ** 2), marginalDeviation: Array.from({length: 20}, () => 0.004), bins: 28, resourceLevel: '9'};
   }
   if (rest === '/table') {
     const offset = Number(query.get('offset') ?? 0);

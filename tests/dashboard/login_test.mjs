@@ -83,8 +83,8 @@ test('Dashboard: an admin makes a token, whose secret is shown once, and revokes
   await logIn(page, 'admin');
   await page.getByRole('button', {name: /^Account/}).click();
   await page.getByRole('menuitem', {name: 'Tokens'}).click();
-  await page.getByLabel('Whose it is').fill('a guest');
-  await page.getByRole('button', {name: 'Make the token'}).click();
+  await page.getByLabel('Name').fill('a guest');
+  await page.getByRole('button', {name: 'Create the token'}).click();
   const secret = await page.getByLabel('Secret').textContent();
   assert.match(secret, /^wnw_[0-9a-f]{8}_.{43}$/);
   const asGuest = () => fetch(`${here.site.url}/v1/tuning-jobs`, {headers: {authorization: `Bearer ${secret}`}});

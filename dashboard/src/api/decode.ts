@@ -21,7 +21,7 @@ const kSpecNumbers = new Set(
 );
 
 // Maps from a user's names to text.
-const kTexts = new Set(['environment', 'labels', 'staticHyperparameters']);
+const kTexts = new Set(['environment', 'labels', 'secrets', 'staticHyperparameters']);
 
 type Json = unknown;
 

@@ -1,5 +1,7 @@
 import type {ComponentChildren, VNode} from 'preact';
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
+import {useWidth} from '../charts/canvas';
+import {counted} from '../format';
 import {Icon} from './icons';
 
 export interface Column<Row> {
@@ -41,7 +43,8 @@ const kTallestPx = 8_000_000;
 
 // Only rows that are seen are in the document, however many there are.
 export function VirtualTable<Row>({label, columns, total, row, onRange, height, sort, onSort, onOpen, marked}: VirtualTableProps<Row>) {
-  const box = useRef<HTMLDivElement>(null);
+  const [box, width] = useWidth<HTMLDivElement>();
+  const [left, setLeft] = useState(0);
   const [top, setTop] = useState(0);
   const tall = Math.min(total * kRowPx, kTallestPx);
   const shownRows = Math.ceil(height / kRowPx);
@@ -101,45 +104,76 @@ export function VirtualTable<Row>({label, columns, total, row, onRange, height, 
     drawn.current.set(i, {data, columns, y, isMarked, vnode});
     rows.push(vnode);
   }
+  const beyond = width > 0 && wide > width ? columnsFrom(columns, left + width) : null;
   return (
-    <div
-      class="vtable"
-      role="table"
-      aria-label={label}
-      aria-rowcount={total + 1}
-      tabIndex={0}
-      ref={box}
-      style={{height: `${height}px`}}
-      onScroll={(event) => setTop((event.currentTarget as HTMLElement).scrollTop)}
-    >
-      <div class="vhead" role="rowgroup" style={{minWidth: `${wide}px`}}>
-        <div role="row" aria-rowindex={1} style={{gridTemplateColumns: template}}>
-          {columns.map((column) => {
-            const sorted = sort?.key === column.key;
-            return (
-              <div
-                role="columnheader"
-                key={column.key}
-                class={column.numeric ? 'num' : undefined}
-                title={column.hint}
-                aria-sort={sorted ? (sort!.descending ? 'descending' : 'ascending') : undefined}
-              >
-                {column.sortable && onSort ? (
-                  <button type="button" onClick={() => onSort(column.key)}>
-                    <span>{column.title}</span>
-                    {sorted && <Icon name={sort!.descending ? 'down' : 'up'} />}
-                  </button>
-                ) : (
-                  column.title
-                )}
-              </div>
-            );
-          })}
+    <>
+      <div
+        class="vtable"
+        role="table"
+        aria-label={label}
+        aria-rowcount={total + 1}
+        tabIndex={0}
+        ref={box}
+        style={{height: `${height}px`}}
+        onScroll={(event) => {
+          const {scrollTop, scrollLeft} = event.currentTarget as HTMLElement;
+          setTop(scrollTop);
+          setLeft(scrollLeft);
+        }}
+      >
+        <div class="vhead" role="rowgroup" style={{minWidth: `${wide}px`}}>
+          <div role="row" aria-rowindex={1} style={{gridTemplateColumns: template}}>
+            {columns.map((column) => {
+              const sorted = sort?.key === column.key;
+              return (
+                <div
+                  role="columnheader"
+                  key={column.key}
+                  class={column.numeric ? 'num' : undefined}
+                  title={column.hint}
+                  aria-sort={sorted ? (sort!.descending ? 'descending' : 'ascending') : undefined}
+                >
+                  {column.sortable && onSort ? (
+                    <button type="button" onClick={() => onSort(column.key)}>
+                      <span>{column.title}</span>
+                      {sorted && <Icon name={sort!.descending ? 'down' : 'up'} />}
+                    </button>
+                  ) : (
+                    column.title
+                  )}
+                </div>
+              );
+            })}
+          </div>
+        </div>
+        <div class="vbody" role="rowgroup" style={{height: `${tall}px`, minWidth: `${wide}px`}}>
+          {rows}
         </div>
       </div>
-      <div class="vbody" role="rowgroup" style={{height: `${tall}px`, minWidth: `${wide}px`}}>
-        {rows}
-      </div>
-    </div>
+      {beyond && (
+        <p class="vtable-more quiet">
+          {beyond.length > 0 ? (
+            <button type="button" class="link-button" onClick={() => box.current?.scrollBy({left: width * 0.8})}>
+              {counted(beyond.length, 'more column')} to the right: {beyond.slice(0, kNamedBeyond).map((column) => column.hint ?? column.key).join(', ')}
+              {beyond.length > kNamedBeyond && ' …'}
+            </button>
+          ) : (
+            'These are the last columns.'
+          )}
+        </p>
+      )}
+    </>
   );
+}
+
+const kNamedBeyond = 5;
+// A column of which less than this is seen is still to come.
+const kSeenPx = 40;
+function columnsFrom<Row>(columns: Column<Row>[], right: number): Column<Row>[] {
+  let start = 0;
+  return columns.filter((column) => {
+    const hidden = start + kSeenPx > right;
+    start += column.width;
+    return hidden;
+  });
 }

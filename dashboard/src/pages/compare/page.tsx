@@ -15,9 +15,14 @@ import './compare.css';
 
 const kListedJobs = 200;
 const kLiveMs = 3000;
-const kCosts: Cost[] = [
-  {label: 'elapsed', of: (row) => row.elapsedSeconds},
+const kJobCosts: Cost[] = [
+  {label: 'elapsed time', of: (row) => row.elapsedSeconds},
   {label: 'node time', of: (row) => row.nodeSeconds},
+];
+// Groups of trials differ in size.
+const kGroupCosts: Cost[] = [
+  {label: 'training time per trial', of: (row) => row.elapsedSeconds / row.trials},
+  {label: 'node time per trial', of: (row) => row.nodeSeconds / row.trials},
 ];
 
 export default function ComparePage() {
@@ -35,7 +40,7 @@ export default function ComparePage() {
       <div class="page-head">
         <div class="titles">
           <h1>Compare</h1>
-          <p class="muted">What quality costs: jobs side by side, or the trials of one by their nodes or a hyperparameter.</p>
+          <p class="muted">Quality against cost: of several jobs, or of one job's trials by number of nodes or by a hyperparameter.</p>
         </div>
       </div>
       {listed.error && !listed.data ? (
@@ -98,8 +103,8 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
         )}
       </Card>
       <div class="grid">
-        {kCosts.map((cost) => (
-          <Card class="span-6" key={cost.label} title={`Quality against ${cost.label}`} hint="the dashed stair is not beaten">
+        {(single ? kGroupCosts : kJobCosts).map((cost) => (
+          <Card class="span-6" key={cost.label} title={`Quality against ${cost.label}`} hint="dashed: the best value for that cost; filled: on the Pareto front">
             <Scatter rows={rows} colorOf={colorOf} metric={metric} lowerIsBetter={lowerIsBetter} cost={cost} nameOf={nameOf} onPick={pick} />
           </Card>
         ))}
@@ -156,7 +161,7 @@ function Rows({rows, single, metric, lowerIsBetter, by, nameOf, colorOf}: RowsPr
             <th scope="col" class="num">
               Node time
             </th>
-            <th scope="col">Pareto</th>
+            <th scope="col">Pareto front</th>
           </tr>
         </thead>
         <tbody>
@@ -172,11 +177,14 @@ function Rows({rows, single, metric, lowerIsBetter, by, nameOf, colorOf}: RowsPr
               </td>
               <td class="num">{duration(row.elapsedSeconds)}</td>
               <td class="num">{duration(row.nodeSeconds)}</td>
-              <td>{row.pareto ? <Badge tone="best">not beaten</Badge> : <span class="quiet">beaten</span>}</td>
+              <td>{row.pareto ? <Badge tone="best">on it</Badge> : <span class="quiet">dominated</span>}</td>
             </tr>
           ))}
         </tbody>
       </table>
+      <p class="quiet comparison-note">
+        On the Pareto front: no other {single ? 'row' : 'job'} is at least as good in {metric}, {single ? 'training time and node time per trial' : 'elapsed time and node time'}, and better in one of them.
+      </p>
     </div>
   );
 }

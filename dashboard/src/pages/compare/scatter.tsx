@@ -27,7 +27,7 @@ interface Props {
   onPick(row: ComparisonRow): void;
 }
 
-// Quality against a cost: rows, and the stair of those that are not beaten.
+// Quality against a cost: rows, filled if the server has them on the Pareto front of all costs, and the best value for each cost.
 export function Scatter({rows, colorOf, metric, lowerIsBetter, cost, nameOf, onPick}: Props) {
   const shown = rows.filter((row) => row.best !== undefined && Number.isFinite(row.best) && cost.of(row) >= 0);
   const xs = extent(shown.map(cost.of)) ?? [0, 1];
@@ -52,13 +52,13 @@ export function Scatter({rows, colorOf, metric, lowerIsBetter, cost, nameOf, onP
       quiet: true,
     },
     ...shown.map(
-      (row, i): Layer => ({
+      (row): Layer => ({
         kind: 'points',
         x: [cost.of(row)],
         y: [row.best!],
         color: seriesStyle(colorOf(row)).color,
-        size: stair.includes(i) ? 6.5 : 5,
-        shape: stair.includes(i) ? 'dot' : 'ring',
+        size: row.pareto ? 6.5 : 5,
+        shape: row.pareto ? 'dot' : 'ring',
       }),
     ),
   ];
@@ -85,7 +85,7 @@ export function Scatter({rows, colorOf, metric, lowerIsBetter, cost, nameOf, onP
   }
   return (
     <Plot
-      label={`${metric} against ${cost.label}; not beaten at lower cost: ${stair.map((i) => nameOf(shown[i])).join(', ') || 'none'}`}
+      label={`${metric} against ${cost.label}; on the Pareto front: ${shown.filter((row) => row.pareto).map(nameOf).join(', ') || 'none'}`}
       height={kHeightPx}
       x={x}
       y={y}

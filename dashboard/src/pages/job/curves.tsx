@@ -12,7 +12,10 @@ import {count, counted, number, shortCount} from '../../format';
 import {askedFilters} from './filters';
 import {asOf} from './live';
 
-const kHeight = 340;
+// As high as the importance beside it, by how many hyperparameters there are.
+const kLeastHeight = 340;
+const kMostHeight = 560;
+const heightFor = (parameters: number) => Math.max(kLeastHeight, Math.min(kMostHeight, parameters * 30 + (parameters > 1 ? 190 : 0)));
 const kCurves = 24;
 // A logarithmic axis of levels tells more than a linear one from here on.
 const kManyLevels = 40;
@@ -20,6 +23,7 @@ const kManyLevels = 40;
 export function CurvesCard({job, version, filters}: {job: TuningJob; version: number; filters: readonly string[]}) {
   const [place, near] = useNear<HTMLDivElement>();
   const metric = param('metric') ?? '';
+  const height = heightFor(job.spec.parameters.length);
   const answer = useGet<LearningCurves>(near ? `${jobPath(job.id)}/curves` : null, {filters: askedFilters(filters), metric, maxCurves: kCurves, maxPoints: 160}, {...asOf(job, version), debounce: 120});
   const curves = answer.data;
   const levels = curves?.envelope?.resource;
@@ -35,11 +39,11 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
   const positive = picture !== null && picture.lowest > 0;
 
   let content;
-  if (answer.error && !curves) content = <ErrorState error={answer.error} retry={answer.reload} height={kHeight} />;
-  else if (!curves) content = <Skeleton height={kHeight} />;
+  if (answer.error && !curves) content = <ErrorState error={answer.error} retry={answer.reload} height={height} />;
+  else if (!curves) content = <Skeleton height={height} />;
   else if (!picture) {
     content = (
-      <EmptyState title="No reports yet" height={kHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
+      <EmptyState title="No reports yet" height={height} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
         {filters.length ? 'No trial that passes the filters has reported this metric.' : 'Curves appear with the first report of a trial.'}
       </EmptyState>
     );
@@ -47,7 +51,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
     content = (
       <Plot
         label={`Learning curves of ${curves.metric}: quartiles of all trials, the ${curves.curves.length} best, and where trials were pruned`}
-        height={kHeight}
+        height={height}
         x={{label: 'level (units)', min: picture.x[0], max: picture.x[1], log: logX, format: shortCount}}
         y={{label: curves.metric, min: picture.y[0], max: picture.y[1], log: logY && positive}}
         layers={picture.layers}

@@ -4,8 +4,9 @@ import type {Importance, TuningJob} from '../../api/types';
 import {setParams} from '../../app/router';
 import {useNear} from '../../charts/canvas';
 import {Button, Card, EmptyState, ErrorState, Skeleton} from '../../design';
-import {count, percent} from '../../format';
+import {counted, percent} from '../../format';
 import {askedFilters} from './filters';
+import {askedLevel, LevelChooser} from './level';
 import {asOf} from './live';
 
 const kLeastHeight = 340;
@@ -14,14 +15,14 @@ const kPairs = 5;
 
 export function ImportanceCard({job, version, filters}: {job: TuningJob; version: number; filters: readonly string[]}) {
   const [place, near] = useNear<HTMLDivElement>();
-  const answer = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters)}, {...asOf(job, version, 5), debounce: 200, priority: 'low'});
+  const answer = useGet<Importance>(near ? `${jobPath(job.id)}/importance` : null, {filters: askedFilters(filters), resource: askedLevel()}, {...asOf(job, version, 5), debounce: 200, priority: 'low'});
   const importance = answer.data;
   let content;
   if (answer.error && !importance) content = <ErrorState error={answer.error} retry={answer.reload} height={kLeastHeight} />;
   else if (!importance) content = <Skeleton height={kLeastHeight} />;
   else if (importance.parameters.length === 0) {
     content = (
-      <EmptyState title="Not enough to tell yet" height={kLeastHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
+      <EmptyState title="Too few values yet" height={kLeastHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
         {importance.note || 'More trials have to report the objective first.'}
       </EmptyState>
     );
@@ -38,7 +39,7 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
         </ul>
         {pairs.length > 0 && (
           <>
-            <h3 class="bars-title">Two together, beyond each alone</h3>
+            <h3 class="bars-title">Interactions of two, beyond each alone</h3>
             <ul class="bars" aria-label="Importance of pairs of hyperparameters">
               {pairs.map((each) => (
                 <Bar key={each.name} name={each.name} importance={each.importance} deviation={each.deviation} most={most} />
@@ -55,7 +56,8 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
       id="importance"
       class="span-5"
       title="Importance"
-      hint={importance && importance.trials > 0 ? `part of the variance, ± deviation; ${count(importance.trials)} trials` : 'part of the variance'}
+      hint={importance && importance.trials > 0 ? `share of the variance, ± deviation; ${counted(importance.trials, 'trial')}` : 'share of the variance'}
+      actions={importance && <LevelChooser importance={importance} />}
       updating={answer.loading && importance !== undefined && filters.length > 0}
     >
       <div ref={place} style={{minHeight: `${kLeastHeight}px`}}>

@@ -4,13 +4,13 @@ type Json = unknown;
 type Message = Record<string, Json>;
 
 // Fields whose keys are a user's names, not ours.
-const kMaps = new Set(['channels', 'staticHyperparameters', 'environment', 'labels', 'coefficients', 'gridPoints', 'hyperparameters']);
+const kMaps = new Set(['channels', 'staticHyperparameters', 'environment', 'labels', 'secrets', 'coefficients', 'gridPoints', 'hyperparameters']);
 // Fields that say something even where they are 0 or false: they are only there if they were given, or a reader misses them.
 const kTelling = new Set([
   'min', 'max', 'resumes', 'stopWeakBrackets', 'warmUpTrials', 'minChance', 'targetObjective', 'noImprovementTolerance', 'weight',
 ]);
 // Texts that look like numbers and are texts.
-const kTextMaps = new Set(['staticHyperparameters', 'environment', 'labels', 'hyperparameters']);
+const kTextMaps = new Set(['staticHyperparameters', 'environment', 'labels', 'secrets', 'hyperparameters']);
 const kIntegers = new Set([
   'min', 'max', 'seed', 'splitSeed', 'minResource', 'maxResource', 'reductionFactor', 'maxTrials', 'maxTotalResource', 'maxParallelTrials',
   'maxTrialResource', 'maxAttempts', 'maxLostAttempts', 'startupTrials', 'brackets', 'trials', 'warmUpResource', 'warmUpTrials',
@@ -58,7 +58,7 @@ export function jobFile(rawSpec: Message, withFolder = false): Message {
   return file;
 }
 
-// Two spaces deep; what fits a line of 100 characters stands on one.
+// Two spaces deep; what fits a line of 84 characters, as wide as the editor is, stands on one.
 export function pretty(file: Message): string {
   return `${write(file, 0)}\n`;
 }
@@ -67,7 +67,7 @@ export function jobFileText(rawSpec: Message): string {
   return pretty(jobFile(rawSpec));
 }
 
-const kLine = 100;
+const kLine = 84;
 function write(value: Json, depth: number): string {
   const flat = oneLine(value);
   if (depth > 0 && flat.length + depth * 2 <= kLine) return flat;

@@ -15,7 +15,7 @@ import {asOf} from './live';
 import {AxisBrush} from './parallel_axis';
 import {kBins, kTopPx, lineAt, paintBehind, paintLines, paintOver, placesOf, type Places} from './parallel_paint';
 
-const kHeight = 380;
+const kHeight = 392;
 const kLines = 250;
 const kLeastGapPx = 104;
 
@@ -62,7 +62,7 @@ export function ParallelCard({job, version, filters, onShown}: Props & {onShown(
     <Card
       id="parallel"
       title="Parallel coordinates"
-      hint={<span class="wide-only">drag along an axis to look at a part; everything else follows</span>}
+      hint={<span class="wide-only">drag along an axis to filter the whole page</span>}
       updating={answer.loading && data !== undefined && filters.length > 0}
       actions={
         <div class="row">
@@ -181,7 +181,7 @@ function ParallelView({job, data, all, filters, change}: ViewProps) {
               <dl>
                 {axes.map((axis, i) => {
                   const at = data.position[hover.line * axes.length + i];
-                  const text = Number.isNaN(at) ? 'not there' : axis.values.length ? axis.values[Math.min(axis.values.length - 1, Math.floor(at * axis.values.length))] : number(axis.kind === 'integer' ? Math.round(valueAt(axis, at)) : valueAt(axis, at), 5);
+                  const text = Number.isNaN(at) ? 'inactive' : axis.values.length ? axis.values[Math.min(axis.values.length - 1, Math.floor(at * axis.values.length))] : number(axis.kind === 'integer' ? Math.round(valueAt(axis, at)) : valueAt(axis, at), 5);
                   return (
                     <>
                       <dt>{axis === objective ? job.spec.objective.metric : axis.name}</dt>

@@ -4,9 +4,9 @@ import {ranksOf} from '../../charts/scale';
 import {densityField, kBend} from './parallel_density';
 
 export const kTopPx = 40;
-const kBottomPx = 34;
+const kBottomPx = 46;
 // Where a trial's line passes an axis on which it has no value.
-const kNonePx = 20;
+const kNonePx = 30;
 const kSidePx = 66;
 const kHitPx = 7;
 // Of a density along each axis.
@@ -181,7 +181,7 @@ function paintAxes(c: CanvasRenderingContext2D, data: ParallelCoordinates, place
     axis.tickPosition.forEach((position, i) => {
       if (i % every !== 0) return;
       const y = places.bottom - position * (places.bottom - kTopPx);
-      halo(c, shortened(c, axis.tickText[i], k === 0 ? kSidePx - 14 : Math.min(room, 74)), x + (atLeft ? -13 : 13), y);
+      label(c, shortened(c, axis.tickText[i], k === 0 ? kSidePx - 14 : Math.min(room, 74)), x + (atLeft ? -13 : 13), y);
       c.beginPath();
       c.moveTo(x - 3, y);
       c.lineTo(x + 3, y);
@@ -189,7 +189,7 @@ function paintAxes(c: CanvasRenderingContext2D, data: ParallelCoordinates, place
     });
     let missing = false;
     for (let i = k; i < data.position.length && !missing; i += n) missing = Number.isNaN(data.position[i]);
-    if (missing) halo(c, 'none', x + (atLeft ? -13 : 13), places.bottom + kNonePx);
+    if (missing) label(c, 'inactive', x + (atLeft ? -13 : 13), places.bottom + kNonePx);
   });
 }
 
@@ -199,14 +199,16 @@ function shortened(c: CanvasRenderingContext2D, text: string, room: number): str
   return `${text}…`;
 }
 
-function halo(c: CanvasRenderingContext2D, text: string, x: number, y: number): void {
-  c.lineJoin = 'round';
-  c.lineWidth = 4;
-  c.strokeStyle = token('--surface');
-  c.globalAlpha = 0.9;
-  c.strokeText(text, x, y);
+// On a ground of its own, so that it is read over the lines.
+function label(c: CanvasRenderingContext2D, text: string, x: number, y: number): void {
+  const width = c.measureText(text).width;
+  c.fillStyle = token('--surface');
+  c.globalAlpha = 0.88;
+  c.beginPath();
+  c.roundRect((c.textAlign === 'right' ? x - width : x) - 3, y - 8, width + 6, 16, 4);
+  c.fill();
   c.globalAlpha = 1;
-  c.fillStyle = token('--ink-2');
+  c.fillStyle = token('--ink');
   c.fillText(text, x, y);
   c.lineWidth = 1;
   c.strokeStyle = token('--ink-3');

@@ -1,4 +1,4 @@
-import {useMemo} from 'preact/hooks';
+import {useEffect, useMemo, useState} from 'preact/hooks';
 import {jobPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {Slice, TuningJob} from '../../api/types';
@@ -8,14 +8,20 @@ import {useNear} from '../../charts/canvas';
 import {goodness, token} from '../../charts/color';
 import {ranksOf} from '../../charts/scale';
 import {Plot, type Layer} from '../../charts/plot';
-import {Card, ErrorState, Legend, Skeleton} from '../../design';
+import {Button, Card, ErrorState, Legend, Skeleton} from '../../design';
 import {count, counted, number} from '../../format';
 import {askedFilters} from './filters';
+import {askedLevel, levelText} from './level';
 import {asOf} from './live';
 
 const kHeight = 190;
 const kPoints = 400;
 const kBins = 28;
+// Narrower windows show so many at first.
+const kNarrowPx = 720;
+const kFolded = 3;
+// So far values stand beside the axis's ends, as parts of it: discs are whole there.
+const kMargin = 0.05;
 // The golden ratio's fraction: multiples of it lie evenly between whole numbers.
 const kSpread = 0.6180339887;
 
@@ -26,27 +32,42 @@ interface Props {
 }
 export function SlicesCard({job, version, filters}: Props) {
   const [place, near] = useNear<HTMLDivElement>();
+  const [level, setLevel] = useState<number | undefined>(undefined);
+  const [open, setOpen] = useState(false);
+  // One under another they would be in the way of the table.
+  const parameters = job.spec.parameters;
+  const shown = open || innerWidth > kNarrowPx ? parameters : parameters.slice(0, kFolded);
   return (
-    <Card id="slices" title="Slices" hint={`${job.spec.objective.metric} against each hyperparameter, and what a forest expects of it alone`}>
+    <Card id="slices" title="Slices" hint={`${job.spec.objective.metric} by hyperparameter${level === undefined ? '' : `, ${levelText(level)}`}`}>
       <div ref={place} class="slices">
-        {job.spec.parameters.map((parameter) => (
-          <SliceView key={parameter.name} job={job} parameter={parameter.name} version={version} filters={filters} near={near} />
+        {shown.map((parameter) => (
+          <SliceView key={parameter.name} job={job} parameter={parameter.name} version={version} filters={filters} near={near} onLevel={setLevel} />
         ))}
       </div>
+      {shown.length < parameters.length && (
+        <div class="row slices-more">
+          <Button small onClick={() => setOpen(true)}>
+            Show all {count(parameters.length)}
+          </Button>
+        </div>
+      )}
       <Legend
         items={[
-          {label: 'trials, riper is better', color: goodness(0.8)},
+          {label: 'trials, from worst (grey) to best (gold)', color: goodness(0.8)},
           {label: 'best', color: 'var(--best)'},
-          {label: 'expected over everything else, ± deviation', color: 'var(--running)', shape: 'line'},
+          {label: "random forest's marginal effect, ± deviation", color: 'var(--running)', shape: 'line'},
         ]}
       />
     </Card>
   );
 }
 
-function SliceView({job, parameter, version, filters, near}: Props & {parameter: string; near: boolean}) {
-  const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
+function SliceView({job, parameter, version, filters, near, onLevel}: Props & {parameter: string; near: boolean; onLevel(level: number): void}) {
+  const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), resource: askedLevel(), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
   const slice = answer.data;
+  useEffect(() => {
+    if (slice) onLevel(slice.resourceLevel);
+  }, [slice]);
   const minimize = job.spec.objective.goal === 'MINIMIZE';
   const layers = useMemo(() => (slice?.axis && slice.trial.length ? layersOf(slice, job.best?.trial ?? 0, minimize) : null), [slice, job.best?.trial, minimize]);
   let content;
@@ -59,12 +80,12 @@ function SliceView({job, parameter, version, filters, near}: Props & {parameter:
         compact
         label={`${job.spec.objective.metric} against ${parameter}`}
         height={kHeight}
-        x={{label: parameter, min: -0.02, max: 1.02, ticks: positionTicks(slice.axis, 6)}}
+        x={{label: parameter, min: -kMargin, max: 1 + kMargin, ticks: positionTicks(slice.axis, 6)}}
         y={{label: job.spec.objective.metric, min: -0.04, max: 1.04, ticks: positionTicks(slice.objective, 5)}}
         layers={layers}
         tip={({index}) => (
           <>
-            <strong>Trial {count(slice.trial[index])}</strong>, at {counted(slice.resource[index], 'unit')}
+            <strong>Trial {count(slice.trial[index])}</strong>, trained to {counted(slice.resource[index], 'unit')}
             <div>
               {parameter} {slice.axis.values.length ? slice.axis.values[Math.min(slice.axis.values.length - 1, Math.floor(slice.x[index] * slice.axis.values.length))] : number(valueAt(slice.axis, slice.x[index]), 4)}
             </div>
@@ -111,7 +132,7 @@ function layersOf(slice: Slice, best: number, minimize: boolean): Layer[] {
     });
   }
   // Beside each other where they have one value.
-  const room = slice.axis.values.length ? 0.5 / slice.axis.values.length : slice.axis.kind === 'integer' && slice.axis.scaling === 'linear' ? 0.3 / Math.max(1, slice.axis.max - slice.axis.min) : 0;
+  const room = slice.axis.values.length ? 0.5 / slice.axis.values.length : slice.axis.kind === 'integer' && slice.axis.scaling === 'linear' ? Math.min(kMargin, 0.3 / Math.max(1, slice.axis.max - slice.axis.min)) : 0;
   const x = slice.x.map((at, i) => at + room * (((slice.trial[i] * kSpread) % 1) - 0.5));
   layers.push({kind: 'points', x, y: slice.y, color: '--accent', colors: slice.y.map((_, i) => goodness(goods[i])), size: slice.trial.length > 150 ? 2.2 : 3, alpha: 0.9});
   if (slice.marginalX.length > 1 && slice.objective.max > slice.objective.min) {

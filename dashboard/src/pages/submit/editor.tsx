@@ -83,7 +83,7 @@ export function Editor({text, marks, label, readOnly, onChange, handle}: EditorP
         </div>
       </div>
       <p class="sr" id="editor-help">
-        Tab indents; Escape, then Tab, leaves the text. What is wrong is listed after it.
+        Tab indents; Escape, then Tab, leaves the text. Problems are listed after it.
       </p>
     </div>
   );

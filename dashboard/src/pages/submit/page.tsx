@@ -8,7 +8,7 @@ import {ask, Button, Card, ErrorState, Segmented, Skeleton, toast} from '../../d
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
 import {Editor, type Mark} from './editor';
-import {kStarters} from './starters';
+import {kStarters, kYourDirectory} from './starters';
 import {placeOf, syntaxPlace} from './places';
 import {Plan} from './plan';
 import './submit.css';
@@ -61,18 +61,21 @@ interface Checked {
   marks: Mark[];
 }
 
-// The command line fills in the job file's folder; here there is none, and a preview does not miss it.
-const kFolderText = 'is not there; expected the absolute path, on the workers, of the folder in which trainers run and to which paths refer';
-function folderMissing(spec: unknown): boolean {
-  if (spec === null || typeof spec !== 'object') return false;
-  const {working_directory, workingDirectory, trainer} = spec as Record<string, {external?: boolean} | undefined>;
-  return !working_directory && !workingDirectory && !trainer?.external;
+// The command line fills in the job file's directory; here there is none, and a preview does not miss it.
+const kWanted = 'expected the absolute path, on the workers, of the directory in which trainers run and to which paths refer';
+function directoryProblem(spec: unknown): {field: string; text: string} | null {
+  if (spec === null || typeof spec !== 'object') return null;
+  const {working_directory, workingDirectory, trainer} = spec as {working_directory?: unknown; workingDirectory?: unknown; trainer?: {external?: boolean}};
+  const directory = working_directory ?? workingDirectory;
+  if (typeof directory === 'string' && directory.startsWith(kYourDirectory)) return {field: 'working_directory', text: `is "${directory}", which stands for yours; ${kWanted}`};
+  return directory || trainer?.external ? null : {field: 'working_directory', text: `is missing; ${kWanted}`};
 }
 
 function parse(text: string): {spec?: unknown; marks: Mark[]} {
   try {
     const spec = JSON.parse(text);
-    return {spec, marks: folderMissing(spec) ? [{place: placeOf(text, ''), field: 'working_directory', text: kFolderText}] : []};
+    const problem = directoryProblem(spec);
+    return {spec, marks: problem ? [{place: placeOf(text, problem.field), ...problem}] : []};
   } catch (error) {
     const message = (error as Error).message;
     const place = syntaxPlace(text, message) ?? {line: text.split('\n').length, start: text.length, end: text.length};
@@ -139,7 +142,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const begin = async (value: string) => {
     const chosen = kStarters.find((each) => each.value === value)!;
     const untouched = kStarters.some((each) => pretty(each.spec) === text);
-    if (!untouched && !(await ask({title: 'Begin again?', text: 'What you wrote is replaced by the example.', confirm: 'Replace it'}))) return;
+    if (!untouched && !(await ask({title: 'Begin again?', text: 'The example replaces what you wrote.', confirm: 'Replace it'}))) return;
     setStarter(value);
     setText(pretty(chosen.spec));
   };
@@ -181,11 +184,11 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
               unit
             </label>
           </div>
-          <div class="plan-room">{checked.plan ? <Plan plan={checked.plan} /> : wrong ? <p class="quiet">Shown once the job file is right.</p> : <Skeleton height={220} />}</div>
+          <div class="plan-room">{checked.plan ? <Plan plan={checked.plan} /> : wrong ? <p class="quiet">Shown once the job file is valid.</p> : <Skeleton height={220} />}</div>
         </Card>
-        <Card title={wrong ? (marks.length ? `${counted(marks.length, 'thing')} to mend` : 'The server refuses it') : 'Ready'}>
+        <Card title={wrong ? (marks.length ? counted(marks.length, 'problem') : 'The server refuses it') : 'Ready'}>
           <div class="mend" role="status">
-            {!wrong && <p class="muted">{checked.plan ? 'The server finds nothing wrong with it.' : 'The server looks at it …'}</p>}
+            {!wrong && <p class="muted">{checked.plan ? 'The job file is valid. Its directory, program and data are checked when you submit it.' : 'The server checks it …'}</p>}
             {wrong && marks.length === 0 && <p class="mend-text">{checked.error?.message}</p>}
             <ul>
               {marks.map((mark) => (

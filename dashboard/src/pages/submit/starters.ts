@@ -1,21 +1,35 @@
 // What somebody may begin with.
-export const kStarters: {value: string; label: string; spec: Record<string, unknown>}[] = [
+export interface Starter {
+  value: string;
+  label: string;
+  spec: Record<string, unknown>;
+}
+
+// A directory that nobody has: what begins with it is to be replaced.
+export const kYourDirectory = '/path/to/your/project';
+
+// Descends a quadratic by steps of a chosen size; needs nothing but a shell and awk.
+const kDescend =
+  'awk -v rate="$1" -v momentum="$2" \'BEGIN { x = 4; for (i = 1; i <= 27; i++) { v = momentum * v - rate * x; x += v; print "step " i " loss=" x * x; fflush() } }\'';
+
+export const kStarters: Starter[] = [
   {
-    value: 'trees',
-    label: 'Boosted trees',
+    value: 'first',
+    label: 'To try out',
     spec: {
-      name: 'my-trees',
-      working_directory: '/home/me/project',
-      trainer: {builtin: 'gbdt'},
-      channels: {train: {path: 'data/train.csv', label: 'y', validation_fraction: 0.2}},
-      static_hyperparameters: {objective: 'binary:logistic', eval_metric: 'auc'},
+      name: 'first-job',
+      working_directory: '/tmp',
+      trainer: {
+        command: ['sh', '-c', kDescend, 'descend', '{{rate}}', '{{momentum}}'],
+        metrics: [{name: 'loss', regex: 'loss=([-+0-9.e]+)'}],
+        resource_regex: 'step ([0-9]+)',
+        resumes: false,
+      },
       parameters: [
-        {name: 'num_round', integer: {min: 50, max: 200}},
-        {name: 'eta', continuous: {min: 0.01, max: 1, scaling: 'LOG'}},
-        {name: 'max_depth', integer: {min: 1, max: 10}},
-        {name: 'alpha', continuous: {min: 0, max: 2}},
+        {name: 'rate', continuous: {min: 0.001, max: 2, scaling: 'LOG'}},
+        {name: 'momentum', continuous: {min: 0, max: 0.95}},
       ],
-      objective: {metric: 'validation:auc', goal: 'MAXIMIZE'},
+      objective: {metric: 'loss', goal: 'MINIMIZE'},
       strategy: 'HYPERBAND',
       hyperband: {min_resource: 1, max_resource: 27, reduction_factor: 3},
       seed: 1,
@@ -26,7 +40,7 @@ export const kStarters: {value: string; label: string; spec: Record<string, unkn
     label: 'Your own program',
     spec: {
       name: 'my-program',
-      working_directory: '/home/me/project',
+      working_directory: kYourDirectory,
       trainer: {
         command: ['python3', 'train.py'],
         metrics: [{name: 'loss', regex: 'loss=([-+0-9.e]+)'}],
@@ -41,6 +55,27 @@ export const kStarters: {value: string; label: string; spec: Record<string, unkn
       strategy: 'ASHA',
       pruner: {max_resource: 27},
       limits: {max_trials: 60},
+      seed: 1,
+    },
+  },
+  {
+    value: 'trees',
+    label: 'Boosted trees',
+    spec: {
+      name: 'my-trees',
+      working_directory: kYourDirectory,
+      trainer: {builtin: 'gbdt'},
+      channels: {train: {path: 'data/train.csv', label: 'y', validation_fraction: 0.2}},
+      static_hyperparameters: {objective: 'binary:logistic', eval_metric: 'auc'},
+      parameters: [
+        {name: 'num_round', integer: {min: 50, max: 200}},
+        {name: 'eta', continuous: {min: 0.01, max: 1, scaling: 'LOG'}},
+        {name: 'max_depth', integer: {min: 1, max: 10}},
+        {name: 'alpha', continuous: {min: 0, max: 2}},
+      ],
+      objective: {metric: 'validation:auc', goal: 'MAXIMIZE'},
+      strategy: 'HYPERBAND',
+      hyperband: {min_resource: 1, max_resource: 27, reduction_factor: 3},
       seed: 1,
     },
   },

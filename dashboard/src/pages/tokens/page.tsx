@@ -16,9 +16,9 @@ interface Token {
 }
 
 const kRoles: {value: Token['role']; label: string}[] = [
-  {value: 'VIEWER', label: 'viewer: reads'},
-  {value: 'SUBMITTER', label: 'submitter: starts, stops and deletes jobs too'},
-  {value: 'WORKER', label: 'worker: trains'},
+  {value: 'VIEWER', label: 'viewer: read only'},
+  {value: 'SUBMITTER', label: 'submitter: also starts, stops and deletes jobs'},
+  {value: 'WORKER', label: 'worker: runs trials'},
   {value: 'ADMIN', label: 'admin: everything'},
 ];
 const kDaySeconds = 86_400;
@@ -33,7 +33,7 @@ export default function TokensPage() {
       <div class="page-head">
         <div class="titles">
           <h1>Tokens</h1>
-          <p class="muted">By which callers are known to this server. Only hashes are stored: a secret is shown once, and never again.</p>
+          <p class="muted">Tokens identify users and workers. Only hashes are stored: a secret is shown once.</p>
         </div>
       </div>
       {error ? (
@@ -74,7 +74,7 @@ function NewToken({made}: {made(): void}) {
     <Card title="New token" class="span-4">
       <form class="token-form" onSubmit={create}>
         <label class="field">
-          <span>Whose it is</span>
+          <span>Name</span>
           <input class="input" maxLength={128} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </label>
         <label class="field">
@@ -97,12 +97,12 @@ function NewToken({made}: {made(): void}) {
           </p>
         )}
         <Button kind="primary" type="submit">
-          Make the token
+          Create the token
         </Button>
       </form>
       {secret && (
         <div class="token-secret" role="status">
-          <p>Copy it now: it is not shown again.</p>
+          <p>Copy it now. It is not shown again.</p>
           <code aria-label="Secret">{secret}</code>
           <div class="row">
             <CopyButton text={() => secret}>Copy the secret</CopyButton>
@@ -126,7 +126,7 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
     const own = token.id === caller.value?.tokenId;
     const yes = await ask({
       title: `Revoke ${token.name || token.id}?`,
-      text: `From then on whoever shows it is refused.${own ? ' It is the token by which you are logged in.' : ''} This cannot be undone.`,
+      text: `Calls with it are refused from then on.${own ? ' You are logged in with it.' : ''} This cannot be undone.`,
       confirm: 'Revoke the token',
       danger: true,
       action: () => del(`/v1/tokens/${encodeURIComponent(token.id)}`),
@@ -137,8 +137,8 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
   };
   if (tokens.length === 0) {
     return (
-      <EmptyState title="There are no tokens" height={200}>
-        This server asks nobody for one, until it is started with --require-tokens or TLS.
+      <EmptyState title="No tokens" height={200}>
+        This server requires none, unless it is started with --require-tokens or TLS.
       </EmptyState>
     );
   }
@@ -147,14 +147,14 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
       <table class="table">
         <thead>
           <tr>
-            <th scope="col">Whose</th>
+            <th scope="col">Name</th>
             <th scope="col">Role</th>
             <th scope="col">Id</th>
             <th scope="col">State</th>
-            <th scope="col">Made</th>
+            <th scope="col">Created</th>
             <th scope="col">Expires</th>
             <th scope="col">
-              <span class="sr">What can be done</span>
+              <span class="sr">Actions</span>
             </th>
           </tr>
         </thead>
@@ -163,7 +163,7 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
             const state = stateOf(token);
             return (
               <tr key={token.id} aria-label={token.name}>
-                <td>{token.name || <span class="quiet">nobody said</span>}</td>
+                <td>{token.name || <span class="quiet">unnamed</span>}</td>
                 <td>{token.role.toLowerCase()}</td>
                 <td>
                   <code>{token.id}</code>

@@ -79,7 +79,7 @@ function Picture({data, job, trial, best, others}: {data: LearningCurves; job: s
     return true;
   };
   const near = others.filter((other) => line(other, '--pending', 1.2, false));
-  if (near.length) legend.push({label: 'most like it', color: 'var(--pending)', shape: 'line'});
+  if (near.length) legend.push({label: 'most similar', color: 'var(--pending)', shape: 'line'});
   if (best !== undefined && best !== trial && line(best, '--best', 1.8, false)) legend.push({label: `best, trial ${count(best)}`, color: 'var(--best)', shape: 'line'});
   const isBest = best === trial;
   if (line(trial, isBest ? '--best' : '--accent', 2.4, (own?.resource.length ?? 0) <= 60)) {

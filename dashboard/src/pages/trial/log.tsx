@@ -22,11 +22,13 @@ interface Shown {
 const kNothing: Shown = {version: 0, ended: false, truncated: false, trouble: null};
 
 // What a rank printed, as it is printed; follows the end unless the reader has scrolled away from it.
-export function Log({job, trial, attempts}: {job: string; trial: number; attempts: Attempt[]}) {
+// Of a failed trial the errors come first.
+export function Log({job, trial, attempts, failed}: {job: string; trial: number; attempts: Attempt[]; failed: boolean}) {
   const newest = attempts.length ? attempts[attempts.length - 1].number : 0;
   const attempt = Number(param('attempt')) || newest;
   const rank = Number(param('rank')) || 0;
-  const stream = param('log') === 'stderr' ? 'STDERR' : 'STDOUT';
+  const first = failed ? 'STDERR' : 'STDOUT';
+  const stream = kStreams.find((each) => each.value.toLowerCase() === param('log'))?.value ?? first;
   const ranks = attempts.find((each) => each.number === attempt)?.ranks ?? [];
 
   const text = useRef(new LogText());
@@ -88,10 +90,10 @@ export function Log({job, trial, attempts}: {job: string; trial: number; attempt
 
   const {blocks, dropped, empty} = text.current;
   let state = 'Live';
-  if (attempt === 0) state = 'Nothing runs yet';
+  if (attempt === 0) state = 'Not started';
   else if (shown.trouble) state = shown.trouble.message;
-  else if (shown.ended) state = shown.truncated ? 'Ended; more was printed than is kept' : 'Ended';
-  else if (!follow) state = 'Live, held where you read';
+  else if (shown.ended) state = shown.truncated ? 'Ended; only part of the output was kept' : 'Ended';
+  else if (!follow) state = 'Live, scrolling paused';
   return (
     <Card
       title="Log"
@@ -117,7 +119,7 @@ export function Log({job, trial, attempts}: {job: string; trial: number; attempt
               ))}
             </select>
           )}
-          <Segmented label="Stream" value={stream} options={kStreams} onChange={(value) => setParams({log: value === 'STDERR' ? 'stderr' : null}, {replace: true})} />
+          <Segmented label="Stream" value={stream} options={kStreams} onChange={(value) => setParams({log: value === first ? null : value.toLowerCase()}, {replace: true})} />
           <Button small iconOnly icon="download" disabled={attempt === 0} onClick={() => void download()}>
             Download the log
           </Button>
@@ -126,11 +128,11 @@ export function Log({job, trial, attempts}: {job: string; trial: number; attempt
     >
       <div class="log-room">
         <div class="log" ref={box} tabIndex={0} role="log" aria-live="off" aria-label={stream === 'STDERR' ? 'Errors' : 'Output'} onScroll={scrolled}>
-          {dropped > 0 && <p class="log-note">{count(dropped)} earlier lines are not shown; the download has them.</p>}
+          {dropped > 0 && <p class="log-note">{count(dropped)} earlier lines are not shown here; the download has them.</p>}
           {blocks.map((block) => (
             <pre key={block.id}>{block.text}</pre>
           ))}
-          {empty && <p class="log-note">{shown.ended ? 'Nothing was printed.' : attempt === 0 ? 'It waits for free slots.' : 'Nothing is printed yet.'}</p>}
+          {empty && <p class="log-note">{shown.ended ? 'Nothing was printed.' : attempt === 0 ? 'Waiting for free slots.' : 'Nothing printed yet.'}</p>}
         </div>
         {!follow && !shown.ended && (
           <Button small class="log-follow" icon="down" onClick={() => setFollow(true)}>

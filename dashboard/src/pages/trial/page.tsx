@@ -49,8 +49,8 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
         {answer && job ? <Why trial={answer.trial} /> : <Waits name="why" />}
         <div class="grid">
           <Curves job={id} trial={trial} near={near.data} version={version} />
-          {answer ? <Log job={id} trial={trial} attempts={attempts} /> : <Skeleton height={400} />}
-          <Card title="Configuration" hint="beside the best and those most like it" updating={near.loading && !near.data}>
+          {answer ? <Log job={id} trial={trial} attempts={attempts} failed={answer.trial.state === 'FAILED'} /> : <Skeleton height={400} />}
+          <Card title="Configuration" hint="beside the best trial and the most similar ones" updating={near.loading && !near.data}>
             <div class="configuration-room">
               {near.data && job ? (
                 <Configuration answer={near.data} parameters={job.spec.parameters} objective={job.spec.objective.metric} />
@@ -61,9 +61,11 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
               )}
             </div>
           </Card>
-          {answer ? <Attempts attempts={attempts} /> : <Skeleton height={200} />}
+          <div class="span-7 cell">
+            {answer ? <Attempts attempts={attempts} /> : <Skeleton height={200} />}
+            {answer && <Events events={answer.events} />}
+          </div>
           {answer ? <Usage job={id} trial={trial} attempt={shownAttempt} live={live} /> : <Skeleton height={200} />}
-          {answer && <Events events={answer.events} />}
         </div>
       </div>
     </>
@@ -152,7 +154,7 @@ function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt
             '–'
           )
         }
-        note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value to rank by'}
+        note={near?.rank ? rankNote(near.rank, near.ranked) : 'no value yet'}
       />
       <Stat label="Trained" value={<>{count(trial.resource)} <small>units</small></>} note={trial.trainedResource > trial.resource ? `${count(trial.trainedResource)} over all attempts` : counted(trial.attempts, 'attempt')} />
       <Stat label="Training time" value={duration(seconds)} note={`${duration(trial.billableNodeSeconds + (seconds - trial.trainingSeconds) * trial.nodes)} of node time`} />
@@ -168,7 +170,7 @@ function rankNote(rank: number, ranked: number): string {
 
 const kWhyTitle: Record<string, string> = {
   PENDING: 'Why it waits',
-  RUNNING: 'What it does',
+  RUNNING: 'What it is doing',
   PAUSED: 'Why it is paused',
   COMPLETED: 'Why it ended',
   PRUNED: 'Why it was pruned',
@@ -176,10 +178,10 @@ const kWhyTitle: Record<string, string> = {
   CANCELLED: 'Why it was cancelled',
 };
 const kWhyElse: Record<string, string> = {
-  PENDING: 'It waits for free slots.',
-  RUNNING: 'It trains.',
-  PAUSED: 'It waits at a rung for the others.',
-  COMPLETED: 'It was trained as far as was planned.',
+  PENDING: 'It is waiting for free slots.',
+  RUNNING: 'It is training.',
+  PAUSED: 'It is waiting at a rung for the others.',
+  COMPLETED: 'It was trained to the end of its budget.',
   PRUNED: 'No reason was recorded.',
   FAILED: 'No reason was recorded.',
   CANCELLED: 'The job ended before it did.',

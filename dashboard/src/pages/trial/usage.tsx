@@ -10,10 +10,11 @@ import {seriesStyle} from '../series';
 
 const kHeightPx = 150;
 const kRoomPx = 2 * kHeightPx + 52;
+const kNothingPx = 130;
 const kEveryMs = 4000;
 
 const kMeasures = [
-  {name: 'Processors used', unit: '', of: (rank: RankUsage) => rank.cpus},
+  {name: 'CPUs used', unit: '', of: (rank: RankUsage) => rank.cpus},
   {name: 'Resident memory', unit: 'GiB', of: (rank: RankUsage) => rank.memoryGib},
 ];
 
@@ -34,14 +35,14 @@ export function Usage({job, trial, attempt, live}: {job: string; trial: number; 
     );
   } else if (data || attempt === 0) {
     content = (
-      <EmptyState title="Nothing was measured" height={kRoomPx}>
-        Workers measure every few seconds: an attempt that ends sooner has no figures.
+      <EmptyState title="No measurements" height={live ? kRoomPx : kNothingPx}>
+        Workers measure every few seconds. A shorter attempt has no figures.
       </EmptyState>
     );
   } else content = error ? <ErrorState error={error} retry={reload} height={kRoomPx} /> : <Skeleton height={kRoomPx} />;
   return (
     <Card title="Utilisation" class="span-5" hint={attempt > 0 ? `attempt ${attempt}` : undefined}>
-      <div class="usage-room">{content}</div>
+      <div class={data && !ranks.length && !live ? undefined : 'usage-room'}>{content}</div>
     </Card>
   );
 }

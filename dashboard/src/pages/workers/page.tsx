@@ -32,7 +32,7 @@ export default function WorkersPage() {
       <div class="page-head">
         <div class="titles">
           <h1>Workers</h1>
-          <p class="muted">Who trains, how busy they are, and who is given nothing.</p>
+          <p class="muted">Where trials run, how busy each worker is, and which workers get no new trials.</p>
         </div>
       </div>
       <div class="stack">
@@ -47,12 +47,12 @@ export default function WorkersPage() {
           <>
             <Usage />
             <Card
-              title="Who runs what"
+              title="Workers and their trials"
               hint={data && `${count(data.workers.length)} ${data.workers.length === 1 ? 'worker' : 'workers'}`}
               actions={
                 <label class="row quiet">
                   <input type="checkbox" checked={gone} onChange={(event) => setParams({gone: event.currentTarget.checked ? '1' : null}, {replace: true})} />
-                  Those that left too
+                  Show disconnected workers
                 </label>
               }
             >
@@ -74,7 +74,7 @@ function Totals({workers}: {workers: Worker[]}) {
   const memory = sum((worker) => worker.memoryGib);
   return (
     <Stats>
-      <Stat label="Live workers" value={count(live.length)} note={held.length ? `${count(held.length)} given nothing new` : 'all are given trials'} />
+      <Stat label="Live workers" value={count(live.length)} note={held.length ? `${count(held.length)} get no new trials` : 'all accept trials'} />
       <Stat
         label="Slots in use"
         value={
@@ -84,7 +84,7 @@ function Totals({workers}: {workers: Worker[]}) {
         }
         note={slots ? percent(used / slots) : 'no slots'}
       />
-      <Stat label="Processors" value={number(sum((worker) => worker.cpus), 4)} note="for trainers, of all live workers" />
+      <Stat label="CPUs" value={number(sum((worker) => worker.cpus), 4)} note="for trainers, of all live workers" />
       <Stat
         label="Memory"
         value={
@@ -106,14 +106,14 @@ function Usage() {
   if (data && data.workers.length > 0) content = <HeatMap answer={data} measure={measure} />;
   else if (data) {
     content = (
-      <EmptyState title="Nothing was measured in this time" height={kHeatLeastPx}>
-        Workers say every few seconds how busy they are. Look further back, or start one.
+      <EmptyState title="No measurements in this time" height={kHeatLeastPx}>
+        Workers report their load every few seconds. Look further back, or start a worker.
       </EmptyState>
     );
   } else content = error ? <ErrorState error={error} retry={reload} height={kHeatLeastPx} /> : <Skeleton height={kHeatLeastPx} />;
   return (
     <Card
-      title="How busy they are"
+      title="Utilisation"
       updating={loading && !data}
       actions={
         <div class="row">

@@ -11,8 +11,8 @@ const kMostShown = 6;  // assignments of a worker
 export function WorkerTable({workers, changed}: {workers: Worker[]; changed(): void}) {
   if (workers.length === 0) {
     return (
-      <EmptyState title="There are no workers" height={160}>
-        Trials wait until one comes. Start one on any machine that reaches this server:
+      <EmptyState title="No workers" height={160}>
+        Trials wait for a worker. Start one on any machine that reaches this server:
         <pre class="code">winnow-worker --server HOST:PORT --shared-dir FOLDER</pre>
       </EmptyState>
     );
@@ -45,13 +45,13 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
       </div>
       <dl class="worker-room">
         <Room name="Slots" part={worker.slots ? worker.usedSlots / worker.slots : 0} text={`${worker.usedSlots} of ${worker.slots}`} />
-        <Room name="Processors" part={worker.hostCpu} text={`${worker.hostCpu === undefined ? '–' : percent(worker.hostCpu)} of ${number(worker.cpus, 3)}`} />
+        <Room name="CPUs" part={worker.hostCpu} text={`${worker.hostCpu === undefined ? '–' : percent(worker.hostCpu)} of ${number(worker.cpus, 3)}`} />
         <Room name="Memory" part={worker.hostMemory} text={`${worker.hostMemory === undefined ? '–' : percent(worker.hostMemory)} of ${number(worker.memoryGib, 3)} GiB`} />
       </dl>
       <div class="worker-runs">
         <Runs ids={worker.assignmentIds} here={here} />
         <p class="quiet worker-small">
-          Limits by {worker.limits || 'nothing'} · <span title={exactMoment(worker.lastSyncTime)}>heard {ago(worker.lastSyncTime)}</span>
+          Limits enforced by {worker.limits || 'nothing'} · <span title={exactMoment(worker.lastSyncTime)}>last seen {ago(worker.lastSyncTime)}</span>
           {labels.length > 0 && ' · '}
           {labels.map(([name, value]) => (
             <code key={name} class="worker-label">
@@ -109,24 +109,24 @@ type Scheduling = 'OPEN' | 'CORDONED' | 'DRAINING';
 const kActions: Record<Scheduling, {label: string; title(name: string): string; text: string; confirm: string; done: string}> = {
   CORDONED: {
     label: 'Cordon',
-    title: (name) => `Give ${name} nothing new?`,
-    text: 'What it runs goes on to its end; no further trial is placed there until it is uncordoned.',
+    title: (name) => `Cordon ${name}?`,
+    text: 'Its running trials go on to their end. No new trial is placed there until it is uncordoned.',
     confirm: 'Cordon it',
-    done: 'is given nothing new',
+    done: 'gets no new trials',
   },
   DRAINING: {
     label: 'Drain',
     title: (name) => `Drain ${name}?`,
-    text: 'It is given nothing new, and what it runs is checkpointed, handed back and trained on elsewhere. That costs no attempt.',
+    text: 'It gets no new trials. Its running trials are checkpointed and go on elsewhere, which does not count as an attempt.',
     confirm: 'Drain it',
-    done: 'hands back what it runs',
+    done: 'hands back its trials',
   },
   OPEN: {
     label: 'Uncordon',
-    title: (name) => `Give ${name} trials again?`,
-    text: 'A quarantine ends with it.',
+    title: (name) => `Let ${name} run trials again?`,
+    text: 'This also ends a quarantine.',
     confirm: 'Uncordon it',
-    done: 'is given trials again',
+    done: 'accepts trials again',
   },
 };
 
@@ -141,7 +141,7 @@ function Actions({worker, changed}: {worker: Worker; changed(): void}) {
           <p>{words.text}</p>
           {scheduling !== 'OPEN' && (
             <label class="field worker-why">
-              <span>Why, for those who wonder</span>
+              <span>Reason, shown to everyone</span>
               <input class="input" maxLength={200} placeholder="kernel update" onInput={(event) => (reason = event.currentTarget.value)} />
             </label>
           )}
