@@ -21,7 +21,7 @@ test('Dashboard: ranks of a trial cluster have their hosts, logs and figures', a
   await page.getByRole('combobox', {name: 'Rank'}).selectOption('1');
   assert.match(page.url(), /rank=1/);
   await page.getByRole('log', {name: 'Output'}).getByText(/step \d+/).first().waitFor();
-  await page.getByRole('img', {name: /^Processors used by rank/}).waitFor();
+  await page.getByRole('img', {name: /^CPUs used by rank/}).waitFor();
   await picture(page, 'trial-cluster');
   assert.deepEqual(page.faults, []);
 });
@@ -30,7 +30,7 @@ test('Dashboard: workers show what they run and how busy they are', async () => 
   const {site, browser} = here;
   const page = await browser.visit(site.url);
   await page.goto('/workers');
-  await page.getByRole('img', {name: /^processors in use by worker/}).waitFor();
+  await page.getByRole('img', {name: /^CPU in use by worker/}).waitFor();
   await page.getByRole('button', {name: 'Memory'}).click();
   await page.getByRole('img', {name: /^memory in use by worker/}).waitFor();
   assert.match(page.url(), /show=memory/);

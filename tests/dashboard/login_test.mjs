@@ -32,7 +32,7 @@ test('Dashboard: without a token every page leads to the login, and from there b
   await picture(page, 'login');
   await page.getByLabel('Token', {exact: true}).fill('wnw_00000000_' + 'x'.repeat(43));
   await page.getByRole('button', {name: 'Log in'}).click();
-  await page.getByText('The server does not take this token').waitFor();
+  await page.getByText('The server rejects this token').waitFor();
   await logIn(page, 'viewer');
   await page.waitForURL('**/jobs/guarded');
   await page.getByRole('heading', {name: 'guarded'}).waitFor();

@@ -167,12 +167,12 @@ export function VirtualTable<Row>({label, columns, total, row, onRange, height, 
 }
 
 const kNamedBeyond = 5;
-// A column of which less than this is seen is still to come.
-const kSeenPx = 40;
+// A column of which less than this is seen, and not the whole, is still to come.
+const kSeenPx = 160;
 function columnsFrom<Row>(columns: Column<Row>[], right: number): Column<Row>[] {
   let start = 0;
   return columns.filter((column) => {
-    const hidden = start + kSeenPx > right;
+    const hidden = start + Math.min(column.width, kSeenPx) > right;
     start += column.width;
     return hidden;
   });

@@ -89,7 +89,7 @@ export default function JobsPage() {
         <FirstJob />
       ) : (
         <>
-          {answer.error && <p class="banner" role="status">{answer.error.message} What is shown may be old.</p>}
+          {answer.error && <p class="banner" role="status">{answer.error.message} What is shown may be out of date.</p>}
           <ul class="jobs" aria-label="Tuning jobs">
             {shown.map((job) => (
               <JobRow key={job.id} job={job} curve={curveOf.get(job.id)} chosen={chosen.has(job.id)} onChoose={() => toggle(job.id)} reload={answer.reload} />
@@ -97,8 +97,8 @@ export default function JobsPage() {
           </ul>
           {shown.length === 0 && (
             <div class="card">
-              <EmptyState title="No job is like that" actions={<Button onClick={() => setParams({q: null, show: null})}>Show all</Button>}>
-                None of the {count(jobs.length)} jobs here passes the filter.
+              <EmptyState title="No matching jobs" actions={<Button onClick={() => setParams({q: null, show: null})}>Show all</Button>}>
+                None of the {count(jobs.length)} jobs on this page matches the filter.
               </EmptyState>
             </div>
           )}
@@ -238,7 +238,7 @@ function FirstJob() {
           ) : undefined
         }
       >
-        <p>A job is a search: ranges for hyperparameters, an objective and a trainer. Submit the first one, and watch it being sifted here.</p>
+        <p>A job is a search: ranges for hyperparameters, an objective and a trainer. Submit the first one and watch it here.</p>
         <pre class="code first-job">{kCommands}</pre>
       </EmptyState>
     </div>

@@ -29,7 +29,7 @@ function SignedIn({name, role, open, next}: {name: string; role: string; open: b
       <h1>{open ? 'No login is needed' : 'You are logged in'}</h1>
       <p class="muted">
         {open
-          ? 'This server was started without tokens: whoever reaches it may use it.'
+          ? 'This server was started without tokens: anyone who can reach it may use it.'
           : `As ${name || 'a caller without a name'}, with the role ${role.toLowerCase()}.`}
       </p>
       <div class="row">
@@ -63,7 +63,7 @@ function TokenForm({next}: {next: string}) {
       go(next, {replace: true});
     } catch (error) {
       const refused = error instanceof ApiError && error.status === 401;
-      setProblem(refused ? 'The server does not take this token: it is mistyped, expired or revoked.' : (error as Error).message);
+      setProblem(refused ? 'The server rejects this token: it is mistyped, expired or revoked.' : (error as Error).message);
       setBusy(false);
       field.current?.select();
     }
@@ -71,8 +71,8 @@ function TokenForm({next}: {next: string}) {
   return (
     <form class="card login-card" onSubmit={submit} aria-label="Log in">
       <h1>Log in to Winnow</h1>
-      <p class="muted">This server wants to know who reads. An admin makes you a token:</p>
-      <pre class="code" tabIndex={0} aria-label="Command that makes a token">
+      <p class="muted">This server requires a token. An admin can create one for you:</p>
+      <pre class="code" tabIndex={0} aria-label="Command that creates a token">
         winnow token create --role viewer
       </pre>
       <label class="field">

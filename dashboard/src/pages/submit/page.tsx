@@ -176,11 +176,11 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
           <div class="row plan-asked">
             <label>
               with{' '}
-              <input class="input small" type="number" min={1} max={100_000} value={slots || ''} aria-label="Trials at a time" onChange={(event) => setSlots(Math.max(1, Number(event.currentTarget.value) || 1))} />{' '}
-              trials at a time,
+              <input class="input small" type="number" min={1} max={100_000} value={slots || ''} aria-label="Trials in parallel" onChange={(event) => setSlots(Math.max(1, Number(event.currentTarget.value) || 1))} />{' '}
+              trials in parallel,
             </label>
             <label>
-              <input class="input small" type="number" min={0} step="any" value={unitSeconds} aria-label="Seconds of a unit" onChange={(event) => setUnitSeconds(Math.max(0, Number(event.currentTarget.value) || 0))} /> s a
+              <input class="input small" type="number" min={0} step="any" value={unitSeconds} aria-label="Seconds per unit" onChange={(event) => setUnitSeconds(Math.max(0, Number(event.currentTarget.value) || 0))} /> s per
               unit
             </label>
           </div>

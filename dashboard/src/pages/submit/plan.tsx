@@ -18,10 +18,10 @@ export function Plan({plan}: {plan: TuningPlan}) {
         </div>
         <div>
           <dt>Units trained</dt>
-          <dd>{plan.resource ? count(plan.resource) : 'not known before'}</dd>
+          <dd>{plan.resource ? count(plan.resource) : 'not known yet'}</dd>
         </div>
         <div>
-          <dt>If all were trained to their end</dt>
+          <dt>Without pruning</dt>
           <dd>{plan.fullResource ? count(plan.fullResource) : '–'}</dd>
         </div>
         <div>

@@ -8,10 +8,6 @@ export interface Starter {
 // A directory that nobody has: what begins with it is to be replaced.
 export const kYourDirectory = '/path/to/your/project';
 
-// Descends a quadratic by steps of a chosen size; needs nothing but a shell and awk.
-const kDescend =
-  'awk -v rate="$1" -v momentum="$2" \'BEGIN { x = 4; for (i = 1; i <= 27; i++) { v = momentum * v - rate * x; x += v; print "step " i " loss=" x * x; fflush() } }\'';
-
 export const kStarters: Starter[] = [
   {
     value: 'first',
@@ -20,14 +16,20 @@ export const kStarters: Starter[] = [
       name: 'first-job',
       working_directory: '/tmp',
       trainer: {
-        command: ['sh', '-c', kDescend, 'descend', '{{rate}}', '{{momentum}}'],
+        // Descends a quadratic; needs nothing but a shell and awk.
+        command: [
+          'sh',
+          '-c',
+          'awk -v to=$WINNOW_RESOURCE_TO -v a={{rate}} -v b={{decay}} "$0"',
+          'BEGIN { for (x = 4; i < to; x -= a*x / i^b) print "step", ++i, "loss=" x * x }',
+        ],
         metrics: [{name: 'loss', regex: 'loss=([-+0-9.e]+)'}],
         resource_regex: 'step ([0-9]+)',
         resumes: false,
       },
       parameters: [
         {name: 'rate', continuous: {min: 0.001, max: 2, scaling: 'LOG'}},
-        {name: 'momentum', continuous: {min: 0, max: 0.95}},
+        {name: 'decay', continuous: {min: 0, max: 1}},
       ],
       objective: {metric: 'loss', goal: 'MINIMIZE'},
       strategy: 'HYPERBAND',

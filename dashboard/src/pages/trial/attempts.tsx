@@ -28,9 +28,9 @@ export function Attempts({attempts}: {attempts: Attempt[]}) {
                 <th scope="col">Outcome</th>
                 <th scope="col">Trained</th>
                 <th scope="col">Ranks</th>
-                <th scope="col">Began</th>
+                <th scope="col">Started</th>
                 <th scope="col" class="num">
-                  Took
+                  Duration
                 </th>
               </tr>
             </thead>

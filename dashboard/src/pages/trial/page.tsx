@@ -207,7 +207,7 @@ function Events({events}: {events: TuningJobEvent[]}) {
   return (
     <Card title="Events" hint={events.length > shown.length ? `the newest ${count(shown.length)} of ${count(events.length)}` : 'newest first'}>
       {shown.length === 0 ? (
-        <EmptyState title="Nothing has happened yet" height={120}>
+        <EmptyState title="No events yet" height={120}>
           {null}
         </EmptyState>
       ) : (

@@ -14,7 +14,7 @@ export const kMeasures: {value: Measure; label: string}[] = [
   {value: 'memory', label: 'Memory'},
   {value: 'slots', label: 'Slots'},
 ];
-const kWords: Record<Measure, string> = {cpu: 'processors in use', memory: 'memory in use', slots: 'slots in use'};
+const kWords: Record<Measure, string> = {cpu: 'CPU in use', memory: 'memory in use', slots: 'slots in use'};
 
 interface Cell {
   row: number;
@@ -136,7 +136,7 @@ export function HeatMap({answer, measure}: {answer: GetWorkerUsageResponse; meas
 function tell(row: WorkerUsage, measure: Measure, step: number, start: number, stepSeconds: number) {
   const value = parts(row, measure)[step];
   const time = new Date(start + step * stepSeconds * 1000).toLocaleTimeString('en-GB', {hour: '2-digit', minute: '2-digit', second: stepSeconds < 60 ? '2-digit' : undefined});
-  if (!Number.isFinite(value)) return {time, text: 'It said nothing then.'};
+  if (!Number.isFinite(value)) return {time, text: 'No report then.'};
   const detail = measure === 'slots' ? `${number(row.slotsUsed[step], 2)} of ${count(row.slots)} slots` : percent(value);
   return {time, text: `${detail} ${measure === 'slots' ? '' : kWords[measure]}`};
 }

@@ -78,7 +78,7 @@ function Room({name, part, text}: {name: string; part: number | undefined; text:
 }
 
 function Runs({ids, here}: {ids: string[]; here: boolean}) {
-  if (ids.length === 0) return <p class="quiet">{here ? 'Runs nothing now.' : 'Is not here.'}</p>;
+  if (ids.length === 0) return <p class="quiet">{here ? 'Idle.' : 'Disconnected.'}</p>;
   return (
     <ul class="row">
       {ids.slice(0, kMostShown).map((id) => {
