@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "insight/even_choice.h"
@@ -13,14 +14,20 @@ constexpr size_t kMostOffered = 12;
 constexpr int64_t kWantedTrials = 20;
 constexpr int64_t kWantedPart = 3;
 
-// Of the curves of the rows that are set, rising, each as often as it is there.
+// The levels at which the curves of the rows that are set end, rising. Of more than are offered some, so that
+// about as many trials lie between any two neighbours.
 std::vector<int64_t> TopLevels(const std::vector<Curve>& curves, const std::vector<uint8_t>& rows) {
   std::vector<int64_t> tops;
   for (size_t row = 0; row < curves.size() && row < rows.size(); ++row) {
     if (rows[row] != 0 && !curves[row].empty()) tops.push_back(curves[row].back().resource);
   }
   std::sort(tops.begin(), tops.end());
-  return tops;
+  std::vector<int64_t> levels;
+  std::unique_copy(tops.begin(), tops.end(), std::back_inserter(levels));
+  if (levels.size() <= kMostOffered) return levels;
+  levels = ChooseEvenly(tops, kMostOffered);
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  return levels;
 }
 
 }  // namespace
@@ -43,8 +50,6 @@ LevelScores CompareAtLevel(const std::vector<Curve>& curves, const std::vector<u
   for (size_t row = 0; row < both.size(); ++row) both[row] = marked[row] & settled[row];
   answer.levels = TopLevels(curves, both);
   if (answer.levels.empty()) answer.levels = TopLevels(curves, marked);
-  answer.levels = ChooseEvenly(answer.levels, kMostOffered);
-  answer.levels.erase(std::unique(answer.levels.begin(), answer.levels.end()), answer.levels.end());
 
   const size_t known = std::min(curves.size(), marked.size());
   answer.level_trials.resize(answer.levels.size());

@@ -25,9 +25,8 @@ double ValueAtLevel(const Curve& curve, int64_t level, bool mean);
 
 // The values of all rows at the level that is `asked`; of 0 that which says most of the marked rows. That is
 // the highest of the offered levels that at least a third of them, and at least 20, have reached; of fewer
-// than 20 trials, the highest that all have reached. Offered are up to 12 of the levels at which the
-// `settled` ones among the marked rows stand (of all, if none is), so that about as many trials lie between
-// any two neighbours. Rows beyond `curves` have no value.
+// than 20 trials, the highest that all have reached. Offered are the levels at which the `settled` ones among
+// the marked rows stand (of all, if none is), or 12 of them. Rows beyond `curves` have no value.
 LevelScores CompareAtLevel(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked,
                            const std::vector<uint8_t>& settled, bool mean, int64_t asked);
 

@@ -41,7 +41,7 @@ Unary* Answer(CallContext* context, InsightThreads& threads, const Request* requ
 // Runs `ask` on the thread of the tables once the trials that the request means are compared at the level
 // that it means, which the thread of the curves finds out.
 template <typename Request, typename Ask>
-Unary* Compare(CallContext* context, InsightThreads& threads, const Request* request, Ask ask) {
+Unary* PostCompared(CallContext* context, InsightThreads& threads, const Request* request, Ask ask) {
   return Post(context, threads, [=, &threads](Unary* reactor, Insights& insights) {
     absl::StatusOr<LevelQuestion> question = insights.AskLevel(
         request->job_id(), {request->filters().begin(), request->filters().end()}, request->resource());
@@ -141,7 +141,7 @@ Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLear
 Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
                                      v1::Importance* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Compare(
+  return PostCompared(
       context, threads_, request,
       [this, context, request, response](Unary* reactor, Insights& insights, const LevelScores& compared) {
         absl::StatusOr<ForestQuestion> question = insights.AskForest(*request, compared);
@@ -157,7 +157,7 @@ Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportan
 Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
                                 v1::Slice* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Compare(
+  return PostCompared(
       context, threads_, request,
       [this, context, request, response](Unary* reactor, Insights& insights, const LevelScores& compared) {
         absl::StatusOr<SliceAnswer> answer = insights.GetSlice(*request, compared);

@@ -6,7 +6,7 @@ import {go, param, paths, setParams} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
 import {Button, EmptyState, ErrorState, LinkButton, Menu, Meter, Segmented, Skeleton, StateBadge} from '../../design';
-import {ago, amount, count, counted, duration, exactMoment, number, percent} from '../../format';
+import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
 import {askToDelete, askToStop, isLive, toneOf} from '../actions';
 import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
 import './home.css';
@@ -189,9 +189,9 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
           </dd>
         </div>
         <div>
-          <dt>{live ? 'units saved' : 'saved'}</dt>
-          <dd class={saved.units > 0 ? 'job-saved' : 'quiet'} title={saved.units > 0 ? `Pruned trials were not trained ${counted(saved.units, 'unit')}` : undefined}>
-            {saved.units === 0 ? '–' : live ? amount(saved.units) : percent(saved.part)}
+          <dt>saved</dt>
+          <dd class={saved.units > 0 ? 'job-saved' : 'quiet'} title={saved.units > 0 ? `${counted(saved.units, 'unit')} that pruned trials were not trained${live ? ', so far' : ''}` : undefined}>
+            {saved.units === 0 ? '–' : live ? `${shortCount(saved.units)} units` : percent(saved.part)}
           </dd>
         </div>
         <div>
@@ -245,10 +245,8 @@ function FirstJob() {
   );
 }
 
-// "42 % · about 45.9 s left"
+// "about 45.9 s left"
 function leftText(job: TuningJob): string {
-  const {part} = progressOf(job);
   const left = secondsLeft(job);
-  if (!Number.isFinite(part)) return '';
-  return `${percent(part)}${Number.isFinite(left) ? ` · about ${duration(left)} left` : ''}`;
+  return Number.isFinite(left) ? `about ${duration(left)} left` : '';
 }

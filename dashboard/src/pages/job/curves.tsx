@@ -114,7 +114,7 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
             {label: 'the best', color: 'var(--best)', shape: 'line'},
             {label: 'median of all', color: 'var(--ink-3)', shape: 'dashed'},
             {label: 'quartiles', color: 'var(--line-strong)', shape: 'band'},
-            {label: 'pruned here', color: 'var(--pruned)', shape: 'cross'},
+            ...(curves?.stoppedTrial.length ? [{label: 'pruned here', color: 'var(--pruned)', shape: 'cross' as const}] : []),
           ]}
         />
       </div>

@@ -57,7 +57,9 @@ export function Headline({job}: {job: TuningJob}) {
           note={
             spend.trainingSeconds > 0
               ? `${duration(spend.trainingSeconds)} of trial time${speedup > 1.05 ? `, ${number(speedup, 2)} in parallel` : ''}${startupText(job)}`
-              : 'nothing trained yet'
+              : live
+                ? 'no attempt has ended yet'
+                : 'nothing was trained'
           }
         />
         <Stat

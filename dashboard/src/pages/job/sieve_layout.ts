@@ -132,6 +132,7 @@ const kPitches: [number, number][] = [[40, 18], [90, 15], [200, 12], [500, 9.5],
 // A low sieve is spread over so much, as long as a stream is no longer than this.
 const kWantedPx = 500;
 const kLongestFlowPx = 120;
+const kLongestGapPx = 220;  // between levels of a job without rungs
 
 export function layOut(columns: readonly SieveColumn[], available: number): SieveLayout {
   const drawn = columns.reduce((sum, column) => sum + column.shelves.reduce((n, shelf) => n + shelf.up.length + shelf.down.length, 0), 0);
@@ -154,7 +155,8 @@ export function layOut(columns: readonly SieveColumn[], available: number): Siev
     };
   });
   const least = rows.reduce((sum, {up, down}) => sum + (up + down) * pitch + 4 + kCaptionPx, 6);
-  const flow = Math.max(kFlowPx, Math.min(kLongestFlowPx, (kWantedPx - least) / Math.max(1, rows.length)));
+  const longest = columns.every(hasRungs) ? kLongestFlowPx : kLongestGapPx;
+  const flow = Math.max(kFlowPx, Math.min(longest, (kWantedPx - least) / Math.max(1, rows.length)));
   const levels: {resource: number; y: number}[] = [];
   const yOf = new Map<number, number>();
   let y = 6;
