@@ -64,6 +64,7 @@ absl::Status LearningCurves::Catch(int64_t job, const std::string& metric,
   if (!last.ok()) return last.status();
   if (*last == kept.sequence && kept.unsettled.empty() && unsettled.empty()) return absl::OkStatus();
   kept.envelope_of = 0;
+  kept.compared.reset();
   const int64_t after = std::exchange(kept.sequence, *last);
   if (after == 0) {
     kept.unsettled = unsettled;
@@ -176,7 +177,12 @@ absl::StatusOr<LevelScores> LearningCurves::Compare(const LevelQuestion& questio
   const absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<Kept*> got = Get(question.job, question.metric, {});
     if (!got.ok()) return got.status();
-    scores = CompareAtLevel((*got)->curves, question.marked, question.settled, question.mean, question.asked);
+    auto& compared = (*got)->compared;
+    if (!compared || compared->first != question) {
+      compared.emplace(question, CompareAtLevel((*got)->curves, question.marked, question.settled,
+                                                question.mean, question.asked));
+    }
+    scores = compared->second;
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

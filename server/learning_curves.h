@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,8 @@ struct LevelQuestion {
   std::vector<uint8_t> marked;   // of all trials: that did not fail and pass the filters
   std::vector<uint8_t> settled;  // of all trials: that do not run or wait to
   int64_t asked = 0;
+
+  bool operator==(const LevelQuestion&) const = default;
 };
 
 // The reports of jobs as curves. Kept in memory, brought up to date by the trials that facts have changed
@@ -64,6 +67,8 @@ class LearningCurves {
     // Of all trials, of so many ranges at most; 0: not made since the curves changed.
     size_t envelope_of = 0;
     EnvelopeData envelope;
+    // The newest comparison since the curves changed, which all slices of a page ask for.
+    std::optional<std::pair<LevelQuestion, LevelScores>> compared;
     std::list<Key>::iterator age;
   };
   absl::StatusOr<Kept*> Get(int64_t job, const std::string& metric,
