@@ -5,7 +5,7 @@ import {paths} from '../../app/router';
 import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../design';
 import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
 import {isLive} from '../actions';
-import {kStates, progressOf, savedOf, trialsOf} from '../job_words';
+import {kStates, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
 import {stateFilter} from './filters';
 
 // What it found, what it cost, and what it would have cost.
@@ -20,7 +20,7 @@ export function Headline({job}: {job: TuningJob}) {
     <div class="headline">
       <Stats>
         <Stat
-          label={`Best ${job.spec.objective.metric} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
+          label={`Best ${objectiveName(job.spec.objective)} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
           value={best ? <span class="best-ink">{number(best.objective)}</span> : '–'}
           note={
             best ? (

@@ -6,6 +6,7 @@ import {Plot, type Layer} from '../../charts/plot';
 import {extent} from '../../charts/scale';
 import {Card, EmptyState, ErrorState, Segmented, Skeleton} from '../../design';
 import {count, counted, duration, number, shortCount} from '../../format';
+import {objectiveName} from '../job_words';
 import {asOf} from './live';
 
 const kHeight = 250;
@@ -14,7 +15,7 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
   const by = param('history') === 'time' ? 'time' : 'resource';
   const answer = useGet<{jobs: Progress[]}>('/v1/progress', {jobIds: [job.id], maxPoints: 300}, asOf(job, version));
   const progress = answer.data?.jobs[0];
-  const metric = job.spec.objective.metric;
+  const metric = objectiveName(job.spec.objective);
   const picture = useMemo(() => (progress && progress.best.length ? plotOf(progress, by) : null), [progress, by]);
 
   let content;

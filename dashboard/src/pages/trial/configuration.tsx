@@ -3,6 +3,7 @@ import {paths} from '../../app/router';
 import {positionOf} from '../../charts/axis';
 import {StateBadge} from '../../design';
 import {count, hyperparameter, number, percent} from '../../format';
+import {valueOf} from '../job_words';
 
 interface Place {
   kind: 'this' | 'best' | 'other';
@@ -32,7 +33,7 @@ export function placeIn(parameter: ParameterSpec, value: HyperparameterValue | u
   return positionOf(axis, value.integer ?? value.continuous ?? Number.NaN);
 }
 
-const valueOf = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
+const hyperparameterOf = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
 
 // The trial beside the best one and those most like it: what is different stands out.
 export function Configuration({answer, parameters, objective}: {answer: Neighbours; parameters: ParameterSpec[]; objective: string}) {
@@ -67,14 +68,14 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
         </thead>
         <tbody>
           {parameters.map((parameter) => {
-            const own = hyperparameter(valueOf(trial, parameter.name));
+            const own = hyperparameter(hyperparameterOf(trial, parameter.name));
             const places: Place[] = [
-              ...others.map((other): Place => ({kind: 'other', at: placeIn(parameter, valueOf(other, parameter.name))})),
-              ...(best && !isBest ? [{kind: 'best', at: placeIn(parameter, valueOf(best, parameter.name))} as Place] : []),
-              {kind: 'this', at: placeIn(parameter, valueOf(trial, parameter.name))},
+              ...others.map((other): Place => ({kind: 'other', at: placeIn(parameter, hyperparameterOf(other, parameter.name))})),
+              ...(best && !isBest ? [{kind: 'best', at: placeIn(parameter, hyperparameterOf(best, parameter.name))} as Place] : []),
+              {kind: 'this', at: placeIn(parameter, hyperparameterOf(trial, parameter.name))},
             ];
             const cell = (other: Trial) => {
-              const text = hyperparameter(valueOf(other, parameter.name));
+              const text = hyperparameter(hyperparameterOf(other, parameter.name));
               return (
                 <td key={other.number} class={`num${text === own ? ' quiet' : ''}`}>
                   {text}
@@ -98,13 +99,13 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">best {objective}</th>
+            <th scope="row">{objective}</th>
             <td />
-            <td class="num configuration-own">{number(trial.bestObjective)}</td>
-            {best && !isBest && <td class="num best-ink">{number(best.bestObjective)}</td>}
+            <td class="num configuration-own">{number(valueOf(trial))}</td>
+            {best && !isBest && <td class="num best-ink">{number(valueOf(best))}</td>}
             {others.map((other) => (
               <td class="num" key={other.number}>
-                {number(other.bestObjective)}
+                {number(valueOf(other))}
               </td>
             ))}
           </tr>

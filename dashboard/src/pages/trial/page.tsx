@@ -6,7 +6,7 @@ import {param, paths} from '../../app/router';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats} from '../../design';
 import {count, counted, duration, exactMoment, number, percent} from '../../format';
 import {useLiveJob} from '../job/live';
-import {trialsOf} from '../job_words';
+import {objectiveName, trialsOf, valueLevelOf, valueOf} from '../job_words';
 import {Attempts} from './attempts';
 import {Configuration} from './configuration';
 import {Curves} from './curves';
@@ -53,7 +53,7 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
           <Card title="Configuration" hint="beside the best trial and the most similar ones" updating={near.loading && !near.data}>
             <div class="configuration-room">
               {near.data && job ? (
-                <Configuration answer={near.data} parameters={job.spec.parameters} objective={job.spec.objective.metric} />
+                <Configuration answer={near.data} parameters={job.spec.parameters} objective={objectiveName(job.spec.objective, 'best ')} />
               ) : near.error ? (
                 <ErrorState error={near.error} retry={near.reload} height={220} />
               ) : (
@@ -135,13 +135,13 @@ function trainingSeconds(trial: Trial, attempts: Attempt[]): number {
 
 function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt[]; job: TuningJob; near?: Neighbours}) {
   const seconds = trainingSeconds(trial, attempts);
-  const metric = job.spec.objective.metric;
+  const value = valueOf(trial);
   return (
     <Stats>
       <Stat
-        label={`Best ${metric} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
-        value={trial.bestObjective === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(trial.bestObjective)}</span>}
-        note={trial.bestObjective === undefined ? 'not reported yet' : `at ${counted(trial.bestResource, 'unit')}; now ${number(trial.objective)}`}
+        label={`${objectiveName(job.spec.objective, 'Best ')} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
+        value={value === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(value)}</span>}
+        note={value === undefined ? 'not reported yet' : `at ${counted(valueLevelOf(trial), 'unit')}; now ${number(trial.objective)}`}
       />
       <Stat
         label="Rank"
