@@ -49,14 +49,17 @@ Unary* PostCompared(CallContext* context, InsightThreads& threads, const Request
       reactor->Finish(ToGrpc(question.status()));
       return;
     }
-    threads.curves->Post([=, &threads, question = *std::move(question)](LearningCurves& curves) {
+    const std::weak_ptr<InsightReader> back = threads.tables;
+    threads.curves->Post([=, question = *std::move(question)](LearningCurves& curves) {
       absl::StatusOr<LevelScores> compared =
           context->IsCancelled() ? absl::CancelledError() : curves.Compare(question);
+      const std::shared_ptr<InsightReader> tables = back.lock();
+      if (compared.ok() && tables == nullptr) compared = absl::CancelledError("the server stops");
       if (!compared.ok()) {
         reactor->Finish(ToGrpc(compared.status()));
         return;
       }
-      threads.tables->Post([=, compared = *std::move(compared)](Insights& asked) {
+      tables->Post([=, compared = *std::move(compared)](Insights& asked) {
         if (context->IsCancelled()) {
           reactor->Finish(grpc::Status::CANCELLED);
           return;

@@ -12,8 +12,7 @@
 namespace winnow {
 
 // Who works out insights: one thread for what is found in the tables of trials, one for curves, one for
-// forests, so that none of them waits for a slower one, nor anything else for them. They ask each other:
-// REQUIRES every call has ended when it is destroyed.
+// forests, so that none of them waits for a slower one, nor anything else for them.
 struct InsightThreads {
   static absl::StatusOr<std::unique_ptr<InsightThreads>> Start(const std::string& file, const Clock& clock) {
     absl::StatusOr<std::unique_ptr<CurveReader>> curves = CurveReader::Start(file, clock);
@@ -28,7 +27,8 @@ struct InsightThreads {
 
   Forests forests;
   std::unique_ptr<CurveReader> curves;
-  std::unique_ptr<InsightReader> tables;  // asks the others: goes first
+  // Asks the others: goes first. The thread of the curves asks it too, by a weak pointer.
+  std::shared_ptr<InsightReader> tables;
 };
 
 }  // namespace winnow
