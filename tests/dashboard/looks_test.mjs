@@ -17,7 +17,7 @@ const kPages = [
   {name: 'compare-one', path: '/compare?jobs=looks&by=max_depth', shown: (page) => page.getByRole('heading', {name: 'Trials of looks by max_depth'})},
   {name: 'workers', path: '/workers', shown: (page) => page.getByRole('listitem', {name: 'local-1'})},
   {name: 'new', path: '/new?from=looks', shown: (page) => page.getByText(/^The job file is valid\./)},
-  {name: 'tokens', path: '/tokens', shown: (page) => page.getByRole('heading', {name: 'There are no tokens'})},
+  {name: 'tokens', path: '/tokens', shown: (page) => page.getByRole('heading', {name: 'No tokens'})},
   {name: 'login', path: '/login', shown: (page) => page.getByRole('heading', {name: 'No login is needed'})},
   {name: 'nowhere', path: '/no/such/page', shown: (page) => page.getByRole('heading', {name: 'There is no such page'})},
 ];
