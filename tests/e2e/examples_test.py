@@ -25,7 +25,7 @@ class Examples(unittest.TestCase):
                 trained = json.load(file)["epoch"]
             printed = cluster.workers[0].printed()
         # Each part goes on where the one before ended, and no epoch is trained twice.
-        parts = [text for (trial, _), text in sorted(printed.items()) if trial == best["trial"]]
+        parts = [text for (trial, _), text in sorted(printed.items()) if trial == int(best["trial"])]
         epochs = [int(line.split()[1].rstrip(":")) for text in parts for line in text.splitlines()]
         self.assertGreater(len(parts), 1)
         self.assertEqual(epochs, list(range(1, trained + 1)))
