@@ -122,7 +122,7 @@ TEST_CASE("simulate: a table that cannot serve is refused by line, column and ex
     INFO(said);
     CHECK(said.find(part) != std::string::npos);
   };
-  says("x,kind,depth,1\n", "column \"depth\" is no hyperparameter");
+  says("x,kind,depth,1\n", "column \"depth\" is not a hyperparameter");
   says("x,1\n", "no column \"kind\"");
   says("x,kind\n", "no level; expected columns 1, 2");
   says("x,kind,1,3\n", "column 4 is \"3\"; expected level 2");
@@ -224,7 +224,7 @@ TEST_CASE("describe: what searches, what it began with, and why a bracket and a 
   service.trials[0].set_choice_reason("Point 1 of the Sobol sequence.");
   const std::string described = RunWinnow({"describe", "bank"}, service.address()).out;
   CHECK(described.find("  search    Sobol sampler under the HYPERBAND pruner\n") != std::string::npos);
-  CHECK(described.find("  begun     41 results used: 20 from job a-1, 21 from study.db.\n") !=
+  CHECK(described.find("  priors    41 results used: 20 from job a-1, 21 from study.db.\n") !=
         std::string::npos);
   CHECK(described.find("  bracket 2 ended: its survivors are behind.\n") != std::string::npos);
   const std::string trial = RunWinnow({"describe", "bank", "1"}, service.address()).out;
