@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// States of proc(5), net/tcp.
-constexpr const char* kEstablished = "01";
-constexpr const char* kConnecting = "02";
+// States of proc(5), net/tcp, in which there is no other end. One that has closed its end was there.
+constexpr const char* kClosed = "07";
+constexpr const char* kListening = "0A";
 
 struct OpenDescriptors {
   std::set<uint64_t> sockets;  // inodes
@@ -92,8 +92,7 @@ std::optional<bool> AreConnected(const std::vector<pid_t>& processes, const fs::
   for (const SocketRow& row : streams) by_ends[{row.local, row.remote}] = row.inode;
   for (const SocketRow& row : streams) {
     if (!own.sockets.contains(row.inode)) continue;
-    if (row.state == kConnecting) return true;
-    if (row.state != kEstablished) continue;
+    if (row.state == kClosed || row.state == kListening) continue;
     const auto other = by_ends.find({row.remote, row.local});
     if (other == by_ends.end() || !own.sockets.contains(other->second)) return true;
   }

@@ -20,8 +20,8 @@ constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
 constexpr size_t kShownLineBytes = 200;
-// Lines with the objective, of another rank than 0 without a connection, after which it counts as a world of its own;
-// and how often it is looked at.
+// Lines with the objective, of another rank than 0 that had no connection before them, after which it counts as a world
+// of its own; and how often it is looked at.
 constexpr int kLoneLines = 2;
 constexpr int kMostLooks = 10;
 
@@ -180,19 +180,26 @@ void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {
   if (stream == Process::kStdout && parser_.has_value()) {
     lines_.Add(bytes, [this](std::string_view line) { Line(line); });
   }
+  if (std::exchange(to_look_, false)) LookForOtherRanks();
 }
 
 // A world that is one has its ranks connected. Where rank 0 alone reports, the others are not looked at: they may do
-// whatever they are meant to.
+// whatever they are meant to. A program that is about to end may have left its world; so what counts is a line that was
+// written after the look.
 void TrainerRun::LineOfOtherRank(std::string_view line) {
   if (looks_ == kMostLooks || lone_lines_ == kLoneLines || !parser_->Parse(line).has_value()) return;
+  to_look_ = true;
+  if (!std::exchange(is_lone_, false)) return;
+  if (++lone_lines_ == kLoneLines) NoticeOfWorlds();
+}
+
+void TrainerRun::LookForOtherRanks() {
+  if (looks_ == kMostLooks || lone_lines_ == kLoneLines) return;
   ++looks_;
   ProcessTree tree(process_->pid(), AssignmentMark(assignment_.id()));
   const std::optional<bool> connected = AreConnected(tree.Find(AllProcesses()));
-  if (!connected.has_value()) return;
-  if (*connected) looks_ = kMostLooks;
-  lone_lines_ = *connected ? 0 : lone_lines_ + 1;
-  if (lone_lines_ == kLoneLines) NoticeOfWorlds();
+  if (connected == true) looks_ = kMostLooks;
+  is_lone_ = connected == false && !process_->HasUnread(Process::kStdout);
 }
 
 void TrainerRun::Line(std::string_view line) {
@@ -294,11 +301,7 @@ void TrainerRun::NoticeOfWorlds() {
 void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   const bool by_itself = outcome.kind() == v1::Outcome::FINISHED && stop_reason_ == StopReason::kNone;
   if (!parser_.has_value() || !by_itself) return;
-  if (assignment_.rank() != 0) {
-    if (lone_lines_ > 0) NoticeOfWorlds();
-    return;
-  }
-  if (!BeganFromNothing()) return;  // what is to go on may have had nothing left to do
+  if (assignment_.rank() != 0 || !BeganFromNothing()) return;  // what is to go on may have had nothing left to do
   std::string names;
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));

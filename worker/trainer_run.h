@@ -59,6 +59,7 @@ class TrainerRun : public Trainer {
   void Output(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void LineOfOtherRank(std::string_view line);
+  void LookForOtherRanks();
   void Reached();
   void Notice(v1::JobNotice::Kind kind, const std::string& text);
   void NoticeOfLevel(int64_t level);
@@ -89,8 +90,11 @@ class TrainerRun : public Trainer {
   bool told_level_ = false;
   bool told_objective_ = false;
   std::set<v1::JobNotice::Kind> noticed_;
-  int lone_lines_ = 0;    // of another rank than 0: with the objective, and no connection to any other rank
-  int looks_ = 0;         // at its connections
+  // Of another rank than 0, of which lines with the objective have come:
+  bool to_look_ = false;  // at its connections, when all has been read
+  bool is_lone_ = false;  // it was looked at and had none; all lines from now on were written later
+  int lone_lines_ = 0;    // lines that came when it was lone
+  int looks_ = 0;
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::unique_ptr<Confinement> confinement_;
