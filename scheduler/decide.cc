@@ -101,7 +101,8 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
     case AttemptOutcome::kFinished:
       if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
       return TrialEnded{trial.number, TrialEnd::kFailed,
-                        "It ended without a value of " + state.spec().objective_metric + "."};
+                        ended.reason.empty() ? "It ended without a value of " + state.spec().objective_metric + "."
+                                             : ended.reason};
     case AttemptOutcome::kFailed:
       return AfterFailure(state, trial, ended.reason);
     case AttemptOutcome::kLost:
@@ -160,7 +161,7 @@ std::vector<Decision> Close(const JobState& state) {
 }  // namespace
 
 std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
-  if (state.ended()) return {};
+  if (state.ended() || std::holds_alternative<Noticed>(newest.body)) return {};
   std::vector<Decision> decisions;
   if (const auto* ended = std::get_if<AttemptEnded>(&newest.body)) {
     if (!state.trial(ended->trial).ended()) return {AfterAttempt(state, *ended)};

@@ -32,6 +32,9 @@ bool Same(const PriorObserved& a, const PriorObserved& b) {
   return Identical(a.configuration, b.configuration) && Identical(a.objective, b.objective) &&
          a.resource == b.resource && a.source == b.source;
 }
+bool Same(const Noticed& a, const Noticed& b) {
+  return a.trial == b.trial && a.kind == b.kind && a.text == b.text;
+}
 bool Same(const Suggested& a, const Suggested& b) {
   return a.trial == b.trial && Identical(a.configuration, b.configuration) && a.based_on == b.based_on &&
          a.why == b.why && a.rule == b.rule && a.to == b.to &&
@@ -91,6 +94,7 @@ struct Describer {
     return f.limit == TimeLimit::kWall ? "TimeLimitReached: wall time" : "TimeLimitReached: node time";
   }
   std::string operator()(const PriorObserved& f) const { return "PriorObserved of " + f.source; }
+  std::string operator()(const Noticed& f) const { return OfTrial("Noticed", f.trial) + ": " + f.text; }
   std::string operator()(const Suggested& f) const {
     return OfTrial("Suggested", f.trial) + ", based on fact " + std::to_string(f.based_on) +
            Text(f.configuration) + ": " + f.why;

@@ -74,6 +74,24 @@ struct PriorObserved {
   std::string source;    // "job bank-3, trial 7"
 };
 
+// What looks wrong in a job; the numbers are part of every recorded job, and those of winnow.v1.JobNotice.Kind.
+enum class NoticeKind : int64_t {
+  kLevelBelowOne = 1,
+  kBeyondBudget = 2,
+  kPartBeganAnew = 3,
+  kIdenticalCurves = 4,
+  kSeparateWorlds = 5,
+  kUnmatchedMetric = 6,
+};
+constexpr int64_t kMostNoticeKind = 6;
+
+// Something looks wrong. It decides nothing, and each kind is told once.
+struct Noticed {
+  TrialNumber trial = 0;  // in which it was seen first
+  NoticeKind kind = NoticeKind::kLevelBelowOne;
+  std::string text;  // what was seen and what to do, in a sentence or two
+};
+
 // Why a suggestion was made; the numbers are part of every recorded job.
 enum class SuggestionRule : int64_t {
   kModel = 0,      // the model prefers it
@@ -162,7 +180,7 @@ using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnde
 
 using FactBody =
     std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, TimeLimitReached,
-                 PriorObserved, Suggested, TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut,
+                 PriorObserved, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut,
                  BracketEnded, CompletionMet, JobEnded>;
 
 struct Fact {

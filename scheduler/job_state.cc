@@ -209,6 +209,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
     const int64_t own_end = spec_.OwnEnd(trial.configuration);
     trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
     if (spec_.resumes) trial.checkpoint = level;
+    identical_curves_.OnPart(spec_, trial.number, trial.configuration, trial.curve);
   } else if (fact.outcome == AttemptOutcome::kHandedBack && spec_.resumes) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
   }
@@ -227,6 +228,13 @@ void JobState::On(const TimeLimitReached& fact, int64_t) {
 }
 
 void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
+
+bool JobState::noticed(NoticeKind kind) const {
+  return std::any_of(notices_.begin(), notices_.end(),
+                     [kind](const auto& notice) { return notice.first.kind == kind; });
+}
+
+void JobState::On(const Noticed& fact, int64_t time_us) { notices_.emplace_back(fact, time_us); }
 
 void JobState::On(const Suggested& fact, int64_t) {
   suggestion_ = fact;
@@ -307,7 +315,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   if (fact.end == TrialEnd::kFailed)
     best_.DropUnless([this](const FirstOf::Entry& entry) { return IsBestOf(entry); });
   if (fact.end == TrialEnd::kFailed && !FailedByMachines(trial))
-    first_failures_.OnFailure(fact.reason, static_cast<int64_t>(trials_.size()));
+    // What ended without a value has no words of a trainer: the lines that it shows differ from trial to trial.
+    first_failures_.OnFailure(trial.failures > 0 ? fact.reason : "", static_cast<int64_t>(trials_.size()));
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool counts = fact.end != TrialEnd::kFailed && trial.best_resource > 0;

@@ -12,6 +12,7 @@
 #include "scheduler/completion_index.h"
 #include "scheduler/facts.h"
 #include "scheduler/first_failures.h"
+#include "scheduler/identical_curves.h"
 #include "scheduler/pruners/first_of.h"
 #include "scheduler/pruners/hyperband_table.h"
 #include "scheduler/pruners/median_index.h"
@@ -145,6 +146,11 @@ class JobState {
   // Kept of finite spaces only.
   bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
   const std::vector<PriorObserved>& priors() const { return priors_; }
+  // What looks wrong, oldest first, each kind once; with its time since the Unix epoch.
+  const std::vector<std::pair<Noticed, int64_t>>& notices() const { return notices_; }
+  bool noticed(NoticeKind kind) const;
+  // Whether all configurations that were tried give the same curve. O(1).
+  const IdenticalCurves& identical_curves() const { return identical_curves_; }
   // A model's answer that has not been followed yet.
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
   // How many units the suggestions of a rule that gave levels asked for.
@@ -170,6 +176,7 @@ class JobState {
   void On(const StopRequested& fact, int64_t time_us);
   void On(const TimeLimitReached& fact, int64_t time_us);
   void On(const PriorObserved& fact, int64_t time_us);
+  void On(const Noticed& fact, int64_t time_us);
   void On(const Suggested& fact, int64_t time_us);
   void On(const TrialCreated& fact, int64_t time_us);
   void On(const TrialResumed& fact, int64_t time_us);
@@ -205,6 +212,8 @@ class JobState {
   std::optional<TimeLimit> time_limit_;
   std::optional<CompletionMet> completion_met_;
   std::vector<PriorObserved> priors_;
+  std::vector<std::pair<Noticed, int64_t>> notices_;
+  IdenticalCurves identical_curves_;
   std::optional<Suggested> suggestion_;
   std::vector<double> model_;
   std::array<int64_t, kSuggestionRules> suggested_units_{};

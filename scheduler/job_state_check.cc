@@ -46,6 +46,11 @@ struct Checker {
     return f.configuration.size() == state.spec().parameters.size() ? ""
                                                                     : "the configuration has another length";
   }
+  std::string operator()(const Noticed& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    if (static_cast<int64_t>(f.kind) < 1 || static_cast<int64_t>(f.kind) > kMostNoticeKind) return "there is no such kind";
+    return state.noticed(f.kind) ? "that was noticed already" : "";
+  }
   std::string operator()(const Suggested& f) const {
     if (f.based_on < 0 || f.based_on > state.last_sequence()) return "it is based on a later fact";
     if (static_cast<size_t>(f.rule) >= kSuggestionRules) return "there is no such rule";
@@ -116,7 +121,9 @@ std::string JobState::Contradiction(const Fact& fact) const {
   if (fact.sequence != last_sequence_ + 1) {
     return "its number should be " + std::to_string(last_sequence_ + 1);
   }
-  if (ended_ && !std::holds_alternative<StopRequested>(fact.body)) return "the job has already ended";
+  const bool any_time =
+      std::holds_alternative<StopRequested>(fact.body) || std::holds_alternative<Noticed>(fact.body);
+  if (ended_ && !any_time) return "the job has already ended";
   return std::visit(Checker{*this}, fact.body);
 }
 

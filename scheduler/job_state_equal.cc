@@ -47,6 +47,9 @@ bool operator==(const JobState& a, const JobState& b) {
   const auto same_priors = [](const PriorObserved& x, const PriorObserved& y) {
     return Identical(FactBody(x), y);
   };
+  const auto same_notice = [](const auto& x, const auto& y) {
+    return Identical(FactBody(x.first), y.first) && x.second == y.second;
+  };
   const auto same_suggestion = [](const std::optional<Suggested>& x, const std::optional<Suggested>& y) {
     return x.has_value() == y.has_value() && (!x || Identical(FactBody(*x), *y));
   };
@@ -55,6 +58,8 @@ bool operator==(const JobState& a, const JobState& b) {
          a.totals_ == b.totals_ && a.stop_requested_ == b.stop_requested_ && a.time_limit_ == b.time_limit_ &&
          a.completion_met_.has_value() == b.completion_met_.has_value() &&
          std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
+         std::equal(a.notices_.begin(), a.notices_.end(), b.notices_.begin(), b.notices_.end(), same_notice) &&
+         a.identical_curves_ == b.identical_curves_ &&
          same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.suggested_units_ == b.suggested_units_ && a.tried_ == b.tried_ &&
          a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
          (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ &&

@@ -27,7 +27,8 @@ std::string Expected(const JobState& state, const FactBody& body) {
 bool IsObserved(const FactBody& body) {
   return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
          std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
-         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body);
+         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body) ||
+         std::holds_alternative<Noticed>(body);
 }
 
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {

@@ -59,9 +59,22 @@ absl::Status Artifacts::AskModel(const Jobs& jobs, const Cluster& cluster, const
   Want({row->key, trial}, row->id, cluster, &asked, stays ? 0 : context_.wall_us() + kWaitsUs);
   if (const auto wanted = wanted_.find({row->key, trial}); wanted != wanted_.end() && wanted->second.until_us > 0)
     wanted->second.until_us = context_.wall_us() + kWaitsUs;
+  if (const auto wanted = wanted_.find({row->key, trial}); wanted != wanted_.end() && !wanted->second.problem.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} cannot be fetched from {}: {}", model, who, wanted->second.problem));
+  }
   absl::Status comes = absl::NotFoundError(fmt::format("{} is being fetched from {}; ask again", model, who));
   comes.SetPayload(kModelComes, absl::Cord());
   return comes;
+}
+
+void Artifacts::NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial,
+                            std::string reason) {
+  const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const auto& entry) {
+    return entry.second.job_id == job_id && entry.first.second == trial;
+  });
+  if (found == wanted_.end() || found->second.storage != worker.row.storage_id) return;
+  found->second.problem = std::move(reason);
 }
 
 // Models that nobody has asked for lately, and wishes that nobody waits for.

@@ -286,7 +286,7 @@ void Artifacts::Want(Key key, const std::string& job_id, const Cluster& cluster,
   if (last == rows.rend()) return;
   const auto home = cluster.workers().find(last->worker);
   if (home == cluster.workers().end()) return;
-  wanted_[key] = {job_id, last->worker, home->second.row.storage_id, until_us};
+  wanted_[key] = {job_id, last->worker, home->second.row.storage_id, "", until_us};
   if (asked == nullptr) return;
   for (const auto& [id, worker] : cluster.workers()) {
     if (worker.present() && worker.row.storage_id == home->second.row.storage_id) asked->insert(id);

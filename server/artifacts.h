@@ -45,10 +45,12 @@ class Artifacts {
   // the job. REQUIRES a manifest that CheckManifest takes.
   absl::Status Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
   // For a model that GetArtifact has not found (trial 0: the best): asks the workers that have the trial's folder,
-  // which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where it comes, unless its
-  // upload fails; else the status says where it is, or why there is none.
+  // which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where it comes; FAILED_PRECONDITION with
+  // the worker's reason if that cannot send it; else the status says where it is, or why there is none.
   absl::Status AskModel(const Jobs& jobs, const Cluster& cluster, const v1::GetArtifactRequest& request,
                         std::set<std::string>& asked);
+  // A worker cannot send a model that it was asked for. Nothing happens if that is not wanted of it.
+  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
   // The blob was damaged: nothing that is of it is of use any more.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
@@ -77,6 +79,7 @@ class Artifacts {
     std::string job_id;
     std::string worker;   // that ran rank 0 last
     std::string storage;  // its
+    std::string problem = {};  // why it was not sent when that was tried last
     int64_t until_us = 0;  // somebody waits for it so long; 0: it is the best trial's, and wanted until it comes
   };
 

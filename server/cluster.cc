@@ -18,11 +18,14 @@ namespace {
 bool IsMachines(const std::string& cause) { return cause == "not_started" || cause == "ranks_gone"; }
 
 // What a trainer did wrong itself comes before what the machines did to others of its cluster.
+// Of several that failed by themselves the one that did so first is the cause of the others.
 std::vector<AssignmentRow>::const_iterator FirstFailure(const std::vector<AssignmentRow>& ranks) {
-  auto own = std::find_if(ranks.begin(), ranks.end(), [](const AssignmentRow& row) {
-    return row.outcome == "failed" && !IsMachines(row.cause);
-  });
-  if (own != ranks.end()) return own;
+  const auto own = [](const AssignmentRow& row) { return row.outcome == "failed" && !IsMachines(row.cause); };
+  auto first = ranks.end();
+  for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
+    if (own(*rank) && (first == ranks.end() || rank->end_us < first->end_us)) first = rank;
+  }
+  if (first != ranks.end()) return first;
   return std::find_if(ranks.begin(), ranks.end(),
                       [](const AssignmentRow& row) { return row.outcome == "failed"; });
 }
@@ -49,6 +52,7 @@ AttemptEnded Summarise(TrialNumber trial, const std::vector<AssignmentRow>& rank
     ended.outcome = IsMachines(cause->cause) ? AttemptOutcome::kLost : AttemptOutcome::kFailed;
   } else {
     ended.outcome = AttemptOutcome::kFinished;
+    ended.reason = ranks[0].reason;  // why it has told nothing of the objective; mostly empty
   }
   if (cause != ranks.end()) {
     ended.reason = ranks.size() == 1 ? cause->reason : fmt::format("rank {}: {}", cause->rank, cause->reason);
@@ -366,7 +370,9 @@ void Cluster::EndRank(HeldAssignment& assignment, const RankEnd& said) {
     end.cause = "not_started";
   }
   bool asked = row.state == "revoked";
-  bool explains = end.outcome == "lost" || end.outcome == "handed_back";
+  // A worker says FAILED only of what failed before it was stopped: another rank's failure may just have been heard of
+  // first.
+  bool explains = end.outcome == "lost" || end.outcome == "handed_back" || end.outcome == "failed";
   const bool drained = asked && !row.reason.empty();  // see Drain
   row.state = "gone";
   row.outcome = drained && end.outcome != "lost" ? "handed_back"
@@ -377,7 +383,7 @@ void Cluster::EndRank(HeldAssignment& assignment, const RankEnd& said) {
   WorkerEntry& worker = workers_.at(row.worker);
   if (row.outcome == "handed_back" && row.reason.empty()) row.reason = worker.leaving_reason;
   // Ranks that lost each other do not say which worker is to blame.
-  if (row.cause == "not_started") marks_.NoteTrouble(worker.row.name, end.reason);
+  if (row.cause == "not_started") marks_.NoteTrouble(worker.row.name, WorkerMarks::Trouble::kNotStarted, end.reason);
   row.start_us = end.start_us;
   row.end_us = end.end_us;
   context_.Check(context_.store.assignments.Update(row));

@@ -155,7 +155,7 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
         const std::string why = fmt::format("worker {} was not heard of for {:.1f} s", name,
                                             static_cast<double>(context_.options.lease_us) / 1e6);
         cluster_->Lose(*worker, why);
-        cluster_->marks().NoteTrouble(name, why);
+        cluster_->marks().NoteTrouble(name, WorkerMarks::Trouble::kLost, why);
       }
       break;
     case Deadlines::Kind::kWallTime:

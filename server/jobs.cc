@@ -196,6 +196,17 @@ void Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
     Note(job, fact);
   }
   if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
+  const IdenticalCurves& curves = job.state.identical_curves();
+  if (curves.seen()) {
+    ObserveNotice(job, {curves.trials().back(), NoticeKind::kIdenticalCurves,
+                        fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
+                                    curves.trials().size(), job.state.spec().objective_metric)});
+  }
+}
+
+void Jobs::ObserveNotice(OpenJob& job, Noticed notice) {
+  if (job.state.noticed(notice.kind)) return;
+  Record(job, std::move(notice), context_.wall_us());
 }
 
 bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {

@@ -70,6 +70,8 @@ class Jobs {
   void Observe(OpenJob& job, FactBody body) { Record(job, std::move(body), context_.wall_us()); }
   // A report; false: the same trial, attempt, resource and metric were reported before.
   bool ObserveReport(OpenJob& job, const ReportRow& report);
+  // Something that looks wrong; nothing happens if that kind was noticed before.
+  void ObserveNotice(OpenJob& job, Noticed notice);
   // A value of another metric than the objective.
   bool StoreMetric(OpenJob& job, const ReportRow& report);
 

@@ -163,6 +163,13 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
       FillRung(state, static_cast<int64_t>(i), r, *bracket->add_rungs());
     }
   }
+  for (const auto& [noticed, time_us] : state.notices()) {
+    v1::JobNotice* notice = job.add_notices();
+    notice->set_kind(static_cast<v1::JobNotice::Kind>(noticed.kind));
+    notice->set_trial(noticed.trial);
+    notice->set_text(noticed.text);
+    *notice->mutable_time() = ToTimestamp(time_us);
+  }
   job.set_planned_trials(view.plan.trials);
   job.set_planned_resource(view.plan.resource);
   job.set_last_sequence(state.last_sequence());

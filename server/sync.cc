@@ -23,6 +23,7 @@ constexpr int64_t kMaxHoldUs = 60'000'000;
 constexpr int64_t kCallUs = 10'000'000;
 constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
+constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
 absl::Status CheckRequest(const v1::SyncRequest& request) {
   auto invalid = [](const char* field, const std::string& value, const char* expected) {
@@ -66,6 +67,13 @@ bool SameFolder(const std::string& one, const std::string& other) {
 // Microseconds since the epoch; 0 if it was not given.
 int64_t Micros(bool given, const google::protobuf::Timestamp& time) {
   return given ? TimeUtil::TimestampToMicroseconds(time) : 0;
+}
+
+// The text's beginning, cut between characters.
+std::string Beginning(const std::string& text) {
+  size_t end = std::min(text.size(), kMaxTextBytes);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
 }
 
 // As AssignmentRow::cause.
@@ -229,6 +237,18 @@ void SyncDesk::TakeLogs(Cluster& cluster, const v1::SyncRequest& request) {
   }
 }
 
+// Of an assignment that is no longer wanted too: what it has shown is true all the same.
+void SyncDesk::TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request) {
+  for (const v1::AssignmentNotice& notice : request.notices()) {
+    const HeldAssignment* assignment = cluster.FindAssignment(notice.assignment_id());
+    if (assignment == nullptr || assignment->row.worker != worker.row.id) continue;
+    OpenJob* job = jobs.FindKey(assignment->row.job);
+    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty()) continue;
+    jobs.ObserveNotice(*job, {assignment->row.trial, static_cast<NoticeKind>(notice.kind()),
+                              Beginning(notice.text())});
+  }
+}
+
 void SyncDesk::NoteRunning(const Cluster& cluster, HeldAssignment& assignment) {
   if (assignment.runs || assignment.row.phase != "started") return;
   assignment.runs = true;
@@ -285,6 +305,10 @@ void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request
   const std::string& id = worker.row.id;
   TakeReports(jobs, cluster, worker, request);
   TakeLogs(cluster, request);
+  TakeNotices(jobs, cluster, worker, request);
+  for (const v1::ModelProblem& problem : request.model_problems()) {
+    context_.artifacts->NoteProblem(worker, problem.job_id(), problem.trial(), Beginning(problem.reason()));
+  }
   context_.usage->Take(cluster, worker, request);
   TakeOutcomes(cluster, worker, request);
   if (worker.row.state == "leaving" && worker.held.empty() && request.running().empty())

@@ -62,6 +62,7 @@ class SyncDesk {
   void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
   void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);
+  void TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteRunning(const Cluster& cluster, HeldAssignment& assignment);
   void TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;

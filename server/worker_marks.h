@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "server/context.h"
@@ -21,16 +22,17 @@ class WorkerMarks {
   const WorkerMark* Find(const std::string& name) const;
   void Put(WorkerMark mark);
   void Clear(const std::string& name);
-  // It was lost, or could not start what it was given. Too often in a short time, and it is quarantined, unless it is
-  // marked already.
-  void NoteTrouble(const std::string& name, const std::string& what);
+  enum class Trouble { kNotStarted, kLost };
+  // It could not start what it was given, by its own host's fault, or it was lost. Too often in a short time, and it is
+  // quarantined, unless it is marked already.
+  void NoteTrouble(const std::string& name, Trouble trouble, const std::string& what);
   // The quarantine is over, if there is one.
   void EndQuarantine(const std::string& name);
 
  private:
   Context& context_;
   std::map<std::string, WorkerMark> marks_;
-  std::map<std::string, std::deque<int64_t>> troubles_us_;  // of the steady clock
+  std::map<std::string, std::deque<std::pair<int64_t, Trouble>>> troubles_;  // with their steady time in microseconds
 };
 
 }  // namespace winnow

@@ -31,6 +31,14 @@ bool IsName(const std::string& name, size_t most, const std::string& punctuation
   });
 }
 
+// "s3://bucket/x".
+bool IsUrl(const std::string& path) {
+  const size_t end = path.find("://");
+  return end != std::string::npos && end > 0 && std::all_of(path.begin(), path.begin() + end, [](unsigned char c) {
+    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+  });
+}
+
 class SpecChecker {
  public:
   explicit SpecChecker(const v1::TuningJobSpec& spec)
@@ -221,6 +229,10 @@ class SpecChecker {
       if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a folder");
       if (channel.path().find('\0') != std::string::npos)
         Add(at + ".path", "holds a NUL character; expected none");
+      if (IsUrl(channel.path()))
+        Add(at + ".path", "is " + Quoted(channel.path()) +
+                              ", and URLs are not fetched; expected a file or a folder on the workers: mount it there, or "
+                              "copy it before");
       Reading(at, name, channel);
     }
     if (builtin_ == nullptr) return;

@@ -14,8 +14,8 @@ std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec);
 enum class Training { kHere, kElsewhere };
 
 // What the spec refers to and is not there on this host: working directory, channels, the command's program,
-// tables and studies of a warm start. With kElsewhere a working directory that is not here is not missed, and
-// then nothing is looked for but what the server reads itself, for the warm start.
+// tables and studies of a warm start. With kElsewhere, and for an external trainer, nothing is looked for but what
+// the server reads itself, for the warm start: the rest is the workers', on hosts of their own.
 // REQUIRES nothing of the spec; relative paths are resolved against its working directory.
 std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training = Training::kHere);
 

@@ -84,6 +84,13 @@ void CheckProgram(const v1::TuningJobSpec& spec, const fs::path& folder, std::ve
   }
 }
 
+bool ReadsRelative(const v1::WarmStartSpec& warm) {
+  const auto relative = [](const std::string& name) { return !name.empty() && name[0] != '/'; };
+  const auto& studies = warm.optuna_studies();
+  return std::any_of(warm.csv_files().begin(), warm.csv_files().end(), relative) ||
+         std::any_of(studies.begin(), studies.end(), [&](const auto& study) { return relative(study.file()); });
+}
+
 void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
                     std::vector<Violation>* violations) {
   const auto table = [&](const std::string& at, const std::string& name, const char* what) {
@@ -111,13 +118,16 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
 std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training) {
   std::vector<Violation> violations;
   const fs::path folder(spec.working_directory());
-  std::error_code error;
-  if (!folder.is_absolute()) {
+  // An external job is not started by Winnow: its folder, if it names one, is that of what the server reads itself.
+  const bool starts = !spec.trainer().external();
+  const bool needed = starts || !folder.empty() || ReadsRelative(spec.warm_start());
+  if (needed && !folder.is_absolute()) {
     violations.push_back({"working_directory", "is \"" + folder.string() + "\"; expected an absolute path"});
     return violations;
   }
-  const bool here = fs::is_directory(folder, error);
-  if (!here && training == Training::kHere) {
+  const bool here = starts && training == Training::kHere;
+  std::error_code error;
+  if (here && !fs::is_directory(folder, error)) {
     violations.push_back({"working_directory", folder.string() + " is not a directory on the server"});
     return violations;
   }

@@ -153,6 +153,9 @@ struct Encoder {
                {"resource", f.resource},
                {"source", f.source}});
   }
+  StoredFact operator()(const Noticed& f) const {
+    return Of("noticed", f.trial, {{"kind", static_cast<int64_t>(f.kind)}, {"text", f.text}});
+  }
   StoredFact operator()(const Suggested& f) const {
     json details = {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}};
     if (!f.model.empty()) details["model"] = f.model;
@@ -230,6 +233,8 @@ Fact Decode(const StoredFact& stored) {
   } else if (kind == "prior_observed") {
     fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
                               integer("resource"), text("source")};
+  } else if (kind == "noticed") {
+    fact.body = Noticed{stored.trial, static_cast<NoticeKind>(integer("kind")), text("text")};
   } else if (kind == "suggested") {
     fact.body = Suggested{stored.trial,
                           ToConfiguration(d.at("configuration")),
@@ -271,9 +276,10 @@ std::string_view FactKind(const Fact& fact) {
   // In the order of the variant.
   static constexpr const char* kKinds[] = {
       "reported",       "attempt_started",   "attempt_ended",  "checkpoint_lost",
-      "stop_requested", "wall_time_reached", "prior_observed", "suggested",
-      "trial_created",  "trial_resumed",     "trial_paused",   "trial_ended",
-      "rung_cut",       "bracket_ended",     "completion_met", "job_ended"};
+      "stop_requested", "wall_time_reached", "prior_observed", "noticed",
+      "suggested",      "trial_created",     "trial_resumed",  "trial_paused",
+      "trial_ended",    "rung_cut",          "bracket_ended",  "completion_met",
+      "job_ended"};
   static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
   const auto* limit = std::get_if<TimeLimitReached>(&fact.body);
   if (limit != nullptr && limit->limit == TimeLimit::kNode) return "node_time_reached";

@@ -56,6 +56,7 @@ struct Teller {
   std::string operator()(const PriorObserved& f) const {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metric, f.objective);
   }
+  std::string operator()(const Noticed& f) const { return f.text; }
   std::string operator()(const Suggested& f) const {
     if (f.trial == 0) return fmt::format("The model proposes no further training{}", Because(f.why));
     return fmt::format("The model proposes trial {} (facts up to {}){}", f.trial,

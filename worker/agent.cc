@@ -128,7 +128,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
       found->second.assignment = assignment;
       if (found->second.prepared) Start(assignment.id());
     }
-    for (const v1::ModelWanted& wanted : response.models_wanted()) trainers_->StoreModel(wanted);
+    for (const v1::ModelWanted& wanted : response.models_wanted()) StoreModel(wanted);
   } else {
     switch (state_.Failed(number, status, timers_->Now())) {
       case AgentState::Setback::kIgnore:
@@ -174,9 +174,7 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
   const auto found = running_.find(id);
   if (found == running_.end() || found->second.prepared) return;  // it was stopped meanwhile
   if (!prepared.ok()) {
-    v1::Outcome outcome = FailedOutcome(std::string(prepared.status().message()));
-    outcome.set_cause(v1::Outcome::NOT_STARTED);
-    Ended(id, std::move(outcome));
+    Ended(id, NotStartedOutcome(prepared.status()));
     return;
   }
   found->second.prepared = true;
@@ -202,12 +200,13 @@ void Agent::Start(const std::string& id) {
          state_.AddLog(id, stream, offset, data, truncated, timers_->Now());
          Wake();
        },
-       [this, id](v1::Outcome outcome) { Ended(id, std::move(outcome)); }});
+       [this, id](v1::Outcome outcome) { Ended(id, std::move(outcome)); },
+       [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); }});
   if (!trainer.ok()) {
     spdlog::warn("cannot start {}: {}", Name(running.assignment), std::string(trainer.status().message()));
-    v1::Outcome outcome = FailedOutcome(std::string(trainer.status().message()));
-    if (absl::IsResourceExhausted(trainer.status())) outcome.set_cause(v1::Outcome::NOT_STARTED);
-    Ended(id, std::move(outcome));
+    Ended(id, absl::IsResourceExhausted(trainer.status())
+                  ? NotStartedOutcome(trainer.status())
+                  : FailedOutcome(std::string(trainer.status().message())));
     return;
   }
   spdlog::info("started {}: {}", id, Name(running.assignment));
@@ -239,6 +238,28 @@ void Agent::Ended(const std::string& id, v1::Outcome outcome) {
   running_.erase(std::string(id));
   if (registering_again_ && running_.empty()) RegisterAgain();
   Wake();
+}
+
+void Agent::Notice(const std::string& id, v1::JobNotice::Kind kind, std::string text) {
+  spdlog::warn("{}: {}", id, text);
+  v1::AssignmentNotice notice;
+  notice.set_assignment_id(id);
+  notice.set_kind(kind);
+  notice.set_text(std::move(text));
+  state_.AddNotice(std::move(notice));
+  Wake();
+}
+
+void Agent::StoreModel(const v1::ModelWanted& wanted) {
+  trainers_->StoreModel(wanted, [this, alive = alive_, wanted](std::string reason) {
+    if (!*alive) return;
+    v1::ModelProblem problem;
+    problem.set_job_id(wanted.job_id());
+    problem.set_trial(wanted.trial());
+    problem.set_reason(std::move(reason));
+    state_.AddModelProblem(std::move(problem));
+    Wake();
+  });
 }
 
 std::string Agent::NewWorkerId() const {

@@ -69,6 +69,8 @@ class Agent {
   void Stop(const std::string& id);
   void EndUnstarted(const std::string& id, v1::Outcome::Kind kind);
   void Ended(const std::string& id, v1::Outcome outcome);
+  void Notice(const std::string& id, v1::JobNotice::Kind kind, std::string text);
+  void StoreModel(const v1::ModelWanted& wanted);
   std::string NewWorkerId() const;
   void BeginLeaving(bool now, const std::string& reason);
   void RegisterAgain();

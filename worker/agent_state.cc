@@ -68,7 +68,7 @@ bool AgentState::HasEndedHeld() const {
 }
 
 bool AgentState::Settled() const {
-  return held_.empty() && reports_.empty() && chunks_.empty() && answered_version_ == version_;
+  return held_.empty() && chunks_.empty() && !HasUrgentWord();
 }
 
 const AgentState::InFlight* AgentState::Say() const {
@@ -78,8 +78,12 @@ const AgentState::InFlight* AgentState::Say() const {
   return nullptr;
 }
 
+bool AgentState::HasUrgentWord() const {
+  return version_ != answered_version_ || !reports_.empty() || !notices_.empty() || !problems_.empty();
+}
+
 bool AgentState::HasWord(TimePoint now) const {
-  if (version_ != answered_version_ || !reports_.empty()) return true;
+  if (HasUrgentWord()) return true;
   return !chunks_.empty() && (!oldest_log_.has_value() || now >= *oldest_log_ + limits_.log_delay);
 }
 
@@ -95,7 +99,7 @@ std::optional<AgentState::Call> AgentState::Next(TimePoint now) {
 std::optional<AgentState::TimePoint> AgentState::NextTime() const {
   if (Say() != nullptr) return std::nullopt;
   std::optional<TimePoint> when;
-  if (version_ != answered_version_ || !reports_.empty()) {
+  if (HasUrgentWord()) {
     when = not_before_;
   } else {
     if (in_flight_.empty()) when = poll_not_before_;
@@ -143,6 +147,13 @@ AgentState::Call AgentState::MakeCall(bool says) {
       ++contained[chunk.assignment_id()];
       *request.add_logs() = chunk;
     }
+    for (const v1::AssignmentNotice& notice : notices_) {
+      ++contained[notice.assignment_id()];
+      *request.add_notices() = notice;
+    }
+    flight.notices = static_cast<int>(notices_.size());
+    for (const v1::ModelProblem& problem : problems_) *request.add_model_problems() = problem;
+    flight.problems = static_cast<int>(problems_.size());
     oldest_log_.reset();
     sent_chunks_ = std::max(sent_chunks_, flight.chunks);
   }
@@ -188,6 +199,11 @@ void AgentState::Acknowledge(const InFlight& call) {
     chunks_.pop_front();
   }
   sent_chunks_ -= call.chunks;
+  for (int i = 0; i < call.notices; ++i) {
+    sent(notices_.front().assignment_id());
+    notices_.pop_front();
+  }
+  problems_.erase(problems_.begin(), problems_.begin() + call.problems);
   while (!usage_.empty() && last_usage_ - usage_.size() < call.usage) usage_.pop_front();
   answered_version_ = std::max(answered_version_, call.version);
 }
@@ -330,6 +346,19 @@ void AgentState::AddLog(const std::string& assignment, v1::GetLogsRequest::Strea
   ++held->second.unsent;
 }
 
+void AgentState::AddNotice(v1::AssignmentNotice notice) {
+  const auto held = held_.find(notice.assignment_id());
+  if (held == held_.end()) return;
+  ++held->second.unsent;
+  notice.set_text(ValidUtf8(notice.text()));
+  notices_.push_back(std::move(notice));
+}
+
+void AgentState::AddModelProblem(v1::ModelProblem problem) {
+  problem.set_reason(ValidUtf8(problem.reason()));
+  problems_.push_back(std::move(problem));
+}
+
 void AgentState::AddUsage(v1::UsageSample sample) {
   usage_.push_back(std::move(sample));
   ++last_usage_;
@@ -371,6 +400,8 @@ void AgentState::Register(std::string worker_id) {
   held_.clear();
   reports_.clear();
   chunks_.clear();
+  notices_.clear();
+  problems_.clear();
   usage_.clear();
   sent_chunks_ = 0;
   oldest_log_.reset();

@@ -88,6 +88,10 @@ class AgentState {
   void AddReport(v1::Report report);
   void AddLog(const std::string& assignment, v1::GetLogsRequest::Stream stream, int64_t offset,
               std::string_view data, bool truncated, TimePoint now);
+  // Something that looks wrong in what it holds; each kind once an assignment.
+  void AddNotice(v1::AssignmentNotice notice);
+  // A model that the server wants cannot be sent.
+  void AddModelProblem(v1::ModelProblem problem);
   // How busy the host is; goes with the next Sync, whichever that is.
   void AddUsage(v1::UsageSample sample);
   // It waits for the word to start. `rendezvous_port` of a rank 0 is free here.
@@ -111,12 +115,14 @@ class AgentState {
     v1::RunningAssignment::State state = v1::RunningAssignment::RUNNING;
     int rendezvous_port = 0;
     v1::Outcome outcome;
-    int unsent = 0;  // reports and log chunks in the queues
+    int unsent = 0;  // reports, log chunks and notices in the queues
   };
   struct InFlight {
     bool says = false;
     int reports = 0;  // at the front of the queue
     int chunks = 0;
+    int notices = 0;
+    int problems = 0;
     uint64_t usage = 0;  // the samples up to this one
     uint64_t version = 0;
     std::set<std::string> named;
@@ -124,6 +130,7 @@ class AgentState {
   };
 
   bool HasWord(TimePoint now) const;
+  bool HasUrgentWord() const;  // all but log lines alone
   bool HasEndedHeld() const;
   const InFlight* Say() const;
   Call MakeCall(bool says);
@@ -140,6 +147,8 @@ class AgentState {
   std::map<std::string, Held> held_;
   std::deque<v1::Report> reports_;
   std::deque<v1::LogChunk> chunks_;
+  std::deque<v1::AssignmentNotice> notices_;
+  std::deque<v1::ModelProblem> problems_;
   std::deque<v1::UsageSample> usage_;
   uint64_t last_usage_ = 0;              // number of the newest of them, counted from 1
   int sent_chunks_ = 0;                  // of the first, how many were part of some call

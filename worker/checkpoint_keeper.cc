@@ -94,12 +94,13 @@ void CheckpointKeeper::Abandon(const std::string& assignment_id) {
 
 void CheckpointKeeper::Forget(const std::string& assignment_id) { watched_.erase(assignment_id); }
 
-void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder) {
+void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder,
+                                  std::function<void(std::string)> failed) {
   const Trial trial{wanted.job_id(), wanted.trial()};
   Model& model = models_[trial];
   if (model.upload != nullptr || timers_->Now() < model.not_before) return;
-  model.upload = std::make_unique<ModelUpload>(&client_, wanted, folder, [this, trial](absl::Status status) {
-    Post([this, trial, status = std::move(status)] {
+  auto done = [this, trial, failed = std::move(failed)](absl::Status status) {
+    Post([this, trial, failed, status = std::move(status)] {
       std::erase_if(models_, [&](const auto& entry) {
         return entry.second.upload == nullptr && entry.second.not_before <= timers_->Now();
       });
@@ -111,9 +112,11 @@ void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const std::file
       } else {
         spdlog::warn("the model of trial {} of {} was not put into the artifact store: {}", trial.second,
                      trial.first, std::string(status.message()));
+        if (!IsPassing(status)) failed(std::string(status.message()));
       }
     });
-  });
+  };
+  model.upload = std::make_unique<ModelUpload>(&client_, wanted, folder, std::move(done));
 }
 
 }  // namespace winnow

@@ -29,7 +29,8 @@ class CheckpointKeeper {
   // Gives up what is under way; no callback comes any more.
   ~CheckpointKeeper();
 
-  // Makes `folder` hold what the assignment's `restore` names. UNAVAILABLE if the store stays out of reach.
+  // Makes `folder` hold what the assignment's `restore` names. UNAVAILABLE if the store stays out of reach,
+  // or does not have it; any other error is this machine's.
   void Restore(const v1::Assignment& assignment, const std::filesystem::path& folder,
                std::function<void(absl::Status)> done);
   // Afterwards nothing of that Restore touches the folder, and its callback does not come.
@@ -47,8 +48,10 @@ class CheckpointKeeper {
   // Forgets it, and its `done`.
   void Forget(const std::string& assignment_id);
 
-  // Sends the model in `folder`, unless that is under way or was tried a moment ago.
-  void StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder);
+  // Sends the model in `folder`, unless that is under way or was tried a moment ago. `failed` is told why, if another
+  // try would come to the same.
+  void StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder,
+                  std::function<void(std::string reason)> failed);
 
  private:
   struct Watched {

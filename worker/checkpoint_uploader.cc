@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
-// Whether trying again later may help.
+}  // namespace
+
 bool IsPassing(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kAborted:
@@ -27,8 +28,6 @@ bool IsPassing(const absl::Status& status) {
       return false;
   }
 }
-
-}  // namespace
 
 CheckpointUploader::CheckpointUploader(ArtifactClient* client, const v1::Assignment& assignment,
                                        fs::path folder, const KeepingOptions& options,

@@ -28,6 +28,9 @@ struct KeepingOptions {
   std::chrono::milliseconds last_retry{5'000};
 };
 
+// Whether trying an upload again later may help.
+bool IsPassing(const absl::Status& status);
+
 // While a rank 0 trains, and once more when it has ended, puts its checkpoints into the artifact store, on a
 // thread of its own. The folder is looked at anew every now and then; what is whole is sent from further
 // names of the same files, so that the trainer may remove and replace them meanwhile.

@@ -19,7 +19,7 @@ Trainer::Events KeptTrainer::Wrap(Events events) {
             reached_ = std::max(reached_, report.resource());
             events_.report(std::move(report));
           },
-          events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }};
+          events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }, events_.notice};
 }
 
 void KeptTrainer::Watch(std::unique_ptr<Trainer> trainer, const std::filesystem::path& checkpoints) {

@@ -13,7 +13,8 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kTailBytes = 2 << 10;
+constexpr size_t kTailBytes = 8 << 10;
+constexpr size_t kLastBytes = 2 << 10;
 constexpr int kTailLines = 10;
 
 }  // namespace
@@ -61,7 +62,7 @@ void LogKeeper::Add(std::string_view bytes) {
 }
 
 std::string LogKeeper::LastLines() const {
-  std::string_view text = tail_;
+  std::string_view text = Tail().substr(tail_.size() - std::min(tail_.size(), kLastBytes));
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   size_t begin = text.size();
   for (int lines = 0; lines < kTailLines && begin != std::string_view::npos; ++lines) {

@@ -30,6 +30,8 @@ class LogKeeper {
   // The last lines that were added: at most 10 lines and 2 KiB, without line end; empty lines at the end are
   // left out.
   std::string LastLines() const;
+  // The last 8 KiB that were added.
+  std::string_view Tail() const { return tail_; }
 
  private:
   LogKeeper(int fd, int64_t max_shipped, Ship ship);

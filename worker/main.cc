@@ -114,7 +114,7 @@ void Declare(CLI::App* app, Flags* flags) {
       ->check([](const std::string& host) { return host.empty() ? "expected a name or an address" : ""; })
       ->option_text("HOST");
   app->add_option("--rendezvous-port", flags->rendezvous_port,
-                  "First of SLOTS ports on which a rank 0 may listen")
+                  "First of SLOTS ports at which the ranks of a trial meet; if all are taken, any free one")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   app->add_option("--label", flags->label_texts,

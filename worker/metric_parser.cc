@@ -81,13 +81,23 @@ std::optional<MetricReading> MetricParser::Parse(std::string_view line) {
   return resource_regex_ != nullptr ? ReadByExpression(line) : ReadByCounting(line);
 }
 
-std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line) const {
+std::vector<MetricParser::Value> MetricParser::FindValues(std::string_view line) {
   std::vector<Value> values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
     const std::optional<double> value = Find(line, *metrics_[i].regex);
-    if (value.has_value()) values.push_back({static_cast<int>(i), *value});
+    if (!value.has_value()) continue;
+    metrics_[i].matched = true;
+    values.push_back({static_cast<int>(i), *value});
   }
   return values;
+}
+
+std::vector<size_t> MetricParser::Unmatched() const {
+  std::vector<size_t> unmatched;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (!metrics_[i].matched) unmatched.push_back(i);
+  }
+  return unmatched;
 }
 
 std::optional<MetricReading> MetricParser::ReadByExpression(std::string_view line) {
@@ -97,7 +107,8 @@ std::optional<MetricReading> MetricParser::ReadByExpression(std::string_view lin
       has_level_ = true;
     }
   }
-  return has_level_ ? TakeNew(FindValues(line)) : std::nullopt;
+  const std::vector<Value> values = FindValues(line);
+  return has_level_ ? TakeNew(values) : std::nullopt;
 }
 
 std::optional<MetricReading> MetricParser::ReadByCounting(std::string_view line) {
@@ -123,7 +134,10 @@ std::optional<MetricReading> MetricParser::ReadByCounting(std::string_view line)
 }
 
 std::optional<MetricReading> MetricParser::TakeNew(const std::vector<Value>& values) {
-  if (level_ < 1) return std::nullopt;
+  if (level_ < 1) {
+    if (!values.empty() && !below_one_) below_one_ = level_;
+    return std::nullopt;
+  }
   MetricReading reading{level_, {}};
   for (const Value& value : values) {
     if (seen_.emplace(value.metric, level_).second) {

@@ -48,11 +48,19 @@ class MetricParser {
   // What the line adds, if anything.
   std::optional<MetricReading> Parse(std::string_view line);
 
+  // Of the lines so far: the metrics, by their position in the rules, whose expression has found no number.
+  std::vector<size_t> Unmatched() const;
+  // Whether any line has said, or by counting has made, a level.
+  bool has_level() const { return has_level_; }
+  // The first level below 1 to which a value belonged, which is therefore ignored. Absent: there was none.
+  std::optional<int64_t> below_one() const { return below_one_; }
+
  private:
   struct Metric {
     std::string name;
     std::unique_ptr<RE2> regex;
     bool is_objective;
+    bool matched = false;
   };
   struct Value {
     int metric;  // index
@@ -60,7 +68,7 @@ class MetricParser {
   };
 
   MetricParser() = default;
-  std::vector<Value> FindValues(std::string_view line) const;
+  std::vector<Value> FindValues(std::string_view line);
   std::optional<MetricReading> ReadByExpression(std::string_view line);
   std::optional<MetricReading> ReadByCounting(std::string_view line);
   std::optional<MetricReading> TakeNew(const std::vector<Value>& values);
@@ -70,6 +78,7 @@ class MetricParser {
   int64_t resource_offset_ = 0;
   int64_t level_ = 0;  // the newest; values before the first are ignored when has_level_ is false
   bool has_level_ = false;
+  std::optional<int64_t> below_one_;
   std::vector<Value> early_;        // counting: values that wait for the next objective
   std::vector<bool> comes_before_;  // counting, by metric: whether its lines precede the objective's
   absl::flat_hash_set<std::pair<int, int64_t>> seen_;  // metric, level

@@ -18,6 +18,8 @@ ModelUpload::~ModelUpload() {
 
 absl::Status ModelUpload::Run(const v1::ModelWanted& wanted, const std::filesystem::path& folder) {
   absl::StatusOr<v1::Manifest> manifest = MakeManifest(folder);
+  if (absl::IsUnavailable(manifest.status()))  // of the folder: no store is out of reach here
+    return absl::FailedPreconditionError(manifest.status().message());
   if (!manifest.ok() && !absl::IsNotFound(manifest.status())) return manifest.status();
   v1::PutArtifactRequest request;
   v1::Artifact* artifact = request.mutable_artifact();

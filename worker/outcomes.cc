@@ -3,6 +3,11 @@
 #include <google/protobuf/util/time_util.h>
 
 namespace winnow {
+namespace {
+
+constexpr int kTemporaryFailure = 75;  // EX_TEMPFAIL of docs/trainer-contract.md: the way to others was lost
+
+}  // namespace
 
 v1::Outcome FailedOutcome(std::string reason) {
   v1::Outcome outcome;
@@ -11,6 +16,16 @@ v1::Outcome FailedOutcome(std::string reason) {
   outcome.set_reason(std::move(reason));
   *outcome.mutable_start_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
   *outcome.mutable_end_time() = outcome.start_time();
+  return outcome;
+}
+
+v1::Outcome NotStartedOutcome(const absl::Status& status) {
+  v1::Outcome outcome = FailedOutcome(std::string(status.message()));
+  if (absl::IsUnavailable(status)) {
+    outcome.set_exit_code(kTemporaryFailure);
+  } else {
+    outcome.set_cause(v1::Outcome::NOT_STARTED);
+  }
   return outcome;
 }
 

@@ -15,6 +15,9 @@
 namespace winnow {
 namespace {
 
+// The system may choose a port that was leased and at which its trainer does not listen yet.
+constexpr int kMostAttempts = 100;
+
 // -1: another has it.
 int LeaseName(int port) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -29,18 +32,22 @@ int LeaseName(int port) {
   return -1;
 }
 
-bool NobodyListens(int port) {
+// A port at which nobody listens: `port` itself, or, of 0, one that the system chooses. Absent: there is none.
+std::optional<int> FindFree(int port) {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (probe < 0) return false;
+  if (probe < 0) return std::nullopt;
   const int yes = 1;  // as a listener would: what lingers of closed connections does not matter
   setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   address.sin_port = htons(static_cast<uint16_t>(port));
-  const bool is_free = bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  socklen_t length = sizeof address;
+  const bool is_free = bind(probe, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                       getsockname(probe, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   close(probe);
-  return is_free;
+  if (!is_free) return std::nullopt;
+  return ntohs(address.sin_port);
 }
 
 }  // namespace
@@ -49,8 +56,17 @@ std::optional<PortLease> PortLease::Take(int first, int count) {
   for (int port = first; port < first + count && port <= 65535; ++port) {
     const int fd = LeaseName(port);
     if (fd < 0) continue;
-    if (NobodyListens(port)) return PortLease(port, fd);
+    if (FindFree(port)) return PortLease(port, fd);
     close(fd);
+  }
+  return std::nullopt;
+}
+
+std::optional<PortLease> PortLease::TakeAny() {
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    const std::optional<int> port = FindFree(0);
+    if (!port) return std::nullopt;
+    if (const int fd = LeaseName(*port); fd >= 0) return PortLease(*port, fd);
   }
   return std::nullopt;
 }

@@ -11,6 +11,8 @@ class PortLease {
  public:
   // Of ports first … first + count - 1, the first that is neither leased nor listened at. Absent: there is none.
   static std::optional<PortLease> Take(int first, int count);
+  // Any that the system says is free. Absent: it has none to give.
+  static std::optional<PortLease> TakeAny();
 
   PortLease(PortLease&& other) noexcept;
   PortLease& operator=(PortLease&& other) noexcept;

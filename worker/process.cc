@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -236,6 +237,11 @@ bool Process::HasEnded() const {
   if (reaped_) return true;
   siginfo_t info{};
   return waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+}
+
+bool Process::HasUnread(Stream stream) const {
+  int bytes = 0;
+  return pipes_[stream].fd >= 0 && ioctl(pipes_[stream].fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 void Process::Stop(EventLoop::Clock::duration grace) {

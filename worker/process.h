@@ -75,6 +75,8 @@ class Process {
   // Whether the program itself has ended, though processes that it started may be left.
   bool HasEnded() const;
   pid_t pid() const { return pid_; }
+  // Whether it has written something that was not given to `output` yet.
+  bool HasUnread(Stream stream) const;
 
  private:
   struct Pipe {

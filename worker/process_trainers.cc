@@ -1,5 +1,6 @@
 #include "worker/process_trainers.h"
 
+#include <set>
 #include <utility>
 
 #include "fmt/format.h"
@@ -40,21 +41,32 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
 }
 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
-  ports_.erase(assignment_id);
+  places_.erase(assignment_id);
   if (keeper_ != nullptr) keeper_->AbandonRestore(assignment_id);
 }
 
 absl::StatusOr<Trainers::Prepared> ProcessTrainers::TakePort(const v1::Assignment& assignment) {
-  if (assignment.rank() != 0) return Prepared{};
+  // One rank has nobody to meet. Of several, only rank 0 is listened to.
+  if (assignment.rank() != 0 || (assignment.world_size() <= 1 && !assignment.await_start())) return Prepared{};
   std::optional<PortLease> port = PortLease::Take(range_.first, range_.count);
+  if (!port.has_value()) port = PortLease::TakeAny();
   if (!port.has_value()) {
-    return absl::ResourceExhaustedError(
-        fmt::format("no port from {} to {} is free for the ranks to meet; name others by --rendezvous-port",
+    return absl::UnavailableError(
+        fmt::format("this host has no free port for the ranks to meet, from {} to {} (--rendezvous-port) or elsewhere",
                     range_.first, range_.first + range_.count - 1));
   }
   Prepared prepared{port->port()};
-  ports_.insert_or_assign(assignment.id(), *std::move(port));
+  places_[assignment.id()].port = std::move(port);
   return prepared;
+}
+
+// The lowest that no other trainer has.
+int ProcessTrainers::FreeSlot() const {
+  std::set<int> taken;
+  for (const auto& [id, place] : places_) taken.insert(place.slot);
+  int slot = 0;
+  while (taken.contains(slot)) ++slot;
+  return slot;
 }
 
 absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assignment& assignment,
@@ -66,17 +78,18 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
     events = kept->Wrap(std::move(events));
   }
   const std::string id = assignment.id();
-  const auto lease = ports_.find(id);
-  const int port = lease == ports_.end() ? 0 : lease->second.port();
-  auto run =
-      TrainerRun::Start(loop_, place_, assignment, port,
-                        {std::move(events.report), std::move(events.log),
-                         [this, alive = alive_, id, ended = std::move(events.ended)](v1::Outcome outcome) {
-                           if (*alive) ports_.erase(id);
-                           ended(std::move(outcome));
-                         }});
+  Place& held = places_[id];
+  held.slot = FreeSlot();
+  // Libraries that meet also where there is one rank need a port, though none that another host has to reach.
+  if (assignment.master_port() == 0 && !held.port) held.port = PortLease::TakeAny();
+  const TrainerSeat seat{held.slot, held.port ? held.port->port() : range_.first};
+  events.ended = [this, alive = alive_, id, ended = std::move(events.ended)](v1::Outcome outcome) {
+    if (*alive) places_.erase(id);
+    ended(std::move(outcome));
+  };
+  auto run = TrainerRun::Start(loop_, place_, assignment, seat, std::move(events));
   if (!run.ok()) {
-    ports_.erase(id);
+    places_.erase(id);
     return run.status();
   }
   if (!keeps) return std::unique_ptr<Trainer>(*std::move(run));
@@ -86,9 +99,10 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
   return std::unique_ptr<Trainer>(std::move(kept));
 }
 
-void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted) {
+void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {
   const auto directories = NameTrialDirectories(place_.shared, wanted.job_id(), wanted.trial());
-  if (keeper_ != nullptr && directories.ok()) keeper_->StoreModel(wanted, directories->model);
+  if (keeper_ != nullptr && directories.ok())
+    keeper_->StoreModel(wanted, directories->model, std::move(failed));
 }
 
 }  // namespace winnow

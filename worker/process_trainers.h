@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "worker/checkpoint_keeper.h"
@@ -13,7 +14,7 @@
 
 namespace winnow {
 
-// Ports on which the trainers of this worker may listen.
+// Ports at which the ranks of a gang meet first of all; any other where these are taken.
 struct PortRange {
   int first = 0;
   int count = 0;
@@ -30,21 +31,27 @@ class ProcessTrainers : public Trainers {
   void AbandonPrepare(const std::string& assignment_id) override;
   absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
                                                  Trainer::Events events) override;
-  void StoreModel(const v1::ModelWanted& wanted) override;
+  void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
 
  private:
   using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
 
+  // Of what is prepared or runs.
+  struct Place {
+    std::optional<PortLease> port;  // of a rank 0
+    int slot = -1;                  // WINNOW_SLOT, once it has started
+  };
+
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
   absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
+  int FreeSlot() const;
 
   EventLoop* const loop_;
   const TrainerPlace place_;
   const PortRange range_;
   CheckpointKeeper* const keeper_;
-  // Of rank 0 of what is prepared or runs, by assignment. A gang whose rank 0 has ended is over, so the port
-  // can go to the next.
-  std::map<std::string, PortLease> ports_;
+  // By assignment. A gang whose rank 0 has ended is over, so its port can go to the next.
+  std::map<std::string, Place> places_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -37,12 +37,16 @@ void Restoring::Abandon() {
 
 absl::Status Restoring::Run() {
   if (FolderEquals(folder_, manifest_)) return absl::OkStatus();
-  return RestoreFolder(
+  const absl::Status status = RestoreFolder(
       manifest_, folder_, [this](const v1::BlobName& blob) { return Fetch(blob); },
       [this](const std::function<absl::Status()>& put_in_place) {
         std::lock_guard lock(mutex_);
         return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();
       });
+  if (!missing_.ok()) return missing_;
+  // What came is not what was to come: also no fault of this machine.
+  if (absl::IsDataLoss(status)) return absl::UnavailableError(status.message());
+  return absl::IsUnavailable(status) ? absl::ResourceExhaustedError(status.message()) : status;
 }
 
 absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
@@ -50,11 +54,12 @@ absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
   for (std::chrono::milliseconds pause = options_.first_retry;;
        pause = std::min(2 * pause, options_.last_retry)) {
     absl::StatusOr<std::string> bytes = client_->GetBlob(blob, cancellation_);
-    if (bytes.ok() || !(absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status())))
-      return bytes;
-    if (SteadyClock::now() >= limit) {
-      return absl::UnavailableError(fmt::format("the checkpoint cannot be fetched from the server: {}",
-                                                std::string(bytes.status().message())));
+    if (bytes.ok() || cancellation_.cancelled()) return bytes;
+    const bool away = absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status());
+    if (!away || SteadyClock::now() >= limit) {
+      missing_ = absl::UnavailableError(fmt::format("the checkpoint cannot be fetched from the server: {}",
+                                                    std::string(bytes.status().message())));
+      return missing_;
     }
     if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is not wanted any more");
   }

@@ -17,7 +17,7 @@ namespace winnow {
 // A folder on its way from the artifact store, on a thread of its own.
 class Restoring {
  public:
-  // `done` is the last thing that its thread calls.
+  // `done` is the last thing that its thread calls. UNAVAILABLE: the server could not be had, or no longer has it.
   Restoring(ArtifactClient* client, v1::Manifest manifest, std::filesystem::path folder,
             const KeepingOptions& options, std::function<void(absl::Status)> done);
   // Abandons, and waits for the thread.
@@ -35,6 +35,7 @@ class Restoring {
   const std::filesystem::path folder_;
   const KeepingOptions options_;
   Cancellation cancellation_;
+  absl::Status missing_;  // why something could not be fetched; of the thread
   std::mutex mutex_;        // held while the folder is replaced
   bool abandoned_ = false;  // guarded by mutex_
   std::thread thread_;

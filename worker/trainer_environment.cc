@@ -13,10 +13,13 @@
 namespace winnow {
 namespace {
 
-// What an outer trial may have left in the worker's environment must not reach a trainer.
-bool IsContractName(std::string_view name) {
-  return name.starts_with("WINNOW_") || name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" ||
-         name == "LOCAL_RANK" || name == "MASTER_ADDR" || name == "MASTER_PORT";
+// What must not reach a trainer from its worker's environment: how the server is reached and with what token, and what
+// an outer trial has left. WINNOW_ names of a trial are set anew below; those that users set, such as WINNOW_CACHE_DIR,
+// are passed on.
+bool IsWithheld(std::string_view name) {
+  return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") || name == "WINNOW_SERVER" ||
+         name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" ||
+         name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED";
 }
 
 // What the usual libraries read: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
@@ -46,10 +49,12 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   for (const std::string& entry : inherited) {
     const size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) continue;
-    if (!IsContractName(entry.substr(0, equals)))
+    if (!IsWithheld(entry.substr(0, equals)))
       variables[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
+  // Lines that Python keeps back are seen too late to stop by. What anybody has set stays.
+  variables.try_emplace("PYTHONUNBUFFERED", "1");
   if (assignment.cpus() > 0) {
     // Libraries count the host's processors, not those of a limit. What anybody has set stays.
     const std::string threads = std::to_string(static_cast<int64_t>(std::ceil(assignment.cpus())));
@@ -60,7 +65,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   for (const v1::Peer& peer : assignment.peers()) hosts.push_back(peer.host());
   if (hosts.empty()) hosts.push_back(host.host);
   const bool has_master = !assignment.master_address().empty();
-  const int port = assignment.master_port() > 0 ? assignment.master_port() : host.free_port;
+  const int port = assignment.master_port() > 0 ? assignment.master_port() : host.seat.free_port;
   variables["RANK"] = std::to_string(assignment.rank());
   variables["WORLD_SIZE"] = std::to_string(std::max(assignment.world_size(), 1));
   variables["LOCAL_RANK"] = std::to_string(host.local_rank);
@@ -79,6 +84,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   variables["WINNOW_ATTEMPT"] = std::to_string(assignment.attempt());
   variables["WINNOW_ASSIGNMENT"] = assignment.id();
   variables["WINNOW_WORK_DIR"] = host.work;
+  variables["WINNOW_SLOT"] = std::to_string(host.seat.slot);
 
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);

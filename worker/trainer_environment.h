@@ -8,11 +8,17 @@
 
 namespace winnow {
 
+// What a trainer has to itself while it runs.
+struct TrainerSeat {
+  int slot = 0;       // the lowest number, from 0, that no other trainer of the worker has
+  int free_port = 0;  // for a rendezvous, where the assignment names none
+};
+
 // What a worker gives to every process that it starts.
 struct TrainerHost {
   std::string host;    // the worker's own
   int local_rank = 0;  // among the ranks of the trial on this worker
-  int free_port = 0;   // for a rendezvous, where the assignment names none
+  TrainerSeat seat;
   std::string work;    // absolute path of the worker's folder
 };
 
@@ -20,7 +26,7 @@ struct TrainerHost {
 int LocalRank(const v1::Assignment& assignment);
 
 // The whole environment of docs/trainer-contract.md, "NAME=value": `inherited`, without the contract's own
-// names, then what the server gives with the assignment, then what only the worker knows. Later ones replace
+// names and what tells how a server is reached, then what the server gives with the assignment, then what only the worker knows. Later ones replace
 // earlier ones.
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,

@@ -7,9 +7,10 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "worker/failure_cause.h"
 #include "worker/leftover_processes.h"
-#include "worker/outcomes.h"
-#include "worker/trainer_environment.h"
+#include "worker/process_tree.h"
+#include "worker/rank_connections.h"
 #include "worker/trial_directories.h"
 
 namespace winnow {
@@ -18,6 +19,11 @@ namespace {
 constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
+constexpr size_t kShownLineBytes = 200;
+// Lines with the objective, of another rank than 0 that had no connection before them, after which it counts as a world
+// of its own; and how often it is looked at.
+constexpr int kLoneLines = 2;
+constexpr int kMostLooks = 10;
 
 void SetTime(absl::Time time, google::protobuf::Timestamp* proto) {
   const int64_t nanoseconds = absl::ToUnixNanos(time);
@@ -57,6 +63,23 @@ std::string Describe(const ProcessEnd& end) {
                          : fmt::format("killed by signal {} (SIG{})", end.signal, name);
 }
 
+// What failed leads. A signal that somebody else has sent says more than what the program printed before.
+std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
+  if (cause.empty()) return Describe(end);
+  const bool by_itself = end.signal == 0 || end.signal == SIGABRT;
+  return by_itself ? fmt::format("{} ({})", cause, Describe(end)) : fmt::format("{}: {}", Describe(end), cause);
+}
+
+// For a rank whose lines are not reported.
+MetricRules ObjectiveRule(const v1::Assignment& assignment) {
+  MetricRules rules;
+  for (const v1::MetricDefinition& metric : assignment.metrics()) {
+    if (metric.name() == assignment.objective_metric()) rules.metrics.push_back({metric.name(), metric.regex()});
+  }
+  rules.objective = assignment.objective_metric();
+  return rules;
+}
+
 }  // namespace
 
 TrainerRun::TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events)
@@ -75,18 +98,20 @@ TrainerRun::~TrainerRun() {
 }
 
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
-                                                              const v1::Assignment& assignment, int free_port,
-                                                              Events events) {
+                                                              const v1::Assignment& assignment,
+                                                              const TrainerSeat& seat, Events events) {
   std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place.usage, assignment, std::move(events)));
   TrainerRun* const self = run.get();
   if (absl::Status status = run->Prepare(place); !status.ok()) return status;
   const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
   if (!directories.ok()) return OfMachine(directories.status());
+  std::error_code unread;
+  run->had_checkpoint_ = !std::filesystem::is_empty(directories->checkpoint, unread) || unread;
 
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
   spec.environment = TrainerEnvironment(assignment, *directories,
-                                        {place.host, LocalRank(assignment), free_port, place.work.string()},
+                                        {place.host, LocalRank(assignment), seat, place.work.string()},
                                         place.environment);
   spec.mark = AssignmentMark(assignment.id());
   if (place.limiter != nullptr) {
@@ -123,8 +148,8 @@ void TrainerRun::WatchLimits() {
 }
 
 absl::Status TrainerRun::Prepare(const TrainerPlace& place) {
-  if (assignment_.rank() == 0 && !assignment_.metrics().empty()) {
-    auto parser = MetricParser::Create(Rules(assignment_));
+  if (!assignment_.metrics().empty()) {
+    auto parser = MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
     if (!parser.ok()) return parser.status();
     parser_.emplace(*std::move(parser));
   }
@@ -155,12 +180,46 @@ void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {
   if (stream == Process::kStdout && parser_.has_value()) {
     lines_.Add(bytes, [this](std::string_view line) { Line(line); });
   }
+  if (std::exchange(to_look_, false)) LookForOtherRanks();
+}
+
+// A world that is one has its ranks connected. Where rank 0 alone reports, the others are not looked at: they may do
+// whatever they are meant to. A program that is about to end may have left its world; so what counts is a line that was
+// written after the look.
+void TrainerRun::LineOfOtherRank(std::string_view line) {
+  if (looks_ == kMostLooks || lone_lines_ == kLoneLines || !parser_->Parse(line).has_value()) return;
+  to_look_ = true;
+  if (!std::exchange(is_lone_, false)) return;
+  if (++lone_lines_ == kLoneLines) NoticeOfWorlds();
+}
+
+void TrainerRun::LookForOtherRanks() {
+  if (looks_ == kMostLooks || lone_lines_ == kLoneLines) return;
+  ++looks_;
+  ProcessTree tree(process_->pid(), AssignmentMark(assignment_.id()));
+  const std::optional<bool> connected = AreConnected(tree.Find(AllProcesses()));
+  if (connected == true) looks_ = kMostLooks;
+  is_lone_ = connected == false && !process_->HasUnread(Process::kStdout);
 }
 
 void TrainerRun::Line(std::string_view line) {
+  if (assignment_.rank() != 0) {
+    LineOfOtherRank(line);
+    return;
+  }
+  if (line.find_first_not_of(" \t") != std::string_view::npos) {
+    ++line_count_;
+    last_line_ = line.substr(0, kShownLineBytes);
+  }
   const std::optional<MetricReading> reading = parser_->Parse(line);
+  if (const std::optional<int64_t> level = parser_->below_one()) NoticeOfLevel(*level);
+  if (!reading.has_value()) return;
+  NoticeOfReading(*reading);
   const int64_t last = assignment_.resource_to();
-  if (!reading.has_value() || (last > 0 && reading->resource > last)) return;
+  if (last > 0 && reading->resource > last) {
+    Reached();
+    return;
+  }
   v1::Report report;
   report.set_assignment_id(assignment_.id());
   report.set_resource(reading->resource);
@@ -173,8 +232,12 @@ void TrainerRun::Line(std::string_view line) {
     has_objective = has_objective || name == assignment_.objective_metric();
   }
   events_.report(std::move(report));
-  if (reached_ || !has_objective || reading->resource != last) return;
-  reached_ = true;
+  told_objective_ = told_objective_ || has_objective;
+  if (has_objective && reading->resource == last) Reached();
+}
+
+void TrainerRun::Reached() {
+  if (std::exchange(reached_, true)) return;
   if (!assignment_.resumes()) {
     StopFor(StopReason::kBudget, grace_);
   } else {
@@ -184,6 +247,95 @@ void TrainerRun::Line(std::string_view line) {
       StopFor(StopReason::kBudget, grace_);
     });
   }
+}
+
+void TrainerRun::Notice(v1::JobNotice::Kind kind, const std::string& text) {
+  if (noticed_.insert(kind).second && events_.notice) events_.notice(kind, text);
+}
+
+void TrainerRun::NoticeOfLevel(int64_t level) {
+  if (noticed_.contains(v1::JobNotice::LEVEL_BELOW_ONE)) return;
+  Notice(v1::JobNotice::LEVEL_BELOW_ONE,
+         fmt::format("Trial {} reported level {}, and its values there were not recorded: levels begin at 1. If the program "
+                     "counts from {}, set trainer.resource_offset to {}.",
+                     assignment_.trial(), level, level - assignment_.resource_offset(),
+                     assignment_.resource_offset() + 1 - level));
+}
+
+void TrainerRun::NoticeOfReading(const MetricReading& reading) {
+  const int64_t from = assignment_.resource_from();
+  const int64_t to = assignment_.resource_to();
+  if (!std::exchange(told_level_, true) && assignment_.resumes() && from > 0) {
+    // One that has a checkpoint may show the level anew that it goes on from, or one behind it; counted lines say nothing.
+    const bool counted = assignment_.resource_regex().empty();
+    const bool anew = had_checkpoint_ ? !counted && reading.resource == 1 && from > 1
+                                      : counted || reading.resource <= from;
+    if (anew) {
+      Notice(v1::JobNotice::PART_BEGAN_ANEW,
+             fmt::format("Trial {} was to go on from level {}, and {}. It trains everything again at each part. "
+                         "Save a checkpoint into WINNOW_CHECKPOINT_DIR and go on from it, or set trainer.resumes to false.",
+                         assignment_.trial(), from,
+                         had_checkpoint_ ? "began at level 1 as if it had no checkpoint"
+                                         : "found no checkpoint: its earlier parts left none in WINNOW_CHECKPOINT_DIR"));
+    }
+  }
+  // One that cannot resume is stopped at its level, and may have printed more by then.
+  const bool told = noticed_.contains(v1::JobNotice::BEYOND_BUDGET);
+  if (assignment_.resumes() && to > 0 && reading.resource > to && !told) {
+    Notice(v1::JobNotice::BEYOND_BUDGET,
+           fmt::format("Trial {} reported level {}, but was to train to level {}: it trains past its budget, and what it "
+                       "reports there is not recorded. Train to WINNOW_RESOURCE_TO, save a checkpoint and exit, or set "
+                       "trainer.resumes to false: then it is stopped there.",
+                       assignment_.trial(), reading.resource, to));
+  }
+}
+
+void TrainerRun::NoticeOfWorlds() {
+  Notice(v1::JobNotice::SEPARATE_WORLDS,
+         fmt::format("Rank {} of {} of trial {} reports {} without a connection to another rank: each rank seems to train a "
+                     "model of its own. Join the ranks by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; an MPI program is to "
+                     "be started by rank 0 alone, with mpirun.",
+                     assignment_.rank(), assignment_.world_size(), assignment_.trial(), assignment_.objective_metric()));
+}
+
+void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
+  const bool by_itself = outcome.kind() == v1::Outcome::FINISHED && stop_reason_ == StopReason::kNone;
+  if (!parser_.has_value() || !by_itself) return;
+  if (assignment_.rank() != 0 || !BeganFromNothing()) return;  // what is to go on may have had nothing left to do
+  std::string names;
+  for (const size_t metric : parser_->Unmatched()) {
+    const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
+    names += fmt::format("{}`{}` (regex `{}`)", names.empty() ? "" : ", ", definition.name(), definition.regex());
+  }
+  if (names.empty()) return;
+  Notice(v1::JobNotice::UNMATCHED_METRIC,
+         fmt::format("Trial {} finished, and no line matched {}; {}. Metrics are read from standard output alone.",
+                     assignment_.trial(), names, DescribeLines()));
+}
+
+std::string TrainerRun::DescribeLines() const {
+  if (line_count_ == 0) return "it printed no line";
+  return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s", last_line_);
+}
+
+std::string TrainerRun::WithoutObjective() const {
+  if (!parser_.has_value() || assignment_.rank() != 0 || told_objective_ || !BeganFromNothing()) return "";
+  const std::string& name = assignment_.objective_metric();
+  for (const size_t metric : parser_->Unmatched()) {
+    const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
+    if (definition.name() != name) continue;
+    if (line_count_ == 0) return fmt::format("The program exited without printing `{}`: it printed no line.", name);
+    return fmt::format("The program exited without printing `{}` (regex `{}` matched none of {} line{}; the last was `{}`).",
+                       name, definition.regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
+  }
+  if (!parser_->has_level()) {
+    return fmt::format("The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last was "
+                       "`{}`).",
+                       name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
+  }
+  return parser_->below_one()
+             ? fmt::format("The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.", name)
+             : "";
 }
 
 void TrainerRun::StopFor(StopReason reason, EventLoop::Clock::duration grace) {
@@ -201,8 +353,10 @@ void TrainerRun::Kill(Why why) {
 
 void TrainerRun::Gone(const ProcessEnd& end) {
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
+  const v1::Outcome outcome = Judge(end);
+  NoticeOfEnd(outcome);
   const auto ended = events_.ended;
-  ended(Judge(end));
+  ended(outcome);
 }
 
 std::string TrainerRun::OutOfMemory(const ProcessEnd& end, const std::string& words) const {
@@ -218,9 +372,10 @@ v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
   SetTime(absl::Now(), outcome.mutable_end_time());
   const bool budget =
       stop_reason_ == StopReason::kBudget || (stop_reason_ == StopReason::kLeaving && reached_);
-  const std::string words = stderr_->LastLines();
+  const std::string cause = FindCause(stderr_->Tail());
   if (budget || (stop_reason_ == StopReason::kNone && end.exit_code == 0)) {
     outcome.set_kind(v1::Outcome::FINISHED);
+    outcome.set_reason(WithoutObjective());
   } else if (stop_reason_ == StopReason::kUnwanted) {
     outcome.set_kind(v1::Outcome::STOPPED);
   } else if (stop_reason_ == StopReason::kLeaving) {
@@ -231,13 +386,13 @@ v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {
     outcome.set_reason(
         fmt::format("the attempt took longer than limits.max_attempt_time, {} s",
                     absl::ToDoubleSeconds(absl::FromChrono(ToDuration(assignment_.max_attempt_time())))));
-  } else if (const std::string memory = OutOfMemory(end, words); !memory.empty()) {
+  } else if (const std::string memory = OutOfMemory(end, stderr_->LastLines()); !memory.empty()) {
     outcome.set_kind(v1::Outcome::FAILED);
     outcome.set_cause(v1::Outcome::OUT_OF_MEMORY);
-    outcome.set_reason(memory + (words.empty() ? "" : ": " + words));
+    outcome.set_reason(memory + (cause.empty() ? "" : ": " + cause));
   } else {
     outcome.set_kind(v1::Outcome::FAILED);
-    outcome.set_reason(Describe(end) + (words.empty() ? "" : ": " + words));
+    outcome.set_reason(FailureReason(end, cause));
   }
   return outcome;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
 #include "worker/process.h"
+#include "worker/trainer_environment.h"
 #include "worker/trainers.h"
 #include "worker/usage.h"
 
@@ -38,10 +40,10 @@ struct TrainerPlace {
 class TrainerRun : public Trainer {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's
-  // fault and not the trainer's. `free_port` serves as MASTER_PORT where the assignment names none.
+  // fault and not the trainer's.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
-                                                           const v1::Assignment& assignment, int free_port,
-                                                           Events events);
+                                                           const v1::Assignment& assignment,
+                                                           const TrainerSeat& seat, Events events);
   ~TrainerRun() override;
 
   void Stop(Why why) override;
@@ -56,6 +58,18 @@ class TrainerRun : public Trainer {
   void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
+  void LineOfOtherRank(std::string_view line);
+  void LookForOtherRanks();
+  void Reached();
+  void Notice(v1::JobNotice::Kind kind, const std::string& text);
+  void NoticeOfLevel(int64_t level);
+  void NoticeOfWorlds();
+  void NoticeOfReading(const MetricReading& reading);
+  bool BeganFromNothing() const { return assignment_.resource_from() == 0 && !had_checkpoint_; }
+  void NoticeOfEnd(const v1::Outcome& outcome);
+  std::string DescribeLines() const;
+  // Why a program that began from nothing, and has finished, has told nothing of the objective; empty: it has.
+  std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end);
   // Why memory has ended it; empty if it has not.
@@ -68,8 +82,19 @@ class TrainerRun : public Trainer {
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
-  std::optional<MetricParser> parser_;  // of rank 0
+  std::optional<MetricParser> parser_;  // of rank 0; of another rank, of the objective alone
   LineSplitter lines_;
+  int64_t line_count_ = 0;   // that are not blank
+  std::string last_line_;    // of them
+  bool had_checkpoint_ = false;  // when it started
+  bool told_level_ = false;
+  bool told_objective_ = false;
+  std::set<v1::JobNotice::Kind> noticed_;
+  // Of another rank than 0, of which lines with the objective have come:
+  bool to_look_ = false;  // at its connections, when all has been read
+  bool is_lone_ = false;  // it was looked at and had none; all lines from now on were written later
+  int lone_lines_ = 0;    // lines that came when it was lone
+  int looks_ = 0;
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::unique_ptr<Confinement> confinement_;

@@ -19,6 +19,8 @@ class Trainer {
     std::function<void(v1::GetLogsRequest::Stream, int64_t offset, std::string_view data, bool truncated)>
         log;
     std::function<void(v1::Outcome)> ended;  // the last call; may delete the Trainer
+    // Something looks wrong: what was seen and what to do. Each kind at most once.
+    std::function<void(v1::JobNotice::Kind, std::string text)> notice = {};
   };
   enum class Why { kUnwanted, kLeaving };
 
@@ -39,7 +41,8 @@ class Trainers {
   virtual ~Trainers() = default;
 
   // Makes ready what the assignment's process needs: its folders, and the checkpoint that it begins with. An error is
-  // the machine's fault, not the trainer's.
+  // not the trainer's fault: UNAVAILABLE if what is missing is the server's to give, or the network's, or a port; else
+  // this machine is to blame.
   virtual void Prepare(const v1::Assignment& assignment,
                        std::function<void(absl::StatusOr<Prepared>)> done) = 0;
   // It is not wanted any more: nothing of that Prepare happens after this, but that its callback may still come.
@@ -48,8 +51,9 @@ class Trainers {
   // failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's fault, else the trainer's.
   virtual absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
                                                          Trainer::Events events) = 0;
-  // Puts the trial's model folder, as it is now, into the artifact store; tried again when the server asks again.
-  virtual void StoreModel(const v1::ModelWanted& wanted) = 0;
+  // Puts the trial's model folder, as it is now, into the artifact store; tried again when the server asks again. Calls
+  // `failed` with the reason if another try would come to the same.
+  virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;
 };
 
 }  // namespace winnow

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       "reported",          "attempt_started",  "attempt_ended", "checkpoint_lost", "stop_requested",
       "wall_time_reached", "prior_observed",   "suggested",     "trial_created",   "trial_resumed",
       "trial_paused",      "trial_ended",      "rung_cut",      "bracket_ended",   "completion_met",
-      "job_ended",         "node_time_reached"};
+      "job_ended",         "node_time_reached", "noticed"};
   fuzz::Input input(data, size);
   const std::string kind(kKinds[input.Below(std::size(kKinds))]);
   const TrialNumber trial = input.Number();

@@ -188,7 +188,7 @@ def manifests():
 def facts():
     kinds = ("reported attempt_started attempt_ended checkpoint_lost stop_requested wall_time_reached prior_observed "
              "suggested trial_created trial_resumed trial_paused trial_ended rung_cut bracket_ended completion_met "
-             "job_ended").split()
+             "job_ended node_time_reached noticed").split()
     details = {
         "attempt_started": {"attempt": 2, "from": 9, "to": 27},
         "attempt_ended": {"attempt": 2, "outcome": "failed", "reason": "exit code 3", "started_us": 1, "ended_us": 2},
@@ -202,6 +202,7 @@ def facts():
         "job_ended": {"end": "completed", "reason": "all brackets are done"},
         "reported": {"attempt": 1, "resource": 9, "objective": 0.75},
         "trial_paused": {"resource": 9},
+        "noticed": {"kind": 2, "text": "Trial 3 trains past its budget."},
     }
     for kind, detail in details.items():
         put("fact_codec", kind, bytes([kinds.index(kind), 3]) + json.dumps(detail).encode())

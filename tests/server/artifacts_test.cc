@@ -315,6 +315,33 @@ TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[se
   CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("is not there yet: it is being trained"));
 }
 
+TEST_CASE("Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after all",
+          "[server]") {
+  ThreeModels scene;
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+  FakeWorker stranger(scene.play, "stranger", 1, "disk-2");
+  const auto tell = [&](const FakeWorker& worker, const std::string& reason) {
+    v1::SyncRequest request = worker.Request();
+    v1::ModelProblem* problem = request.add_model_problems();
+    problem->set_job_id(scene.id);
+    problem->set_trial(3);
+    problem->set_reason(reason);
+    REQUIRE(scene.play.Sync(request).ok());
+  };
+  tell(stranger, "has nothing to say here");
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+  tell(scene.worker, "/w/model has more than 10000 files: too many to be kept");
+  const absl::Status told = scene.Ask(3);
+  CHECK(absl::IsFailedPrecondition(told));
+  CHECK_FALSE(told.GetPayload(kModelComes).has_value());
+  CHECK(told.message() == "the model of trial 3 of job \"" + scene.id +
+                              "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
+                              "many to be kept");
+  CHECK(scene.Wanted() == std::vector<int64_t>{3});  // somebody may mend it
+  REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
+  CHECK(scene.Wanted().empty());
+}
+
 TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
   TwoDisks scene;
   FakeWorker &lost = scene.lost, &other = scene.other;

@@ -120,6 +120,26 @@ TEST_CASE("Gang: when a rank fails the others are stopped, and the attempt ends 
   CHECK(PlayToEnd(play, id, {&one, &two}).state() == v1::TuningJob::COMPLETED);
 }
 
+TEST_CASE("Gang: of ranks that fail by themselves the one that did so first is the reason", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1), two(play, "two", 1);
+  v1::TuningJobSpec spec = GangJob(2, 1);
+  std::string id = play.Create(spec);
+  TellUntilStarted(one, two);
+  for (FakeWorker* worker : {&one, &two}) {
+    v1::RunningAssignment& state = worker->running.begin()->second.state;
+    state.set_state(v1::RunningAssignment::ENDED);
+    state.mutable_outcome()->set_kind(v1::Outcome::FAILED);
+    state.mutable_outcome()->set_exit_code(1);
+    const bool first = worker == &two;
+    state.mutable_outcome()->set_reason(first ? "KeyError: 'x' (exit code 1)" : "connection reset (exit code 1)");
+    state.mutable_outcome()->mutable_start_time()->set_seconds(100);
+    state.mutable_outcome()->mutable_end_time()->set_seconds(first ? 107 : 108);
+    REQUIRE(worker->Tell().ok());
+  }
+  CHECK(play.Trials(id)[0].state_reason() == "rank 1: KeyError: 'x' (exit code 1)");
+}
+
 TEST_CASE("Gang: a lost worker explains the failures of the other ranks", "[server]") {
   Play play;
   FakeWorker one(play, "one", 1), two(play, "two", 1);

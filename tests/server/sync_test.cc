@@ -113,6 +113,61 @@ TEST_CASE("Sync: reports count only under a live assignment of that worker", "[s
   CHECK(play.Refused().fenced == 3);
 }
 
+TEST_CASE("Sync: a notice is kept with its job, each kind once, whoever tells it again", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 2), two(play, "two", 1);
+  std::string id = play.Create(RandomJob(3, 2));
+  REQUIRE(one.Tell().ok());
+  REQUIRE(two.Tell().ok());
+  const auto notice = [&](const FakeWorker& from, const std::string& assignment, v1::JobNotice::Kind kind,
+                          const std::string& text) {
+    v1::SyncRequest request = from.Request();
+    v1::AssignmentNotice* added = request.add_notices();
+    added->set_assignment_id(assignment);
+    added->set_kind(kind);
+    added->set_text(text);
+    REQUIRE(play.Sync(request).ok());
+  };
+  const std::string own = one.running.begin()->first, others = two.running.begin()->first;
+  const int64_t trial = one.running.begin()->second.assignment.trial();
+  notice(one, others, v1::JobNotice::BEYOND_BUDGET, "not its own");
+  notice(one, own, v1::JobNotice::KIND_UNSPECIFIED, "no kind");
+  notice(one, own, static_cast<v1::JobNotice::Kind>(99), "no kind");
+  notice(one, own, v1::JobNotice::BEYOND_BUDGET, "");
+  CHECK(play.Describe(id).notices_size() == 0);
+  notice(one, own, v1::JobNotice::BEYOND_BUDGET, "It trains past its budget.");
+  notice(one, own, v1::JobNotice::BEYOND_BUDGET, "It trains past its budget.");
+  notice(two, others, v1::JobNotice::BEYOND_BUDGET, "Another trial too.");
+  notice(two, others, v1::JobNotice::UNMATCHED_METRIC, std::string(1999, 'x') + "ü");
+  play.Restart();
+  for (int look = 0; look < 2; ++look) {
+    const v1::TuningJob job = play.Describe(id);
+    REQUIRE(job.notices_size() == 2);
+    CHECK(job.notices(0).kind() == v1::JobNotice::BEYOND_BUDGET);
+    CHECK(job.notices(0).trial() == trial);
+    CHECK(job.notices(0).text() == "It trains past its budget.");
+    CHECK(job.notices(0).time().seconds() > 0);
+    CHECK(job.notices(1).text() == std::string(1999, 'x'));  // cut between characters
+    PlayToEnd(play, id, {&one, &two});
+  }
+  play.CheckStored();
+}
+
+TEST_CASE("Sync: different configurations with one curve are noticed, also by a job's last trial", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1);
+  one.objective = [](TrialNumber trial, int64_t level) { return trial == 6 ? 7.0 : 1.0 / static_cast<double>(level); };
+  const v1::TuningJob job = PlayToEnd(play, play.Create(RandomJob(5, 3)), {&one});
+  REQUIRE(job.notices_size() == 1);
+  CHECK(job.notices(0).kind() == v1::JobNotice::IDENTICAL_CURVES);
+  CHECK(job.notices(0).trial() == 5);
+  CHECK(job.notices(0).text() == "All 5 trials reported the same values of loss: does the program read its arguments?");
+  CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 1);
+  one.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 7.0 : 1.0; };
+  CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 0);
+  play.CheckStored();
+}
+
 TEST_CASE("Sync: the last reports of an attempt come with its end", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 1);

@@ -22,6 +22,15 @@ v1::Worker Named(Play& play, const std::string& name) {
   return {};
 }
 
+// As of a worker that cannot reach the artifact store, or finds no port.
+v1::Outcome NotReached() {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_exit_code(75);
+  outcome.set_reason("the checkpoint cannot be fetched from the server");
+  return outcome;
+}
+
 v1::Outcome NotStarted() {
   v1::Outcome outcome;
   outcome.set_kind(v1::Outcome::FAILED);
@@ -104,7 +113,7 @@ TEST_CASE("Worker marks: one that is lost again and again is quarantined for a w
   REQUIRE(one.Tell().ok());
   CHECK(one.running.empty());
   CHECK(Named(play, "one").scheduling() == v1::Worker::QUARANTINED);
-  CHECK(Named(play, "one").scheduling_reason() == "3 times in 40 s, at last: worker one was not heard of for 1.0 s");
+  CHECK(Named(play, "one").scheduling_reason() == "3 losses in 40 s, last: worker one was not heard of for 1.0 s");
   for (int beat = 0; beat < 25; ++beat) {
     play.Tick(900'000);
     REQUIRE(one.Tell().ok());
@@ -129,9 +138,29 @@ TEST_CASE("Worker marks: what a worker cannot start goes elsewhere and costs non
   }
   REQUIRE(full.Tell().ok());
   CHECK(Named(play, "full").scheduling() == v1::Worker::QUARANTINED);
+  CHECK(Named(play, "full").scheduling_reason() == "3 failed starts in 600 s, last: no space left");
   const v1::TuningJob job = PlayToEnd(play, id, {&full, &two});
   CHECK(job.trial_counts().completed() == 1);
   CHECK(play.Trials(id)[0].attempts() == 4);
+}
+
+TEST_CASE("Worker marks: what the server or the network owes a start counts neither against the worker nor the trainer",
+          "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 1);
+  v1::TuningJobSpec spec = RandomJob(1, 2);
+  spec.mutable_limits()->set_max_attempts(1);
+  std::string id = play.Create(spec);
+  for (int failure = 0; failure < 6; ++failure) {
+    REQUIRE(one.Tell().ok());
+    REQUIRE(one.running.size() == 1);
+    v1::RunningAssignment& state = one.running.begin()->second.state;
+    state.set_state(v1::RunningAssignment::ENDED);
+    *state.mutable_outcome() = NotReached();
+  }
+  REQUIRE(one.Tell().ok());
+  CHECK(Named(play, "one").scheduling() == v1::Worker::OPEN);
+  CHECK(PlayToEnd(play, id, {&one}).trial_counts().completed() == 1);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class SimTrainers : public Trainers {
                std::function<void(absl::StatusOr<Prepared>)> done) override;
   absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
                                                  Trainer::Events events) override;
-  void StoreModel(const v1::ModelWanted&) override {}
+  void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
 
  private:
   Setting* const setting_;

@@ -106,10 +106,27 @@ TEST_CASE("Files of a job: where trials are trained elsewhere, a folder that is 
   CHECK(
       Listed(CheckFiles(spec, Training::kElsewhere)) ==
       "warm_start.csv_files[0]: /no/such/folder/past.csv is not there; expected a table that can be read\n");
-  // A folder that is shared is looked into.
-  const Folder folder;
+}
+
+TEST_CASE("Files of a job: where trials are trained elsewhere, programs and data are the workers' own", "[spec]") {
+  const Folder folder;  // is here, and has neither
+  v1::TuningJobSpec spec = ParseJobFile(CommandJob("\"python3\"", "\"/opt/venvs/x/bin/python\"")).spec;
+  (*spec.mutable_channels())["train"].set_path("/mnt/nfs/train.csv");
   spec.set_working_directory(folder.path());
-  CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) == Listed(CheckFiles(spec)));
+  CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) == "");
+  CHECK(CheckFiles(spec, Training::kHere).size() == 2);
+}
+
+TEST_CASE("Files of a job: an external job needs no working directory, unless its warm start is seen from there",
+          "[spec]") {
+  v1::TuningJobSpec spec = ParseJobFile(ExternalJob("\"seed\": 1")).spec;
+  spec.clear_working_directory();
+  CHECK(Listed(CheckFiles(spec)) == "");
+  spec.mutable_warm_start()->add_csv_files("/no/such/table.csv");
+  CHECK(Listed(CheckFiles(spec)) ==
+        "warm_start.csv_files[0]: /no/such/table.csv is not there; expected a table that can be read\n");
+  spec.mutable_warm_start()->add_csv_files("old.csv");
+  CHECK(Listed(CheckFiles(spec)) == "working_directory: is \"\"; expected an absolute path\n");
 }
 
 TEST_CASE("Files of a job: a program with a path must be executable", "[spec]") {

@@ -30,7 +30,7 @@ TEST_CASE("Fact codec: the kinds are those that clients are told", "[store]") {
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
   CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",
                                           "stop_requested", "wall_time_reached", "prior_observed",
-                                          "suggested", "trial_created", "trial_resumed", "trial_paused",
+                                          "noticed", "suggested", "trial_created", "trial_resumed", "trial_paused",
                                           "trial_ended", "rung_cut", "bracket_ended", "completion_met",
                                           "job_ended"});
 }

@@ -17,6 +17,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "The job is asked to stop: stopped by request",
                     "The job has reached its wall-time limit.",
                     "Known from job old, trial 7: auc = 0.625.",
+                    "Trial 3 trains past its budget.",
                     "The model proposes trial 4 (facts up to 6): it promises most",
                     "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
                     "Trial 3 goes on, to train to resource 27: 2nd of 9",

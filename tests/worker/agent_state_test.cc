@@ -286,6 +286,43 @@ TEST_CASE("AgentState: an outcome never comes before the last report or log line
   CHECK(Said(second) == "a:ENDED");
 }
 
+TEST_CASE("AgentState: a notice is told at once, before the outcome, and again until it is acknowledged", "[worker]") {
+  Fixture f;
+  f.Run({"a"});
+  v1::AssignmentNotice notice;
+  notice.set_assignment_id("a");
+  notice.set_kind(v1::JobNotice::BEYOND_BUDGET);
+  notice.set_text("caf\xe9");
+  f.state.AddNotice(notice);
+  const AgentState::Call lost = f.Next();
+  REQUIRE(lost.request.notices_size() == 1);
+  CHECK(lost.request.notices(0).text() == "caf?");
+  f.End("a");
+  f.state.Failed(lost.number, kUnavailable, f.now);
+  f.now += std::chrono::seconds(10);
+  const AgentState::Call again = f.Next();
+  CHECK(again.request.notices_size() == 1);
+  CHECK(Said(again) == "a:ENDED");
+  f.Answer(again, {});
+  CHECK(f.Next().request.notices_size() == 0);
+}
+
+TEST_CASE("AgentState: why a model cannot be sent is told until it is acknowledged", "[worker]") {
+  Fixture f;
+  f.Run({});
+  v1::ModelProblem problem;
+  problem.set_job_id("job");
+  problem.set_trial(7);
+  problem.set_reason("too many files");
+  f.state.AddModelProblem(problem);
+  const AgentState::Call call = f.Next();
+  REQUIRE(call.request.model_problems_size() == 1);
+  CHECK(call.request.model_problems(0).reason() == "too many files");
+  CHECK_FALSE(f.state.Settled());
+  f.Answer(call, {});
+  CHECK(f.state.Settled());
+}
+
 TEST_CASE("AgentState: a large backlog goes in bounded pieces, nothing lost or doubled", "[worker]") {
   Fixture f(Small());
   f.Run({"a"});

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <fstream>
 #include <thread>
 
 #include "rpc/channel.h"
@@ -21,7 +22,7 @@ namespace {
 class RunningAgent {
  public:
   RunningAgent(const std::string& server, const TempFolder& folder,
-               std::chrono::milliseconds offline_timeout = {}) {
+               std::chrono::milliseconds offline_timeout = {}, PortRange ports = {29500, 100}) {
     AgentOptions options;
     options.identity.name = "worker-a";
     options.identity.host = "127.0.0.1";
@@ -33,7 +34,7 @@ class RunningAgent {
     client_ = std::make_unique<GrpcSyncClient>(*Connect({.address = server}));
     const TrainerPlace place{folder / "work", folder / "shared", WINNOW_BIN_DIR, "127.0.0.1",
                              OwnEnvironment()};
-    trainers_ = std::make_unique<ProcessTrainers>(&loop_, place, PortRange{29500, 100});
+    trainers_ = std::make_unique<ProcessTrainers>(&loop_, place, ports);
     agent_ = std::make_unique<Agent>(&loop_, client_.get(), trainers_.get(), options);
     thread_ = std::thread([this] { status_ = agent_->Run(&loop_); });
   }
@@ -113,6 +114,74 @@ TEST_CASE("Agent: a rank of a cluster is prepared, then starts at the port that 
   CHECK(server.known("a").values.at({1, "loss"}) == port);
 }
 
+TEST_CASE("Agent: ranks meet at another port where those that were named are taken", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  std::vector<PortLease> taken;  // as by another worker of this host
+  const int first = PortLease::TakeAny()->port();
+  for (int port = first; port < first + 2; ++port) {
+    if (std::optional<PortLease> lease = PortLease::Take(port, 1)) taken.push_back(*std::move(lease));
+  }
+  RunningAgent agent(server.address(), folder, {}, {first, 2});
+  v1::Assignment assignment = Shell("a", "echo loss=$MASTER_PORT");
+  assignment.set_world_size(2);
+  assignment.set_await_start(true);
+  server.Assign(assignment);
+  int port = 0;
+  REQUIRE(server.Await([&](const FakeServer::Told& told) {
+    for (const v1::SyncRequest& request : told.requests) {
+      for (const v1::RunningAssignment& running : request.running()) port = std::max(port, running.rendezvous_port());
+    }
+    return port > 0;
+  }));
+  CHECK((port < first || port > first + 1));
+}
+
+TEST_CASE("Agent: one rank alone needs no port of those that were named, and has one nevertheless", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder, {}, {65535, 1});
+  const std::optional<PortLease> taken = PortLease::Take(65535, 1);
+  const std::string script = "echo loss=$MASTER_PORT; echo loss=$WINNOW_SLOT; while [ ! -e " + (folder / "go").string() +
+                             " ]; do sleep 0.01; done";
+  server.Assign(Shell("a", script));
+  REQUIRE(AwaitValues(&server, "a", 2));
+  server.Assign(Shell("b", script));
+  REQUIRE(AwaitValues(&server, "b", 2));
+  std::ofstream(folder / "go") << "go";
+  REQUIRE(server.AwaitEnd("a"));
+  REQUIRE(server.AwaitEnd("b"));
+  std::ofstream(folder / "go") << "go";
+  server.Assign(Shell("c", script));
+  REQUIRE(server.AwaitEnd("c"));
+  const auto value = [&server](const char* id, int64_t level) { return server.known(id).values.at({level, "loss"}); };
+  CHECK(value("a", 1) > 0);
+  CHECK(value("b", 1) > 0);
+  CHECK(value("a", 1) != value("b", 1));
+  CHECK(value("a", 2) == 0);
+  CHECK(value("b", 2) == 1);
+  CHECK(value("c", 2) == 0);  // given back
+}
+
+TEST_CASE("Agent: what looks wrong is told before the outcome", "[worker]") {
+  TempFolder folder;
+  FakeServer server;
+  RunningAgent agent(server.address(), folder);
+  v1::Assignment assignment = Shell("a", "echo epoch 0 loss=1; echo epoch 1 loss=2");
+  assignment.set_resource_regex("epoch ([0-9]+)");
+  server.Assign(assignment);
+  REQUIRE(server.AwaitEnd("a"));
+  bool told = false;
+  for (const v1::SyncRequest& request : server.told().requests) {
+    for (const v1::AssignmentNotice& notice : request.notices()) {
+      CHECK(notice.assignment_id() == "a");
+      CHECK(notice.kind() == v1::JobNotice::LEVEL_BELOW_ONE);
+      told = true;
+    }
+  }
+  CHECK(told);
+}
+
 TEST_CASE("Agent: a failed trainer gives its exit code and last words", "[worker]") {
   TempFolder folder;
   FakeServer server;
@@ -128,7 +197,7 @@ TEST_CASE("Agent: a failed trainer gives its exit code and last words", "[worker
 
   CHECK(server.known("a").outcome.kind() == v1::Outcome::FAILED);
   CHECK(server.known("a").outcome.exit_code() == 3);
-  CHECK(server.known("a").outcome.reason() == "exit code 3: out of luck");
+  CHECK(server.known("a").outcome.reason() == "out of luck (exit code 3)");
   CHECK(server.known("b").outcome.exit_code() == 137);
   CHECK(server.known("b").outcome.reason() == "killed by signal 9 (SIGKILL)");
   CHECK_THAT(server.known("c").outcome.reason(), Catch::Contains("no-such-trainer: no such program"));

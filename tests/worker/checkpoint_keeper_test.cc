@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
+void TellNobody(const std::string&) {}
+
 KeepingOptions Quick() {
   KeepingOptions options;
   options.look_every = milliseconds(5);
@@ -185,18 +187,23 @@ TEST_CASE("Keeper: a checkpoint that cannot be had leaves the folder as it was",
   options.patience = milliseconds(20);
   Scene scene(options);
   scene.Save("older", "stays");
-  absl::StatusCode expected = absl::StatusCode::kNotFound;
   SECTION("gone") {}
   SECTION("out of reach") {
     scene.store.Answer("GetBlob", {grpc::StatusCode::UNAVAILABLE, "away"});
-    expected = absl::StatusCode::kUnavailable;
   }
   SECTION("damaged") {
     scene.store.Answer("GetBlob", {grpc::StatusCode::DATA_LOSS, "damaged"});
-    expected = absl::StatusCode::kDataLoss;
   }
-  CHECK(scene.Restore("newest").code() == expected);
+  CHECK(absl::IsUnavailable(scene.Restore("newest")));  // which is no fault of this machine
   CHECK(ReadAll(scene.checkpoints / "older") == "stays");
+}
+
+TEST_CASE("Keeper: a checkpoint that finds no place here is this machine's fault", "[worker]") {
+  Scene scene;
+  fs::remove_all(scene.folder / "trial");
+  std::ofstream(scene.folder / "trial") << "no folder";
+  scene.store.AddBlob("newest");
+  CHECK(absl::IsResourceExhausted(scene.Restore("newest")));
 }
 
 TEST_CASE("Keeper: an abandoned fetch does not touch the folder any more", "[worker]") {
@@ -233,7 +240,7 @@ TEST_CASE("Keeper: a model is sent once, however often it is asked for; without 
     files = 1;
   }
   SECTION("no folder") {}
-  for (int i = 0; i < 5; ++i) scene.keeper.StoreModel(wanted, folder);
+  for (int i = 0; i < 5; ++i) scene.keeper.StoreModel(wanted, folder, TellNobody);
   REQUIRE(scene.store.AwaitPut(1));
   const v1::Artifact artifact = scene.store.put()[0].artifact();
   CHECK(artifact.kind() == v1::Artifact::MODEL);
@@ -241,8 +248,26 @@ TEST_CASE("Keeper: a model is sent once, however often it is asked for; without 
   CHECK(artifact.manifest().files_size() == files);
   scene.loop.After(milliseconds(20), [&] { scene.loop.Quit(); });
   scene.RunLoop();
-  scene.keeper.StoreModel(wanted, folder);
+  scene.keeper.StoreModel(wanted, folder, TellNobody);
   CHECK(scene.store.put().size() == 1);
+}
+
+TEST_CASE("Keeper: why a model of too many files is not sent is told", "[worker]") {
+  Scene scene;
+  v1::ModelWanted wanted;
+  wanted.set_job_id("job");
+  wanted.set_trial(7);
+  const fs::path folder = scene.folder / "model";
+  fs::create_directories(folder);
+  for (int file = 0; file <= kMaxManifestFiles; ++file) std::ofstream(folder / std::to_string(file));
+  std::string reason;
+  scene.keeper.StoreModel(wanted, folder, [&](std::string why) {
+    reason = std::move(why);
+    scene.loop.Quit();
+  });
+  scene.RunLoop();
+  CHECK(reason == folder.string() + " has more than 10000 files: too many to be kept");
+  CHECK(scene.store.put().empty());
 }
 
 }  // namespace

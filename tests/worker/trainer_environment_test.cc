@@ -45,8 +45,8 @@ const TrialDirectories kDirectories{"/s/checkpoint", "/s/model", "/s/output"};
 TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
   const v1::Assignment assignment = ThirdOfFour();
   auto got = ToMap(TrainerEnvironment(
-      assignment, kDirectories, {"here", LocalRank(assignment), 1, "/work"},
-      {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3", "WINNOW_WORK_DIR=/outer"}));
+      assignment, kDirectories, {"here", LocalRank(assignment), {3, 1}, "/work"},
+      {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3", "WINNOW_WORK_DIR=/outer", "WINNOW_SLOT=9"}));
   const std::map<std::string, std::string> expected = {
       {"PATH", "/bin"},
       {"HOME", "/job"},
@@ -67,14 +67,16 @@ TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
       {"WINNOW_TRIAL", "7"},
       {"WINNOW_ATTEMPT", "2"},
       {"WINNOW_ASSIGNMENT", "job-7"},
-      {"WINNOW_WORK_DIR", "/work"}};
+      {"WINNOW_WORK_DIR", "/work"},
+      {"WINNOW_SLOT", "3"},
+      {"PYTHONUNBUFFERED", "1"}};
   CHECK(got == expected);
 }
 
 TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own master", "[worker]") {
   v1::Assignment assignment;
   auto got = ToMap(
-      TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), 29503, "/work"}, {}));
+      TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), {0, 29503}, "/work"}, {}));
   CHECK(got["RANK"] == "0");
   CHECK(got["WORLD_SIZE"] == "1");
   CHECK(got["LOCAL_RANK"] == "0");
@@ -84,10 +86,29 @@ TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own mast
   CHECK(got["SM_CURRENT_HOST"] == "127.0.0.1");
 }
 
+TEST_CASE("TrainerEnvironment: what users set for trainers is passed on, what opens the server is not", "[worker]") {
+  const std::vector<std::string> own = {"WINNOW_CACHE_DIR=/fast/cache", "WINNOW_CACHE_BYTES=1000",
+                                        "WINNOW_TOKEN=secret",          "WINNOW_TOKEN_FILE=/etc/token",
+                                        "WINNOW_TLS_KEY=/etc/key",      "WINNOW_SERVER=unix:/run/winnow.sock"};
+  auto got = ToMap(TrainerEnvironment({}, kDirectories, {"127.0.0.1", 0, {}, "/work"}, own));
+  CHECK(got["WINNOW_CACHE_DIR"] == "/fast/cache");
+  CHECK(got["WINNOW_CACHE_BYTES"] == "1000");
+  for (const char* name : {"WINNOW_TOKEN", "WINNOW_TOKEN_FILE", "WINNOW_TLS_KEY", "WINNOW_SERVER"})
+    CHECK(got.count(name) == 0);
+}
+
+TEST_CASE("TrainerEnvironment: Python keeps no lines back, unless the job says otherwise", "[worker]") {
+  v1::Assignment assignment = ThirdOfFour();
+  const TrainerHost host{"host-b", 1, {}, "/work"};
+  CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {}))["PYTHONUNBUFFERED"] == "1");
+  (*assignment.mutable_environment())["PYTHONUNBUFFERED"] = "";
+  CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {}))["PYTHONUNBUFFERED"] == "");
+}
+
 TEST_CASE("TrainerEnvironment: a limit of processors is told to libraries that count them, unless it is set",
           "[worker]") {
   v1::Assignment assignment = ThirdOfFour();
-  const TrainerHost host{"host-b", 1, 30000, "/work"};
+  const TrainerHost host{"host-b", 1, {0, 30000}, "/work"};
   CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {})).count("OMP_NUM_THREADS") == 0);
   assignment.set_cpus(2.5);
   (*assignment.mutable_environment())["MKL_NUM_THREADS"] = "7";

@@ -19,6 +19,7 @@ struct TrainerPlay {
   v1::Outcome outcome;
   std::string out;
   std::vector<v1::Report> reports;
+  std::map<v1::JobNotice::Kind, std::string> notices;
   bool ended = false;
 };
 
@@ -28,7 +29,7 @@ inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v
   const TrainerPlace place{folder / "work", folder / "shared",      WINNOW_BIN_DIR,
                            "127.0.0.1",     {"PATH=/usr/bin:/bin"}, limiter};
   auto run =
-      TrainerRun::Start(loop, place, assignment, 29500,
+      TrainerRun::Start(loop, place, assignment, {0, 29500},
                         {[&play](v1::Report report) { play.reports.push_back(std::move(report)); },
                          [&play](v1::GetLogsRequest::Stream stream, int64_t, std::string_view data, bool) {
                            if (stream == v1::GetLogsRequest::STDOUT) play.out += data;
@@ -37,6 +38,9 @@ inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v
                            play.outcome = std::move(outcome);
                            play.ended = true;
                            loop->Quit();
+                         },
+                         [&play](v1::JobNotice::Kind kind, std::string text) {
+                           CHECK(play.notices.emplace(kind, std::move(text)).second);
                          }});
   play.start = run.status();
   if (!run.ok()) return play;

@@ -1,0 +1,252 @@
+// What looks wrong in the output of real processes.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/catch.h"
+#include "tests/worker/fake_server.h"
+#include "tests/worker/trainer_play.h"
+#include "worker/rank_connections.h"
+
+namespace winnow {
+namespace {
+
+v1::Assignment Script(const std::string& script, int64_t from = 0, int64_t to = 0) {
+  v1::Assignment assignment = MakeAssignment("a", {"/bin/sh", "-c", script});
+  assignment.set_trial(3);
+  assignment.set_resource_regex("epoch ([-0-9]+)");
+  assignment.set_resource_from(from);
+  assignment.set_resource_to(to);
+  return assignment;
+}
+
+struct NoticeScene {
+  TrainerPlay Run(const v1::Assignment& assignment) { return RunTrainer(&loop, folder, assignment, nullptr); }
+  TempFolder folder;
+  EventLoop loop;
+};
+
+using Kinds = std::set<v1::JobNotice::Kind>;
+Kinds KindsOf(const TrainerPlay& play) {
+  Kinds kinds;
+  for (const auto& [kind, text] : play.notices) kinds.insert(kind);
+  return kinds;
+}
+
+// Two ends of a TCP connection on this host.
+struct Pair {
+  Pair() {
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0);
+    REQUIRE(listen(listener, 1) == 0);
+    REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0);
+    one = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(connect(one, reinterpret_cast<sockaddr*>(&address), length) == 0);
+    other = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    REQUIRE(other >= 0);
+  }
+  ~Pair() {
+    for (const int fd : {one, other, listener}) close(fd);
+  }
+  int one = -1, other = -1, listener = -1;
+};
+
+// A child that holds these descriptors alone until it is gone.
+class Holder {
+ public:
+  explicit Holder(const std::vector<int>& kept) {
+    int ready[2];
+    REQUIRE(pipe2(ready, O_CLOEXEC) == 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      for (int fd = 3; fd < 1024; ++fd) {
+        if (fd != ready[1] && std::find(kept.begin(), kept.end(), fd) == kept.end()) close(fd);
+      }
+      [[maybe_unused]] const ssize_t told = write(ready[1], "r", 1);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char byte = 0;
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+  }
+  ~Holder() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+TEST_CASE("Notices: a program that does as the contract says gives none", "[worker]") {
+  NoticeScene scene;
+  const TrainerPlay play = scene.Run(Script("for i in 1 2 3; do echo epoch $i loss=0.$i; done", 0, 3));
+  CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(play.reports.size() == 3);
+  CHECK(KindsOf(play).empty());
+}
+
+TEST_CASE("Notices: a level below 1 is told with the offset that shifts it", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("for i in 0 1 2; do echo epoch $i loss=0.$i; done");
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.reports.size() == 2);
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::LEVEL_BELOW_ONE});
+  CHECK(play.notices.begin()->second ==
+        "Trial 3 reported level 0, and its values there were not recorded: levels begin at 1. If the program counts from 0, "
+        "set trainer.resource_offset to 1.");
+  assignment.set_resource_offset(1);
+  CHECK(KindsOf(scene.Run(assignment)).empty());
+}
+
+TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("for i in 1 2 3 4; do echo epoch $i loss=0.$i; done", 0, 2);
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(play.reports.size() == 2);
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::BEYOND_BUDGET});
+  CHECK_THAT(play.notices.begin()->second, Catch::StartsWith("Trial 3 reported level 3, but was to train to level 2"));
+  // It is stopped at its level, and may have printed more by then.
+  assignment.set_resumes(false);
+  CHECK(KindsOf(scene.Run(assignment)).empty());
+}
+
+TEST_CASE("Notices: one that skips its last level is ended beyond it all the same", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo epoch 1 loss=1; echo epoch 3 loss=3; while :; do sleep 0.01; done", 0, 2);
+  assignment.set_resumes(GENERATE(true, false));
+  assignment.mutable_grace_period()->set_seconds(0);
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(play.reports.size() == 1);
+}
+
+TEST_CASE("Notices: a part that begins anew where it was to go on", "[worker]") {
+  NoticeScene scene;
+  const std::string all = "for i in 1 2 3 4; do echo epoch $i loss=0.$i; done";
+  const std::string rest = "for i in 3 4; do echo epoch $i loss=0.$i; done";
+  std::filesystem::create_directories(scene.folder / "shared/jobs/job/trials/3/checkpoint");
+  const auto save = [&] { std::ofstream(scene.folder / "shared/jobs/job/trials/3/checkpoint/last") << "2"; };
+  SECTION("without a checkpoint") {
+    const TrainerPlay play = scene.Run(Script(all, 2, 4));
+    REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::PART_BEGAN_ANEW});
+    CHECK_THAT(play.notices.begin()->second, Catch::StartsWith("Trial 3 was to go on from level 2, and found no checkpoint"));
+  }
+  SECTION("with one that it does not read") {
+    save();
+    const TrainerPlay play = scene.Run(Script(all, 2, 4));
+    REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::PART_BEGAN_ANEW});
+    CHECK_THAT(play.notices.begin()->second, Catch::Contains("began at level 1 as if it had no checkpoint"));
+  }
+  SECTION("whose levels are counted") {
+    v1::Assignment assignment = Script(all, 2, 6);
+    assignment.clear_resource_regex();
+    CHECK(KindsOf(scene.Run(assignment)) == Kinds{v1::JobNotice::PART_BEGAN_ANEW});
+    save();
+    CHECK(KindsOf(scene.Run(assignment)).empty());
+  }
+  SECTION("not: it goes on") {
+    save();
+    CHECK(KindsOf(scene.Run(Script(rest, 2, 4))).empty());
+  }
+  SECTION("not: its checkpoint is a little behind") {
+    save();
+    CHECK(KindsOf(scene.Run(Script(rest, 3, 4))).empty());
+  }
+  SECTION("not: it is not to resume, or begins") {
+    v1::Assignment assignment = Script(all, 2, 4);
+    assignment.set_resumes(false);
+    CHECK(KindsOf(scene.Run(assignment)).empty());
+    CHECK(KindsOf(scene.Run(Script(all, 0, 4))).empty());
+  }
+}
+
+TEST_CASE("Notices: an expression that matched no line when the program has finished", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("for i in 1 2; do echo epoch $i loss=0.$i; done; exit $CODE");
+  v1::MetricDefinition* auc = assignment.add_metrics();
+  auc->set_name("auc");
+  auc->set_regex("auc=([0-9.]+)");
+  (*assignment.mutable_environment())["CODE"] = "0";
+  const TrainerPlay play = scene.Run(assignment);
+  CHECK(play.outcome.reason() == "");
+  REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
+  CHECK(play.notices.begin()->second ==
+        "Trial 3 finished, and no line matched `auc` (regex `auc=([0-9.]+)`); it printed 2 lines, the last was `epoch 2 "
+        "loss=0.2`. Metrics are read from standard output alone.");
+  // One that fails may not have come so far.
+  (*assignment.mutable_environment())["CODE"] = "3";
+  CHECK(KindsOf(scene.Run(assignment)).empty());
+}
+
+TEST_CASE("TrainerRun: a program without the objective is told with its expression and its last line", "[worker]") {
+  NoticeScene scene;
+  v1::Assignment assignment = Script("echo start; for i in 1 2; do echo epoch $i Loss: 0.$i; done; echo");
+  CHECK(scene.Run(assignment).outcome.reason() ==
+        "The program exited without printing `loss` (regex `loss=([-+0-9.a-z]+)` matched none of 3 lines; the last was `epoch "
+        "2 Loss: 0.2`).");
+  CHECK(scene.Run(Script("true")).outcome.reason() == "The program exited without printing `loss`: it printed no line.");
+  CHECK_THAT(scene.Run(Script("echo step 1 loss=1")).outcome.reason(),
+             Catch::StartsWith("The program printed `loss` without a level (resource_regex `epoch ([-0-9]+)` matched none"));
+  CHECK_THAT(scene.Run(Script("echo epoch 0 loss=1")).outcome.reason(), Catch::Contains("at levels below 1 only"));
+}
+
+TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {
+  NoticeScene scene;
+  const auto reason = [&scene](const std::string& script) { return scene.Run(Script(script)).outcome.reason(); };
+  CHECK(reason("echo starting >&2; echo no data >&2; exit 3") == "no data (exit code 3)");
+  CHECK(reason("exit 3") == "exit code 3");
+  CHECK(reason("echo step 7 >&2; kill -9 $$") == "killed by signal 9 (SIGKILL): step 7");
+  CHECK(reason("/usr/bin/python3 -c 'import sys; sys.exit(int(\"x\"))'") ==
+        "ValueError: invalid literal for int() with base 10: 'x' (exit code 1)");
+}
+
+TEST_CASE("RankConnections: a connection counts whose other end is with somebody else", "[worker]") {
+  const Pair pair;
+  const Holder alone({}), one({pair.one}), other({pair.other}), both({pair.one, pair.other}), listens({pair.listener});
+  const auto connected = [](const std::vector<const Holder*>& holders) {
+    std::vector<pid_t> pids;
+    for (const Holder* holder : holders) pids.push_back(holder->pid());
+    const std::optional<bool> found = AreConnected(pids);
+    REQUIRE(found.has_value());
+    return *found;
+  };
+  CHECK_FALSE(connected({&alone}));
+  CHECK_FALSE(connected({&listens}));
+  CHECK(connected({&one}));
+  CHECK(connected({&other}));
+  CHECK(connected({&alone, &one}));
+  CHECK_FALSE(connected({&both}));
+  CHECK_FALSE(connected({&one, &other}));
+}
+
+TEST_CASE("RankConnections: of processes that are gone nothing can be said", "[worker]") {
+  pid_t pid = 0;
+  {
+    const Holder gone({});
+    pid = gone.pid();
+  }
+  CHECK_FALSE(AreConnected({pid}).has_value());
+  CHECK_FALSE(AreConnected({}).has_value());
+}
+
+}  // namespace winnow

@@ -1,0 +1,97 @@
+#include "worker/failure_cause.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMaxCauseBytes = 500;
+
+bool IsIndented(std::string_view line) { return line.starts_with(' ') || line.starts_with('\t'); }
+
+std::string_view WithoutBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\v\f\r";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// A carriage return begins a line anew, as progress bars do.
+std::vector<std::string_view> SplitLines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// Letters of any script count; box drawing (UTF-8 from E2 on) does not.
+bool HasWord(std::string_view line) {
+  return std::any_of(line.begin(), line.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || (c >= 0xc3 && c != 0xe2);
+  });
+}
+
+// tqdm's "40%|####", "12.3it/s]", Keras's "3/10 [====>".
+bool IsProgress(std::string_view line) {
+  for (const char* sign : {"%|", "it/s", "s/it", "[==", "━━"}) {
+    if (line.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// "train.py:3: UserWarning: …", and the line of the program below it.
+bool IsWarning(std::string_view line) {
+  const size_t at = line.find("Warning: ");
+  return at != std::string_view::npos && line.substr(0, at).find(": ") != std::string_view::npos;
+}
+
+bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
+  const std::string_view line = WithoutBlanks(lines[i]);
+  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn(")) return false;
+  return !(IsIndented(lines[i]) && i > 0 && IsWarning(lines[i - 1]));
+}
+
+bool IsFrame(std::string_view line) {
+  return IsIndented(line) && WithoutBlanks(line).starts_with("File \"") &&
+         line.find(", line ") != std::string_view::npos;
+}
+
+// The exception of the newest traceback. torchrun's own, under which it lists what its processes came to, says less
+// than the one before it.
+std::string_view FindException(const std::vector<std::string_view>& lines) {
+  std::string_view exception;
+  bool in_frames = false;
+  for (const std::string_view line : lines) {
+    if (IsFrame(line)) {
+      in_frames = true;
+    } else if (in_frames && !IsIndented(line) && HasWord(line)) {
+      in_frames = false;
+      if (exception.empty() || line.find("ChildFailedError") == std::string_view::npos) exception = line;
+    }
+  }
+  return exception;
+}
+
+}  // namespace
+
+std::string FindCause(std::string_view words) {
+  const std::vector<std::string_view> lines = SplitLines(words);
+  std::string_view cause = FindException(lines);
+  for (size_t i = lines.size(); cause.empty() && i-- > 0;) {
+    if (SaysSomething(lines, i)) cause = lines[i];
+  }
+  for (size_t i = lines.size(); cause.empty() && i-- > 0;) cause = WithoutBlanks(lines[i]);
+  cause = WithoutBlanks(cause);
+  if (cause.size() <= kMaxCauseBytes) return std::string(cause);
+  size_t end = kMaxCauseBytes - 3;
+  while (end > 0 && (static_cast<unsigned char>(cause[end]) & 0xc0) == 0x80) --end;  // not within a character
+  return std::string(cause.substr(0, end)) + "...";
+}
+
+}  // namespace winnow
