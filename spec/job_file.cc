@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "spec/json_tree.h"
 #include "spec/names.h"
 
@@ -247,7 +248,8 @@ class Reader {
                 Message& message) {
     const EnumDescriptor& type = *field.enum_type();
     const google::protobuf::EnumValueDescriptor* value = nullptr;
-    if (node.kind == NodeKind::kString) value = type.FindValueByName(node.text);
+    // In lower case too: names of values have no other letters.
+    if (node.kind == NodeKind::kString) value = type.FindValueByName(absl::AsciiStrToUpper(node.text));
     if (node.kind == NodeKind::kNumber) {
       if (const auto number = WholeNumber<int32_t>(node.text)) value = type.FindValueByNumber(*number);
     }
