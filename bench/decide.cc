@@ -115,7 +115,7 @@ class Playing {
   int64_t Ended() const {
     const JobTotals& totals = state_.totals();
     // ASHA ends few of its trials before the job's end: those that are paused are as good as ended.
-    return totals.completed + totals.stopped + totals.failed + totals.paused;
+    return totals.completed + totals.pruned + totals.cancelled + totals.failed + totals.paused;
   }
   void Record(FactBody body) {
     std::vector<Fact> facts = Advance(state_, ++now_us_, std::move(body));

@@ -76,7 +76,7 @@ SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, co
   SimulatedJob outcome;
   if (const auto best = result.state.best_trial()) {
     outcome.found = true;
-    outcome.best = result.state.trial(*best).best_objective;
+    outcome.best = result.state.trial(*best).value;
   }
   outcome.trials = static_cast<int64_t>(result.state.trials().size());
   outcome.resource = result.state.totals().resource;

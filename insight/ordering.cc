@@ -31,6 +31,11 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
   };
   if (column.empty() || column == "number") return fill([](size_t row) { return row; });
   if (column == "objective") {
+    if (columns.completed_first()) {  // the numbers alone do not say which is better
+      std::fill(keys.begin(), keys.end(), kLast);
+      for (size_t i = 0; i < columns.ranked(); ++i) keys[columns.Ranking()[i]] = static_cast<double>(i);
+      return keys;
+    }
     descending = (columns.goal() == Goal::kMaximize) != descending;
     return columns.best;
   }

@@ -14,7 +14,7 @@ struct SieveCellData {
   int32_t bracket = -1;  // -1: there are no brackets
   int32_t rung = 0;
   int64_t resource = 0;
-  std::array<int64_t, 6> counts{};  // by TrialPhase
+  std::array<int64_t, kTrialPhases> counts{};  // by TrialPhase
   int64_t passed = 0;               // trials that went on to a higher rung
   std::vector<uint32_t> marks;      // rows to draw, by score, best first
 };

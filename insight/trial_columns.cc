@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace winnow {
 namespace {
@@ -15,7 +17,8 @@ constexpr double kMostOfThem = 0.95;
 
 }  // namespace
 
-TrialColumns::TrialColumns(const SearchSpec& spec) : goal_(spec.goal) {
+TrialColumns::TrialColumns(const SearchSpec& spec)
+    : goal_(spec.goal), completed_first_(spec.objective_value != ObjectiveValue::kBest) {
   for (const Parameter& parameter : spec.parameters) axes_.emplace_back(parameter);
   number.resize(axes_.size());
   position.resize(axes_.size());
@@ -39,9 +42,11 @@ void TrialColumns::Put(const TrialEntry& entry) {
   const auto row = static_cast<size_t>(entry.number - 1);
   const bool is_new = row >= size();
   if (is_new) Grow(row + 1);
-  const bool was_failed = phase[row] == TrialPhase::kFailed, fails = entry.phase == TrialPhase::kFailed;
+  const auto place = [this](TrialPhase p) {
+    return p == TrialPhase::kFailed ? 2 : completed_first_ && p != TrialPhase::kCompleted ? 1 : 0;
+  };
   const bool same_best = best[row] == entry.best || (std::isnan(best[row]) && std::isnan(entry.best));
-  if (is_new || was_failed != fails || !same_best) ranking_.clear();
+  if (is_new || place(phase[row]) != place(entry.phase) || !same_best) ranking_.clear();
   phase[row] = entry.phase;
   best[row] = entry.best;
   resource[row] = entry.resource;
@@ -65,6 +70,7 @@ size_t TrialColumns::bytes() const {
 const std::vector<uint32_t>& TrialColumns::Ranking() const {
   if (ranking_.size() == size()) return ranking_;
   struct Key {
+    bool behind;
     double cost;
     uint32_t row;
   };
@@ -77,11 +83,13 @@ const std::vector<uint32_t>& TrialColumns::Ranking() const {
     if (std::isnan(value)) {
       rest.push_back(row);
     } else {
-      keys.push_back({goal_ == Goal::kMaximize ? -value : value, row});
+      const bool behind = completed_first_ && phase[row] != TrialPhase::kCompleted;
+      keys.push_back({behind, goal_ == Goal::kMaximize ? -value : value, row});
     }
   }
-  std::sort(keys.begin(), keys.end(),
-            [](const Key& a, const Key& b) { return a.cost != b.cost ? a.cost < b.cost : a.row < b.row; });
+  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return std::tie(a.behind, a.cost, a.row) < std::tie(b.behind, b.cost, b.row);
+  });
   ranking_.reserve(size());
   for (const Key& key : keys) ranking_.push_back(key.row);
   ranking_.insert(ranking_.end(), rest.begin(), rest.end());

@@ -17,7 +17,7 @@ struct TrialEntry {
   TrialNumber number = 0;
   TrialPhase phase = TrialPhase::kPending;
   const Configuration* configuration = nullptr;
-  double best = 0;  // NaN: none
+  double best = 0;  // what it counts (TrialState::value); NaN: none
   int64_t resource = 0;
   int64_t bracket = -1;
   int64_t rung = 0;
@@ -39,9 +39,10 @@ class TrialColumns {
   size_t size() const { return phase.size(); }
   size_t bytes() const;
   Goal goal() const { return goal_; }
+  bool completed_first() const { return completed_first_; }
   const std::vector<AxisScale>& axes() const { return axes_; }
 
-  // The trial's best, unless it has failed: then it counts as none; NaN: none.
+  // What the trial counts, unless it has failed: then it counts nothing; NaN: nothing.
   double score(size_t row) const {
     return phase[row] == TrialPhase::kFailed ? std::numeric_limits<double>::quiet_NaN() : best[row];
   }
@@ -51,7 +52,8 @@ class TrialColumns {
     return std::isnan(b) || (goal_ == Goal::kMaximize ? a > b : a < b);
   }
 
-  // Rows by score, best first, ties by lower number; those without one come last.
+  // Rows by score, best first, ties by lower number; those without one come last. Where the last value or the mean
+  // counts, completed trials come before the others, as for JobState::best_trial.
   const std::vector<uint32_t>& Ranking() const;
   // How many rows of Ranking have a score.
   size_t ranked() const;
@@ -78,6 +80,7 @@ class TrialColumns {
  private:
   void Grow(size_t rows);
   Goal goal_;
+  bool completed_first_;
   std::vector<AxisScale> axes_;
   mutable std::vector<uint32_t> ranking_;  // empty: to be made anew
   mutable size_t ranked_ = 0;

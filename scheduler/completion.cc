@@ -17,26 +17,41 @@ constexpr int64_t kBestQuarter = 4;
 double Sign(const JobState& state) { return state.spec().goal == Goal::kMaximize ? -1 : 1; }
 
 std::string Named(const JobState& state, double value) {
-  return state.spec().objective_metric + " = " + DoubleToString(value);
+  return state.spec().objective_metric + " = " + SixDigits(value);
 }
 
-// Whether a trial that has not ended reported more than `tolerance` better than the key `best`: survivors of
-// a rung's cut have, of which only the losers have ended.
+// Whether a trial that has not ended is more than `tolerance` better than the key `best`: survivors of a rung's cut
+// are, of which only the losers have ended.
 bool IsBettered(const JobState& state, double best, double tolerance) {
-  const auto number = state.best_trial();
+  const auto number = state.leading_trial();
   if (!number || state.trial(*number).ended()) return false;
-  return Sign(state) * state.trial(*number).best_objective < best - tolerance * std::abs(best);
+  return Sign(state) * state.trial(*number).value < best - tolerance * std::abs(best);
 }
 
 std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
   const auto& target = state.spec().completion.target_objective;
-  if (!target || !(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
+  if (!target || state.spec().objective_value != ObjectiveValue::kBest) return std::nullopt;
+  if (!(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
   // A second report of a level does not count.
   const auto counted = state.trial(report.trial).value_at(report.resource);
   if (!std::isfinite(report.objective) || counted != report.objective) return std::nullopt;
   return CompletionMet{"The target is reached: trial " + std::to_string(report.trial) + " reported " +
                        Named(state, report.objective) + " at resource " + std::to_string(report.resource) +
                        "; target_objective is " + DoubleToString(*target) + "."};
+}
+
+// Where the last value or the mean counts: a trial that was trained part of the way has neither.
+std::optional<CompletionMet> Target(const JobState& state, const TrialEnded& ended) {
+  const auto& target = state.spec().completion.target_objective;
+  if (!target || state.spec().objective_value == ObjectiveValue::kBest || ended.end != TrialEnd::kCompleted)
+    return std::nullopt;
+  const TrialState& trial = state.trial(ended.trial);
+  if (trial.value_resource == 0 || !(Sign(state) * trial.value <= Sign(state) * *target)) return std::nullopt;
+  const bool mean = state.spec().objective_value == ObjectiveValue::kMean;
+  return CompletionMet{"The target is reached: trial " + std::to_string(ended.trial) + " has completed with " +
+                       Named(state, trial.value) + (mean ? " on average up to" : " at") + " resource " +
+                       std::to_string(trial.value_resource) + "; target_objective is " + DoubleToString(*target) +
+                       "."};
 }
 
 std::optional<CompletionMet> OnlyFailures(const JobState& state) {
@@ -65,8 +80,8 @@ std::optional<CompletionMet> NoImprovement(const JobState& state) {
     return std::nullopt;
   if (IsBettered(state, best, rules.no_improvement_tolerance)) return std::nullopt;
   return CompletionMet{"No improvement: the last " + std::to_string(rules.no_improvement_trials) +
-                       " trials that ended did not better " + Named(state, Sign(state) * best) +
-                       " by more than " + DoubleToString(rules.no_improvement_tolerance) + " of it."};
+                       " trials that ended did not improve on " + Named(state, Sign(state) * best) +
+                       " by more than " + ThreeDigits(100 * rules.no_improvement_tolerance) + " %."};
 }
 
 std::optional<CompletionMet> Convergence(const JobState& state) {
@@ -79,9 +94,9 @@ std::optional<CompletionMet> Convergence(const JobState& state) {
   const double gain = std::numbers::ln2 * std::max(0.0, scale);
   const double best = keys.Nth(0);
   if (!(gain < tolerance * std::abs(best)) || IsBettered(state, best, tolerance)) return std::nullopt;
-  return CompletionMet{"Converged: as many trials again would better " + Named(state, Sign(state) * best) +
-                       " by about " + ThreeDigits(gain) + ", less than " + DoubleToString(tolerance) +
-                       " of it."};
+  return CompletionMet{"Converged: twice as many trials would improve " + Named(state, Sign(state) * best) +
+                       " by about " + ThreeDigits(gain) + ", less than the tolerance of " +
+                       ThreeDigits(100 * tolerance) + " %."};
 }
 
 }  // namespace
@@ -89,8 +104,10 @@ std::optional<CompletionMet> Convergence(const JobState& state) {
 std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest) {
   if (state.ended() || state.closing()) return std::nullopt;
   if (const auto* report = std::get_if<Reported>(&newest)) return Target(state, *report);
-  if (!std::holds_alternative<TrialEnded>(newest)) return std::nullopt;
-  auto met = OnlyFailures(state);
+  const auto* ended = std::get_if<TrialEnded>(&newest);
+  if (ended == nullptr) return std::nullopt;
+  auto met = Target(state, *ended);
+  if (!met) met = OnlyFailures(state);
   if (!met) met = NoImprovement(state);
   return met ? met : Convergence(state);
 }

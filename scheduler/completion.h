@@ -9,7 +9,8 @@ namespace winnow {
 
 // The completion rule that `newest`, the last fact applied, meets for the first time; absent: none.
 //
-// target_objective: a trial reported it, or better.
+// target_objective: a trial reported it, or better. Where the last value or the mean counts (SearchSpec::objective_value),
+// a trial that has completed counts it, or better.
 //
 // no_improvement_trials = N: the last N trials that ended, in the order of their ends, did not better the best
 // of those before them by more than no_improvement_tolerance of its magnitude.
@@ -24,8 +25,8 @@ namespace winnow {
 // four times as many with any, before any trial of the job had reported a value, and so were all others that existed
 // at that moment. These may have been healthy and slow; those that are created meanwhile are not waited for.
 //
-// An ended trial counts with the best objective that it had reported by then; one that failed, or has no
-// finite one, only counts among the N.
+// An ended trial counts with its value (TrialState::value); one that failed, has no finite one, or has not completed
+// where the last value or the mean counts, only counts among the N.
 //
 // Neither of no_improvement_trials and convergence_tolerance is met while a trial that has not ended is better than the best by more than the
 // tolerance: the losers of a rung's cut end long before its survivors.

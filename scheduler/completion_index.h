@@ -35,8 +35,7 @@ class OrderedSums {
   std::vector<Block> blocks_;
 };
 
-// What the completion rules of a job look at: the objectives of ended trials, each the best that the trial
-// had reported when it ended, as keys: less is better. Only what the job's rules need is kept.
+// What the completion rules of a job look at: what ended trials counted when they ended, as keys: less is better. Only what the job's rules need is kept.
 class CompletionIndex {
  public:
   explicit CompletionIndex(const Completion& rules) : rules_(rules) {}

@@ -1,5 +1,6 @@
 #include "scheduler/decide.h"
 
+#include <algorithm>
 #include <string>
 
 #include "scheduler/budget.h"
@@ -65,6 +66,10 @@ int64_t UnitsOf(const JobState& state, const TrialResumed& promotion) {
   return promotion.to - state.trial(promotion.trial).checkpoint;
 }
 
+std::string EndedText(size_t trials) {
+  return trials == 1 ? "Its only trial has ended." : "All " + std::to_string(trials) + " trials have ended.";
+}
+
 std::string AllEnded(const JobState& state) {
   const size_t count = state.trials().size();
   if (state.exhausted()) {
@@ -76,7 +81,7 @@ std::string AllEnded(const JobState& state) {
     return "The grid's " + std::to_string(state.grid()->size()) + " points were tried.";
   }
   if (const auto& answer = state.suggestion(); answer && answer->trial == 0) return answer->why;
-  return count == 1 ? "Its only trial has ended." : "All " + std::to_string(count) + " trials have ended.";
+  return EndedText(count);
 }
 
 Decision Retry(const TrialState& trial, const std::string& reason) {
@@ -86,8 +91,8 @@ Decision Retry(const TrialState& trial, const std::string& reason) {
 Decision AfterFailure(const JobState& state, const TrialState& trial, const std::string& reason) {
   const int64_t most = state.spec().limits.max_attempts;
   if (trial.failures < most) {
-    return Retry(trial, "Failure " + std::to_string(trial.failures) + ", of " + std::to_string(most) +
-                            " that end the trial; it is tried again: " + reason);
+    return Retry(trial, "Failed " + std::to_string(trial.failures) + " of at most " + std::to_string(most) +
+                            " times; tried again: " + reason);
   }
   std::string text = reason.empty() ? "The trainer failed." : reason;
   if (most > 1) text = "Failed " + std::to_string(trial.failures) + " times, at last: " + text;
@@ -121,6 +126,27 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   return Retry(trial, "Its attempt was stopped; goes on from " + from + ".");
 }
 
+bool IsAllEnded(const JobState& state, const std::string& why) {
+  return !state.trials().empty() && why == EndedText(state.trials().size());
+}
+
+// Why a job that has no finite value of its objective has failed.
+std::string NoValue(const JobState& state) {
+  const std::string metric = "a finite " + state.spec().objective_metric;
+  const size_t count = state.trials().size();
+  const auto failed = std::find_if(state.trials().begin(), state.trials().end(),
+                                   [](const TrialState& trial) { return trial.phase == TrialPhase::kFailed; });
+  if (failed == state.trials().end()) {
+    return count == 1 ? "Its only trial did not report " + metric + "." : "No trial reported " + metric + ".";
+  }
+  if (count == 1) return "Its only trial failed: " + failed->reason;
+  const int64_t failures = state.totals().failed;
+  const std::string first = " Trial " + std::to_string(failed->number) + ": " + failed->reason;
+  if (failures == static_cast<int64_t>(count)) return "All " + std::to_string(count) + " trials failed." + first;
+  return std::to_string(failures) + " of " + std::to_string(count) + " trials failed, and no other reported " +
+         metric + "." + first;
+}
+
 JobEnded EndOfJob(const JobState& state, const std::string& why) {
   if (state.stop_requested()) return {JobEnd::kStopped, why};
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
@@ -128,14 +154,7 @@ JobEnded EndOfJob(const JobState& state, const std::string& why) {
   const bool said = state.completion_met() && !state.completion_met()->nothing_left &&
                     state.first_failures().awaited() > 0;
   if (said) return {JobEnd::kFailed, why};
-  std::string reason =
-      why + " No successful trial reported a finite value of " + state.spec().objective_metric + ".";
-  for (const TrialState& trial : state.trials()) {
-    if (trial.phase != TrialPhase::kFailed) continue;
-    reason += " Trial " + std::to_string(trial.number) + " failed: " + trial.reason;
-    break;
-  }
-  return {JobEnd::kFailed, reason};
+  return {JobEnd::kFailed, (IsAllEnded(state, why) ? "" : why + " ") + NoValue(state)};
 }
 
 // What ends the job or its last waiting trials, when nothing can run any more.

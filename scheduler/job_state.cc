@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 
+#include "scheduler/budget.h"
 #include "scheduler/samplers/grid.h"
 
 namespace winnow {
@@ -38,6 +40,16 @@ std::optional<double> TrialState::value_at(int64_t resource) const {
   return std::prev(after)->second;
 }
 
+std::optional<double> TrialState::counted_at(int64_t resource, ObjectiveValue counts) const {
+  const std::optional<double> newest = value_at(resource);
+  if (counts != ObjectiveValue::kMean || !newest) return newest;
+  double mean = 0;
+  ForEachCounted(*this, counts, [&](int64_t level, double so_far) {
+    if (level <= resource) mean = so_far;
+  });
+  return mean;
+}
+
 JobState::JobState(SearchSpec spec)
     : spec_(std::move(spec)),
       space_(spec_.parameters, spec_.constraints),
@@ -66,6 +78,11 @@ void JobState::Apply(const Fact& fact) {
 }
 
 std::optional<TrialNumber> JobState::best_trial() const {
+  if (best_completed_.empty()) return leading_trial();
+  return best_completed_.first().second;
+}
+
+std::optional<TrialNumber> JobState::leading_trial() const {
   if (best_.empty()) return std::nullopt;
   return best_.first().second;
 }
@@ -84,8 +101,10 @@ int64_t& JobState::CountOf(TrialPhase phase) {
       return totals_.paused;
     case TrialPhase::kCompleted:
       return totals_.completed;
-    case TrialPhase::kStopped:
-      return totals_.stopped;
+    case TrialPhase::kPruned:
+      return totals_.pruned;
+    case TrialPhase::kCancelled:
+      return totals_.cancelled;
     default:
       return totals_.failed;
   }
@@ -103,9 +122,10 @@ std::pair<int64_t, TrialNumber> JobState::PlaceInQueue(const TrialState& trial) 
   return {HasOpenRungs(spec_.pruner.kind) ? -trial.rung : trial.bracket, trial.number};
 }
 
-// With its newest value at or below `level`. REQUIRES an open rung.
+// With what it counts at `level`. REQUIRES an open rung.
 void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level) {
-  const double value = trial.value_at(level).value_or(std::numeric_limits<double>::quiet_NaN());
+  const double value =
+      trial.counted_at(level, spec_.objective_value).value_or(std::numeric_limits<double>::quiet_NaN());
   ++rung.arrived;
   rung.top->Add(spec_.goal == Goal::kMaximize ? -value : value, trial.number);
 }
@@ -135,18 +155,68 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   if (!is_first && std::make_pair(key, resource) > std::make_pair(known, trial.best_resource)) return;
   trial.best_resource = resource;
   trial.best_objective = objective;
-  if (trial.phase == TrialPhase::kFailed || (!is_first && key == known)) return;
-  best_.Add({key, trial.number});
-  const auto counts = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
-  best_.DropUnless(counts);
-  if (best_.size() > 2 * trials_.size()) best_.KeepOnly(counts);
 }
 
-// Whether it is still the best of its trial, and that has not failed.
+// After its curve has changed.
+void JobState::RankValue(TrialState& trial) {
+  const double before = trial.value;
+  const bool counted = trial.value_resource > 0;
+  switch (spec_.objective_value) {
+    case ObjectiveValue::kBest:
+      trial.value = trial.best_objective;
+      trial.value_resource = trial.best_resource;
+      break;
+    case ObjectiveValue::kLast:
+      std::tie(trial.value_resource, trial.value) = trial.curve.back();
+      break;
+    case ObjectiveValue::kMean:
+      trial.value = trial.curve_sum / static_cast<double>(trial.curve.size());
+      trial.value_resource = trial.curve.back().first;
+      break;
+  }
+  if (!std::isfinite(trial.value)) {
+    trial.value = 0;
+    trial.value_resource = 0;
+  }
+  if ((trial.value_resource > 0) != counted || trial.value != before) Offer(trial);
+}
+
+// Takes what the trial counts now in place of what it counted before.
+void JobState::Offer(const TrialState& trial) {
+  const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
+  const FirstOf::Entry entry{spec_.goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
+  const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed;
+  const bool completed = trial.phase == TrialPhase::kCompleted && spec_.objective_value != ObjectiveValue::kBest;
+  if (counts) best_.Add(entry);
+  if (counts && completed) best_completed_.Add(entry);
+  for (FirstOf* each : {&best_, &best_completed_}) {
+    each->DropUnless(holds);
+    if (each->size() > 2 * trials_.size()) each->KeepOnly(holds);
+  }
+}
+
+// Whether it is still what its trial counts, and that has not failed.
 bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
   const TrialState& trial = trials_[entry.second - 1];
-  const double key = spec_.goal == Goal::kMaximize ? -trial.best_objective : trial.best_objective;
-  return trial.phase != TrialPhase::kFailed && key == entry.first;
+  const double key = spec_.goal == Goal::kMaximize ? -trial.value : trial.value;
+  return trial.phase != TrialPhase::kFailed && trial.value_resource > 0 && key == entry.first;
+}
+
+// What a trial that is stopped now has become: that is not part of the recorded fact, but follows from those before it.
+TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
+  if (!closing()) {
+    // Only what can never be paid for is given up while it waits for a slot; but a weak bracket's trials are pruned.
+    const bool pruned = trial.phase != TrialPhase::kPending || trial.to == 0 ||
+                        (trial.bracket >= 0 && brackets_[trial.bracket].ended) ||
+                        PaysEver(*this, trial.to - trial.checkpoint);
+    return pruned ? TrialPhase::kPruned : TrialPhase::kCancelled;
+  }
+  // Nothing is left to do: those that others were preferred to have lost to them.
+  const bool left = completion_met_ && completion_met_->nothing_left && trial.phase == TrialPhase::kPaused;
+  if (!left || !HasOpenRungs(spec_.pruner.kind)) return TrialPhase::kCancelled;
+  if (spec_.pruner.kind == PrunerKind::kFreezeThaw) return TrialPhase::kPruned;
+  const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].top->IsTop(trial.number);
+  return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
 
 void JobState::On(const Reported& fact, int64_t) {
@@ -156,8 +226,16 @@ void JobState::On(const Reported& fact, int64_t) {
   const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
                                       [](const auto& point, int64_t level) { return point.first < level; });
   if (place == trial.curve.end() || place->first != fact.resource) {
+    const bool is_highest = place == trial.curve.end();
     trial.curve.emplace(place, fact.resource, fact.objective);
+    if (spec_.objective_value == ObjectiveValue::kMean) {
+      if (!is_highest) trial.curve_sum = 0;
+      // In the order of the levels, whatever that of the reports: so it is what a sum over the curve is.
+      for (auto point = is_highest ? std::prev(trial.curve.end()) : trial.curve.begin(); point != trial.curve.end(); ++point)
+        trial.curve_sum += point->second;
+    }
     RankBest(trial, fact.resource, fact.objective);
+    RankValue(trial);
     const bool passes =
         spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
     if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
@@ -296,6 +374,9 @@ void JobState::On(const TrialPaused& fact, int64_t) {
 
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
+  const TrialPhase phase = fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
+                           : fact.end == TrialEnd::kStopped ? PhaseOfStopped(trial)
+                                                            : TrialPhase::kFailed;
   RungState* rung = RungOf(trial);
   const bool arrived =
       trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->top && rung->top->Has(trial.number));
@@ -309,18 +390,23 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   if (trial.phase == TrialPhase::kPaused && rung->cut) --undecided_;
   if (rung != nullptr && rung->top) rung->top->Take(trial.number);
   if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
-  SetPhase(trial, fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
-                  : fact.end == TrialEnd::kStopped ? TrialPhase::kStopped
-                                                   : TrialPhase::kFailed);
-  if (fact.end == TrialEnd::kFailed)
-    best_.DropUnless([this](const FirstOf::Entry& entry) { return IsBestOf(entry); });
-  if (fact.end == TrialEnd::kFailed && !FailedByMachines(trial))
-    // What ended without a value has no words of a trainer: the lines that it shows differ from trial to trial.
-    first_failures_.OnFailure(trial.failures > 0 ? fact.reason : "", static_cast<int64_t>(trials_.size()));
+  SetPhase(trial, phase);
+  const bool goes_before = fact.end == TrialEnd::kCompleted && spec_.objective_value != ObjectiveValue::kBest;
+  if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
+  if (fact.end == TrialEnd::kFailed) {
+    FailureCount& same = failures_[fact.reason];
+    same.first = ++same.trials == 1 ? fact.trial : std::min(same.first, fact.trial);
+    if (!FailedByMachines(trial)) {
+      // What ended without a value has no words of a trainer: the lines that it shows differ from trial to trial.
+      first_failures_.OnFailure(trial.failures > 0 ? fact.reason : "", static_cast<int64_t>(trials_.size()));
+    }
+  }
   trial.reason = fact.reason;
   trial.ended_us = time_us;
-  const bool counts = fact.end != TrialEnd::kFailed && trial.best_resource > 0;
-  const double key = spec_.goal == Goal::kMaximize ? -trial.best_objective : trial.best_objective;
+  const bool has_value = spec_.objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
+                                                                       : fact.end == TrialEnd::kCompleted;
+  const bool counts = has_value && trial.value_resource > 0;
+  const double key = spec_.goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
   if (fact.end != TrialEnd::kCompleted || spec_.pruner.kind != PrunerKind::kMedian) return;
   MedianIndex::Curve curve = trial.curve;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,7 +24,16 @@
 
 namespace winnow {
 
-enum class TrialPhase { kPending, kRunning, kPaused, kCompleted, kStopped, kFailed };
+enum class TrialPhase {
+  kPending,
+  kRunning,
+  kPaused,
+  kCompleted,
+  kPruned,  // ended by the pruner
+  kFailed,
+  kCancelled,  // ended because its job ended
+};
+inline constexpr size_t kTrialPhases = 7;
 
 struct TrialState {
   TrialNumber number = 0;
@@ -41,11 +52,17 @@ struct TrialState {
   std::vector<std::pair<int64_t, double>> curve;
   int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
   double best_objective = 0;  // that value
+  double curve_sum = 0;       // of the curve's values, added by rising resource; kept where their mean counts
+
+  // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the highest;
+  // level 0: it counts nothing, since it has no value there that is a finite number.
+  double value = 0;
+  int64_t value_resource = 0;
 
   int64_t attempts = 0;         // placed so far
   int64_t failures = 0;         // of the trainer itself
   int64_t losses = 0;           // of workers
-  bool live = false;            // an attempt is placed and has not ended (also after the trial was stopped)
+  bool live = false;            // an attempt is placed and has not ended (also after the trial has ended)
   int64_t attempt_from = 0;     // of the newest attempt
   int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
@@ -60,7 +77,21 @@ struct TrialState {
 
   // The newest value at or below a resource level; absent: none was reported there.
   std::optional<double> value_at(int64_t resource) const;
+  // What it counts where trials are compared at a level: value_at, or of a mean that of all values up to there. May be
+  // no finite number.
+  std::optional<double> counted_at(int64_t resource, ObjectiveValue counts) const;
 };
+
+// Calls `take` with each level of the trial's curve, rising, and with what counts there: the value, or the running mean.
+template <typename Take>
+void ForEachCounted(const TrialState& trial, ObjectiveValue counts, Take take) {
+  double sum = 0;
+  for (size_t i = 0; i < trial.curve.size(); ++i) {
+    const auto& [level, value] = trial.curve[i];
+    sum += value;
+    take(level, counts == ObjectiveValue::kMean ? sum / static_cast<double>(i + 1) : value);
+  }
+}
 
 struct RungState {
   int64_t resource = 0;
@@ -81,7 +112,7 @@ struct BracketState {
 };
 
 struct JobTotals {
-  int64_t pending = 0, running = 0, paused = 0, completed = 0, stopped = 0, failed = 0;
+  int64_t pending = 0, running = 0, paused = 0, completed = 0, pruned = 0, failed = 0, cancelled = 0;
   int64_t live_attempts = 0;
   int64_t live_nodes = 0;         // their ranks
   int64_t training_us = 0;        // of ended attempts
@@ -90,6 +121,14 @@ struct JobTotals {
   int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
 
   bool operator==(const JobTotals&) const = default;
+};
+
+// Trials that failed for one reason.
+struct FailureCount {
+  int64_t trials = 0;
+  TrialNumber first = 0;  // the lowest number among them
+
+  bool operator==(const FailureCount&) const = default;
 };
 
 // An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
@@ -119,10 +158,13 @@ class JobState {
   // numbers. Earlier brackets go first; without full rungs (ASHA, FREEZE_THAW), higher rungs.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The trial with the best objective at any level; ties by lower number. A failed one is none; absent until
-  // a finite value was reported.
+  // The trial that counts most (TrialState::value); ties by lower number. A failed one is none; absent until one counts
+  // something. Where the last value or the mean counts, those that have completed go before those that have not: the
+  // values of a trial that was trained part of the way are no last one, and no mean over all.
   std::optional<TrialNumber> best_trial() const;
-  // Whether a trial that has not failed ever reported a finite one.
+  // The same, whether or not it has completed.
+  std::optional<TrialNumber> leading_trial() const;
+  // Whether a trial that has not failed counts something.
   bool any_finite_objective() const { return !best_.empty(); }
 
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
@@ -133,6 +175,8 @@ class JobState {
 
   const CompletionIndex& completion_index() const { return completion_index_; }
   const FirstFailures& first_failures() const { return first_failures_; }
+  // Failed trials, by why they failed.
+  const std::map<std::string, FailureCount>& failures() const { return failures_; }
   // Whether a trial that has failed was lost too often, rather than failed by its trainer.
   bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec_.limits.max_lost_attempts; }
 
@@ -192,6 +236,9 @@ class JobState {
   int64_t& CountOf(TrialPhase phase);
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
+  void RankValue(TrialState& trial);
+  void Offer(const TrialState& trial);
+  TrialPhase PhaseOfStopped(const TrialState& trial) const;
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
@@ -219,11 +266,13 @@ class JobState {
   std::array<int64_t, kSuggestionRules> suggested_units_{};
   std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
-  FirstOf best_;  // each trial's best, negated to maximise
+  FirstOf best_;            // what each trial counts, negated to maximise
+  FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others
   int64_t undecided_ = 0;
   MedianIndex completed_averages_;
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
+  std::map<std::string, FailureCount> failures_;
 };
 
 }  // namespace winnow

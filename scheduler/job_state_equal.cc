@@ -14,6 +14,7 @@ bool Same(const TrialState& a, const TrialState& b) {
          a.checkpoint == b.checkpoint && a.at_own_end == b.at_own_end &&
          std::equal(a.curve.begin(), a.curve.end(), b.curve.begin(), b.curve.end(), same_point) &&
          a.best_resource == b.best_resource && Identical(a.best_objective, b.best_objective) &&
+         Identical(a.curve_sum, b.curve_sum) && a.value_resource == b.value_resource && Identical(a.value, b.value) &&
          a.attempts == b.attempts && a.failures == b.failures && a.losses == b.losses && a.live == b.live &&
          a.attempt_from == b.attempt_from && a.attempt_reached == b.attempt_reached &&
          a.attempt_started_us == b.attempt_started_us && a.created_us == b.created_us &&
@@ -62,9 +63,9 @@ bool operator==(const JobState& a, const JobState& b) {
          a.identical_curves_ == b.identical_curves_ &&
          same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.suggested_units_ == b.suggested_units_ && a.tried_ == b.tried_ &&
          a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
-         (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ &&
+         (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ && a.best_completed_ == b.best_completed_ &&
          a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&
-         a.first_failures_ == b.first_failures_ &&
+         a.first_failures_ == b.first_failures_ && a.failures_ == b.failures_ &&
          a.completed_averages_ == b.completed_averages_;
 }
 

@@ -9,14 +9,28 @@
 namespace winnow {
 namespace {
 
+FactBody WithoutWords(FactBody body) {
+  std::visit(
+      [](auto& fact) {
+        if constexpr (requires { fact.reason; }) fact.reason.clear();
+        if constexpr (requires { fact.why; }) fact.why.clear();
+      },
+      body);
+  return body;
+}
+
+bool SameDecision(const FactBody& a, const FactBody& b, Wording wording) {
+  return wording == Wording::kCompared ? Identical(a, b) : Identical(WithoutWords(a), WithoutWords(b));
+}
+
 // What has to stand in place of a fact that starts a new entry of the record; "": the fact is right.
-std::string Expected(const JobState& state, const FactBody& body) {
+std::string Expected(const JobState& state, const FactBody& body, Wording wording) {
   if (IsObserved(body)) return "";
   const auto due = Admit(state);
   if (!due) return "no admission: there is no work for a free slot";
   if (due->decision) {
     const FactBody expected = ToBody(*due->decision);
-    return Identical(expected, body) ? "" : Describe(expected);
+    return SameDecision(expected, body, wording) ? "" : Describe(expected);
   }
   const AttemptStarted expected{due->trial, state.trial(due->trial).attempts + 1, due->from, due->to};
   return Identical(expected, body) ? "" : Describe(expected);
@@ -31,7 +45,7 @@ bool IsObserved(const FactBody& body) {
          std::holds_alternative<Noticed>(body);
 }
 
-Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
+Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts, Wording wording) {
   JobState state(spec);
   std::set<int64_t> asked;  // the facts after which the model was asked
   for (const Fact& fact : facts) {
@@ -45,12 +59,12 @@ Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts) {
       return Mismatch{fact.sequence, Describe(fact.body), std::move(expected)};
     };
     if (std::holds_alternative<Suggested>(fact.body) && due.empty()) {
-      if (!Identical(fact.body, answer)) return mismatch(Describe(answer));
+      if (!SameDecision(fact.body, answer, wording)) return mismatch(Describe(answer));
     } else if (due.empty()) {
-      std::string expected = Expected(state, fact.body);
+      std::string expected = Expected(state, fact.body, wording);
       if (!expected.empty()) return mismatch(std::move(expected));
     } else {
-      if (!Identical(fact.body, due.back())) return mismatch(Describe(due.back()));
+      if (!SameDecision(fact.body, due.back(), wording)) return mismatch(Describe(due.back()));
       due.pop_back();
     }
     if (std::string why = state.Contradiction(fact); !why.empty()) {

@@ -17,11 +17,14 @@ struct Mismatch {
   bool ok() const { return sequence == 0; }
 };
 
+// Whether sentences are compared too, which another version may word otherwise.
+enum class Wording { kCompared, kIgnored };
+
 // Decides everything again from the observed facts in their recorded order: each decision must stand
 // where it stands and be the same bit for bit, each placement must be the one that was due, and the record
 // must not break off between a fact and its decisions. Answers with the first difference. REQUIRES a valid
 // spec.
-Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts);
+Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts, Wording wording = Wording::kCompared);
 
 // Whether the fact came from outside; the others are decisions, or follow from an admission.
 bool IsObserved(const FactBody& body);

@@ -28,6 +28,13 @@ using Configuration = std::vector<Value>;
 enum class Scaling { kLinear, kLog, kReverseLog };
 enum class Goal { kMaximize, kMinimize };
 
+// What a trial counts for when trials are ranked.
+enum class ObjectiveValue {
+  kBest,  // the best value at any level
+  kLast,  // the value at its highest level
+  kMean,  // the mean over its levels
+};
+
 // Both ends belong to a range; min = max is a range of one value.
 struct IntegerRange {
   int64_t min = 0;
@@ -178,6 +185,7 @@ struct SearchSpec {
   std::vector<Configuration> initial;  // tried first, in this order
   std::string objective_metric;
   Goal goal = Goal::kMaximize;
+  ObjectiveValue objective_value = ObjectiveValue::kBest;
   SamplerSettings sampler;
   PrunerSettings pruner;
   Limits limits;

@@ -6,6 +6,7 @@
 #include "artifact/refusals.h"
 #include "server/artifacts.h"
 #include "server/cluster.h"
+#include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
@@ -23,7 +24,7 @@ absl::Status Artifacts::AskModel(const Jobs& jobs, const Cluster& cluster, const
   const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
   if (!spec.ok()) return spec.status();
   const TrialNumber best =
-      context_.Check(context_.store.trials.Best(row->key, spec->objective().goal() == v1::MAXIMIZE));
+      context_.Check(context_.store.trials.Best(row->key, ToSearchSpec(*spec)));
   const TrialNumber trial = request.trial() == 0 ? best : request.trial();
   const std::string model = fmt::format("the model of trial {} of job \"{}\"", trial, row->id);
   if (spec->trainer().external()) {

@@ -8,6 +8,7 @@
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
 #include "server/cluster.h"
+#include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
@@ -81,7 +82,7 @@ absl::Status Artifacts::WantOfEnded(const Cluster& cluster) {
     if (!spec.ok()) return spec.status();
     if (spec->trainer().external()) continue;
     absl::StatusOr<TrialNumber> best =
-        context_.store.trials.Best(row.key, spec->objective().goal() == v1::MAXIMIZE);
+        context_.store.trials.Best(row.key, ToSearchSpec(*spec));
     if (!best.ok()) return best.status();
     if (*best == 0) continue;
     Want({row.key, *best}, row.id, cluster, nullptr);

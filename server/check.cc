@@ -69,6 +69,8 @@ void CompareTrial(const TrialRow& row, const TrialRow& facts, const RowCheck& ch
   check.Equal("resource", row.resource, facts.resource);
   check.Equal("best_objective", row.best_objective, facts.best_objective);
   check.Equal("best_resource", row.best_resource, facts.best_resource);
+  check.Equal("value", row.value, facts.value);
+  check.Equal("value_resource", row.value_resource, facts.value_resource);
   check.Equal("bracket", row.bracket, facts.bracket);
   check.Equal("rung", row.rung, facts.rung);
   check.Equal("attempts", row.attempts, facts.attempts);

@@ -42,6 +42,12 @@ std::string NameOf(TrialNumber trial, int64_t attempt) {
   return fmt::format("attempt {} of trial {}", attempt, trial);
 }
 
+// By the server, not by its client.
+bool EndedEarly(const TrialRow& trial) {
+  const auto phase = PhaseOf(trial.state);
+  return phase == TrialPhase::kPruned || phase == TrialPhase::kCancelled;
+}
+
 }  // namespace
 
 int64_t ClientLeaseUs(const v1::TuningJobSpec& spec) {
@@ -199,7 +205,7 @@ absl::StatusOr<v1::ReportMetricsResponse> ClientAttempts::Report(const v1::Repor
   v1::ReportMetricsResponse response;
   if (!found->live) {
     // Its answer may have been lost.
-    if (found->trial.state == "stopped" && request.attempt() == found->trial.attempts) {
+    if (EndedEarly(found->trial) && request.attempt() == found->trial.attempts) {
       response.set_stop(true);
       response.set_reason(found->trial.reason);
       return response;
@@ -236,8 +242,8 @@ absl::StatusOr<bool> ClientAttempts::IsRepeated(const Found& found, const v1::Co
     absl::StatusOr<std::optional<ReportRow>> known = context_.store.facts.FindReport(
         found.key, request.trial(), request.attempt(), point.resource(), point.metric());
     if (!known.ok()) return known.status();
-    // A trial that was stopped takes no further values.
-    if (!*known && found.trial.state == "stopped") continue;
+    // A trial that was ended early takes no further values.
+    if (!*known && EndedEarly(found.trial)) continue;
     if (!*known) return false;
     const double value = (*known)->value;
     if (value != point.value() && !(std::isnan(value) && std::isnan(point.value()))) return false;

@@ -50,7 +50,7 @@ void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
 void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
   const v1::TrialCounts& counts = job.trial_counts();
   row.set_trials(counts.pending() + counts.running() + counts.paused() + counts.completed() +
-                 counts.pruned() + counts.failed());
+                 counts.pruned() + counts.failed() + counts.cancelled());
   if (job.has_best()) row.set_best(job.best().objective());
   row.set_elapsed_seconds(job.spend().elapsed_seconds());
   row.set_node_seconds(job.spend().billable_node_seconds());
@@ -111,13 +111,12 @@ Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
 void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& comparison) {
   const TrialColumns& columns = job.columns;
   std::map<std::pair<double, std::string>, v1::ComparisonRow> rows;
-  for (size_t i = 0; i < columns.size(); ++i) {
+  for (const uint32_t i : columns.Ranking()) {  // the first of a group is its best
     const double key = grouping.keys[i];
     if (std::isnan(key)) continue;
     v1::ComparisonRow& row = rows[{grouping.by_name ? 0 : key, grouping.names.at(key)}];
     row.set_trials(row.trials() + 1);
-    if (const double score = columns.score(i); columns.Better(score, row.has_best() ? row.best() : NAN))
-      row.set_best(score);
+    if (const double score = columns.score(i); !row.has_best() && !std::isnan(score)) row.set_best(score);
     const double seconds = static_cast<double>(columns.training_us[i]) / 1e6;
     row.set_elapsed_seconds(row.elapsed_seconds() + seconds);
     row.set_node_seconds(row.node_seconds() + seconds * columns.nodes[i]);

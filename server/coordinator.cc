@@ -30,6 +30,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), hub, std::move(options)));
   absl::Status status = coordinator->engine_.Load();
   if (!status.ok()) return status;
+  // It only saves time: a disk that is full, for one, does not keep the server from starting.
+  (void)DescribeEnded(*coordinator->store_);
   coordinator->models_ = std::make_unique<SuggestionThread>(
       coordinator->store_->database().file(), coordinator->make_model_,
       [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {

@@ -17,10 +17,6 @@ double Rounded(double position) {
   return std::round(position * kSteps) / kSteps;
 }
 
-v1::Trial::State StateOf(TrialPhase phase) {
-  return static_cast<v1::Trial::State>(v1::Trial::PENDING + static_cast<int>(phase));
-}
-
 void Fill(const AxisScale& axis, v1::Axis& message) {
   message.set_name(axis.name());
   message.set_kind(axis.kind());

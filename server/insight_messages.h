@@ -13,7 +13,6 @@ namespace winnow {
 // seventeen.
 double Rounded(double position);
 
-v1::Trial::State StateOf(TrialPhase phase);
 void Fill(const AxisScale& axis, v1::Axis& message);
 v1::Importance ToProto(const SolvedForest& forest);
 // What the forest predicts along the hyperparameter.

@@ -18,13 +18,14 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-void Fill(const std::array<int64_t, 6>& counts, v1::TrialCounts& message) {
+void Fill(const std::array<int64_t, kTrialPhases>& counts, v1::TrialCounts& message) {
   message.set_pending(counts[static_cast<size_t>(TrialPhase::kPending)]);
   message.set_running(counts[static_cast<size_t>(TrialPhase::kRunning)]);
   message.set_paused(counts[static_cast<size_t>(TrialPhase::kPaused)]);
   message.set_completed(counts[static_cast<size_t>(TrialPhase::kCompleted)]);
-  message.set_pruned(counts[static_cast<size_t>(TrialPhase::kStopped)]);
+  message.set_pruned(counts[static_cast<size_t>(TrialPhase::kPruned)]);
   message.set_failed(counts[static_cast<size_t>(TrialPhase::kFailed)]);
+  message.set_cancelled(counts[static_cast<size_t>(TrialPhase::kCancelled)]);
 }
 
 }  // namespace

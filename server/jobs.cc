@@ -242,6 +242,25 @@ std::string Description(const OpenJob& job) {
   return message.SerializeAsString();
 }
 
+absl::Status DescribeEnded(Store& store) {
+  const absl::StatusOr<std::vector<std::string>> ids = store.summaries.Undescribed();
+  if (!ids.ok()) return ids.status();
+  for (const std::string& id : *ids) {
+    absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
+    if (!row.ok()) return row.status();
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
+    if (!spec.ok()) continue;
+    OpenJob job(**std::move(row), *std::move(spec));
+    absl::Status status = ApplyFacts(store.facts, job.row, job.state, [&job](const Fact& fact) {
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+    });
+    if (!status.ok()) continue;
+    status = store.Write([&] { return store.summaries.PutDescription(job.row.key, Description(job)); });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 void Jobs::Flush() {
   for (const auto& [key, job] : jobs_) {
     if (!job->changed) continue;

@@ -105,6 +105,9 @@ class Jobs {
 
 // How a job that has ended is described from now on: what SummaryTable keeps. REQUIRES all its facts are applied.
 std::string Description(const OpenJob& job);
+// Describes the ended jobs of which no description is kept, as after a file of an earlier version was opened: takes as long as
+// reading their facts. One whose facts cannot be read is left out: who reads it is told why.
+absl::Status DescribeEnded(Store& store);
 
 // Trial that a fact is about; 0: the job.
 TrialNumber TrialOf(const FactBody& body);

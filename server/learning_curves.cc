@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/insight_messages.h"
+#include "server/messages.h"
 
 namespace winnow {
 namespace {

@@ -18,13 +18,8 @@ namespace {
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
 v1::Trial::State TrialStateOf(const std::string& name) {
-  if (name == "pending") return v1::Trial::PENDING;
-  if (name == "running") return v1::Trial::RUNNING;
-  if (name == "paused") return v1::Trial::PAUSED;
-  if (name == "completed") return v1::Trial::COMPLETED;
-  if (name == "stopped") return v1::Trial::PRUNED;
-  if (name == "failed") return v1::Trial::FAILED;
-  return v1::Trial::STATE_UNSPECIFIED;
+  const auto phase = PhaseOf(name);
+  return phase ? StateOf(*phase) : v1::Trial::STATE_UNSPECIFIED;
 }
 
 const char* OutcomeName(AttemptOutcome outcome) {
@@ -43,12 +38,10 @@ const char* OutcomeName(AttemptOutcome outcome) {
   return "";
 }
 
-// The newest value at or below the level; absent: none, or not a number.
-std::optional<double> ValueAt(const TrialState& trial, int64_t resource) {
-  auto above = std::upper_bound(trial.curve.begin(), trial.curve.end(), resource,
-                                [](int64_t level, const auto& point) { return level < point.first; });
-  if (above == trial.curve.begin() || std::isnan(std::prev(above)->second)) return std::nullopt;
-  return std::prev(above)->second;
+// What it counts at the level; absent: nothing, or no number.
+std::optional<double> ValueAt(const JobState& state, const TrialState& trial, int64_t resource) {
+  const auto value = trial.counted_at(resource, state.spec().objective_value);
+  return value && !std::isnan(*value) ? value : std::nullopt;
 }
 
 void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungState& message) {
@@ -65,7 +58,7 @@ void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungStat
     if (trial.live && !trial.ended() && trial.rung == static_cast<int64_t>(index)) {
       message.set_running(message.running() + 1);
     }
-    std::optional<double> value = ValueAt(trial, message.resource());
+    std::optional<double> value = ValueAt(state, trial, message.resource());
     if (!value) continue;
     if (!message.has_best() || (maximize ? *value > message.best() : *value < message.best())) {
       message.set_best(*value);
@@ -76,19 +69,44 @@ void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungStat
 void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::JobSpend& spend) {
   spend.set_resource(state.totals().resource);
   int64_t training_us = 0;
-  int64_t full = 0;
+  int64_t full = 0, saved = 0;
   for (const TrialState& trial : state.trials()) {
     training_us += trial.training_us;
     int64_t end = UnstoppedResource(state.spec(), trial.configuration);
     full += end > 0 ? end : trial.curve.empty() ? 0 : trial.curve.back().first;
+    if (trial.phase == TrialPhase::kPruned) saved += std::max<int64_t>(0, end - trial.trained_resource);
   }
+  spend.set_saved_resource(saved);
   spend.set_full_resource(full);
   spend.set_training_seconds(Seconds(training_us));
   spend.set_billable_node_seconds(Seconds(state.totals().node_us));
   spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
 }
 
+// Failed trials by reason.
+void AddFailures(const JobState& state, v1::TuningJob& job) {
+  constexpr size_t kMostGroups = 20;
+  std::vector<const std::pair<const std::string, FailureCount>*> groups;
+  for (const auto& group : state.failures()) groups.push_back(&group);
+  const size_t shown = std::min(groups.size(), kMostGroups);
+  std::partial_sort(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(shown), groups.end(),
+                    [](const auto* a, const auto* b) {
+                      if (a->second.trials != b->second.trials) return a->second.trials > b->second.trials;
+                      return a->second.first < b->second.first;
+                    });
+  for (size_t i = 0; i < shown; ++i) {
+    v1::FailureGroup& group = *job.add_failures();
+    group.set_reason(groups[i]->first);
+    group.set_trials(groups[i]->second.trials);
+    group.set_first_trial(groups[i]->second.first);
+  }
+}
+
 }  // namespace
+
+v1::Trial::State StateOf(TrialPhase phase) {
+  return static_cast<v1::Trial::State>(v1::Trial::PENDING + static_cast<int>(phase));
+}
 
 v1::TuningJob::State JobStateOf(const std::string& name) {
   if (name == "running") return v1::TuningJob::RUNNING;
@@ -145,12 +163,13 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   counts->set_running(totals.running);
   counts->set_paused(totals.paused);
   counts->set_completed(totals.completed);
-  counts->set_pruned(totals.stopped);
+  counts->set_pruned(totals.pruned);
   counts->set_failed(totals.failed);
+  counts->set_cancelled(totals.cancelled);
   if (std::optional<TrialNumber> best = state.best_trial()) {
     job.mutable_best()->set_trial(*best);
-    job.mutable_best()->set_objective(state.trial(*best).best_objective);
-    job.mutable_best()->set_resource(state.trial(*best).best_resource);
+    job.mutable_best()->set_objective(state.trial(*best).value);
+    job.mutable_best()->set_resource(state.trial(*best).value_resource);
   }
   FillSpend(row, state, now_us, *job.mutable_spend());
   for (size_t i = 0; i < state.brackets().size(); ++i) {
@@ -175,6 +194,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   job.set_last_sequence(state.last_sequence());
   job.set_strategy_text(view.strategy_text);
   job.set_warm_start_text(row.warm_start);
+  AddFailures(state, job);
   return job;
 }
 
@@ -189,6 +209,8 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   trial.set_resource(row.resource);
   if (row.best_objective) trial.set_best_objective(*row.best_objective);
   trial.set_best_resource(row.best_resource);
+  if (row.value) trial.set_value(*row.value);
+  trial.set_value_resource(row.value_resource);
   trial.set_bracket(row.bracket);
   trial.set_rung(row.rung);
   trial.set_attempts(row.attempts);
@@ -202,13 +224,13 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   return trial;
 }
 
-v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric) {
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric, TrialPhase state) {
   v1::TuningJobEvent event;
   event.set_sequence(fact.sequence);
   *event.mutable_time() = ToTimestamp(fact.time_us);
   event.set_kind(std::string(FactKind(fact)));
   event.set_trial(EncodeFact(fact).trial);
-  event.set_text(FactText(fact, metric));
+  event.set_text(FactText(fact, metric, state));
   return event;
 }
 

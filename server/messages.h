@@ -26,7 +26,8 @@ struct JobParts {
 };
 v1::TuningJob ToProto(const JobParts& parts, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
-v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric);
+// `state`: of the trial that the fact ends, as it is now.
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric, TrialPhase state = TrialPhase::kPruned);
 // The attempts of one trial, from its facts and from the rows of their ranks (by attempt and rank; none where
 // a client trains).
 std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
@@ -40,6 +41,7 @@ std::string ChoiceReason(const std::vector<Fact>& facts);
 // The active ones, in the order of the spec.
 void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
                         google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values);
+v1::Trial::State StateOf(TrialPhase phase);
 // By the name that the row of a job holds.
 v1::TuningJob::State JobStateOf(const std::string& name);
 

@@ -48,7 +48,7 @@ std::string StateName(int state) {
 absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const SearchSpec& spec) {
   TrialQuery query;
   for (int state : request.states()) {
-    if (state < v1::Trial::PENDING || state > v1::Trial::FAILED) {
+    if (state < v1::Trial::PENDING || state > v1::Trial::CANCELLED) {
       return absl::InvalidArgumentError(fmt::format("states: {} is not a state of a trial", state));
     }
     query.states.push_back(StateName(state));
@@ -66,6 +66,8 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
   if (column == "objective") {
     query.order = TrialColumn::kObjective;
     query.descending = (spec.goal == Goal::kMaximize) != reverse;
+    if (spec.objective_value != ObjectiveValue::kBest)
+      query.completed = reverse ? TrialQuery::Completed::kLast : TrialQuery::Completed::kFirst;
     return query;
   }
   if (column == "resource" || column == "training_seconds") {
@@ -134,6 +136,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
     for (const JobRow& row : *rows) {
       absl::Status told = Message(row, *response.add_jobs());
       if (!told.ok()) return told;
+      response.mutable_jobs()->rbegin()->clear_failures();
     }
     return absl::OkStatus();
   });
@@ -197,7 +200,8 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
     for (v1::Attempt& attempt : ToAttempts(*ranks, *facts, *workers)) {
       *response.add_attempts() = std::move(attempt);
     }
-    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, spec.objective_metric);
+    const TrialPhase phase = PhaseOf((*row)->state).value_or(TrialPhase::kPruned);
+    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, spec.objective_metric, phase);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -339,14 +343,22 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
       absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
       if (!facts.ok()) return facts.status();
       for (const Fact& fact : *facts) {
-        batch.events.push_back(ToProto(fact, job.search.objective_metric));
+        TrialPhase phase = TrialPhase::kPruned;
+        if (const auto* end = std::get_if<TrialEnded>(&fact.body); end != nullptr && end->end == TrialEnd::kStopped) {
+          absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(job.row.key, end->trial);
+          if (!row.ok()) return row.status();
+          if (*row) phase = PhaseOf((*row)->state).value_or(phase);
+        }
+        batch.events.push_back(ToProto(fact, job.search.objective_metric, phase));
       }
     }
     int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)
                                         : batch.events.back().sequence();
     batch.more = sent < job.row.last_sequence;
     batch.ended = !batch.more && job.row.end_us > 0;
-    return Message(job.row, batch.job);
+    absl::Status told = Message(job.row, batch.job);
+    batch.job.clear_failures();
+    return told;
   });
   if (!status.ok()) return status;
   return batch;
@@ -370,7 +382,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!job.ok()) return job.status();
     const absl::StatusOr<TrialNumber> named =
         request.trial() > 0 ? absl::StatusOr<TrialNumber>(request.trial())
-                            : store_.trials.Best(job->row.key, job->search.goal == Goal::kMaximize);
+                            : store_.trials.Best(job->row.key, job->search);
     if (!named.ok()) return named.status();
     const TrialNumber trial = *named;
     if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));

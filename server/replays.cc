@@ -13,7 +13,7 @@ v1::ReplayTuningJobResponse Decided(const SearchSpec& spec, const std::vector<Fa
   response.set_facts(static_cast<int64_t>(facts.size()));
   response.set_decisions(
       std::count_if(facts.begin(), facts.end(), [](const Fact& fact) { return !IsObserved(fact.body); }));
-  const Mismatch mismatch = Verify(spec, facts);
+  const Mismatch mismatch = Verify(spec, facts, Wording::kIgnored);
   response.set_mismatch(mismatch.sequence);
   response.set_recorded(mismatch.recorded);
   response.set_expected(mismatch.expected);

@@ -25,11 +25,13 @@ StateCounts CountState(Engine& engine) {
     sum.running += totals.running;
     sum.paused += totals.paused;
     sum.completed += totals.completed;
-    sum.stopped += totals.stopped;
+    sum.pruned += totals.pruned;
+    sum.cancelled += totals.cancelled;
     sum.failed += totals.failed;
   }
-  counts.trials = {{"pending", sum.pending},     {"running", sum.running}, {"paused", sum.paused},
-                   {"completed", sum.completed}, {"stopped", sum.stopped}, {"failed", sum.failed}};
+  counts.trials = {{"pending", sum.pending}, {"running", sum.running}, {"paused", sum.paused},
+                   {"completed", sum.completed}, {"pruned", sum.pruned}, {"failed", sum.failed},
+                   {"cancelled", sum.cancelled}};
   for (const auto& [state, number] : engine.ended_jobs()) counts.ended_jobs[state] = number;
   const ReportCounts& reports = engine.reports();
   counts.reports = {{"accepted", reports.accepted},

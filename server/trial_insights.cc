@@ -90,7 +90,7 @@ absl::StatusOr<CurvesQuestion> Insights::AskCurves(const v1::GetLearningCurvesRe
         for (uint32_t row = 0; row < marked.size(); ++row) {
           if (!is_objective && job.columns.phase[row] == TrialPhase::kRunning)
             question.unsettled.push_back(row + 1);
-          if (marked[row] != 0 && job.columns.phase[row] == TrialPhase::kStopped) stopped.push_back(row);
+          if (marked[row] != 0 && job.columns.phase[row] == TrialPhase::kPruned) stopped.push_back(row);
         }
         question.stopped = ChooseEvenly(stopped, kMostStopped);
         question.answer.set_metric(question.metric);

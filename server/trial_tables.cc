@@ -15,19 +15,12 @@ namespace {
 // more.
 constexpr int64_t kFactsPerTrial = 4;
 
-TrialPhase PhaseOf(const std::string& name) {
-  for (int phase = 0; phase < static_cast<int>(TrialPhase::kFailed); ++phase) {
-    if (PhaseName(static_cast<TrialPhase>(phase)) == name) return static_cast<TrialPhase>(phase);
-  }
-  return TrialPhase::kFailed;
-}
-
 void Put(const TrialRow& row, JobTrials& trials) {
   TrialEntry entry;
   entry.number = row.number;
-  entry.phase = PhaseOf(row.state);
+  entry.phase = PhaseOf(row.state).value_or(TrialPhase::kFailed);
   entry.configuration = &row.configuration;
-  entry.best = row.best_objective.value_or(std::numeric_limits<double>::quiet_NaN());
+  entry.best = row.value.value_or(std::numeric_limits<double>::quiet_NaN());
   entry.resource = row.resource;
   entry.bracket = row.bracket;
   entry.rung = row.rung;

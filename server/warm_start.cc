@@ -115,7 +115,8 @@ class Collector {
         continue;
       }
       std::optional<double> value;
-      if (!trial.curve.empty()) value = trial.curve.back().second;
+      if (!trial.curve.empty())
+        value = trial.counted_at(trial.curve.back().first, search_.objective_value);
       Add(ValuesOf(job.spec, search, trial.configuration), value,
           trial.curve.empty() ? 0 : trial.curve.back().first,
           fmt::format("job {}, trial {}", job.row.id, trial.number));

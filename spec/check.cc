@@ -290,6 +290,8 @@ class SpecChecker {
                                  : fmt::format("is {}", static_cast<int>(objective.goal()))) +
                                 "; expected MAXIMIZE or MINIMIZE");
     }
+    if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
+      Add("objective.value", fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
     std::vector<std::string> printed = PrintedMetrics(spec_);
     for (const v1::MetricDefinition& metric : trainer_.metrics()) printed.push_back(metric.name());
     const std::string& metric = objective.metric();

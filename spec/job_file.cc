@@ -247,6 +247,7 @@ class Reader {
                 Message& message) {
     const EnumDescriptor& type = *field.enum_type();
     const google::protobuf::EnumValueDescriptor* value = nullptr;
+    // In lower case too: names of values have no other letters.
     if (node.kind == NodeKind::kString) value = type.FindValueByName(absl::AsciiStrToUpper(node.text));
     if (node.kind == NodeKind::kNumber) {
       if (const auto number = WholeNumber<int32_t>(node.text)) value = type.FindValueByNumber(*number);

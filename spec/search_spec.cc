@@ -97,6 +97,11 @@ std::vector<int64_t> GridPoints(const v1::TuningJobSpec& spec, const SearchSpec&
   return points;
 }
 
+ObjectiveValue ToObjectiveValue(v1::ObjectiveSpec::Value value) {
+  if (value == v1::ObjectiveSpec::LAST) return ObjectiveValue::kLast;
+  return value == v1::ObjectiveSpec::MEAN ? ObjectiveValue::kMean : ObjectiveValue::kBest;
+}
+
 void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const v1::LimitsSpec& limits = spec.limits();
   search.limits.max_trials = limits.max_trials();
@@ -158,6 +163,7 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   SetConstraints(spec, search);
   search.objective_metric = spec.objective().metric();
   search.goal = spec.objective().goal() == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize;
+  search.objective_value = ToObjectiveValue(spec.objective().value());
   const Strategy strategy = StrategyOf(spec);
   search.sampler = strategy.sampler;
   search.sampler.grid_points = GridPoints(spec, search);

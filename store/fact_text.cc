@@ -16,6 +16,7 @@ std::string Budget(int64_t to) {
 
 struct Teller {
   const std::string& metric;
+  TrialPhase state;
 
   std::string operator()(const Reported& f) const {
     return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial, metric, f.objective,
@@ -59,8 +60,8 @@ struct Teller {
   std::string operator()(const Noticed& f) const { return f.text; }
   std::string operator()(const Suggested& f) const {
     if (f.trial == 0) return fmt::format("The model proposes no further training{}", Because(f.why));
-    return fmt::format("The model proposes trial {} (facts up to {}){}", f.trial,
-                       f.based_on, Because(f.why));
+    return fmt::format("The model proposes {}trial {}{}", f.configuration.empty() ? "to resume " : "", f.trial,
+                       Because(f.why));
   }
   std::string operator()(const TrialCreated& f) const {
     std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);
@@ -73,9 +74,10 @@ struct Teller {
     return fmt::format("Trial {} pauses at resource {}.", f.trial, f.resource);
   }
   std::string operator()(const TrialEnded& f) const {
-    const char* how = f.end == TrialEnd::kCompleted ? "is complete"
-                      : f.end == TrialEnd::kStopped ? "is stopped"
-                                                    : "has failed";
+    const char* how = f.end == TrialEnd::kCompleted     ? "is complete"
+                      : f.end == TrialEnd::kFailed      ? "has failed"
+                      : state == TrialPhase::kCancelled ? "was cancelled"
+                                                        : "was pruned";
     return fmt::format("Trial {} {}{}", f.trial, how, Because(f.reason));
   }
   std::string operator()(const RungCut& f) const {
@@ -91,7 +93,7 @@ struct Teller {
   }
   std::string operator()(const JobEnded& f) const {
     const char* how = f.end == JobEnd::kCompleted ? "is complete"
-                      : f.end == JobEnd::kStopped ? "is stopped"
+                      : f.end == JobEnd::kStopped ? "was stopped"
                                                   : "has failed";
     return fmt::format("The job {}{}", how, Because(f.reason));
   }
@@ -99,8 +101,8 @@ struct Teller {
 
 }  // namespace
 
-std::string FactText(const Fact& fact, const std::string& metric) {
-  return std::visit(Teller{metric}, fact.body);
+std::string FactText(const Fact& fact, const std::string& metric, TrialPhase state) {
+  return std::visit(Teller{metric, state}, fact.body);
 }
 
 }  // namespace winnow

@@ -230,6 +230,35 @@ constexpr char kTrialEvents[] = R"sql(
 CREATE INDEX events_of_trial ON events (job, trial);
 )sql";
 
+// "stopped" has become "pruned" and "cancelled". Facts are as they were: JobState::PhaseOfStopped says the same of them.
+constexpr char kPrunedOrCancelled[] = R"sql(
+-- What a trial counts when trials are ranked, and the level of that; 0: it counts nothing.
+ALTER TABLE trials ADD COLUMN value REAL;
+ALTER TABLE trials ADD COLUMN value_resource INTEGER NOT NULL DEFAULT 0;
+UPDATE trials SET value = best_objective, value_resource = best_resource;
+
+CREATE TEMP TABLE closings AS
+  SELECT job, MIN(sequence) AS sequence,
+    MAX(kind = 'completion_met' AND IFNULL(json_extract(detail, '$.nothing_left'), 0)) AS nothing_left
+  FROM events WHERE trial = 0 AND kind IN ('stop_requested', 'wall_time_reached', 'node_time_reached', 'completion_met') GROUP BY job;
+CREATE TEMP TABLE trial_ends AS
+  SELECT job, trial, sequence FROM events WHERE kind = 'trial_ended'
+    AND job IN (SELECT job FROM trials WHERE state = 'stopped');
+CREATE INDEX temp.trial_ends_by_trial ON trial_ends (job, trial);
+UPDATE trials SET state = CASE
+    WHEN reason LIKE 'max\_total\_resource = %' ESCAPE '\' THEN 'cancelled'
+    WHEN NOT EXISTS (SELECT 1 FROM temp.closings c JOIN temp.trial_ends e ON e.job = c.job AND c.sequence < e.sequence
+      WHERE e.job = trials.job AND e.trial = trials.trial) THEN 'pruned'
+    WHEN (SELECT nothing_left FROM temp.closings c WHERE c.job = trials.job) AND
+      (reason LIKE 'Paused at rung %' OR reason LIKE 'ASHA: %, and nothing is left that could change it.') THEN 'pruned'
+    ELSE 'cancelled' END
+  WHERE state = 'stopped';
+DROP TABLE temp.trial_ends;
+DROP TABLE temp.closings;
+-- They count pruned and cancelled trials as one. The server makes them anew when it starts.
+DELETE FROM job_descriptions;
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -276,6 +305,7 @@ const std::vector<Migration>& Migrations() {
       {"how busy workers and ranks are", kUsage},
       {"how jobs came to their best, and ended", kSummaries},
       {"a trial's events without those of its job", kTrialEvents},
+      {"trials that were pruned, and those that were cancelled", kPrunedOrCancelled},
   };
   return kMigrations;
 }

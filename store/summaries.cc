@@ -11,7 +11,10 @@ SummaryTable::SummaryTable(Database& database)
              " WHERE job = ?1 AND sequence > ?2 ORDER BY sequence"),
       last_step_(database, "SELECT IFNULL(MAX(sequence), 0) FROM best_steps WHERE job = ?1"),
       put_(database, "INSERT OR REPLACE INTO job_descriptions (job, description) VALUES (?1, ?2)"),
-      description_(database, "SELECT description FROM job_descriptions WHERE job = ?1") {}
+      description_(database, "SELECT description FROM job_descriptions WHERE job = ?1"),
+      undescribed_(database,
+                   "SELECT id FROM jobs WHERE end_us <> 0 AND job NOT IN (SELECT job FROM job_descriptions)"
+                   " ORDER BY job") {}
 
 absl::Status SummaryTable::AddStep(int64_t job, const BestStep& step) {
   return add_step_.Bind(job, step.sequence, step.time_us, step.trial, step.objective, step.resource).Run();
@@ -46,6 +49,16 @@ absl::StatusOr<std::optional<std::string>> SummaryTable::Description(int64_t job
   std::string description = description_.Text(0);
   description_.Reset();
   return description;
+}
+
+absl::StatusOr<std::vector<std::string>> SummaryTable::Undescribed() {
+  std::vector<std::string> ids;
+  const absl::Status status = undescribed_.Bind().ForEach([&] {
+    ids.push_back(undescribed_.Text(0));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return ids;
 }
 
 }  // namespace winnow

@@ -36,11 +36,13 @@ class SummaryTable {
 
   // `description` is a winnow.v1.TuningJob without its spec. Replaces an earlier one.
   absl::Status PutDescription(int64_t job, const std::string& description);
-  // Absent: the job has not ended, or had ended before descriptions were kept.
+  // Absent: the job has not ended, or its description is not kept.
   absl::StatusOr<std::optional<std::string>> Description(int64_t job);
+  // Ids of the jobs that have ended and have none.
+  absl::StatusOr<std::vector<std::string>> Undescribed();
 
  private:
-  Statement add_step_, steps_, last_step_, put_, description_;
+  Statement add_step_, steps_, last_step_, put_, description_, undescribed_;
 };
 
 }  // namespace winnow

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "store/fact_codec.h"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr char kColumns[] =
     "trial, state, reason, configuration, objective, resource, best_objective, best_resource, bracket, rung,"
-    " attempts, create_us, start_us, end_us, training_us, trained_resource";
+    " attempts, create_us, start_us, end_us, training_us, trained_resource, value, value_resource";
 
 std::optional<double> Number(double value) {
   if (std::isnan(value)) return std::nullopt;
@@ -44,6 +46,8 @@ absl::StatusOr<TrialRow> ReadTrial(const Statement& s) {
   row.end_us = s.Int(13);
   row.training_us = s.Int(14);
   row.trained_resource = s.Int(15);
+  row.value = ReadReal(s, 16);
+  row.value_resource = s.Int(17);
   return row;
 }
 
@@ -54,7 +58,7 @@ std::string OrderBy(const TrialQuery& query) {
       column = "trial";
       break;
     case TrialColumn::kObjective:
-      column = "best_objective";
+      column = "value";
       break;
     case TrialColumn::kResource:
       column = "resource";
@@ -66,21 +70,27 @@ std::string OrderBy(const TrialQuery& query) {
       column = fmt::format("json_extract(configuration, '$[{}]')", query.parameter);
       break;
   }
-  return fmt::format("{} {} NULLS LAST, trial", column, query.descending ? "DESC" : "ASC");
+  const char* completed = query.completed == TrialQuery::Completed::kAnywhere ? ""
+                          : query.completed == TrialQuery::Completed::kFirst
+                              ? "value IS NULL, state = 'completed' DESC, "
+                              : "value IS NULL, state = 'completed' ASC, ";
+  return fmt::format("{}{} {} NULLS LAST, trial", completed, column, query.descending ? "DESC" : "ASC");
 }
 
-std::string BestFirst(const char* order) {
-  return fmt::format(
-      "SELECT trial FROM trials WHERE job = ?1 AND state <> 'failed' AND best_objective IS NOT NULL"
-      " ORDER BY best_objective {}, trial LIMIT 1",
-      order);
-}
+// In the order of TrialPhase.
+constexpr const char* kPhaseNames[kTrialPhases] = {"pending", "running", "paused",   "completed",
+                                                   "pruned",  "failed",  "cancelled"};
 
 }  // namespace
 
 std::string_view PhaseName(TrialPhase phase) {
-  static constexpr const char* kNames[] = {"pending", "running", "paused", "completed", "stopped", "failed"};
-  return kNames[static_cast<int>(phase)];
+  return kPhaseNames[static_cast<size_t>(phase)];
+}
+
+std::optional<TrialPhase> PhaseOf(std::string_view name) {
+  const auto* found = std::find(std::begin(kPhaseNames), std::end(kPhaseNames), name);
+  if (found == std::end(kPhaseNames)) return std::nullopt;
+  return static_cast<TrialPhase>(found - std::begin(kPhaseNames));
 }
 
 TrialRow MakeTrialRow(const TrialState& trial) {
@@ -97,6 +107,8 @@ TrialRow MakeTrialRow(const TrialState& trial) {
     row.best_objective = trial.best_objective;
     row.best_resource = trial.best_resource;
   }
+  if (trial.value_resource > 0) row.value = trial.value;
+  row.value_resource = trial.value_resource;
   row.bracket = trial.bracket;
   row.rung = trial.rung;
   row.attempts = trial.attempts;
@@ -111,22 +123,21 @@ TrialRow MakeTrialRow(const TrialState& trial) {
 TrialTable::TrialTable(Database& database)
     : database_(database),
       put_(database, fmt::format("INSERT OR REPLACE INTO trials (job, {}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-                                 " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                                 " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
                                  kColumns)),
       count_(database,
              "SELECT COUNT(*) FROM trials WHERE job = ?1"
              " AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))"),
       find_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 AND trial = ?2", kColumns)),
       all_(database, fmt::format("SELECT {} FROM trials WHERE job = ?1 ORDER BY trial", kColumns)),
-      reason_(database, "SELECT reason FROM trials WHERE job = ?1 AND trial = ?2"),
-      least_(database, BestFirst("ASC")),
-      most_(database, BestFirst("DESC")) {}
+      reason_(database, "SELECT reason FROM trials WHERE job = ?1 AND trial = ?2") {}
 
 absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
   return put_
       .Bind(job, row.number, row.state, row.reason, EncodeConfiguration(row.configuration), row.objective,
             row.resource, row.best_objective, row.best_resource, row.bracket, row.rung, row.attempts,
-            row.create_us, row.start_us, row.end_us, row.training_us, row.trained_resource)
+            row.create_us, row.start_us, row.end_us, row.training_us, row.trained_resource, row.value,
+            row.value_resource)
       .Run();
 }
 
@@ -182,13 +193,17 @@ absl::StatusOr<std::string> TrialTable::Reason(int64_t job, TrialNumber number) 
   return reason;
 }
 
-absl::StatusOr<TrialNumber> TrialTable::Best(int64_t job, bool maximize) {
-  Statement& best = maximize ? most_ : least_;
+absl::StatusOr<TrialNumber> TrialTable::Best(int64_t job, const SearchSpec& spec) {
+  TrialQuery query;
+  query.order = TrialColumn::kObjective;
+  query.descending = spec.goal == Goal::kMaximize;
+  if (spec.objective_value != ObjectiveValue::kBest) query.completed = TrialQuery::Completed::kFirst;
+  Statement best(database_, fmt::format("SELECT trial FROM trials WHERE job = ?1 AND state <> 'failed'"
+                                        " AND value IS NOT NULL ORDER BY {} LIMIT 1",
+                                        OrderBy(query)));
   const absl::StatusOr<bool> row = best.Bind(job).Next();
   if (!row.ok()) return row.status();
-  const TrialNumber trial = *row ? best.Int(0) : 0;
-  best.Reset();
-  return trial;
+  return *row ? best.Int(0) : 0;
 }
 
 }  // namespace winnow

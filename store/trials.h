@@ -16,13 +16,15 @@ namespace winnow {
 // What the facts say of one trial, as a row for queries.
 struct TrialRow {
   TrialNumber number = 0;
-  std::string state;  // pending, running, paused, completed, stopped, failed
+  std::string state;  // pending, running, paused, completed, pruned, failed, cancelled
   std::string reason;
   Configuration configuration;
   std::optional<double> objective;  // the newest; absent: none, or NaN
   int64_t resource = 0;
   std::optional<double> best_objective;
   int64_t best_resource = 0;
+  std::optional<double> value;  // what it counts (TrialState::value)
+  int64_t value_resource = 0;
   int64_t bracket = -1;
   int64_t rung = 0;
   int64_t attempts = 0;
@@ -37,6 +39,8 @@ struct TrialRow {
 
 TrialRow MakeTrialRow(const TrialState& trial);
 std::string_view PhaseName(TrialPhase phase);
+// Absent: there is no such state.
+std::optional<TrialPhase> PhaseOf(std::string_view name);
 
 enum class TrialColumn { kNumber, kObjective, kResource, kTrainingTime, kHyperparameter };
 
@@ -47,6 +51,8 @@ struct TrialQuery {
   bool descending = false;
   int64_t offset = 0;
   int64_t limit = -1;  // -1: all
+  // For kObjective: completed trials come before the others, or behind them where the worst come first.
+  enum class Completed { kAnywhere, kFirst, kLast } completed = Completed::kAnywhere;
 };
 
 class TrialTable {
@@ -64,12 +70,12 @@ class TrialTable {
   absl::Status ForEach(int64_t job, const std::function<absl::Status(const TrialRow&)>& take);
   // "" if there is no such trial.
   absl::StatusOr<std::string> Reason(int64_t job, TrialNumber number);
-  // The trial with the best objective at any level, as JobState::best_trial; 0: none.
-  absl::StatusOr<TrialNumber> Best(int64_t job, bool maximize);
+  // As JobState::best_trial; 0: none.
+  absl::StatusOr<TrialNumber> Best(int64_t job, const SearchSpec& spec);
 
  private:
   Database& database_;
-  Statement put_, count_, find_, all_, reason_, least_, most_;
+  Statement put_, count_, find_, all_, reason_;
 };
 
 }  // namespace winnow

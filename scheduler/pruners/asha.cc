@@ -5,7 +5,7 @@
 
 #include "scheduler/budget.h"
 #include "scheduler/pruners/learning_curve.h"
-#include "scheduler/space.h"
+#include "scheduler/rounded.h"
 
 namespace winnow {
 namespace {
@@ -27,30 +27,39 @@ std::string Place(const JobState& state, const TrialState& trial) {
          std::to_string(RungOf(state, trial).resource);
 }
 
+double Shown(const JobState& state, double key) { return state.spec().goal == Goal::kMaximize ? -key : key; }
+
 // "ASHA: rung 1 at resource 1: rank 2 of 9 with score = 0.5". REQUIRES the trial has reached its rung;
 // `level`: where its value was reported.
 std::string Standing(const JobState& state, const TrialState& trial, int64_t level) {
   const TopShare& top = *RungOf(state, trial).top;
-  const auto value = trial.value_at(level);
+  const auto bar = top.cutoff() ? top.cutoff() : top.best();
+  const double other = bar ? Shown(state, *bar) : 0;
+  const auto value = trial.counted_at(level, state.spec().objective_value);
   return "ASHA: " + Place(state, trial) + ": rank " + std::to_string(top.Rank(trial.number) + 1) + " of " +
          std::to_string(top.size()) + " with " + state.spec().objective_metric + " = " +
-         (value ? DoubleToString(*value) : "no value");
+         (value ? SixDigits(*value, other) : "no value");
 }
 
-double Shown(const JobState& state, double key) { return state.spec().goal == Goal::kMaximize ? -key : key; }
+// With so many digits as tell it from the trial's own value.
+std::string Bar(const JobState& state, const TrialState& trial, int64_t level, double key) {
+  const double bar = Shown(state, key);
+  const auto value = trial.counted_at(level, state.spec().objective_value);
+  return value ? SixDigits(bar, *value) : SixDigits(bar);
+}
 
-// "the best 3 go on, the cut-off is 0.4"; `verb`: what they do.
-std::string CutOff(const JobState& state, const TrialState& trial, const std::string& verb) {
+// "the best 3 go on, the cut-off is 0.4"; `verb`: what they do; `level` as above.
+std::string CutOff(const JobState& state, const TrialState& trial, int64_t level, const std::string& verb) {
   const TopShare& top = *RungOf(state, trial).top;
   if (const auto cutoff = top.cutoff()) {
     const std::string places = std::to_string(top.places());
-    return "the best " + places + " " + verb + ", the cut-off is " + DoubleToString(Shown(state, *cutoff));
+    return "the best " + places + " " + verb + ", the cut-off is " + Bar(state, trial, level, *cutoff);
   }
   const std::string least = std::to_string(state.spec().pruner.rungs.reduction_factor);
   if (!Stops(state)) return "none goes on before " + least + " have come";
   if (!top.best()) return "none of them is a finite number";
   return "of fewer than " + least + " only the best passes, which has " +
-         DoubleToString(Shown(state, *top.best()));
+         Bar(state, trial, level, *top.best());
 }
 
 // The stop that the rung which the report reached asks for.
@@ -58,10 +67,11 @@ std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& repo
   const TrialState& trial = state.trial(report.trial);
   if (trial.ended() || !RungOf(state, trial).top->Has(trial.number)) return std::nullopt;
   std::string reason = Standing(state, trial, report.resource) + "; ";
-  if (std::isfinite(report.objective)) {
-    reason += CutOff(state, trial, "pass");
+  const auto value = trial.counted_at(report.resource, state.spec().objective_value);
+  if (value && std::isfinite(*value)) {
+    reason += CutOff(state, trial, report.resource, "pass");
   } else {
-    reason += "a value that is not finite does not pass";
+    reason += "a value that is not a finite number does not pass";
   }
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
 }
@@ -116,12 +126,13 @@ std::vector<Decision> AshaPruner::Follow(const JobState& state, const FactBody& 
 }
 
 std::string AshaPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
-  const std::string standing = Standing(state, trial, RungOf(state, trial).resource);
+  const int64_t level = RungOf(state, trial).resource;
+  const std::string standing = Standing(state, trial, level);
   if (RungOf(state, trial).top->IsTop(trial.number)) {
     return standing + ", of the best " + std::to_string(RungOf(state, trial).top->places()) +
            ", but it cannot go on: " + state.completion_met()->reason;
   }
-  return standing + "; " + CutOff(state, trial, "went on") + ", and nothing is left that could change it.";
+  return standing + "; " + CutOff(state, trial, level, "went on") + ", and nothing is left that could change it.";
 }
 
 }  // namespace winnow

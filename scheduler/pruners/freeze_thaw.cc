@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/space.h"
+#include "scheduler/rounded.h"
 
 namespace winnow {
 namespace {
@@ -42,10 +42,10 @@ std::vector<Decision> FreezeThawPruner::Follow(const JobState&, const FactBody&)
 
 std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
   const int64_t resource = RungsOf(state)[trial.rung].resource;
-  const auto value = trial.value_at(resource);
+  const auto value = trial.counted_at(resource, state.spec().objective_value);
   return "Paused at rung " + std::to_string(trial.rung + 1) + " at resource " + std::to_string(resource) +
-         " with " + state.spec().objective_metric + " = " + (value ? DoubleToString(*value) : "no value") +
-         ", and not taken up again: " + state.completion_met()->reason;
+         " with " + state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value") +
+         ", and not resumed: " + state.completion_met()->reason;
 }
 
 }  // namespace winnow

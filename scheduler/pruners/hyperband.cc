@@ -7,7 +7,7 @@
 
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/weak_bracket.h"
-#include "scheduler/space.h"
+#include "scheduler/rounded.h"
 
 namespace winnow {
 namespace {
@@ -44,7 +44,8 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
   for (TrialNumber number : rung.entered) {
     const TrialState& t = state.trial(number);
-    const double value = t.value_at(rung.resource).value_or(std::numeric_limits<double>::quiet_NaN());
+    const double value = t.counted_at(rung.resource, state.spec().objective_value)
+                             .value_or(std::numeric_limits<double>::quiet_NaN());
     const int group = t.ended() ? 2 : std::isfinite(value) ? 0 : 1;
     ranks.push_back({group, group == 0 ? sign * value : 0, number, value});
   }
@@ -82,12 +83,12 @@ std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
   for (int64_t i = cut.promoted; i < width; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
     if (trial.ended()) continue;
-    const auto value = trial.value_at(rung.resource);
+    const auto value = trial.counted_at(rung.resource, state.spec().objective_value);
     std::string reason = rule + ": rank " + std::to_string(i + 1) + of;
-    reason += value ? DoubleToString(*value) : "no value";
+    reason += value ? SixDigits(*value, cut.cutoff) : "no value";
     if (cut.promoted > 0) {
       reason += "; the best " + std::to_string(cut.promoted) + " go on, the cut-off is " +
-                DoubleToString(cut.cutoff) + ".";
+                (value ? SixDigits(cut.cutoff, *value) : SixDigits(cut.cutoff)) + ".";
     } else {
       reason += "; none goes on, since no trial of the rung has a finite value.";
     }
@@ -101,7 +102,7 @@ std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
     const TrialState& trial = state.trial(cut.ranking[i]);
     const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
     const std::string reason = rule + ": rank " + std::to_string(i + 1) + of +
-                               DoubleToString(*trial.value_at(rung.resource)) + "; goes on to resource " +
+                               SixDigits(*trial.counted_at(rung.resource, state.spec().objective_value)) + "; goes on to resource " +
                                std::to_string(to) + ".";
     decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
   }

@@ -7,7 +7,6 @@
 
 #include "scheduler/pruners/curve_ensemble.h"
 #include "scheduler/rounded.h"
-#include "scheduler/space.h"
 
 namespace winnow {
 namespace {
@@ -23,7 +22,8 @@ bool IsDue(const JobState& state, const TrialState& trial, const Reported& repor
   if (settings.min_chance <= 0 || state.closing() || trial.ended()) return false;
   if (report.resource < settings.warm_up_resource || report.resource != trial.curve.back().first)
     return false;
-  if (state.totals().completed + state.totals().stopped < settings.warm_up_trials) return false;
+  const JobTotals& totals = state.totals();
+  if (totals.completed + totals.pruned + totals.cancelled < settings.warm_up_trials) return false;
   if (static_cast<int64_t>(trial.curve.size()) < kLeastCurvePoints) return false;
   return Octave(report.resource) > Octave(trial.curve[trial.curve.size() - 2].first);
 }
@@ -47,23 +47,24 @@ std::optional<TrialEnded> StopByCurve(const JobState& state, const Reported& rep
 
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
   std::vector<std::pair<int64_t, double>> curve;
-  for (const auto& [level, value] : trial.curve) {
+  ForEachCounted(trial, state.spec().objective_value, [&](int64_t level, double value) {
     if (std::isfinite(value)) curve.emplace_back(level, sign * value);
-  }
+  });
   if (static_cast<int64_t>(curve.size()) < kLeastCurvePoints || curve.back().first != now)
     return std::nullopt;
-  const double bar = state.trial(*best).best_objective;
+  const double bar = state.trial(*best).value;
   const CurvePrediction at_end = PredictCurve(curve, end, sign * bar);
-  const CurvePrediction on_the_way = PredictCurve(curve, now + (end - now) / 2, sign * bar);
-  const double chance = std::max(at_end.chance_above, on_the_way.chance_above);
+  double chance = at_end.chance_above;
+  if (state.spec().objective_value == ObjectiveValue::kBest)
+    chance = std::max(chance, PredictCurve(curve, now + (end - now) / 2, sign * bar).chance_above);
   const double least = state.spec().pruner.min_chance;
   if (chance >= least) return std::nullopt;
   const std::string& metric = state.spec().objective_metric;
   return TrialEnded{trial.number, TrialEnd::kStopped,
-                    "Learning curve: after " + metric + " = " + DoubleToString(report.objective) +
+                    "Learning curve: after " + metric + " = " + SixDigits(report.objective) +
                         " at resource " + std::to_string(now) + ", " + ThreeDigits(sign * at_end.mean) +
                         " ± " + ThreeDigits(at_end.deviation) + " is expected at resource " +
-                        std::to_string(end) + "; the chance to beat the best so far, " + DoubleToString(bar) +
+                        std::to_string(end) + "; the chance to beat the best so far, " + SixDigits(bar) +
                         ", is " + Percent(chance, 1) + ", below min_chance = " + Percent(least, 1) + "."};
 }
 

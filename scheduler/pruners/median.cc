@@ -1,10 +1,27 @@
 #include "scheduler/pruners/median.h"
 
+#include <cmath>
 #include <limits>
 
-#include "scheduler/space.h"
+#include "scheduler/rounded.h"
 
 namespace winnow {
+namespace {
+
+// What is compared with the median; absent: no finite number.
+std::optional<double> OwnValue(const JobState& state, const TrialState& trial, int64_t resource) {
+  if (state.spec().objective_value == ObjectiveValue::kBest)
+    return trial.best_resource > 0 ? std::make_optional(trial.best_objective) : std::nullopt;
+  const auto value = trial.counted_at(resource, state.spec().objective_value);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+const char* NameOfOwn(ObjectiveValue counts) {
+  if (counts == ObjectiveValue::kBest) return " its best ";
+  return counts == ObjectiveValue::kLast ? " its " : " its mean ";
+}
+
+}  // namespace
 
 std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody& newest) const {
   const auto* report = std::get_if<Reported>(&newest);
@@ -17,16 +34,17 @@ std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody
   const auto median = completed.At(report->resource);
   if (!median) return {};
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
-  const bool finite = trial.best_resource > 0;
-  const double best = finite ? sign * trial.best_objective : std::numeric_limits<double>::infinity();
-  if (best <= median->key) return {};
+  const auto own = OwnValue(state, trial, report->resource);
+  const double key = own ? sign * *own : std::numeric_limits<double>::infinity();
+  if (key <= median->key) return {};
+  const double middle = sign * median->key;
   const std::string at = "Median rule: at resource " + std::to_string(report->resource);
   const std::string has =
-      finite ? " its best " + state.spec().objective_metric + " so far, " +
-                   DoubleToString(trial.best_objective) + ", is worse than "
-             : " it has no finite " + state.spec().objective_metric + ", which is worse than ";
+      own ? NameOfOwn(state.spec().objective_value) + state.spec().objective_metric + " so far, " +
+                SixDigits(*own, middle) + ", is worse than "
+          : " it has no finite " + state.spec().objective_metric + ", which is worse than ";
   return {TrialEnded{trial.number, TrialEnd::kStopped,
-                     at + has + DoubleToString(sign * median->key) +
+                     at + has + (own ? SixDigits(middle, *own) : SixDigits(middle)) +
                          ", the median of the running averages of " + std::to_string(median->of) +
                          (median->of == 1 ? " completed trial." : " completed trials.")}};
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "scheduler/rounded.h"
-#include "scheduler/space.h"
 
 namespace winnow {
 namespace {
@@ -24,7 +23,7 @@ std::vector<double> SurvivorsOf(const JobState& state, const BracketState& brack
     if (rung.resource != resource || !rung.cut) continue;
     for (TrialNumber number : rung.entered) {
       const TrialState& trial = state.trial(number);
-      const auto value = trial.value_at(resource);
+      const auto value = trial.counted_at(resource, state.spec().objective_value);
       // A trial that failed in this rung was not there any more when it was cut.
       if (trial.phase == TrialPhase::kFailed && trial.rung == static_cast<int64_t>(r)) continue;
       if (value && std::isfinite(*value)) keys.push_back(sign * *value);
@@ -69,7 +68,7 @@ std::vector<BracketEnded> WeakBrackets(const JobState& state, const RungCut& cut
     if (count > 0) all.push_back(std::move(survivors));
   }
 
-  const auto best = state.best_trial();
+  const auto best = state.leading_trial();
   const int64_t brackets_cut = std::max<int64_t>(1, state.table().cycle_size() - 1);
   std::vector<BracketEnded> weak;
   for (const Survivors& own : all) {
@@ -96,7 +95,7 @@ std::vector<BracketEnded> WeakBrackets(const JobState& state, const RungCut& cut
         {own.bracket, "Weak bracket: bracket " + std::to_string(own.bracket + 1) +
                           " (s = " + std::to_string(bracket.plan.s) + "): at resource " +
                           std::to_string(cut.resource) + " the best of its " + std::to_string(k) +
-                          " survivors has " + state.spec().objective_metric + " = " + DoubleToString(value) +
+                          " survivors has " + state.spec().objective_metric + " = " + SixDigits(value) +
                           ", behind " + std::to_string(ahead) + " of the " + std::to_string(m) +
                           " survivors of other brackets; were it no worse, the chance of that would be " +
                           Percent(chance, 2) + ", and at most " + Percent(level, 2) + " ends it."});

@@ -6,22 +6,18 @@
 #include <cmath>
 
 #include "scheduler/models/normal.h"
+#include "scheduler/rounded.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
-#include "scheduler/space.h"
 
 namespace winnow {
 namespace {
 
-// With so many decimals that a range of `width` has two digits; at most six digits, since more tell nothing.
+// With so many decimals that a range of `width` has two digits, but no more than six digits.
 std::string Rounded(double value, double width) {
-  if (std::isfinite(value) && width > 0) {
-    const double scale = std::pow(10, std::clamp(1 - std::floor(std::log10(width)), -15.0, 15.0));
-    value = std::round(value * scale) / scale;
-  }
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 6);
-  return std::string(digits.data(), end.ptr);
+  if (!std::isfinite(value) || !(width > 0)) return SixDigits(value);
+  const double scale = std::pow(10, std::clamp(1 - std::floor(std::log10(width)), -15.0, 15.0));
+  return SixDigits(std::round(value * scale) / scale);
 }
 
 }  // namespace
@@ -45,13 +41,12 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
   // Each to what the interval tells on its side; what is compared, to the finer of the two.
   const double below = middle - low, above = high - middle;
   const double finer = below > 0 && above > 0 ? std::min(below, above) : std::max(below, above);
-  std::string text = state.spec().objective_metric + " = " + Rounded(middle, finer) + " (" +
+  std::string text = "expected " + state.spec().objective_metric + " " + Rounded(middle, finer) + " (" +
                      Rounded(low, below) + " to " + Rounded(high, above) + ")" + where;
   if (const auto best = state.best_trial()) {
-    const double value = state.trial(*best).best_objective;
-    const double chance = std::round(100 * ChanceToBeat(report, model.FromObjective(value)));
-    text += ", " + DoubleToString(chance) + " % likely to beat trial " + std::to_string(*best) + " (" +
-            Rounded(value, finer) + ")";
+    const double value = state.trial(*best).value;
+    text += ", " + Percent(ChanceToBeat(report, model.FromObjective(value)), 0) + " chance to beat the " +
+            Rounded(value, finer) + " of trial " + std::to_string(*best);
   }
   return text;
 }
@@ -77,7 +72,7 @@ Suggestion GpSampler::Suggest(const JobState& state, TrialNumber number) const {
   }
   return {std::move(proposal->configuration),
           "Gaussian process on " + std::to_string(model.results()) +
-              " results: largest expected improvement; " + Expectation(state, model, proposal->end) + ".",
+              " results: " + Expectation(state, model, proposal->end) + ".",
           std::move(refitted)};
 }
 

@@ -13,7 +13,7 @@ class GpSampler : public Sampler {
   Suggestion Suggest(const JobState& state, TrialNumber number) const override;
 };
 
-// "auc = 0.78 (0.77 to 0.79) at resource 81, 23 % likely to beat the 0.775 of trial 4": what the model
+// "expected auc 0.78 (0.77 to 0.79) at resource 81, 23 % chance to beat the 0.775 of trial 4": what the model
 // predicts, the middle 90 % in brackets. `end` in the model's units.
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end);
 

@@ -44,7 +44,7 @@ bool StartsUp(const JobState& state, TrialNumber number) {
   const SearchSpec& spec = state.spec();
   const auto priors = static_cast<int64_t>(state.priors().size());
   const JobTotals& totals = state.totals();
-  const int64_t results = totals.completed + totals.stopped + totals.paused + priors;
+  const int64_t results = totals.completed + totals.pruned + totals.cancelled + totals.paused + priors;
   const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
   const int64_t startup = StartupTrials(spec);
   return results < startup || sampled + priors <= startup;

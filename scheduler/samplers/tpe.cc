@@ -86,9 +86,9 @@ History HistoryOf(const JobState& state) {
     const TrialState& trial = state.trials()[i];
     std::optional<double> value;
     if (history.level > 0) {
-      if (Reached(trial) >= history.level) value = trial.value_at(history.level);
-    } else if (trial.ended() && trial.best_resource > 0) {
-      value = trial.best_objective;
+      if (Reached(trial) >= history.level) value = trial.counted_at(history.level, state.spec().objective_value);
+    } else if (trial.ended() && trial.value_resource > 0) {
+      value = trial.value;
     }
     if (trial.phase == TrialPhase::kFailed) value.reset();
     add(trial.configuration, value);

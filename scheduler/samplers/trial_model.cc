@@ -44,18 +44,18 @@ Hyperparameters Unfitted(size_t parameters) {
   return start;
 }
 
-// The finite part of a trial's curve.
-SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels) {
+// The finite part of a trial's curve, as it counts.
+SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels, ObjectiveValue counts) {
   SeenCurve curve;
   if (levels.empty()) {
-    if (trial.ended() && trial.best_resource > 0) {
-      curve = {{{trial.best_resource, sign * trial.best_objective}}, 1};
+    if (trial.ended() && trial.value_resource > 0) {
+      curve = {{{trial.value_resource, sign * trial.value}}, 1};
     }
     return curve;
   }
-  for (const auto& [level, value] : trial.curve) {
+  ForEachCounted(trial, counts, [&](int64_t level, double value) {
     if (std::isfinite(value)) curve.points.emplace_back(level, sign * value);
-  }
+  });
   if (curve.points.empty()) return curve;
   const int64_t reached = trial.curve.back().first;
   curve.rungs = static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), reached) - levels.begin());
@@ -147,7 +147,10 @@ std::vector<double> FittedModel::Pack() const {
 }
 
 TrialModel::TrialModel(const JobState& state, Basis basis)
-    : basis_(basis), sign_(state.spec().goal == Goal::kMaximize ? 1 : -1), points_(state.space()) {
+    : basis_(basis),
+      counts_(state.spec().objective_value),
+      sign_(state.spec().goal == Goal::kMaximize ? 1 : -1),
+      points_(state.space()) {
   const size_t parameters = state.spec().parameters.size();
   if (!state.model().empty() && basis == Basis::kAll) {
     fitted_ = FittedModel::Unpack(state.model(), parameters);
@@ -184,7 +187,7 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
   const size_t count = state.trials().size();
   for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
-    SeenCurve curve = CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels);
+    SeenCurve curve = CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels, counts_);
     const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
     if (trial.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
@@ -263,7 +266,8 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
     known_.push_back(
         {results.seen[at].trial, observations.points.row(i).transpose(), {means[i], variances[i]}});
     // A report that the model takes for luck does not set the mark.
-    const double top = *std::max_element(values[at].at.begin(), values[at].at.end());
+    const std::vector<double>& reached = values[at].at;
+    const double top = counts_ == ObjectiveValue::kBest ? *std::max_element(reached.begin(), reached.end()) : reached.back();
     best_ = std::max(best_, std::min((top - centre_) / spread_, means[i]));
   }
   results_ = finite;

@@ -147,9 +147,9 @@ class TutorialTest(unittest.TestCase):
         self.assertGreater(auc, 0.5)
 
     def test_every_stop_is_explained_and_the_job_decided_again(self):
-        stopped = [trial for trial in self.load("trials")["trials"] if trial["state"] == "PRUNED"]
-        self.assertTrue(stopped)
-        for trial in stopped:
+        pruned = [trial for trial in self.load("trials")["trials"] if trial["state"] == "PRUNED"]
+        self.assertTrue(pruned)
+        for trial in pruned:
             self.assertRegex(trial["state_reason"], r"^Hyperband: bracket \d .* rung \d .* the cut-off is ")
         self.assertIn("all the same", self.printed_after("replay tuned"))
 

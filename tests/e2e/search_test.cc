@@ -54,7 +54,7 @@ void CheckExplained(const EndedJob& ended, int64_t trials) {
         json::parse(ended.Winnow("describe", {std::to_string(number), "-o", "json"}).out)["trial"];
     INFO(trial.dump(2));
     CHECK_FALSE(trial["choice_reason"].get<std::string>().empty());
-    if (trial["state"] == "STOPPED") CHECK_FALSE(trial["state_reason"].get<std::string>().empty());
+    if (trial["state"] == "PRUNED") CHECK_FALSE(trial["state_reason"].get<std::string>().empty());
     const std::string shown = ended.Winnow("describe", {std::to_string(number)}).out;
     CHECK(shown.find("  chosen    ") != std::string::npos);
   }

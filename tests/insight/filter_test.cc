@@ -48,6 +48,16 @@ TEST_CASE("Filter: ranges, open at either end, and lists of texts", "[insight]")
   CHECK(Numbers(table, {"#number:2..3", "#state:running"}) == N{2});
 }
 
+TEST_CASE("Filter: pruned and cancelled trials are told apart", "[insight]") {
+  using N = std::vector<uint32_t>;
+  Table table;
+  for (const TrialPhase phase : {TrialPhase::kPruned, TrialPhase::kCompleted, TrialPhase::kCancelled})
+    table.Add(0.5, phase), table.Put();
+  CHECK(Numbers(table, {"#state:pruned"}) == N{1});
+  CHECK(Numbers(table, {"#state:cancelled"}) == N{3});
+  CHECK(Numbers(table, {"#state:pruned|cancelled"}) == N{1, 3});
+}
+
 TEST_CASE("Filter: what is none is named, and why", "[insight]") {
   const Table table = Sample();
   const auto refuse = [&](const std::string& text) {

@@ -27,7 +27,12 @@ inline SearchSpec SampleSpec(Goal goal = Goal::kMinimize) {
 // A table that is filled trial by trial: Add, change `entry` or `configuration`, Put.
 class Table {
  public:
-  explicit Table(Goal goal = Goal::kMinimize) : columns(SampleSpec(goal)) {}
+  explicit Table(Goal goal = Goal::kMinimize, ObjectiveValue counts = ObjectiveValue::kBest)
+      : columns([&] {
+          SearchSpec spec = SampleSpec(goal);
+          spec.objective_value = counts;
+          return spec;
+        }()) {}
 
   TrialEntry& Add(double best, TrialPhase phase = TrialPhase::kCompleted) {
     entry = TrialEntry{};

@@ -15,7 +15,7 @@ std::vector<int64_t> Levels(int32_t bracket) {
 TEST_CASE("Sieve: cells are all trials once, and who is above has passed", "[insight]") {
   Table table;
   for (int i = 0; i < 20; ++i) {
-    table.Add(i, i % 5 == 0 ? TrialPhase::kFailed : TrialPhase::kStopped);
+    table.Add(i, i % 5 == 0 ? TrialPhase::kFailed : TrialPhase::kPruned);
     table.entry.bracket = i < 12 ? 0 : 1;
     table.entry.rung = i == 1 ? 2 : i < 4 ? 1 : 0;
     table.Put();
@@ -41,7 +41,7 @@ TEST_CASE("Sieve: of many trials the best and those that run are drawn, in order
           "[insight]") {
   Table table;
   for (int i = 0; i < 5000; ++i) {
-    table.Add((i * 37) % 5000, i % 1000 == 999 ? TrialPhase::kRunning : TrialPhase::kStopped);
+    table.Add((i * 37) % 5000, i % 1000 == 999 ? TrialPhase::kRunning : TrialPhase::kPruned);
     table.entry.bracket = 0;
     table.Put();
   }

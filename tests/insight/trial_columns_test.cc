@@ -22,6 +22,23 @@ TEST_CASE("TrialColumns: ranks by the goal; failed trials and those without a va
   }
 }
 
+TEST_CASE("TrialColumns: where the last value or the mean counts, completed trials come first", "[insight]") {
+  for (const ObjectiveValue counts : {ObjectiveValue::kBest, ObjectiveValue::kLast, ObjectiveValue::kMean}) {
+    Table table(Goal::kMinimize, counts);
+    table.Add(0.1, TrialPhase::kPruned), table.Put();
+    table.Add(0.5, TrialPhase::kRunning), table.Put();
+    table.Add(0.3), table.Put();
+    const bool best = counts == ObjectiveValue::kBest;
+    CHECK(table.columns.Ranking() == (best ? Rows{0, 2, 1} : Rows{2, 0, 1}));
+    CHECK(*OrderedRows(table.columns, table.All(), "objective", 0, 9) == table.columns.Ranking());
+    CHECK(*OrderedRows(table.columns, table.All(), "objective desc", 0, 9) == (best ? Rows{1, 2, 0} : Rows{1, 0, 2}));
+    CHECK(table.columns.ObjectiveAxis().min() == 0.1);
+    CHECK(table.columns.ObjectiveAxis().max() == 0.5);
+    table.Add(0.5), table.entry.number = 2, table.Put();  // it has completed
+    CHECK(table.columns.Ranking() == (best ? Rows{0, 2, 1} : Rows{2, 1, 0}));
+  }
+}
+
 TEST_CASE("TrialColumns: the ranking follows what changes", "[insight]") {
   Table table;
   for (const double best : {0.5, 0.2}) table.Add(best), table.Put();

@@ -68,7 +68,7 @@ TEST_CASE("Completion: three trials without improvement end the job, a small one
   // 1.05 and 1.09 better 1 by less than a tenth of it; 1.2 does better.
   CHECK(Play(job, {0.5, 1, 1.05, 1.2, 1.1, 1.09, 1.3, 2, 2.5}) == 7);
   CHECK(job.state().ended()->reason ==
-        "No improvement: the last 3 trials that ended did not better score = 1.2 by more than 0.1 of it.");
+        "No improvement: the last 3 trials that ended did not improve on score = 1.2 by more than 10 %.");
 }
 
 TEST_CASE("Completion: a trial that goes on and is better keeps the job from ending", "[scheduler]") {
@@ -176,7 +176,7 @@ TEST_CASE("Completion: equal objectives have converged at twenty trials", "[sche
   PlayedJob job(Job({{}, 0, 0, 0.001}));
   CHECK(Play(job, std::vector<double>(30, 0.7)) == 20);
   CHECK(job.state().ended()->reason ==
-        "Converged: as many trials again would better score = 0.7 by about 0, less than 0.001 of it.");
+        "Converged: twice as many trials would improve score = 0.7 by about 0, less than the tolerance of 0.1 %.");
 }
 
 TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of the best quarter",
@@ -188,7 +188,7 @@ TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of 
   PlayedJob wider(Job({{}, 0, 0, 0.0417})), narrower(Job({{}, 0, 0, 0.0415}));
   CHECK((Play(wider, values) == 20 && Play(narrower, values) == 20));
   CHECK(wider.state().completion_met()->reason ==
-        "Converged: as many trials again would better score = 10 by about 0.416, less than 0.0417 of it.");
+        "Converged: twice as many trials would improve score = 10 by about 0.416, less than the tolerance of 4.17 %.");
   CHECK_FALSE(narrower.state().completion_met());
 }
 

@@ -201,6 +201,7 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
     }
   }
   if (draw(2) == 0) spec.limits.max_first_failures = 1 + draw(3);
+  if (draw(2) == 0) spec.objective_value = draw(2) == 0 ? ObjectiveValue::kLast : ObjectiveValue::kMean;
   return job;
 }
 

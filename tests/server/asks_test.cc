@@ -147,6 +147,7 @@ TEST_CASE("Asks: who waits for a job that ends is told so", "[server]") {
   REQUIRE(told.ok());
   CHECK(told->stop());
   CHECK_THAT(told->reason(), Catch::Contains("stopped by request"));
+  CHECK(play.Trials(id)[0].state() == v1::Trial::CANCELLED);
   CHECK(play.Describe(id).state() == v1::TuningJob::STOPPED);
   CHECK(play.Report(Telling(id, first, 1, 0.5))->stop());  // the answer may have been lost
   CHECK(play.Complete(Completing(id, first)).ok());
@@ -245,6 +246,65 @@ TEST_CASE("Asks: a failure ends the trial in the client's words", "[server]") {
   REQUIRE(answer.ok());
   CHECK(answer->trial().state() == v1::Trial::FAILED);
   CHECK_THAT(answer->trial().state_reason(), Catch::Contains("out of memory"));
+}
+
+TEST_CASE("Asks: failures are told by reason, the most frequent first", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(30));
+  spec.mutable_limits()->set_max_first_failures(0);
+  const std::string id = play.Create(spec);
+  for (int i = 1; i <= 30; ++i) {
+    v1::CompleteTrialRequest request = Completing(id, AskOne(play, id));
+    request.set_failed(true);
+    request.set_reason(i % 6 == 0 ? "out of memory" : "exit code " + std::to_string(i));
+    REQUIRE(play.Complete(request).ok());
+    if (i == 12) CHECK(play.Describe(id).failures(0).trials() == 2);  // while it runs too
+  }
+  const v1::TuningJob job = play.Describe(id);
+  REQUIRE(job.failures_size() == 20);
+  CHECK(job.failures(0).reason() == "out of memory");
+  CHECK(job.failures(0).trials() == 5);
+  CHECK(job.failures(0).first_trial() == 6);
+  CHECK(job.failures(1).reason() == "exit code 1");
+  CHECK(job.failures(1).first_trial() == 1);
+  CHECK(job.state_reason() == "All 30 trials failed. Trial 1: exit code 1");
+  play.Restart();
+  CHECK(play.Describe(id).failures_size() == 20);
+}
+
+TEST_CASE("Asks: a metric per fold: the best mean is the best, and a weak first fold ends a trial", "[server]") {
+  Play play;
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(4, 3));
+  spec.mutable_objective()->set_value(v1::ObjectiveSpec::MEAN);
+  spec.mutable_pruner()->set_kind(v1::PrunerSpec::MEDIAN);
+  spec.mutable_pruner()->set_warm_up_trials(3);
+  spec.mutable_sampler()->set_kind(v1::SamplerSpec::RANDOM);
+  spec.clear_strategy();
+  const std::string id = play.Create(spec);
+  const std::vector<std::vector<double>> folds = {{0.1, 0.6, 0.5}, {0.3, 0.3, 0.3}, {0.35, 0.2, 0.2}, {0.9}};
+  for (const std::vector<double>& losses : folds) {
+    const v1::SuggestedTrial trial = AskOne(play, id);
+    for (size_t fold = 0; fold < losses.size(); ++fold) {
+      auto told = play.Report(Telling(id, trial, static_cast<int64_t>(fold) + 1, losses[fold]));
+      REQUIRE(told.ok());
+      CHECK(told->stop() == (losses[fold] == 0.9));
+      play.Restart();
+    }
+    if (losses.size() == 3) REQUIRE(play.Complete(Completing(id, trial)).ok());
+    play.CheckStored();
+  }
+  const v1::TuningJob job = play.Describe(id);
+  CHECK(job.best().trial() == 3);
+  CHECK(job.best().objective() == Approx(0.25));
+  CHECK(job.best().resource() == 3);
+  CHECK(job.trial_counts().pruned() == 1);
+  const std::vector<v1::Trial> trials = play.Trials(id);
+  CHECK(trials[0].best_objective() == 0.1);
+  CHECK(trials[0].value() == Approx(0.4));
+  CHECK(trials[0].value_resource() == 3);
+  CHECK(trials[3].state() == v1::Trial::PRUNED);
+  CHECK_THAT(trials[3].state_reason(), Catch::Contains("its mean loss so far, 0.9, is worse than"));
+  CHECK(Verify(ToSearchSpec(spec), play.Facts(id)).ok());
 }
 
 TEST_CASE("Asks: of a long reason the end is kept", "[server]") {

@@ -75,13 +75,14 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
       Case{"UPDATE jobs SET spec = 'x'", "spec cannot be read"},
       Case{"UPDATE trials SET best_objective = 7 WHERE trial = 1",
            "trial 1: best_objective is 7, its facts say"},
+      Case{"UPDATE trials SET value = 7 WHERE trial = 1", "trial 1: value is 7, its facts say"},
       Case{"UPDATE trials SET state = 'failed' WHERE trial = 1", "trial 1: state is \"failed\""},
       Case{"UPDATE trials SET configuration = '[0.5]' WHERE trial = 1", "trial 1: configuration"},
       Case{"DELETE FROM trials WHERE trial = 1", "trial 1 has no row"},
       Case{"INSERT INTO trials SELECT job, 99, state, reason, configuration, objective, resource, "
            "best_objective,"
            " best_resource, bracket, rung, attempts, create_us, start_us, end_us, training_us, "
-           "trained_resource"
+           "trained_resource, value, value_resource"
            " FROM trials WHERE trial = 1",
            "rows of trials, its facts say"},
       Case{"INSERT INTO reports VALUES (1, 77, 1, 1, 'other', 0.5, 0, 0)", "reports of trial 77"},

@@ -27,6 +27,7 @@ TEST_CASE("Coordinator: plays a whole Hyperband job", "[server]") {
   }
   CHECK(job.spend().resource() == job.planned_resource());
   CHECK(job.spend().full_resource() == 17 * 9);
+  CHECK(job.spend().saved_resource() == 17 * 9 - job.spend().resource());
   CHECK(job.spend().training_seconds() > 0);
   CHECK(job.best().resource() == 9);
   for (const v1::Trial& trial : play.Trials(id)) {
@@ -34,6 +35,28 @@ TEST_CASE("Coordinator: plays a whole Hyperband job", "[server]") {
     CHECK(trial.end_time().seconds() > 0);
     CHECK(trial.trained_resource() == trial.resource());
   }
+}
+
+TEST_CASE("Coordinator: what was saved is what pruned trials did not train, and nothing else", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  worker.fails_at = {{2, 3}};
+  const std::string id = play.Create(RandomJob(3));
+  CHECK(play.Describe(id).spend().saved_resource() == 0);
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  CHECK(play.Describe(id).spend().saved_resource() == 0);  // what runs has saved nothing yet
+  v1::TuningJob job = PlayToEnd(play, id, {&worker});
+  CHECK(job.trial_counts().failed() == 1);
+  CHECK(job.spend().resource() < job.spend().full_resource());
+  CHECK(job.spend().saved_resource() == 0);  // nor has what failed
+  const std::string stopped = play.Create(HyperbandJob(9));
+  for (int i = 0; i < 4; ++i) REQUIRE(worker.Step().ok());
+  REQUIRE(play.Stop(stopped).ok());
+  job = PlayToEnd(play, stopped, {&worker});
+  CHECK(job.trial_counts().cancelled() > 0);
+  CHECK(job.trial_counts().pruned() == 0);
+  CHECK(job.spend().saved_resource() == 0);  // nor what was cancelled
 }
 
 TEST_CASE("Coordinator: every recorded decision follows from the facts before it", "[server]") {
@@ -88,7 +111,9 @@ TEST_CASE("Coordinator: a stopped job ends when its processes are gone, not befo
   REQUIRE(worker.Tell().ok());  // they are gone
   v1::TuningJob job = play.Describe(id);
   CHECK(job.state() == v1::TuningJob::STOPPED);
-  CHECK(job.trial_counts().pruned() == 2);
+  CHECK(job.trial_counts().cancelled() == 2);
+  CHECK(job.trial_counts().pruned() == 0);
+  for (const v1::Trial& trial : play.Trials(id)) CHECK(trial.state() == v1::Trial::CANCELLED);
   CHECK(worker.running.empty());
   CHECK(play.Stop(id).ok());  // changes nothing
   CHECK(play.Describe(id).last_sequence() == job.last_sequence());
@@ -201,7 +226,7 @@ TEST_CASE("Coordinator: at the wall-time limit a job ends, also after a restart"
   REQUIRE(worker.Tell().ok());
   v1::TuningJob job = play.Describe(id);
   CHECK(job.state() == v1::TuningJob::COMPLETED);
-  CHECK(job.trial_counts().pruned() == 1);
+  CHECK(job.trial_counts().cancelled() == 1);
 }
 
 }  // namespace

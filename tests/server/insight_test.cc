@@ -181,6 +181,25 @@ TEST_CASE("Insights: steps go on after a restart, and are found out where none w
   CHECK(Desk(play).insights.GetProgress(request)->DebugString() == kept);
 }
 
+TEST_CASE("Insights: an ended job that is not described, as in an older file, is when the server starts", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  worker.fails_at[2] = 1;
+  const std::string id = play.Create(HyperbandJob(9));
+  PlayToEnd(play, id, {&worker});
+  const std::string described = play.Describe(id).DebugString();
+  CHECK(play.Inside([](Engine& engine) {
+              engine.context().Check(
+                  engine.context().store.database().Execute("DELETE FROM job_descriptions"));
+            })
+            .ok());
+  const auto undescribed = [&] { return (*Store::OpenReadOnly(play.file()))->summaries.Undescribed()->size(); };
+  CHECK(undescribed() == 1);
+  play.Restart();
+  CHECK(undescribed() == 0);
+  CHECK(play.Describe(id).DebugString() == described);
+}
+
 TEST_CASE("Insights: an ended job is described as its facts describe it", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 4);

@@ -92,7 +92,8 @@ TEST_CASE("Metrics: what a server did while it trained a job", "[server]") {
   CHECK(ValueOf(text, "winnow_slots") == 2);
   CHECK(ValueOf(text, "winnow_slots_used") == 0);
   CHECK(ValueOf(text, "winnow_jobs{state=\"running\"}") == 0);
-  CHECK(ValueOf(text, "winnow_trials{state=\"running\"}") == 0);
+  for (const char* state : {"pending", "running", "paused", "completed", "pruned", "failed", "cancelled"})
+    CHECK(ValueOf(text, fmt::format("winnow_trials{{state=\"{}\"}}", state)) == 0);
   CHECK(ValueOf(text, "winnow_sync_duration_seconds_count") >= 5);
   CHECK(ValueOf(text, "winnow_commit_duration_seconds_count") >= 5);
   CHECK(ValueOf(text, "winnow_dispatch_duration_seconds_count") >= 1);

@@ -19,7 +19,7 @@ TEST_CASE("Node time: it is used up as fast as slots are held, to the microsecon
   REQUIRE(worker.Step().ok());
   CHECK(play.Describe(id).trial_counts().running() == 2);
   play.Tick(1);
-  CHECK(play.Describe(id).trial_counts().pruned() == 2);
+  CHECK(play.Describe(id).trial_counts().cancelled() == 2);
   REQUIRE(worker.Tell().ok());
   REQUIRE(worker.Tell().ok());
   v1::TuningJob job = play.Describe(id);
@@ -37,7 +37,7 @@ TEST_CASE("Node time: every rank of a gang counts", "[server]") {
   play.Tick(19'999'999);
   CHECK(play.Describe(id).trial_counts().running() == 1);
   play.Tick(1);
-  CHECK(play.Describe(id).trial_counts().pruned() == 1);
+  CHECK(play.Describe(id).trial_counts().cancelled() == 1);
 }
 
 TEST_CASE("Node time: what ended attempts took is counted as they took it, and no new one starts beyond",
@@ -64,7 +64,7 @@ TEST_CASE("Node time: attempts go on while the server is down, and so does the c
   play.Tick(29'999'999);
   CHECK(play.Describe(id).trial_counts().running() == 1);
   play.Tick(1);
-  CHECK(play.Describe(id).trial_counts().pruned() == 1);
+  CHECK(play.Describe(id).trial_counts().cancelled() == 1);
 }
 
 TEST_CASE("Node time: an attempt that is lost gives back what it did not use", "[server]") {

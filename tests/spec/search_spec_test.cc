@@ -44,6 +44,18 @@ TEST_CASE("Search spec: defaults are filled in", "[spec]") {
   CHECK_FALSE(Search(R"({"trainer": {"resumes": false}})").resumes);
 }
 
+TEST_CASE("Search spec: what a trial counts, in capitals or not", "[spec]") {
+  const auto counts = [](const std::string& value) {
+    return Search(R"({"objective": {"metric": "m", "goal": "maximize", "value": ")" + value + "\"}}").objective_value;
+  };
+  CHECK(Search(R"({"objective": {"metric": "m", "goal": "MAXIMIZE"}})").objective_value == ObjectiveValue::kBest);
+  CHECK(counts("BEST") == ObjectiveValue::kBest);
+  CHECK(counts("LAST") == ObjectiveValue::kLast);
+  CHECK(counts("MEAN") == ObjectiveValue::kMean);
+  CHECK(counts("mean") == ObjectiveValue::kMean);
+  CHECK(Search(R"({"objective": {"goal": "minimize"}})").goal == Goal::kMinimize);
+}
+
 TEST_CASE("Search spec: a new job gets defaults that a recorded one without them does not", "[spec]") {
   const auto first_failures = [](const std::string& job_file, bool is_new) {
     const v1::TuningJobSpec spec = ParseJobFile(job_file).spec;

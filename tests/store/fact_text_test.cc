@@ -18,11 +18,11 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "The job has reached its wall-time limit.",
                     "Known from job old, trial 7: auc = 0.625.",
                     "Trial 3 trains past its budget.",
-                    "The model proposes trial 4 (facts up to 6): it promises most",
+                    "The model proposes trial 4: it promises most",
                     "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
                     "Trial 3 goes on, to train to resource 27: 2nd of 9",
                     "Trial 3 pauses at resource 9.",
-                    "Trial 3 is stopped: ranked 5th of 9",
+                    "Trial 3 was pruned: ranked 5th of 9",
                     "Bracket 1 is cut at resource 9: 1 of 3 trials go on (cut-off auc = 0.75).",
                     "Bracket 2 is ended: behind bracket 1 at resource 9",
                     "The search is complete: auc has reached 0.75",
@@ -41,6 +41,9 @@ TEST_CASE("Fact text: what does not apply is left out", "[store]") {
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, "auc") ==
         "The job has reached its limit of node time.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");
+  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kStopped, "too late"}}, "auc", TrialPhase::kCancelled) ==
+        "Trial 1 was cancelled: too late");
+  CHECK(FactText({1, 1, Suggested{2, {}, 3, "it may win"}}, "auc") == "The model proposes to resume trial 2: it may win");
   CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kHandedBack, "", 0, 0}}, "auc") ==
         "Trial 1 was handed back in attempt 2 by a worker that leaves.");
   CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, "auc") ==

@@ -2,8 +2,10 @@
 
 #include <fstream>
 
+#include "scheduler/simulate.h"
 #include "store/store.h"
 #include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
 #include "tests/store/temp_folder.h"
 
 namespace winnow {
@@ -103,6 +105,69 @@ TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "
   row.warm_start = "1 result used: 1 from old.csv.";
   REQUIRE((*store)->jobs.Insert("new", row).ok());
   CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
+}
+
+// A file as version 8 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
+void WriteVersion8(const std::string& file, const std::vector<SimulationResult>& jobs) {
+  auto database = Database::Open(file, OpenMode::kReadWrite);
+  for (int step = 0; step < 8; ++step) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
+  REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 8; BEGIN").ok());
+  FactTable facts(**database);
+  Statement add_job(**database, "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
+                                " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
+  Statement add_trial(**database, "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, '[]', ?5, ?6, ?7, ?8, -1, 0, 1, 1, 1, 1, 1, 1)");
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto key = static_cast<int64_t>(i + 1);
+    REQUIRE(add_job.Bind(key, "job-" + std::to_string(key), jobs[i].state.last_sequence()).Run().ok());
+    for (const Fact& fact : jobs[i].facts) {
+      if (!std::holds_alternative<Reported>(fact.body)) REQUIRE(facts.AppendEvent(key, fact).ok());
+    }
+    for (const TrialState& trial : jobs[i].state.trials()) {
+      const TrialRow row = MakeTrialRow(trial);
+      const bool stopped = row.state == "pruned" || row.state == "cancelled";
+      REQUIRE(add_trial
+                  .Bind(key, row.number, stopped ? "stopped" : row.state, row.reason, row.objective, row.resource,
+                        row.best_objective, row.best_resource)
+                  .Run()
+                  .ok());
+    }
+  }
+  REQUIRE((*database)->Execute("INSERT INTO job_descriptions VALUES (1, 'old'); COMMIT").ok());
+}
+
+TEST_CASE("Migrations: what version 8 called stopped is what the facts say: pruned, or cancelled", "[store]") {
+  std::vector<SimulationResult> jobs;
+  for (uint64_t number = 0; number < 300; ++number) {
+    AnyJob job = DrawJob(number, 4);
+    job.spec.objective_value = ObjectiveValue::kBest;  // there was no other
+    jobs.push_back(Simulate(job.spec, job.simulation));
+  }
+  for (uint64_t number = 0; number < 8; ++number) {
+    AnyJob job = DrawJob(number, 4, Strategy{SamplerKind::kGp, PrunerKind::kFreezeThaw});
+    job.spec.objective_value = ObjectiveValue::kBest;
+    jobs.push_back(Simulate(job.spec, job.simulation));
+  }
+  TempFolder folder;
+  WriteVersion8(folder.file("a.db"), jobs);
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  int64_t pruned = 0, cancelled = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    for (const TrialState& trial : jobs[i].state.trials()) {
+      CAPTURE(i, trial.number, trial.reason);
+      const auto row = (*store)->trials.Find(static_cast<int64_t>(i + 1), trial.number);
+      REQUIRE(row.ok());
+      const TrialRow expected = MakeTrialRow(trial);
+      CHECK((*row)->state == expected.state);
+      CHECK((*row)->value == expected.value);
+      CHECK((*row)->value_resource == expected.value_resource);
+      pruned += expected.state == "pruned";
+      cancelled += expected.state == "cancelled";
+    }
+  }
+  CHECK(pruned > 1000);
+  CHECK(cancelled > 300);
+  CHECK((*store)->summaries.Undescribed()->size() == jobs.size());
 }
 
 TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {

@@ -82,13 +82,14 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
     row.number = number;
     row.state = state;
     row.best_objective = objective;
+    row.value = objective;
     row.configuration = {int64_t{10 - number}, eta, std::string("x")};
     REQUIRE(store->trials.Put(job, row).ok());
     auto back = store->trials.Find(job, number);
     REQUIRE(back.ok());
     CHECK(**back == row);
   };
-  put(1, "stopped", 0.5, 3);
+  put(1, "pruned", 0.5, 3);
   put(2, "failed", std::nullopt, 1);
   put(3, "completed", 0.9, 2);
   auto numbers = [&](TrialQuery query) {
@@ -103,11 +104,24 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
   CHECK(numbers({{}, TrialColumn::kObjective, 0, false}) == V{1, 3, 2});  // either way
   CHECK(numbers({{}, TrialColumn::kHyperparameter, 1, false}) == V{2, 3, 1});
   CHECK(numbers({{}, TrialColumn::kHyperparameter, 0, false}) == V{3, 2, 1});
-  CHECK(numbers({{"failed", "stopped"}}) == V{1, 2});
+  CHECK(numbers({{"failed", "pruned"}}) == V{1, 2});
   CHECK(numbers({{}, TrialColumn::kNumber, 0, false, 1, 1}) == V{2});
-  CHECK(*store->trials.Count(job, {"failed", "stopped"}) == 2);
+  CHECK(*store->trials.Count(job, {"failed", "pruned"}) == 2);
   CHECK(*store->trials.Count(job, {}) == 3);
   CHECK_FALSE(store->trials.Find(job, 4)->has_value());
+  SearchSpec spec;
+  CHECK(*store->trials.Best(job, spec) == 3);
+  spec.goal = Goal::kMinimize;
+  CHECK(*store->trials.Best(job, spec) == 1);
+  // Where the mean counts, that of a trial which has completed comes before any other.
+  spec.objective_value = ObjectiveValue::kMean;
+  CHECK(*store->trials.Best(job, spec) == 3);
+  TrialQuery worst_last{{}, TrialColumn::kObjective};
+  worst_last.completed = TrialQuery::Completed::kFirst;
+  CHECK(numbers(worst_last) == V{3, 1, 2});
+  TrialQuery worst_first{{}, TrialColumn::kObjective, 0, true};
+  worst_first.completed = TrialQuery::Completed::kLast;
+  CHECK(numbers(worst_first) == V{1, 3, 2});
 }
 
 TEST_CASE("Assignments: those of an attempt that is not gone come back together", "[store]") {

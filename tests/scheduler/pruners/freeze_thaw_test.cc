@@ -143,11 +143,11 @@ TEST_CASE("Freeze-thaw: with all trials created it ends when none is likely to b
   int stopped = 0;
   for (const TrialState& trial : result.state.trials()) {
     CHECK_FALSE(trial.phase == TrialPhase::kPaused);
-    if (trial.phase != TrialPhase::kStopped) continue;
+    if (trial.phase != TrialPhase::kPruned) continue;
     ++stopped;
     CHECK(trial.reason.find("Paused at rung ") == 0);
     CHECK(Contains(trial.reason, " with score = "));
-    CHECK(Contains(trial.reason, "not taken up again: No paused trial has a 5 % chance of beating "));
+    CHECK(Contains(trial.reason, "not resumed: No paused trial has a 5 % chance of beating "));
   }
   CHECK(stopped > 10);
   CHECK(result.state.totals().completed > 0);
@@ -261,9 +261,9 @@ TEST_CASE("Freeze-thaw: every choice is told in one sentence with numbers in it"
     CHECK_FALSE(Contains(why, "inf"));
     CHECK_FALSE(Contains(why, "-0 "));
     CHECK(why.size() < 300);
-    if (Contains(why, " score = ") && Contains(why, "gain per unit")) {
+    if (Contains(why, "expected score ") && Contains(why, "gain per unit")) {
       CHECK(Contains(why, " at resource 27, "));
-      CHECK(Contains(why, " % likely to beat "));
+      CHECK(Contains(why, " % chance to beat "));
       ++kinds[suggested->configuration.empty()];
     }
   }

@@ -32,7 +32,7 @@ TEST_CASE("Hyperband: a rung is cut when all have arrived, and the best third go
   CHECK(cut.ranking == Numbers{8, 7, 6, 5, 4, 3, 2, 1, 9});
   CHECK(cut.promoted == 3);
   CHECK(cut.cutoff == Approx(0.6));
-  CHECK(job.state().totals().stopped == 6);
+  CHECK(job.state().totals().pruned == 6);
   CHECK(job.state().totals().pending == 3);
   CHECK(job.trial(8).rung == 1);
   CHECK(job.trial(8).to == 3);
@@ -53,7 +53,7 @@ TEST_CASE("Hyperband: to minimise, the least go on; ties go to the lower number"
   for (TrialNumber n = 1; n <= 9; ++n) job.Finish(n, n == 7 ? 0.1 : 0.5);
   CHECK(job.Newest<RungCut>().ranking == Numbers{7, 1, 2, 3, 4, 5, 6, 8, 9});
   CHECK(job.trial(2).phase == TrialPhase::kPending);
-  CHECK(job.trial(3).phase == TrialPhase::kStopped);
+  CHECK(job.trial(3).phase == TrialPhase::kPruned);
 }
 
 TEST_CASE("Hyperband: a failed trial counts as worst and does not stall its rung", "[scheduler]") {
@@ -136,7 +136,7 @@ TEST_CASE("Hyperband: trials that all end below the first rung finish the bracke
   for (TrialNumber n = 1; n <= 5; ++n) job.Finish(n, static_cast<double>(n), 2);
   REQUIRE(job.state().ended());
   CHECK(job.state().totals().completed == 3);
-  CHECK(job.state().totals().stopped == 2);
+  CHECK(job.state().totals().pruned == 2);
   CHECK(job.trial(3).rung == 1);
   CHECK(job.state().totals().resource == 10);
 }

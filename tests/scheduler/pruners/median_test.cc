@@ -37,7 +37,7 @@ TEST_CASE("Median: a trial's best so far against the median of running averages"
   job.Report(number, 2, 0.375);
   CHECK_FALSE(job.trial(number).ended());
   job.Report(number, 3, 0.125);  // its best is 0.375
-  REQUIRE(job.trial(number).phase == TrialPhase::kStopped);
+  REQUIRE(job.trial(number).phase == TrialPhase::kPruned);
   CHECK(job.trial(number).reason.find(
             "Median rule: at resource 3 its best score so far, 0.375, is worse than 0.5") == 0);
   CHECK(job.trial(number).reason.find("the median of the running averages of 3 completed trials.") !=
