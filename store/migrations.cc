@@ -230,6 +230,11 @@ constexpr char kTrialEvents[] = R"sql(
 CREATE INDEX events_of_trial ON events (job, trial);
 )sql";
 
+constexpr char kOwners[] = R"sql(
+-- Name of the token that created it; '': none.
+ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -276,6 +281,7 @@ const std::vector<Migration>& Migrations() {
       {"how busy workers and ranks are", kUsage},
       {"how jobs came to their best, and ended", kSummaries},
       {"a trial's events without those of its job", kTrialEvents},
+      {"whose jobs are", kOwners},
   };
   return kMigrations;
 }

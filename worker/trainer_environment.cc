@@ -50,6 +50,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
       variables[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
+  for (const auto& [name, value] : host.secrets) variables[name] = value;
   if (assignment.cpus() > 0) {
     // Libraries count the host's processors, not those of a limit. What anybody has set stays.
     const std::string threads = std::to_string(static_cast<int64_t>(std::ceil(assignment.cpus())));

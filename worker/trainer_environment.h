@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,14 @@ struct TrainerHost {
   int local_rank = 0;  // among the ranks of the trial on this worker
   int free_port = 0;   // for a rendezvous, where the assignment names none
   std::string work;    // absolute path of the worker's folder
+  std::map<std::string, std::string> secrets = {};  // variables and values
 };
 
 // Position of the assignment's rank among the peers that are on the same worker.
 int LocalRank(const v1::Assignment& assignment);
 
 // The whole environment of docs/trainer-contract.md, "NAME=value": `inherited`, without the contract's own
-// names, then what the server gives with the assignment, then what only the worker knows. Later ones replace
+// names, then what the server gives with the assignment, then secrets, then what only the worker knows. Later ones replace
 // earlier ones.
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,

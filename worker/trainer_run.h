@@ -17,6 +17,7 @@
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
 #include "worker/process.h"
+#include "worker/redactor.h"
 #include "worker/trainers.h"
 #include "worker/usage.h"
 
@@ -31,6 +32,8 @@ struct TrainerPlace {
   std::vector<std::string> environment;  // inherited by every trainer
   Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not kept
   HostUsage* usage = nullptr;            // likewise; null: what they use is not measured
+  std::string worker = "";               // its name
+  std::filesystem::path secrets = {};    // see ReadSecrets; empty: there are none
 };
 
 // One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
@@ -55,6 +58,8 @@ class TrainerRun : public Trainer {
   absl::Status MakeLogs(const TrainerPlace& place);
   void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
+  // Of what was put out, what holds no secret.
+  void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end);
@@ -70,6 +75,7 @@ class TrainerRun : public Trainer {
   const absl::Time start_time_;
   std::optional<MetricParser> parser_;  // of rank 0
   LineSplitter lines_;
+  std::vector<Redactor> redactors_;  // by stream; empty: it was given no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::unique_ptr<Confinement> confinement_;
