@@ -13,7 +13,7 @@ class OwnFiles {
  public:
   // Makes what is not there, for this user alone. FAILED_PRECONDITION: another server has one of them; the database has
   // several names (hard links), beside each of which there could be a log of its own; it cannot be opened. Nothing
-  // was changed then. REQUIRES no connection of this process to the database is open, nor is one when the object goes.
+  // was changed then, but that an empty database may have been made. REQUIRES no connection of this process to the database is open, nor is one when the object goes.
   static absl::StatusOr<OwnFiles> Take(const std::string& database, const std::string& state_dir);
 
   // With links resolved.

@@ -163,6 +163,22 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
     CHECK_THAT(start.output, Catch::Contains("the log is damaged") && Catch::Contains("--accept-log-damage"));
   }
   CHECK(refused >= 10);
+  // Who has no backup goes on with what comes before the damage.
+  ServerProcess other(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0", "--accept-log-damage"});
+  REQUIRE(other.Stop() == 0);
+  for (const char* part : {"", "-wal", "-shm"}) {
+    fs::copy_file(kept.file("db") + part, other.database() + part, fs::copy_options::overwrite_existing);
+  }
+  std::fstream file(other.database() + "-wal", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(bytes * 3 / 4);
+  file.write("damage", 6).close();
+  fs::remove_all(other.database() + ".d");
+  other.Restart();
+  const int64_t left = Reports(*other.Client());
+  CHECK(left > 0);
+  CHECK(left < kReports);
+  CHECK_THAT(other.log(), Catch::Contains("started all the same"));
+  CHECK(other.Stop() == 0);
 }
 
 TEST_CASE("Server: files that are none of ours are told as what they are", "[server]") {
