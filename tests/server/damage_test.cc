@@ -147,7 +147,8 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
     file.seekg(byte);
     const char flipped = static_cast<char>(file.get() ^ 4);
     file.seekp(byte);
-    file.put(flipped).close();
+    file.put(flipped);
+    file.close();
     INFO("byte " << byte << " of " << bytes);
     const Ran check = Run("--check --db " + server.database());
     if (check.exit_code == 0) {
@@ -171,7 +172,8 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
   }
   std::fstream file(other.database() + "-wal", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(bytes * 3 / 4);
-  file.write("damage", 6).close();
+  file.write("damage", 6);
+  file.close();
   fs::remove_all(other.database() + ".d");
   other.Restart();
   const int64_t left = Reports(*other.Client());
