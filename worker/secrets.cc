@@ -104,8 +104,8 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
       break;
     }
     if (values.count(variable) > 0) continue;
-    return Wrong(fmt::format("worker {} has no secret \"{}\"; expected the file {} in its --secrets-dir", worker, name,
-                             fmt::join(places, "/" + name + " or ") + "/" + name));
+    return Wrong(fmt::format("worker {} has no secret \"{}\"; expected the file {}/{} in its --secrets-dir", worker, name,
+                             fmt::join(places, "/" + name + " or "), name));
   }
   return values;
 }

@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
                       [self](const ProcessEnd& end) { self->Gone(end); }});
   if (!process.ok()) {
     Redactor redactor(hidden);
-    const std::string why = redactor.Add(process.status().message());
+    const std::string why = redactor.Add(std::string(process.status().message()));
     return absl::Status(process.status().code(), why + redactor.End());
   }
   run->process_ = *std::move(process);
