@@ -63,11 +63,11 @@ Unary* AdminService::SetWorkerScheduling(Context* context, const v1::SetWorkerSc
 }
 
 Unary* AdminService::GetCaller(Context* context, const v1::GetCallerRequest*, v1::Caller* caller) {
-  std::string token_id;
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &token_id)) return refused;
-  const Authority::Caller known = guard_.authority().CallerOf(token_id);
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  const Authority::Caller known = guard_.authority().CallerOf(by.token_id);
   caller->set_role(known.role);
-  caller->set_token_id(token_id);
+  caller->set_token_id(by.token_id);
   caller->set_name(known.name);
   caller->set_tokens_required(guard_.authority().tokens_required());
   caller->set_server_version(WINNOW_VERSION);

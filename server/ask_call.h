@@ -12,7 +12,7 @@ namespace winnow {
 // One call of SuggestTrials, which the coordinator may hold: when the client goes away it is forgotten there.
 class AskCall final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<AskCall> {
  public:
-  static AskCall* Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+  static AskCall* Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request, const Requester& by,
                         v1::SuggestTrialsResponse* response);
 
   void OnCancel() override { coordinator_.CancelSuggestTrials(ticket_); }

@@ -38,17 +38,19 @@ absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
 
 }  // namespace
 
-absl::Status AskDesk::Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, Call& call) {
+absl::Status AskDesk::Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, Call& call) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   v1::TuningJobSpec spec;
   if (OpenJob* job = jobs.Find(request.job_id())) {
+    if (status = by.MayChange(job->row.id, job->row.owner); !status.ok()) return status;
     call.job = job->row.key;
     spec = job->spec;
   } else {
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(request.job_id());
     if (!row.ok()) return row.status();
     if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+    if (status = by.MayChange((*row)->id, (*row)->owner); !status.ok()) return status;
     absl::StatusOr<v1::TuningJobSpec> stored = SpecFromJson((*row)->spec);
     if (!stored.ok()) return stored.status();
     spec = *std::move(stored);
@@ -63,12 +65,13 @@ absl::Status AskDesk::Check(Jobs& jobs, const v1::SuggestTrialsRequest& request,
   return absl::OkStatus();
 }
 
-void AskDesk::Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, SuggestDone done) {
+void AskDesk::Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by,
+                   SuggestDone done) {
   Call& call = calls_[ticket];
   call.client = request.client();
   call.count = std::max(1, request.count());
   call.done = std::move(done);
-  call.status = Check(jobs, request, call);
+  call.status = Check(jobs, request, by, call);
   const int64_t wait = TimeUtil::DurationToMicroseconds(request.wait());
   if (!call.status.ok() || wait <= 0 || !holding_) call.due = true;
   if (call.due) return;

@@ -23,7 +23,7 @@ class AskDesk {
 
   // Inside the transaction. `done` is called once, by Answer or RefuseAll. `ticket`: later calls have higher
   // ones.
-  void Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, SuggestDone done);
+  void Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done);
   // The client waits no more: what the call was given meanwhile is handed back.
   void Cancel(int64_t ticket, Jobs& jobs, ClientAttempts& attempts);
   void WaitOver(int64_t ticket);
@@ -48,7 +48,7 @@ class AskDesk {
     bool due = false;
   };
 
-  absl::Status Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, Call& call);
+  absl::Status Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, Call& call);
   // False: the job has nothing more for now.
   bool Fill(OpenJob& job, Call& call, Jobs& jobs, ClientAttempts& attempts);
 

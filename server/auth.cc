@@ -98,6 +98,13 @@ Authority::Caller Authority::CallerOf(const std::string& token_id) {
   return known == tokens_.end() ? Caller{} : Caller{RoleOf(known->second.role), known->second.name};
 }
 
+Requester Authority::RequesterOf(const std::string& token_id) {
+  if (token_id.empty()) return {};
+  Caller caller = CallerOf(token_id);
+  if (caller.name.empty()) caller.name = "token " + token_id;
+  return {std::move(caller.name), token_id, caller.role == v1::ADMIN};
+}
+
 absl::Status Authority::CheckStill(const std::string& token_id) {
   if (token_id.empty()) return absl::OkStatus();
   std::lock_guard lock(mutex_);

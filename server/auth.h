@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/context.h"
 #include "server/rate_limit.h"
+#include "server/requester.h"
 #include "store/tokens.h"
 #include "winnow/v1/admin.pb.h"
 
@@ -54,6 +55,7 @@ class Authority {
     std::string name;
   };
   Caller CallerOf(const std::string& token_id);
+  Requester RequesterOf(const std::string& token_id);
 
   // Whether a token that a call was let in by still holds: UNAUTHENTICATED says why not. OK for "".
   absl::Status CheckStill(const std::string& token_id);

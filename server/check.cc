@@ -11,6 +11,7 @@
 #include "spec/search_spec.h"
 #include "store/migrations.h"
 #include "store/store.h"
+#include "store/wal_check.h"
 
 namespace winnow {
 namespace {
@@ -18,11 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // Opened so that nothing of it changes; also where nothing can be written.
-absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& file) {
+absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
   std::error_code none;
-  if (!fs::is_regular_file(file, none)) {
-    return absl::NotFoundError(file + ": there is no such file; name the database by --db");
+  // Its logs lie beside the file itself.
+  const std::string file = fs::canonical(name, none).string();
+  if (none || !fs::is_regular_file(file, none)) {
+    return absl::NotFoundError(name + ": there is no such file; name the database by --db");
   }
+  // Before SQLite looks, which would take the damage for the log's end and note that down beside it.
+  if (absl::Status log = CheckLog(file); !log.ok()) return log;
   const auto log_bytes = fs::file_size(file + "-wal", none);
   const bool has_log = !none && log_bytes > 0;
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);

@@ -127,13 +127,14 @@ void ClientAttempts::LeaseExpired(const std::string& subject) {
       client.heard_us);
 }
 
-absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& job_id, int64_t trial,
-                                                           int64_t attempt) {
+absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& job_id, const Requester& by,
+                                                           int64_t trial, int64_t attempt) {
   const auto no_trial = [&] {
     return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job_id, trial));
   };
   Found found;
   if ((found.job = jobs_.Find(job_id)) != nullptr) {
+    if (absl::Status mine = by.MayChange(job_id, found.job->row.owner); !mine.ok()) return mine;
     const std::vector<TrialState>& trials = found.job->state.trials();
     found.key = found.job->row.key;
     found.spec = found.job->spec;
@@ -144,6 +145,7 @@ absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& jo
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(job_id);
     if (!row.ok()) return row.status();
     if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", job_id));
+    if (absl::Status mine = by.MayChange(job_id, (*row)->owner); !mine.ok()) return mine;
     found.key = (*row)->key;
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
     if (!spec.ok()) return spec.status();
@@ -199,8 +201,9 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
   }
 }
 
-absl::StatusOr<v1::ReportMetricsResponse> ClientAttempts::Report(const v1::ReportMetricsRequest& request) {
-  absl::StatusOr<Found> found = Find(request.job_id(), request.trial(), request.attempt());
+absl::StatusOr<v1::ReportMetricsResponse> ClientAttempts::Report(const v1::ReportMetricsRequest& request,
+                                                                const Requester& by) {
+  absl::StatusOr<Found> found = Find(request.job_id(), by, request.trial(), request.attempt());
   if (!found.ok()) return found.status();
   v1::ReportMetricsResponse response;
   if (!found->live) {
@@ -251,8 +254,9 @@ absl::StatusOr<bool> ClientAttempts::IsRepeated(const Found& found, const v1::Co
   return true;
 }
 
-absl::StatusOr<v1::CompleteTrialResponse> ClientAttempts::Complete(const v1::CompleteTrialRequest& request) {
-  absl::StatusOr<Found> found = Find(request.job_id(), request.trial(), request.attempt());
+absl::StatusOr<v1::CompleteTrialResponse> ClientAttempts::Complete(const v1::CompleteTrialRequest& request,
+                                                                   const Requester& by) {
+  absl::StatusOr<Found> found = Find(request.job_id(), by, request.trial(), request.attempt());
   if (!found.ok()) return found.status();
   v1::CompleteTrialResponse response;
   if (!found->live) {

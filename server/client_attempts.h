@@ -9,6 +9,7 @@
 #include "server/cluster.h"
 #include "server/context.h"
 #include "server/jobs.h"
+#include "server/requester.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
@@ -34,8 +35,8 @@ class ClientAttempts {
   void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
   void LeaseExpired(const std::string& subject);
 
-  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request);
-  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request, const Requester& by);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request, const Requester& by);
 
  private:
   using Points = google::protobuf::RepeatedPtrField<v1::ReportedPoint>;
@@ -52,7 +53,7 @@ class ClientAttempts {
     int64_t heard_us = 0;  // wall time of its last word
   };
 
-  absl::StatusOr<Found> Find(const std::string& job_id, int64_t trial, int64_t attempt);
+  absl::StatusOr<Found> Find(const std::string& job_id, const Requester& by, int64_t trial, int64_t attempt);
   void Renew(const OpenJob& job, TrialNumber trial, const std::string& client);
   absl::Status Check(const OpenJob& job, TrialNumber trial, const Points& points) const;
   void Record(OpenJob& job, TrialNumber trial, const Points& points);

@@ -252,6 +252,8 @@ v1::Assignment Cluster::Describe(const OpenJob& job, const std::vector<Assignmen
   message.set_master_port(ranks[0].port);
   message.mutable_command()->Assign(launch.command.begin(), launch.command.end());
   message.mutable_environment()->insert(launch.environment.begin(), launch.environment.end());
+  message.mutable_secrets()->insert(job.spec.trainer().secrets().begin(), job.spec.trainer().secrets().end());
+  message.set_owner(job.row.owner);
   message.set_working_directory(launch.working_directory);
   message.set_resource_from(row.resource_from);
   message.set_resource_to(row.resource_to);

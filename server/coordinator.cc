@@ -147,25 +147,25 @@ void Coordinator::AskModels() {
 }
 
 void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
-                            WarmStart start) {
+                            WarmStart start, std::string owner) {
   PostFor<std::string>(std::move(done),
-                       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start)](
-                           Engine& engine) { return engine.CreateJob(spec, request_id, start); });
+                       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
+                        owner = std::move(owner)](Engine& engine) {
+                         return engine.CreateJob(spec, request_id, start, owner);
+                       });
 }
 
-void Coordinator::StopJob(std::string id, std::string reason, DoneStatus done) {
+void Coordinator::StopJob(std::string id, Requester by, DoneStatus done) {
   auto status = std::make_shared<absl::Status>();
-  Post({[status, id = std::move(id), reason = std::move(reason)](Engine& engine) {
-          *status = engine.StopJob(id, reason);
-        },
+  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.StopJob(id, by); },
         [status, done = std::move(done)](const absl::Status& committed) {
           done(committed.ok() ? *status : committed);
         }});
 }
 
-void Coordinator::DeleteJob(std::string id, DoneStatus done) {
+void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
   auto status = std::make_shared<absl::Status>();
-  Post({[status, id = std::move(id)](Engine& engine) { *status = engine.DeleteJob(id); },
+  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.DeleteJob(id, by); },
         [status, done = std::move(done)](const absl::Status& committed) {
           done(committed.ok() ? *status : committed);
         }});
@@ -186,12 +186,12 @@ void Coordinator::Sync(v1::SyncRequest request, SyncDone done) {
         }});
 }
 
-int64_t Coordinator::SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done) {
+int64_t Coordinator::SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by) {
   const int64_t ticket = ++tickets_;
   auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
-  Post({[ticket, taken, request = std::move(request), done](Engine& engine) {
+  Post({[ticket, taken, request = std::move(request), by = std::move(by), done](Engine& engine) {
           *taken = true;
-          engine.SuggestTrials(ticket, request, done);
+          engine.SuggestTrials(ticket, request, by, done);
         },
         [taken, done](const absl::Status& committed) {
           if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
@@ -203,16 +203,20 @@ void Coordinator::CancelSuggestTrials(int64_t ticket) {
   Post({[ticket](Engine& engine) { engine.CancelSuggestTrials(ticket); }, [](const absl::Status&) {}});
 }
 
-void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done) {
-  PostFor<v1::ReportMetricsResponse>(std::move(done), [request = std::move(request)](Engine& engine) {
-    return engine.ReportMetrics(request);
-  });
+void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
+                                Requester by) {
+  PostFor<v1::ReportMetricsResponse>(
+      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.ReportMetrics(request, by);
+      });
 }
 
-void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done) {
-  PostFor<v1::CompleteTrialResponse>(std::move(done), [request = std::move(request)](Engine& engine) {
-    return engine.CompleteTrial(request);
-  });
+void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
+                                Requester by) {
+  PostFor<v1::CompleteTrialResponse>(
+      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.CompleteTrial(request, by);
+      });
 }
 
 void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done) {

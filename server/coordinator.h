@@ -38,16 +38,17 @@ class Coordinator {
 
   // REQUIRES the spec is checked. Gives the job's id.
   void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
-                 WarmStart start = {});
-  void StopJob(std::string id, std::string reason, DoneStatus done);
-  void DeleteJob(std::string id, DoneStatus done);
+                 WarmStart start = {}, std::string owner = "");
+  // PERMISSION_DENIED, here and below, of a job that is not `by`'s to change.
+  void StopJob(std::string id, Requester by, DoneStatus done);
+  void DeleteJob(std::string id, Requester by, DoneStatus done);
   void Sync(v1::SyncRequest request, SyncDone done);
   // The call may be held. Gives a ticket to cancel it by; then `done` is told CANCELLED, unless it was told
   // before.
-  int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done);
+  int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});
   void CancelSuggestTrials(int64_t ticket);
-  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done);
-  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done);
+  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done, Requester by = {});
+  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done, Requester by = {});
   void ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done);
   void SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done);
 

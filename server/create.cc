@@ -18,9 +18,11 @@ constexpr double kMostUnitSeconds = 1e9;
 
 }  // namespace
 
-absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training) {
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training, const ReadableFolders& files) {
   std::vector<Violation> violations = CheckSpec(request.spec());
-  std::vector<Violation> missing = CheckFiles(request.spec(), training);
+  MayTell may_tell;
+  if (!files.all()) may_tell = [&files](const std::string& path) { return files.MayTell(path); };
+  std::vector<Violation> missing = CheckFiles(request.spec(), training, may_tell);
   violations.insert(violations.end(), missing.begin(), missing.end());
   if (request.request_id().size() > kMaxRequestId) {
     violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",

@@ -46,23 +46,24 @@ absl::Status Engine::Load() {
 }
 
 absl::StatusOr<std::string> Engine::CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                              const WarmStart& start) {
-  return jobs_->Create(spec, request_id, start,
+                                              const WarmStart& start, const std::string& owner) {
+  return jobs_->Create(spec, request_id, start, owner,
                        [&] { return Fits(spec, *cluster_, context_.options.declared); });
 }
 
-absl::Status Engine::StopJob(const std::string& id, const std::string& reason) {
+absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
   OpenJob* job = jobs_->Find(id);
   if (job == nullptr) {
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
     if (!row.ok()) return row.status();
-    return *row ? absl::OkStatus() : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return *row ? by.MayChange(id, (*row)->owner) : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
   }
-  if (!job->state.stop_requested() && !job->state.ended()) cluster_->Observe(*job, StopRequested{reason});
+  if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
+  if (!job->state.stop_requested() && !job->state.ended()) cluster_->Observe(*job, StopRequested{by.StopReason()});
   return absl::OkStatus();
 }
 
-absl::Status Engine::DeleteJob(const std::string& id) { return jobs_->Delete(id); }
+absl::Status Engine::DeleteJob(const std::string& id, const Requester& by) { return jobs_->Delete(id, by); }
 
 std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
   std::vector<v1::Worker> list;

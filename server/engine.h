@@ -11,6 +11,7 @@
 #include "server/cluster.h"
 #include "server/context.h"
 #include "server/jobs.h"
+#include "server/requester.h"
 #include "server/sync.h"
 #include "server/usage.h"
 #include "winnow/v1/admin.pb.h"
@@ -28,9 +29,9 @@ class Engine {
 
   // ---- use cases
   absl::StatusOr<std::string> CreateJob(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                        const WarmStart& start);
-  absl::Status StopJob(const std::string& id, const std::string& reason);
-  absl::Status DeleteJob(const std::string& id);
+                                        const WarmStart& start, const std::string& owner = "");
+  absl::Status StopJob(const std::string& id, const Requester& by);
+  absl::Status DeleteJob(const std::string& id, const Requester& by);
   void Sync(const v1::SyncRequest& request, SyncDone done) {
     desk_.Take(*jobs_, *cluster_, request, std::move(done));
   }
@@ -38,15 +39,15 @@ class Engine {
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
   // What the model of a job answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
-  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, SuggestDone done) {
-    asks_.Take(ticket, *jobs_, request, std::move(done));
+  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done) {
+    asks_.Take(ticket, *jobs_, request, by, std::move(done));
   }
   void CancelSuggestTrials(int64_t ticket) { asks_.Cancel(ticket, *jobs_, *attempts_); }
-  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request) {
-    return attempts_->Report(request);
+  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request, const Requester& by) {
+    return attempts_->Report(request, by);
   }
-  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request) {
-    return attempts_->Complete(request);
+  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request, const Requester& by) {
+    return attempts_->Complete(request, by);
   }
   absl::Status PutArtifact(const v1::PutArtifactRequest& request) {
     return artifacts_.Put(*jobs_, *cluster_, request);

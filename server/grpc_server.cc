@@ -102,7 +102,7 @@ GrpcServer::GrpcServer(const GrpcServerOptions& options, Coordinator& coordinato
       hub_(hub),
       authority_(options.auth),
       insights_(std::move(insights)),
-      tuning_(coordinator, reader, hub, authority_, options.training),
+      tuning_(coordinator, reader, hub, authority_, options.training, options.files),
       worker_(coordinator, authority_),
       admin_(coordinator, hub, authority_),
       artifact_(coordinator, reader, authority_, options.artifacts),

@@ -11,6 +11,7 @@
 #include "server/artifact_service.h"
 #include "server/auth.h"
 #include "server/insight_service.h"
+#include "server/readable_folders.h"
 #include "server/tls.h"
 #include "server/tuning_service.h"
 #include "server/usage_service.h"
@@ -26,6 +27,7 @@ struct GrpcServerOptions {
   std::string socket = {};
   AuthOptions auth = {};
   Training training = Training::kHere;
+  ReadableFolders files = ReadableFolders::Everything();  // that jobs may name
   ArtifactStore* artifacts = nullptr;  // null: there is none
   Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
 };

@@ -35,13 +35,13 @@ std::string PeerOf(const grpc::CallbackServerContext& context, const std::string
 }  // namespace
 
 grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, std::string_view method,
-                          std::string* token_id) {
+                          Requester* by) {
   CallOrigin origin;
   origin.peer = PeerOf(context, authority_.relay_key());
   origin.authorization = TheOne(context.client_metadata(), "authorization");
   absl::StatusOr<std::string> admitted = authority_.Admit(service_, method, origin);
   if (!admitted.ok()) return ToGrpc(admitted.status());
-  if (token_id != nullptr) *token_id = *std::move(admitted);
+  if (by != nullptr) *by = authority_.RequesterOf(*admitted);
   return grpc::Status::OK;
 }
 

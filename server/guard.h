@@ -24,19 +24,17 @@ class Guard {
   Guard(Authority& authority, std::string_view service) : authority_(authority), service_(service) {}
 
   // Null: the call may go on. Else what the handler is to return: the call has been refused. `method` is the
-  // handler's __func__; `token_id`, if given, is set to what the caller was let in by.
+  // handler's __func__; `by`, if given, is set to who calls.
   template <typename Reactor>
-  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method,
-                  std::string* token_id = nullptr) {
-    const grpc::Status status = Admit(*context, method, token_id);
+  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method, Requester* by = nullptr) {
+    const grpc::Status status = Admit(*context, method, by);
     return status.ok() ? nullptr : new RefusedCall<Reactor>(status);
   }
 
   Authority& authority() { return authority_; }
 
  private:
-  grpc::Status Admit(const grpc::CallbackServerContext& context, std::string_view method,
-                     std::string* token_id);
+  grpc::Status Admit(const grpc::CallbackServerContext& context, std::string_view method, Requester* by);
 
   Authority& authority_;
   const std::string service_;

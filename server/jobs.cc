@@ -125,7 +125,8 @@ bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
 }
 
 absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                         const WarmStart& start, const std::function<absl::Status()>& fits) {
+                                         const WarmStart& start, const std::string& owner,
+                                         const std::function<absl::Status()>& fits) {
   if (!request_id.empty()) {
     absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
     if (!known.ok()) return known.status();
@@ -138,6 +139,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   row.state = "running";
   row.create_us = context_.wall_us();
   row.warm_start = start.text;
+  row.owner = owner;
   absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
   if (!inserted.ok()) {
     context_.Check(inserted.status());
@@ -150,10 +152,11 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   return created.row.id;
 }
 
-absl::Status Jobs::Delete(const std::string& id) {
+absl::Status Jobs::Delete(const std::string& id, const Requester& by) {
   absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
   if (!row.ok()) return row.status();
   if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
   if (FindKey((*row)->key) != nullptr) {
     return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
   }

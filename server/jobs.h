@@ -18,6 +18,7 @@
 #include "scheduler/reservation.h"
 #include "server/best_tracker.h"
 #include "server/context.h"
+#include "server/requester.h"
 #include "server/warm_start.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -61,9 +62,10 @@ class Jobs {
 
   // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
   absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
-                                     const WarmStart& start, const std::function<absl::Status()>& fits);
-  // NOT_FOUND; FAILED_PRECONDITION while it runs.
-  absl::Status Delete(const std::string& id);
+                                     const WarmStart& start, const std::string& owner,
+                                     const std::function<absl::Status()>& fits);
+  // NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete; FAILED_PRECONDITION while it runs.
+  absl::Status Delete(const std::string& id, const Requester& by);
 
   // Records `body` and every decision that follows from it. Trials that ended this way are queued in
   // ended_trials: their processes are to be stopped by the caller.

@@ -49,6 +49,9 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   if (options_.count > 1) {
     place.arguments.insert(place.arguments.end(), {"--host-workers", std::to_string(options_.count)});
   }
+  if (!options_.secrets_dir.empty()) {
+    place.arguments.insert(place.arguments.end(), {"--secrets-dir", options_.secrets_dir.string()});
+  }
   return place;
 }
 

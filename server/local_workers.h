@@ -21,6 +21,7 @@ struct LocalWorkersOptions {
   int port = 0;                                 // of the server; their rendezvous ports are derived from it
   std::filesystem::path program;                // winnow-worker
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models
+  std::filesystem::path secrets_dir;            // see winnow-worker --secrets-dir; empty: none
   std::function<void(const std::string&)> log;  // one line each; called on the supervisor's thread
 };
 

@@ -1,12 +1,9 @@
 // winnow-server: takes tuning jobs, decides what to try, and tells workers what to run.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -28,8 +25,10 @@
 #include "server/http/http_server.h"
 #include "server/local_workers.h"
 #include "server/metrics.h"
+#include "server/own_files.h"
 #include "server/reader.h"
 #include "server/state_dir.h"
+#include "store/wal_check.h"
 
 namespace winnow {
 namespace {
@@ -55,6 +54,9 @@ struct Flags {
   std::string http;  // "": the default address, if it can be had
   std::string http_port_file;
   double artifact_quota_gib = 20;
+  std::vector<std::string> read_dirs;
+  std::string secrets_dir;
+  bool accept_log_damage = false;
   bool check = false;
   TlsFiles tls;
   bool require_tokens = false;
@@ -120,6 +122,17 @@ void Declare(CLI::App& app, Flags& flags) {
       ->type_name("GIB")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  app.add_option("--read-dir", flags.read_dirs,
+                 "Folder of files that jobs may name and the server reads (tables and studies of a warm start; what is "
+                 "checked when a job is submitted); may be given again (default: every file where nobody needs a token, "
+                 "else none)")
+      ->allow_extra_args(false)
+      ->option_text("DIR");
+  app.add_option("--secrets-dir", flags.secrets_dir,
+                 "Folder of secrets for local workers, see winnow-worker --secrets-dir (default: none)")
+      ->option_text("DIR");
+  app.add_flag("--accept-log-damage", flags.accept_log_damage,
+               "Start although the database's log is damaged: what was recorded after the damage is forgotten");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
@@ -132,6 +145,15 @@ std::string StateDir(const Flags& flags) {
 }
 
 bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
+
+// Without tokens everyone is an admin, whose jobs may read what they like; with them only what the site names.
+absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
+  absl::StatusOr<ReadableFolders> files = flags.read_dirs.empty() && !TokensRequired(flags)
+                                              ? ReadableFolders::Everything()
+                                              : ReadableFolders::Only(flags.read_dirs);
+  if (files.ok()) files->Keep(flags.db);
+  return files;
+}
 
 GrpcServerOptions ServerOptions(const Flags& flags) {
   GrpcServerOptions options;
@@ -168,6 +190,10 @@ std::string Check(const Flags& flags) {
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
     if (!status.ok()) return std::string(status.message());
   }
+  if (const auto files = FilesOfJobs(flags); !files.ok())
+    return "--read-dir: " + std::string(files.status().message());
+  if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
+    return fmt::format("--secrets-dir: \"{}\" is no folder; expected one", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
   return std::string(CheckListen(ServerOptions(flags)).message());
 }
@@ -176,21 +202,6 @@ std::string Check(const Flags& flags) {
 int Misused(const std::string& problem) {
   fmt::print(stderr, "winnow-server: {}\nRun with --help for more information.\n", problem);
   return 2;
-}
-
-// Held while the process lives, so that a database has one server.
-absl::Status LockDatabase(const std::string& db) {
-  std::string file = db + ".lock";
-  int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return absl::FailedPreconditionError(
-        fmt::format("cannot open {}: {}; the database's folder must exist and be writable: check its owner, its "
-                    "permissions and that the disk has room, or name another file by --db",
-                    file, strerror(errno)));
-  }
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("{} is in use by another winnow-server; name another file by --db", db));
 }
 
 // Whole or not at all.
@@ -307,8 +318,13 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
 
 absl::Status Serve(Flags flags, Signals& signals) {
   flags.state_dir = StateDir(flags);
-  absl::Status status = LockDatabase(flags.db);
-  if (!status.ok()) return status;
+  // Gone last: to close a file of the database would give back SQLite's locks.
+  absl::StatusOr<OwnFiles> own = OwnFiles::Take(flags.db, fs::absolute(flags.state_dir));
+  if (!own.ok()) return own.status();
+  flags.db = own->database();
+  absl::Status status = CheckLog(flags.db);
+  if (!status.ok() && !flags.accept_log_damage) return status;
+  if (!status.ok()) spdlog::warn("started all the same: {}", std::string(status.message()));
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
 
@@ -317,6 +333,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
 
   const auto log = [](const std::string& line) { spdlog::info("{}", line); };
   status = PrepareStateDir(fs::absolute(flags.state_dir), *identity, log);
+  if (status.ok()) status = own->MakePrivate();
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<ArtifactStore>> artifacts = OpenArtifacts(flags);
   if (!artifacts.ok()) return artifacts.status();
@@ -346,6 +363,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   GrpcServerOptions listen = ServerOptions(flags);
   listen.artifacts = artifacts->get();
   listen.metrics = &metrics;
+  listen.files = *FilesOfJobs(flags);  // which Check has read
   AddGauges(metrics, **coordinator, artifacts->get());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(listen, **coordinator, **reader, hub);
@@ -366,6 +384,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     local.port = (*server)->port();
     local.program = fs::read_symlink("/proc/self/exe").parent_path() / "winnow-worker";
     local.state_dir = fs::absolute(flags.state_dir);
+    if (!flags.secrets_dir.empty()) local.secrets_dir = fs::absolute(flags.secrets_dir);
     local.log = log;
     absl::StatusOr<std::unique_ptr<LocalWorkers>> started = LocalWorkers::Start(std::move(local));
     if (!started.ok()) return started.status();

@@ -194,6 +194,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   job.set_last_sequence(state.last_sequence());
   job.set_strategy_text(view.strategy_text);
   job.set_warm_start_text(row.warm_start);
+  job.set_owner(row.owner);
   AddFailures(state, job);
   return job;
 }

@@ -19,6 +19,16 @@ absl::Status Problem(const fs::path& path, const std::error_code& error) {
   return absl::FailedPreconditionError(fmt::format("{}: {}", path.string(), error.message()));
 }
 
+// It would be closed to everyone else.
+bool HoldsOthersFiles(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name != "database.part" && name != "lost+found") return true;
+  }
+  return false;
+}
+
 // Ends the workers that still work for the other database: nothing of theirs is wanted any more.
 void EndWorkers(const fs::path& workers) {
   std::error_code none;
@@ -42,6 +52,11 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
   std::string owner;
   std::ifstream(mark) >> owner;
   if (owner == database_identity) return absl::OkStatus();
+  if (owner.empty() && HoldsOthersFiles(state_dir)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{} is no state folder of a winnow-server and not empty; name an empty or new one by --state-dir",
+        state_dir.string()));
+  }
   if (!owner.empty()) {
     EndWorkers(state_dir / "workers");
     fs::path aside = state_dir / ("before-" + owner);

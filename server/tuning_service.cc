@@ -1,5 +1,9 @@
 #include "server/tuning_service.h"
 
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
 #include "server/ask_call.h"
 #include "server/create.h"
 #include "server/errors.h"
@@ -12,6 +16,9 @@ namespace {
 
 using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
+
+// For the files of a warm start, all of them.
+constexpr std::chrono::seconds kReadingPatience{10};
 
 // Finishes a call with what the coordinator or the replays make of it.
 template <typename Response>
@@ -37,79 +44,98 @@ Unary* Answer(CallContext* context, Reader& reader, Response* response, Read rea
 }  // namespace
 
 void TuningService::FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id,
-                                  v1::TuningJob* job) {
+                                  const Requester& by, v1::TuningJob* job) {
   if (!status.ok()) {
     reactor->Finish(ToGrpc(status));
     return;
   }
-  reader_.Post([reactor, id, job](Reads& reads) {
+  reader_.Post([reactor, id, by, job](Reads& reads) {
     absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(id);
-    if (described.ok()) *job = *std::move(described);
+    if (described.ok()) {
+      *job = *std::move(described);
+      by.Redact(*job);
+    }
     reactor->Finish(ToGrpc(described.status()));
   });
 }
 
 Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
                                       v1::TuningJob* job) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  reader_.Post([this, reactor, request, job](Reads& reads) {
+  reader_.Post([this, reactor, request, by, job](Reads& reads) {
     // A repeated request is answered whatever has become of the files since.
     absl::StatusOr<std::string> known = reads.FindRequest(request->request_id());
     if (!known.ok() || !known->empty()) {
-      FinishWithJob(reactor, known.status(), known.ok() ? *known : "", job);
+      FinishWithJob(reactor, known.status(), known.ok() ? *known : "", by, job);
       return;
     }
-    absl::Status status = CheckCreate(*request, training_);
+    absl::Status status = CheckCreate(*request, training_, files_);
     if (!status.ok()) {
       reactor->Finish(ToGrpc(status));
       return;
     }
-    absl::StatusOr<WarmStart> start = ReadWarmStart(request->spec(), reads);
+    absl::StatusOr<WarmStart> start = ReadWarmStart(request->spec(), reads, files_, GoOnFor(kReadingPatience));
     if (!start.ok()) {
       reactor->Finish(ToGrpc(start.status()));
       return;
     }
     coordinator_.CreateJob(
         NewJobSpec(request->spec()), request->request_id(),
-        [this, reactor, job](absl::StatusOr<std::string> id) {
-          FinishWithJob(reactor, id.status(), id.ok() ? *id : "", job);
+        [this, reactor, by, job](absl::StatusOr<std::string> id) {
+          if (id.ok()) spdlog::info("{} created job {}", by.ForLog(), *id);
+          FinishWithJob(reactor, id.status(), id.ok() ? *id : "", by, job);
         },
-        *std::move(start));
+        *std::move(start), by.name);
   });
   return reactor;
 }
 
 Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::DescribeTuningJobRequest* request,
                                         v1::TuningJob* job) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Answer(context, reader_, job,
-                [request](Reads& reads) { return reads.DescribeTuningJob(request->id()); });
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, job, [request, by](Reads& reads) {
+    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(request->id());
+    if (described.ok()) by.Redact(*described);
+    return described;
+  });
 }
 
 Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJobsRequest* request,
                                      v1::ListTuningJobsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Answer(context, reader_, response,
-                [request](Reads& reads) { return reads.ListTuningJobs(*request); });
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, response, [request, by](Reads& reads) {
+    absl::StatusOr<v1::ListTuningJobsResponse> listed = reads.ListTuningJobs(*request);
+    if (!listed.ok()) return listed;
+    for (v1::TuningJob& job : *listed->mutable_jobs()) by.Redact(job);
+    return listed;
+  });
 }
 
 Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJobRequest* request,
                                     v1::TuningJob* job) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.StopJob(request->id(), "stopped by request",
-                       [this, reactor, request, job](absl::Status status) {
-                         FinishWithJob(reactor, status, request->id(), job);
-                       });
+  coordinator_.StopJob(request->id(), by, [this, reactor, request, by, job](absl::Status status) {
+    if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
+    FinishWithJob(reactor, status, request->id(), by, job);
+  });
   return reactor;
 }
 
 Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuningJobRequest* request,
                                       v1::DeleteTuningJobResponse*) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.DeleteJob(request->id(), [reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
+  coordinator_.DeleteJob(request->id(), by, [reactor, request, by](absl::Status status) {
+    if (status.ok()) spdlog::info("{} deleted job {}", by.ForLog(), request->id());
+    reactor->Finish(ToGrpc(status));
+  });
   return reactor;
 }
 
@@ -134,8 +160,13 @@ Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsR
 
 Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsRequest* request,
                                    v1::GetAnalyticsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Answer(context, reader_, response, [request](Reads& reads) { return reads.GetAnalytics(*request); });
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, response, [request, by](Reads& reads) {
+    absl::StatusOr<v1::GetAnalyticsResponse> analytics = reads.GetAnalytics(*request);
+    if (analytics.ok()) by.Redact(*analytics->mutable_job());
+    return analytics;
+  });
 }
 
 Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTuningJobRequest* request,
@@ -159,12 +190,11 @@ Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersReq
 
 grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
     CallContext* context, const v1::WatchTuningJobRequest* request) {
-  std::string token;
-  if (auto* refused =
-          guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &token)) {
+  Requester by;
+  if (auto* refused = guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &by)) {
     return refused;
   }
-  return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), token});
+  return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), by});
 }
 
 Unary* TuningService::GetLogs(CallContext* context, const v1::GetLogsRequest* request,
@@ -183,23 +213,26 @@ Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuni
 
 Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrialsRequest* request,
                                     v1::SuggestTrialsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return AskCall::Start(coordinator_, *request, response);
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return AskCall::Start(coordinator_, *request, by, response);
 }
 
 Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetricsRequest* request,
                                     v1::ReportMetricsResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.ReportMetrics(*request, FinishBy(reactor, response));
+  coordinator_.ReportMetrics(*request, FinishBy(reactor, response), std::move(by));
   return reactor;
 }
 
 Unary* TuningService::CompleteTrial(CallContext* context, const v1::CompleteTrialRequest* request,
                                     v1::CompleteTrialResponse* response) {
-  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.CompleteTrial(*request, FinishBy(reactor, response));
+  coordinator_.CompleteTrial(*request, FinishBy(reactor, response), std::move(by));
   return reactor;
 }
 

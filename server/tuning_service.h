@@ -19,8 +19,9 @@ inline constexpr char kStopTopic[] = "stop";
 class TuningService final : public v1::TuningService::CallbackService {
  public:
   TuningService(Coordinator& coordinator, Reader& reader, Hub& hub, Authority& authority,
-                Training training = Training::kHere)
+                Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything())
       : training_(training),
+        files_(std::move(files)),
         coordinator_(coordinator),
         reader_(reader),
         hub_(hub),
@@ -53,10 +54,12 @@ class TuningService final : public v1::TuningService::CallbackService {
   void StopReplays() { replays_.Stop(); }
 
  private:
-  // Answers with the job as it is once `status` is known; an error is the answer.
-  void FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id, v1::TuningJob* job);
+  // Answers with the job as it is once `status` is known, as `by` may see it; an error is the answer.
+  void FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id, const Requester& by,
+                     v1::TuningJob* job);
 
   const Training training_;
+  const ReadableFolders files_;
   Coordinator& coordinator_;
   Reader& reader_;
   Hub& hub_;

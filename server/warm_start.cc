@@ -39,21 +39,24 @@ std::optional<double> ReadNumber(const std::string& text) {
 
 class Collector {
  public:
-  Collector(const v1::TuningJobSpec& spec, Reads& reads)
+  Collector(const v1::TuningJobSpec& spec, Reads& reads, const ReadableFolders& files, const GoOn& go_on)
       : spec_(spec),
         reads_(reads),
+        files_(files),
+        go_on_(go_on),
         search_(ToSearchSpec(spec)),
         space_(search_.parameters, search_.constraints) {}
 
   absl::StatusOr<WarmStart> Run() {
     const v1::WarmStartSpec& from = spec_.warm_start();
     for (int i = 0; i < from.jobs_size(); ++i) AddJob(fmt::format("warm_start.jobs[{}]", i), from.jobs(i));
-    for (int i = 0; i < from.csv_files_size(); ++i) {
+    for (int i = 0; i < from.csv_files_size() && ended_.ok(); ++i) {
       AddTable(fmt::format("warm_start.csv_files[{}]", i), from.csv_files(i));
     }
-    for (int i = 0; i < from.optuna_studies_size(); ++i) {
+    for (int i = 0; i < from.optuna_studies_size() && ended_.ok(); ++i) {
       AddStudy(fmt::format("warm_start.optuna_studies[{}]", i), from.optuna_studies(i));
     }
+    if (!ended_.ok()) return ended_;
     if (!violations_.empty()) return ViolationsError(violations_);
     WarmStart start{std::move(priors_), ""};
     if (!sources_.empty()) start.text = Text(start.priors.size());
@@ -62,6 +65,13 @@ class Collector {
 
  private:
   void Refuse(const std::string& field, const std::string& why) { violations_.push_back({field, why}); }
+  // Says why a file is of no use; what is no fault of its own ends the reading of all.
+  void RefuseFile(const std::string& field, const std::string& path, const absl::Status& why) {
+    if (absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why)) {
+      return Refuse(field, Path(path) + " " + std::string(why.message()));
+    }
+    ended_ = absl::Status(why.code(), fmt::format("{}: {} {}", field, Path(path), std::string(why.message())));
+  }
 
   // Where a path of the spec leads.
   std::string Path(const std::string& path) const {
@@ -142,16 +152,20 @@ class Collector {
 
   void AddTable(const std::string& field, const std::string& path) {
     Begin(path);
-    absl::StatusOr<CsvFile> table = ReadCsvFile(Path(path));
-    if (!table.ok()) return Refuse(field, Path(path) + " " + std::string(table.status().message()));
+    const absl::StatusOr<ForeignFile> file = files_.Open(Path(path));
+    if (!file.ok()) return RefuseFile(field, path, file.status());
+    const absl::StatusOr<CsvFile> table = ReadCsvFile(*file, go_on_);
+    if (!table.ok()) return RefuseFile(field, path, table.status());
     const auto column = [&](const std::string& name) {
       const auto found = std::find(table->header.begin(), table->header.end(), name);
       return found == table->header.end() ? -1 : static_cast<int>(found - table->header.begin());
     };
     const int objective = column("objective"), resource = column("resource");
     if (objective < 0) {
-      return Refuse(field, fmt::format("{} has no column objective; its columns are {}", Path(path),
-                                       fmt::join(table->header, ", ")));
+      const size_t columns = table->header.size();
+      return Refuse(field, fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
+                                       "the names of hyperparameters, and perhaps resource",
+                                       Path(path), columns, columns == 1 ? "column" : "columns"));
     }
     for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {
       const std::vector<std::string>& row = table->rows[r];
@@ -183,12 +197,13 @@ class Collector {
 
   void AddStudy(const std::string& field, const v1::OptunaStudy& given) {
     Begin(given.file());
-    absl::StatusOr<OptunaStudy> study = ReadOptunaStudy(Path(given.file()), given.study());
-    if (!study.ok()) return Refuse(field, Path(given.file()) + ": " + std::string(study.status().message()));
+    const absl::StatusOr<ForeignFile> file = files_.Open(Path(given.file()));
+    if (!file.ok()) return RefuseFile(field, given.file(), file.status());
+    const absl::StatusOr<OptunaStudy> study = ReadOptunaStudy(*file, given.study(), go_on_);
+    if (!study.ok()) return RefuseFile(field, given.file(), study.status());
     if (study->goal != search_.goal) {
-      return Refuse(field,
-                    fmt::format("study \"{}\" {} its objective; expected one that {} it, as this job does",
-                                study->name, GoalName(study->goal), GoalName(search_.goal)));
+      return Refuse(field, fmt::format("the study {} its objective; expected one that {} it, as this job does",
+                                       GoalName(study->goal), GoalName(search_.goal)));
     }
     for (const OptunaTrial& trial : study->trials) {
       if (TooMany(field)) return;
@@ -220,6 +235,9 @@ class Collector {
 
   const v1::TuningJobSpec& spec_;
   Reads& reads_;
+  const ReadableFolders& files_;
+  const GoOn& go_on_;
+  absl::Status ended_;  // why nothing more is read
   const SearchSpec search_;
   const SearchSpace space_;
   std::vector<PriorObserved> priors_;
@@ -231,8 +249,9 @@ class Collector {
 
 }  // namespace
 
-absl::StatusOr<WarmStart> ReadWarmStart(const v1::TuningJobSpec& spec, Reads& reads) {
-  return Collector(spec, reads).Run();
+absl::StatusOr<WarmStart> ReadWarmStart(const v1::TuningJobSpec& spec, Reads& reads, const ReadableFolders& files,
+                                        const GoOn& go_on) {
+  return Collector(spec, reads, files, go_on).Run();
 }
 
 }  // namespace winnow

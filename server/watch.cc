@@ -37,8 +37,8 @@ JobWatch* JobWatch::Start(grpc::CallbackServerContext& context, Reader& reader, 
   watch->stop_subscription_ = hub.Subscribe(kStopTopic, [weak] {
     if (auto self = weak.lock()) self->End(Stopping());
   });
-  if (!watch->leave_.token_id.empty()) {
-    watch->token_subscription_ = hub.Subscribe(TokenTopic(watch->leave_.token_id), [weak] {
+  if (!watch->leave_.by.token_id.empty()) {
+    watch->token_subscription_ = hub.Subscribe(TokenTopic(watch->leave_.by.token_id), [weak] {
       if (auto self = weak.lock()) self->Changed();
     });
   }
@@ -83,7 +83,7 @@ void JobWatch::OnWriteDone(bool ok) {
 void JobWatch::OnSendInitialMetadataDone(bool ok) { OnWriteDone(ok); }
 
 void JobWatch::Read(Reads& reads) {
-  if (absl::Status leave = leave_.authority.CheckStill(leave_.token_id); !leave.ok()) {
+  if (absl::Status leave = leave_.authority.CheckStill(leave_.by.token_id); !leave.ok()) {
     return End(ToGrpc(leave));
   }
   int64_t after = 0;
@@ -92,6 +92,7 @@ void JobWatch::Read(Reads& reads) {
     after = after_;
   }
   absl::StatusOr<WatchBatch> batch = reads.Watch(id_, after);
+  if (batch.ok()) leave_.by.Redact(batch->job);
   {
     std::lock_guard lock(mutex_);
     reading_ = false;

@@ -25,7 +25,7 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   // By whose leave a stream goes on.
   struct Leave {
     Authority& authority;
-    std::string token_id;  // "": none was asked for
+    Requester by;
   };
   // Ends with UNAUTHENTICATED when the token is revoked, and before the next event once it has expired.
   // `context` is the call's.

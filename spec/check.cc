@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
 constexpr int64_t kMostOffset = 1'000'000'000;
 constexpr int64_t kLongestLease = 86400;  // seconds
+constexpr int kMostSecrets = 100;
 
 bool IsName(const std::string& name, size_t most, const std::string& punctuation) {
   if (name.empty() || name.size() > most || !std::isalnum(static_cast<unsigned char>(name[0]))) return false;
@@ -119,6 +120,7 @@ class SpecChecker {
     }
     if (trainer_.has_grace_period()) DurationOf("trainer.grace_period", trainer_.grace_period(), 3600);
     Environment();
+    Secrets();
   }
 
   // Clients train, so nothing is started or read.
@@ -130,6 +132,7 @@ class SpecChecker {
     if (trainer_.resource_offset() != 0) Add("trainer.resource_offset", no_output);
     const std::string no_process = why + "of which no process is started here";
     if (!trainer_.environment().empty()) Add("trainer.environment", no_process);
+    if (!trainer_.secrets().empty()) Add("trainer.secrets", no_process);
     if (trainer_.has_grace_period()) Add("trainer.grace_period", no_process);
     if (!spec_.channels().empty()) Add("channels", no_process);
     if (spec_.has_cluster()) Add("cluster", no_process);
@@ -190,24 +193,43 @@ class SpecChecker {
                 text, expression.NumberOfCapturingGroups(), of));
   }
 
-  void Environment() {
+  void Variable(const std::string& at, const std::string& name, const std::set<std::string>& settings) {
     static const std::set<std::string> reserved = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR",
                                                    "MASTER_PORT"};
-    static const std::set<std::string> settings = {"WINNOW_RENDEZVOUS_SECONDS",
-                                                   "WINNOW_RANK_PATIENCE_SECONDS"};
+    const bool legal = RE2::FullMatch(name, "[A-Za-z_][A-Za-z0-9_]*");
+    if (!legal) Add(at, "is not a variable's name; expected letters, digits and '_', no digit first");
+    const bool ours = name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0;
+    if (reserved.count(name) == 0 && (!ours || settings.count(name) > 0)) return;
+    Add(at, "is set by Winnow itself; expected a name that does not begin with SM_ or WINNOW_, nor one of " +
+                Joined({reserved.begin(), reserved.end()}));
+  }
+
+  void Environment() {
     const std::map<std::string, std::string> sorted(trainer_.environment().begin(),
                                                     trainer_.environment().end());
     for (const auto& [name, value] : sorted) {
       const std::string at = "trainer.environment." + name;
-      const bool legal = RE2::FullMatch(name, "[A-Za-z_][A-Za-z0-9_]*");
-      if (!legal) Add(at, "is not a variable's name; expected letters, digits and '_', no digit first");
-      const bool ours = name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0;
-      if (reserved.count(name) > 0 || (ours && settings.count(name) == 0)) {
-        Add(at,
-            "is set by Winnow itself; expected a name that does not begin with SM_ or WINNOW_, nor one of " +
-                Joined({reserved.begin(), reserved.end()}));
-      }
+      Variable(at, name, {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"});
       if (value.find('\0') != std::string::npos) Add(at, "holds a NUL character; expected none");
+    }
+  }
+
+  // Variables whose values are files of the workers.
+  void Secrets() {
+    const std::map<std::string, std::string> sorted(trainer_.secrets().begin(), trainer_.secrets().end());
+    if (static_cast<int>(sorted.size()) > kMostSecrets) {
+      return Add("trainer.secrets", fmt::format("has {} secrets; expected at most {}", sorted.size(), kMostSecrets));
+    }
+    for (const auto& [variable, secret] : sorted) {
+      const std::string at = "trainer.secrets." + variable;
+      Variable(at, variable, {});
+      if (trainer_.environment().count(variable) > 0) {
+        Add(at, "is in trainer.environment too; expected the variable in one of the two");
+      }
+      if (!IsName(secret, 64, "-_.")) {
+        Add(at, "names the secret " + Quoted(secret) +
+                    "; expected at most 64 letters, digits, '-', '_', '.', a letter or digit first");
+      }
     }
   }
 

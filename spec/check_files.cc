@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
 
 #include "spec/builtin_trainers.h"
@@ -24,23 +25,27 @@ std::string Unreadable(const fs::path& path) {
   return access(path.c_str(), mode) == 0 ? "" : "cannot be read";
 }
 
-// The files that a built-in trainer reads as one channel: of a folder those whose name does not begin with a point.
-std::vector<fs::path> FilesOf(const fs::path& path) {
+// The files that a built-in trainer reads as one channel: of a folder those whose name does not begin with a point. Absent:
+// one of them may not be told of, so that even their number would say something.
+std::optional<std::vector<fs::path>> FilesOf(const fs::path& path, const MayTell& may_tell) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return {path};
+  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string()[0] == '.') continue;
+    if (!may_tell(entry->path())) return std::nullopt;
     std::error_code ignored;
-    const bool hidden = entry->path().filename().string()[0] == '.';
-    if (!hidden && entry->is_regular_file(ignored)) files.push_back(entry->path());
+    if (entry->is_regular_file(ignored)) files.push_back(entry->path());
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
 // Why a built-in trainer can make nothing of a path that can be read, on that many ranks; "" if it may.
-std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes) {
-  const std::vector<fs::path> files = FilesOf(path);
+std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes, const MayTell& may_tell) {
+  const std::optional<std::vector<fs::path>> told = FilesOf(path, may_tell);
+  if (!told) return "";
+  const std::vector<fs::path>& files = *told;
   if (files.empty()) return path.string() + " holds no regular files; expected data files";
   for (const fs::path& file : files) {
     std::error_code error;
@@ -54,27 +59,30 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
                      path.string(), files.size() == 1 ? "one file" : fmt::format("{} files", files.size()), nodes);
 }
 
-void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder,
+void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const MayTell& may_tell,
                    std::vector<Violation>* violations) {
   const bool builtin = FindBuiltinTrainer(spec.trainer().builtin()) != nullptr;
   const std::map<std::string, v1::Channel> sorted(spec.channels().begin(), spec.channels().end());
   for (const auto& [name, channel] : sorted) {
     if (channel.path().empty()) continue;
     const fs::path path = (folder / channel.path()).lexically_normal();
+    if (!may_tell(path)) continue;
     std::string problem;
     if (const std::string why = Unreadable(path); !why.empty())
       problem = path.string() + " " + why + "; expected a file or folder that can be read";
     else if (builtin)
-      problem = Unusable(channel, path, std::max(1, spec.cluster().nodes()));
+      problem = Unusable(channel, path, std::max(1, spec.cluster().nodes()), may_tell);
     if (!problem.empty()) violations->push_back({"channels." + name + ".path", problem});
   }
 }
 
-void CheckProgram(const v1::TuningJobSpec& spec, const fs::path& folder, std::vector<Violation>* violations) {
+void CheckProgram(const v1::TuningJobSpec& spec, const fs::path& folder, const MayTell& may_tell,
+                  std::vector<Violation>* violations) {
   if (spec.trainer().command_size() == 0) return;
   const std::string& program = spec.trainer().command(0);
   if (program.find('/') == std::string::npos || program.find("{{") != std::string::npos) return;
   const fs::path path = (folder / program).lexically_normal();
+  if (!may_tell(path)) return;
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
     violations->push_back({"trainer.command[0]", path.string() + " is not a file; expected a program"});
@@ -115,7 +123,7 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
 
 }  // namespace
 
-std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training) {
+std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training, const MayTell& may_tell) {
   std::vector<Violation> violations;
   const fs::path folder(spec.working_directory());
   // An external job is not started by Winnow: its folder, if it names one, is that of what the server reads itself.
@@ -125,19 +133,21 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
     violations.push_back({"working_directory", "is \"" + folder.string() + "\"; expected an absolute path"});
     return violations;
   }
+  const MayTell told = may_tell ? may_tell : [](const std::string&) { return true; };
+  const bool told_of_folder = told(folder);
   const bool here = starts && training == Training::kHere;
   std::error_code error;
-  if (here && !fs::is_directory(folder, error)) {
+  if (here && told_of_folder && !fs::is_directory(folder, error)) {
     violations.push_back({"working_directory", folder.string() + " is not a directory on the server"});
     return violations;
   }
-  if (here && access(folder.c_str(), R_OK | X_OK) != 0) {
+  if (here && told_of_folder && access(folder.c_str(), R_OK | X_OK) != 0) {
     violations.push_back({"working_directory", folder.string() + " cannot be read; expected permission to"});
     return violations;
   }
-  if (here) CheckChannels(spec, folder, &violations);
-  CheckWarmStart(spec, folder, &violations);
-  if (here) CheckProgram(spec, folder, &violations);
+  if (here) CheckChannels(spec, folder, told, &violations);
+  if (!may_tell) CheckWarmStart(spec, folder, &violations);
+  if (here) CheckProgram(spec, folder, told, &violations);
   return violations;
 }
 

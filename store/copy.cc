@@ -1,11 +1,15 @@
 #include "store/copy.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <string.h>
 
 #include <filesystem>
 
 #include "store/database.h"
+#include "store/foreign_file.h"
 #include "store/room.h"
 
 namespace winnow {
@@ -42,6 +46,9 @@ absl::Status Copy(const std::string& from, const std::string& to, const std::fun
   if (!began.ok()) return began.status();
   absl::Status room = CheckRoomFor(fs::absolute(to).parent_path().string(), *pages * *page_bytes);
   if (!room.ok()) return room;
+  // As private as what it is a copy of.
+  const OwnedDescriptor made(open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!made.ok()) return absl::FailedPreconditionError(fmt::format("{}: {}", to, strerror(errno)));
   absl::StatusOr<std::unique_ptr<Database>> copy = Database::Open(to, OpenMode::kNew);
   if (!copy.ok()) return copy.status();
   return CopyPages(**source, **copy, cancelled);

@@ -1,59 +1,68 @@
 #include "store/csv_file.h"
 
 #include <csv.h>
+#include <errno.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
-#include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace winnow {
 namespace {
 
-constexpr uintmax_t kMostBytes = 64 << 20;
+constexpr int64_t kMostBytes = 64 << 20;
+constexpr size_t kMostFields = 2'000'000;
+constexpr size_t kChunkBytes = 64 << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 struct Rows {
   std::vector<std::vector<std::string>> all;
   std::vector<std::string> current;
+  size_t fields = 0;
 };
 
 void OnField(void* text, size_t size, void* rows) {
-  static_cast<Rows*>(rows)->current.emplace_back(static_cast<const char*>(text), size);
+  auto* r = static_cast<Rows*>(rows);
+  if (++r->fields <= kMostFields) r->current.emplace_back(static_cast<const char*>(text), size);
 }
 void OnRow(int, void* rows) {
   auto* r = static_cast<Rows*>(rows);
   r->all.push_back(std::exchange(r->current, {}));
 }
 
-absl::StatusOr<std::string> ReadAll(const std::string& file) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(file, error);
-  if (error) return absl::InvalidArgumentError("cannot be read: " + error.message());
-  if (size > kMostBytes) {
-    return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", size, kMostBytes));
+absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
+  if (file.bytes() > kMostBytes) {
+    return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostBytes));
   }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return absl::InvalidArgumentError("cannot be read");
-  std::string all = std::move(text).str();
-  if (all.starts_with(kByteOrderMark)) all.erase(0, kByteOrderMark.size());
-  return all;
-}
-
-absl::StatusOr<Rows> Parse(const std::string& text) {
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
     return absl::ResourceExhaustedError("out of memory");
   }
   std::unique_ptr<csv_parser, decltype(&csv_free)> free(&parser, csv_free);
   Rows rows;
-  const bool whole = csv_parse(&parser, text.data(), text.size(), OnField, OnRow, &rows) == text.size() &&
-                     csv_fini(&parser, OnField, OnRow, &rows) == 0;
+  bool whole = true;
+  std::vector<char> chunk(kChunkBytes);
+  // No further than it was long when it was opened: it may grow.
+  for (int64_t offset = 0; whole && offset < file.bytes();) {
+    if (absl::Status status = go_on(); !status.ok()) return status;
+    const size_t wanted = std::min<size_t>(chunk.size(), file.bytes() - offset);
+    const ssize_t got = pread(file.descriptor(), chunk.data(), wanted, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::InvalidArgumentError("cannot be read");
+    if (got == 0) break;
+    std::string_view text(chunk.data(), got);
+    if (offset == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    whole = csv_parse(&parser, text.data(), text.size(), OnField, OnRow, &rows) == text.size();
+    if (rows.fields > kMostFields) {
+      return absl::InvalidArgumentError(fmt::format("has more than {} fields; expected at most so many", kMostFields));
+    }
+    offset += got;
+  }
+  whole = whole && csv_fini(&parser, OnField, OnRow, &rows) == 0;
   if (whole) return rows;
   return absl::InvalidArgumentError(
       fmt::format("row {}: {}", rows.all.size() + 1, csv_strerror(csv_error(&parser))));
@@ -61,18 +70,18 @@ absl::StatusOr<Rows> Parse(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<CsvFile> ReadCsvFile(const std::string& file) {
-  absl::StatusOr<std::string> text = ReadAll(file);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<Rows> rows = Parse(*text);
+absl::StatusOr<CsvFile> ReadCsvFile(const ForeignFile& file, const GoOn& go_on) {
+  absl::StatusOr<Rows> rows = Parse(file, go_on);
   if (!rows.ok()) return rows.status();
   if (rows->all.empty()) return absl::InvalidArgumentError("is empty; expected a header");
   CsvFile table;
   table.header = std::move(rows->all.front());
-  std::set<std::string> names;
-  for (const std::string& name : table.header) {
-    if (!names.insert(name).second) {
-      return absl::InvalidArgumentError(fmt::format("has column \"{}\" twice; expected each once", name));
+  std::map<std::string_view, size_t> columns;
+  for (size_t i = 0; i < table.header.size(); ++i) {
+    const auto [other, first] = columns.emplace(table.header[i], i);
+    if (!first) {
+      return absl::InvalidArgumentError(fmt::format("has columns {} and {} of one name; expected each name once",
+                                                    other->second + 1, i + 1));
     }
   }
   for (size_t i = 1; i < rows->all.size(); ++i) {

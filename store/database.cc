@@ -1,8 +1,11 @@
 #include "store/database.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +17,13 @@ namespace {
 constexpr int kBusyTimeoutMs = 5000;
 // A log that grew while something read for long is cut back to this once it has been taken over.
 constexpr int64_t kKeptLogBytes = 64 << 20;
+
+// Of a foreign file.
+constexpr int kLongestForeignValue = 1 << 20;
+constexpr int kStepsBetweenLooks = 10'000;  // of SQLite's machine: some 0.1 ms
+// In the file's header, what a writer must know: 2 stands for a log.
+constexpr size_t kFormatAt = 18;
+constexpr char kFormatWithLog = 2;
 
 // What the system's error says, where SQLite's code is only that of a failed call.
 int CodeOfSystem(int extended_code, int system_error) {
@@ -109,6 +119,49 @@ std::string Settings(OpenMode mode) {
       kKeptLogBytes);
 }
 
+constexpr std::string_view kDescriptors = "/proc/self/fd/";
+
+// What SQLite calls to open a file. It follows no link, since it has resolved the name before; a descriptor's name is
+// the one that is to be followed.
+int OpenForSqlite(const char* name, int flags, int mode) {
+  if (std::string_view(name).starts_with(kDescriptors)) flags &= ~O_NOFOLLOW;
+  return open(name, flags, mode);
+}
+
+// The default file system, but that a name is not resolved: /proc/self/fd/N is the very file that is open there, whatever
+// its path leads to by now.
+const char* VfsOfDescriptors() {
+  static const char* const kName = [] {
+    sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+    usual->xSetSystemCall(usual, "open", reinterpret_cast<sqlite3_syscall_ptr>(OpenForSqlite));
+    static sqlite3_vfs vfs = *usual;
+    vfs.zName = "winnow-descriptors";
+    vfs.pNext = nullptr;
+    vfs.xFullPathname = [](sqlite3_vfs*, const char* name, int size, char* full) {
+      if (static_cast<int>(strlen(name)) >= size) return SQLITE_CANTOPEN;
+      strcpy(full, name);
+      return SQLITE_OK;
+    };
+    return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK ? vfs.zName : nullptr;
+  }();
+  return kName;
+}
+
+// Of a foreign file: SELECTs of its own tables, and what they are made of.
+int MayBeAsked(void*, int action, const char* first, const char*, const char*, const char*) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_TRANSACTION:
+      return SQLITE_OK;
+    case SQLITE_PRAGMA:
+      return std::string_view(first) == "table_xinfo" ? SQLITE_OK : SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
 }  // namespace
 
 absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
@@ -118,10 +171,10 @@ absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file, OpenMode mode) {
+  VfsOfDescriptors();  // once, and before there are connections on other threads
   sqlite3* handle = nullptr;
   const bool still = mode == OpenMode::kStill;
-  int flags = SQLITE_OPEN_NOMUTEX |
-              (mode == OpenMode::kForeign || still ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+  int flags = SQLITE_OPEN_NOMUTEX | (still ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
   if (mode == OpenMode::kReadWrite || mode == OpenMode::kNew) flags |= SQLITE_OPEN_CREATE;
   if (still) flags |= SQLITE_OPEN_URI;
   int code = sqlite3_open_v2(still ? StillUri(file).c_str() : file.c_str(), &handle, flags, nullptr);
@@ -140,11 +193,43 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
   return database;
 }
 
+absl::StatusOr<std::unique_ptr<Database>> Database::OpenForeign(const ForeignFile& foreign, GoOn go_on) {
+  std::array<char, kFormatAt + 2> header{};
+  const ssize_t got = pread(foreign.descriptor(), header.data(), header.size(), 0);
+  const bool has_log = got == static_cast<ssize_t>(header.size()) && header[kFormatAt] == kFormatWithLog;
+  const std::string file = fmt::format("{}{}", kDescriptors, foreign.descriptor());
+  const std::string uri = fmt::format("file:{}{}", file, has_log ? "?immutable=1" : "");
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                                   VfsOfDescriptors());
+  std::unique_ptr<Database> database(new Database(file, handle));
+  if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
+  sqlite3_extended_result_codes(handle, 1);
+  if (code != SQLITE_OK) return database->Error(sqlite3_extended_errcode(handle), "open");
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestForeignValue);
+  absl::Status status = database->Execute(Settings(OpenMode::kStill) + "; PRAGMA cell_size_check = ON");
+  if (!status.ok()) return status;
+  sqlite3_set_authorizer(handle, MayBeAsked, nullptr);
+  database->go_on_ = std::move(go_on);
+  sqlite3_progress_handler(handle, kStepsBetweenLooks, [](void* raw) {
+    auto* self = static_cast<Database*>(raw);
+    if (self->stopped_.ok()) self->stopped_ = self->go_on_();
+    return self->stopped_.ok() ? 0 : 1;
+  }, database.get());
+  return database;
+}
+
 void Database::KeepLog() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 absl::Status Database::Error(int code, std::string_view doing) const {
+  if (!stopped_.ok()) return stopped_;
   std::string message = sqlite3_errmsg(handle_);
   const int system_error = sqlite3_system_errno(handle_);
   const int told = code;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "store/foreign_file.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -25,7 +26,6 @@ absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_
 enum class OpenMode {
   kReadWrite,
   kReadOnly,
-  kForeign,  // another program's file: nothing is written beside it either
   kNew,      // a copy that is being made: one that breaks off is thrown away
   kStill,    // nobody writes it, and its folder may be read-only: a log beside it is not looked at
 };
@@ -35,6 +35,11 @@ class Database {
  public:
   // ":memory:" gives a private database in memory. All but kReadWrite and kNew REQUIRE the file to exist.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& file, OpenMode mode);
+  // Another program's file, to be read: nothing of it or beside it is written, and nothing that its schema says is run
+  // but what SQLite takes for harmless. Values above 1 MiB are refused. While it is asked something, `go_on` is asked
+  // now and then; when that says no, what was asked ends (see Error). REQUIRES `foreign` outlives it. A file in WAL mode is
+  // taken to be still: see ForeignFile::log_bytes.
+  static absl::StatusOr<std::unique_ptr<Database>> OpenForeign(const ForeignFile& foreign, GoOn go_on);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -61,6 +66,8 @@ class Database {
   std::string file_;
   sqlite3* handle_;
   bool in_transaction_ = false;
+  GoOn go_on_;            // of a foreign file
+  absl::Status stopped_;  // what it said when it said no
 };
 
 // A statement that is prepared at its first use and finalised by the destructor. REQUIRES the database

@@ -21,6 +21,7 @@ struct JobRow {
   int64_t end_us = 0;  // 0: has not ended
   int64_t last_sequence = 0;
   std::string warm_start;  // what it was started with; "": nothing
+  std::string owner;       // name of the token that created it; "": none
 };
 
 class JobTable {

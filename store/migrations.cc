@@ -259,6 +259,11 @@ DROP TABLE temp.closings;
 DELETE FROM job_descriptions;
 )sql";
 
+constexpr char kOwners[] = R"sql(
+-- Name of the token that created it; '': none.
+ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -306,6 +311,7 @@ const std::vector<Migration>& Migrations() {
       {"how jobs came to their best, and ended", kSummaries},
       {"a trial's events without those of its job", kTrialEvents},
       {"trials that were pruned, and those that were cancelled", kPrunedOrCancelled},
+      {"whose jobs are", kOwners},
   };
   return kMigrations;
 }

@@ -15,6 +15,10 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMostStudyBytes = 256 << 20;
+constexpr size_t kMostTrials = 100'000;
+constexpr size_t kMostParameters = 2'000'000;
+
 // The tables of Optuna's storages/_rdb/models.py, schema 12 (3.0 and later), so far as they are read here.
 // Since 2.4 they have these columns too; only the types of values came later.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
@@ -29,29 +33,53 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
   return kLayout;
 }
 
+// SQLite's own words may hold what is in the file.
 absl::Status Unreadable(const absl::Status& status) {
-  if (status.code() == absl::StatusCode::kDataLoss) {
-    return absl::InvalidArgumentError("is not a SQLite file, or is damaged");
+  switch (status.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInvalidArgument:
+      return status;
+    case absl::StatusCode::kDataLoss:
+      return absl::InvalidArgumentError("is not a SQLite file, or is damaged");
+    case absl::StatusCode::kUnavailable:
+      return absl::InvalidArgumentError("is being written by another program; try again when it is done");
+    default:
+      return absl::InvalidArgumentError("cannot be read as a study of Optuna");
   }
-  return absl::InvalidArgumentError("cannot be read: " + std::string(status.message()));
+}
+
+absl::Status UnknownLayout(const std::string& why) {
+  return absl::InvalidArgumentError(fmt::format(
+      "holds no Optuna study that is known here: {}; expected the tables of Optuna 2.4 to 4", why));
+}
+
+// A table with rows of its own: no view, and none that a module makes up, which has no page.
+absl::StatusOr<bool> IsTable(Database& database, const std::string& name) {
+  Statement find(database, "SELECT COUNT(*) FROM sqlite_master WHERE name = ?1 AND type = 'table' AND rootpage > 0");
+  absl::StatusOr<bool> row = find.Bind(name).Next();
+  if (!row.ok()) return row.status();
+  return find.Int(0) == 1;
 }
 
 absl::Status CheckLayout(Database& database) {
   for (const auto& [table, columns] : Layout()) {
-    Statement list(database, "SELECT name FROM pragma_table_info(?1)");
-    list.Bind(table);
+    const absl::StatusOr<bool> there = IsTable(database, table);
+    if (!there.ok()) return Unreadable(there.status());
+    if (!*there) return UnknownLayout(fmt::format("there is no table {}", table));
+    Statement list(database, fmt::format("PRAGMA table_xinfo({})", table));
+    list.Bind();
     std::set<std::string> known;
+    bool computed = false;
     absl::Status status = list.ForEach([&] {
-      known.insert(list.Text(0));
+      known.insert(list.Text(1));
+      computed = computed || list.Int(6) != 0;
       return absl::OkStatus();
     });
     if (!status.ok()) return Unreadable(status);
+    if (computed) return UnknownLayout(fmt::format("table {} computes columns", table));
     for (const std::string& column : columns) {
-      if (known.count(column) > 0) continue;
-      return absl::InvalidArgumentError(fmt::format(
-          "holds no Optuna study that is known here: there is no column {}.{}; expected the tables of "
-          "Optuna 2.4 to 4",
-          table, column));
+      if (known.count(column) == 0) return UnknownLayout(fmt::format("there is no column {}.{}", table, column));
     }
   }
   return absl::OkStatus();
@@ -60,12 +88,10 @@ absl::Status CheckLayout(Database& database) {
 absl::StatusOr<int64_t> FindStudy(Database& database, std::string& name) {
   Statement list(database, "SELECT study_id, study_name FROM studies ORDER BY study_id");
   list.Bind();
-  std::string names;
   int64_t found = 0, count = 0;
   std::string first;
   absl::Status status = list.ForEach([&] {
     const std::string known = list.Text(1);
-    names += (names.empty() ? "" : ", ") + known;
     ++count;
     if (name.empty() || known == name) {
       found = list.Int(0);
@@ -76,11 +102,11 @@ absl::StatusOr<int64_t> FindStudy(Database& database, std::string& name) {
   if (!status.ok()) return Unreadable(status);
   if (count == 0) return absl::InvalidArgumentError("holds no study");
   if (name.empty() && count > 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("holds {} studies; expected the name of one of {}", count, names));
+    return absl::InvalidArgumentError(fmt::format("holds {} studies; expected the name of one of them", count));
   }
   if (found == 0) {
-    return absl::InvalidArgumentError(fmt::format("holds no study \"{}\"; expected one of {}", name, names));
+    return absl::InvalidArgumentError(fmt::format("holds no study \"{}\"; expected the name of one of the {} there",
+                                                  name, count));
   }
   name = first;
   return found;
@@ -101,8 +127,7 @@ absl::StatusOr<Goal> ReadGoal(Database& database, int64_t study) {
   }
   if (directions[0] == "MAXIMIZE") return Goal::kMaximize;
   if (directions[0] == "MINIMIZE") return Goal::kMinimize;
-  return absl::InvalidArgumentError(
-      fmt::format("the study's direction is {}; expected MAXIMIZE or MINIMIZE", directions[0]));
+  return absl::InvalidArgumentError("the study's direction is unknown; expected MAXIMIZE or MINIMIZE");
 }
 
 // A category's choice. Throws what the JSON library throws.
@@ -130,6 +155,10 @@ Value ReadParameter(double number, const std::string& distribution) {
   return static_cast<int64_t>(number);
 }
 
+absl::Status TooMuch(const char* what, size_t most) {
+  return absl::InvalidArgumentError(fmt::format("has more than {} {}; expected at most so many", most, what));
+}
+
 class Trials {
  public:
   Trials(Database& database, int64_t study) : database_(database), study_(study) {}
@@ -151,7 +180,8 @@ class Trials {
                    "SELECT t.trial_id, t.number, t.state, v.value FROM trials t LEFT JOIN trial_values v"
                    " ON v.trial_id = t.trial_id AND v.objective = 0 WHERE t.study_id = ?1");
     list.Bind(study_);
-    absl::Status status = list.ForEach([&] {
+    absl::Status status = list.ForEach([&]() -> absl::Status {
+      if (by_id_.size() >= kMostTrials) return TooMuch("trials", kMostTrials);
       OptunaTrial& trial = by_id_[list.Int(0)];
       trial.number = list.Int(1);
       trial.pruned = list.Text(2) == "PRUNED";
@@ -167,18 +197,19 @@ class Trials {
                    "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trial_params p"
                    " JOIN trials t ON t.trial_id = p.trial_id WHERE t.study_id = ?1");
     list.Bind(study_);
+    size_t parameters = 0;
     absl::Status status = list.ForEach([&]() -> absl::Status {
+      if (++parameters > kMostParameters) return TooMuch("parameters", kMostParameters);
       OptunaTrial& trial = by_id_[list.Int(0)];
       try {
         trial.parameters[list.Text(1)] = ReadParameter(list.Real(2), list.Text(3));
       } catch (const std::exception&) {
-        return absl::InvalidArgumentError(fmt::format("trial {}: parameter {} cannot be read: {} of {}",
-                                                      trial.number, list.Text(1), list.Real(2),
-                                                      list.Text(3)));
+        return absl::InvalidArgumentError(
+            fmt::format("trial {}: a parameter's value and its distribution do not fit", trial.number));
       }
       return absl::OkStatus();
     });
-    return status.ok() || absl::IsInvalidArgument(status) ? status : Unreadable(status);
+    return status.ok() ? status : Unreadable(status);
   }
 
   absl::Status ReadSteps() {
@@ -209,8 +240,17 @@ class Trials {
 
 }  // namespace
 
-absl::StatusOr<OptunaStudy> ReadOptunaStudy(const std::string& file, const std::string& name) {
-  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kForeign);
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name, const GoOn& go_on) {
+  if (file.bytes() > kMostStudyBytes) {
+    return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostStudyBytes));
+  }
+  // What only the log says, or a change that was broken off, is not seen in the file alone.
+  if (file.log_bytes() > 0 || file.journal_bytes() > 0) {
+    return absl::InvalidArgumentError(
+        "is being changed: a log of SQLite's (-wal or -journal) lies beside it; end what writes it, or name a copy made "
+        "by: sqlite3 FILE \".backup COPY\"");
+  }
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::OpenForeign(file, go_on);
   if (!database.ok()) return Unreadable(database.status());
   absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**database);
   if (!moment.ok()) return Unreadable(moment.status());

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/types.h"
+#include "store/foreign_file.h"
 
 namespace winnow {
 
@@ -29,9 +30,10 @@ struct OptunaStudy {
   std::vector<OptunaTrial> trials;  // by number
 };
 
-// Reads a study that Optuna (2.4 to 4) keeps in an SQLite file, without changing the file. `name` = "": the
-// file's only one. INVALID_ARGUMENT says what is wrong, without the file's name: no such file, another
-// program's, an unknown layout, no such study, several objectives.
-absl::StatusOr<OptunaStudy> ReadOptunaStudy(const std::string& file, const std::string& name);
+// Reads a study that Optuna (2.4 to 4) keeps in an SQLite file. `name` = "": the file's only one. INVALID_ARGUMENT says
+// what is wrong, without the file's name and without a word of what is in it: another program's file, an unknown layout
+// (views and tables that compute their columns too), no such study, several objectives, over 256 MiB, 100,000 trials or
+// 2,000,000 parameters, a change that is under way. Also what `go_on` says.
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name, const GoOn& go_on);
 
 }  // namespace winnow

@@ -47,6 +47,7 @@ struct Flags {
   int slots = 0;
   std::string work_dir;
   std::string shared_dir;
+  std::string secrets_dir;
   std::string host;
   std::vector<std::string> label_texts;
   std::map<std::string, std::string> labels;
@@ -107,6 +108,10 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--shared-dir", flags->shared_dir,
                   "Directory of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
       ->type_name("DIR");
+  app->add_option("--secrets-dir", flags->secrets_dir,
+                  "Folder of secrets that jobs may ask for: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
+                  "(default: none)")
+      ->option_text("DIR");
   app->add_option(
          "--host", flags->host,
          "Name or address under which other ranks reach this machine (default: the address from which it "
@@ -182,6 +187,12 @@ std::string Complete(Flags* flags) {
     if (home == nullptr || *home == '\0') return "--work-dir: expected, since HOME is not set";
     flags->work_dir = fmt::format("{}/.winnow/worker/{}", home, flags->name);
   }
+  if (!flags->secrets_dir.empty()) {
+    if (!fs::is_directory(flags->secrets_dir)) {
+      return fmt::format("--secrets-dir: \"{}\" is no folder; expected one", flags->secrets_dir);
+    }
+    flags->secrets_dir = fs::absolute(flags->secrets_dir).string();
+  }
   flags->work_dir = fs::absolute(flags->work_dir).string();
   flags->shared_dir =
       flags->shared_dir.empty() ? flags->work_dir + "/shared" : fs::absolute(flags->shared_dir).string();
@@ -255,7 +266,7 @@ int Work(const Flags& flags) {
   options.usage = &usage;
   const TrainerPlace place{
       work,       flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
-      flags.host, OwnEnvironment(), &limiter, &usage};
+      flags.host, OwnEnvironment(), &limiter, &usage, flags.name, flags.secrets_dir};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper);

@@ -53,6 +53,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
       variables[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
+  for (const auto& [name, value] : host.secrets) variables[name] = value;
   // Lines that Python keeps back are seen too late to stop by. What anybody has set stays.
   variables.try_emplace("PYTHONUNBUFFERED", "1");
   if (assignment.cpus() > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,15 @@ struct TrainerHost {
   int local_rank = 0;  // among the ranks of the trial on this worker
   TrainerSeat seat;
   std::string work;    // absolute path of the worker's folder
+  std::map<std::string, std::string> secrets = {};  // variables and values
 };
 
 // Position of the assignment's rank among the peers that are on the same worker.
 int LocalRank(const v1::Assignment& assignment);
 
 // The whole environment of docs/trainer-contract.md, "NAME=value": `inherited`, without the contract's own
-// names and what tells how a server is reached, then what the server gives with the assignment, then what only the worker knows. Later ones replace
+// names and what tells how a server is reached, then what the server gives with the assignment, then secrets, then what only the
+// worker knows. Later ones replace
 // earlier ones.
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,

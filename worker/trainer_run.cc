@@ -9,8 +9,11 @@
 #include "fmt/format.h"
 #include "worker/failure_cause.h"
 #include "worker/leftover_processes.h"
+#include "worker/outcomes.h"
 #include "worker/process_tree.h"
 #include "worker/rank_connections.h"
+#include "worker/secrets.h"
+#include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"
 
 namespace winnow {
@@ -100,7 +103,12 @@ TrainerRun::~TrainerRun() {
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
                                                               const v1::Assignment& assignment,
                                                               const TrainerSeat& seat, Events events) {
+  auto secrets = ReadSecrets(place.secrets, place.worker, assignment);
+  if (!secrets.ok()) return secrets.status();
   std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place.usage, assignment, std::move(events)));
+  std::vector<std::string> hidden;
+  for (const auto& [variable, value] : *secrets) hidden.push_back(value);
+  if (!hidden.empty()) run->redactors_.assign(2, Redactor(hidden));
   TrainerRun* const self = run.get();
   if (absl::Status status = run->Prepare(place); !status.ok()) return status;
   const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
@@ -111,7 +119,8 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
   spec.environment = TrainerEnvironment(assignment, *directories,
-                                        {place.host, LocalRank(assignment), seat, place.work.string()},
+                                        {place.host, LocalRank(assignment), seat, place.work.string(),
+                                         *std::move(secrets)},
                                         place.environment);
   spec.mark = AssignmentMark(assignment.id());
   if (place.limiter != nullptr) {
@@ -127,7 +136,11 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
       Process::Start(loop, spec,
                      {[self](Process::Stream stream, std::string_view bytes) { self->Output(stream, bytes); },
                       [self](const ProcessEnd& end) { self->Gone(end); }});
-  if (!process.ok()) return process.status();
+  if (!process.ok()) {
+    Redactor redactor(hidden);
+    const std::string why = redactor.Add(std::string(process.status().message()));
+    return absl::Status(process.status().code(), why + redactor.End());
+  }
   run->process_ = *std::move(process);
   if (place.usage != nullptr) {
     place.usage->Add(assignment.id(), run->process_->pid(), spec.mark, spec.setup.group.get());
@@ -176,6 +189,11 @@ absl::Status TrainerRun::MakeLogs(const TrainerPlace& place) {
 }
 
 void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {
+  if (redactors_.empty()) return Keep(stream, bytes);
+  if (const std::string rest = redactors_[stream].Add(bytes); !rest.empty()) Keep(stream, rest);
+}
+
+void TrainerRun::Keep(Process::Stream stream, std::string_view bytes) {
   (stream == Process::kStdout ? stdout_ : stderr_)->Add(bytes);
   if (stream == Process::kStdout && parser_.has_value()) {
     lines_.Add(bytes, [this](std::string_view line) { Line(line); });
@@ -352,6 +370,10 @@ void TrainerRun::Kill(Why why) {
 }
 
 void TrainerRun::Gone(const ProcessEnd& end) {
+  for (const Process::Stream stream : {Process::kStdout, Process::kStderr}) {
+    const std::string rest = redactors_.empty() ? "" : redactors_[stream].End();
+    if (!rest.empty()) Keep(stream, rest);
+  }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
   const v1::Outcome outcome = Judge(end);
   NoticeOfEnd(outcome);

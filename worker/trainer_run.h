@@ -18,6 +18,7 @@
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
 #include "worker/process.h"
+#include "worker/redactor.h"
 #include "worker/trainer_environment.h"
 #include "worker/trainers.h"
 #include "worker/usage.h"
@@ -33,6 +34,8 @@ struct TrainerPlace {
   std::vector<std::string> environment;  // inherited by every trainer
   Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not kept
   HostUsage* usage = nullptr;            // likewise; null: what they use is not measured
+  std::string worker = "";               // its name
+  std::filesystem::path secrets = {};    // see ReadSecrets; empty: there are none
 };
 
 // One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
@@ -57,6 +60,8 @@ class TrainerRun : public Trainer {
   absl::Status MakeLogs(const TrainerPlace& place);
   void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
+  // Of what was put out, what holds no secret.
+  void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void LineOfOtherRank(std::string_view line);
   void LookForOtherRanks();
@@ -95,6 +100,7 @@ class TrainerRun : public Trainer {
   bool is_lone_ = false;  // it was looked at and had none; all lines from now on were written later
   int lone_lines_ = 0;    // lines that came when it was lone
   int looks_ = 0;
+  std::vector<Redactor> redactors_;  // by stream; empty: it was given no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
   std::unique_ptr<Confinement> confinement_;

@@ -56,11 +56,12 @@ class BeyondLoopback(unittest.TestCase):
         return subprocess.run([f"{BIN}/winnow", *arguments], capture_output=True, text=True, timeout=PATIENCE,
                               check=False, env={"PATH": "/usr/bin:/bin", **(environment or {})})
 
-    def token(self, socket, role):
+    def token(self, socket, role, name=""):
         """A file with a new token."""
-        made = self.winnow("--server", f"unix:{socket}", "token", "create", "--role", role, "-o", "json")
+        named = ["--name", name] if name else []
+        made = self.winnow("--server", f"unix:{socket}", "token", "create", "--role", role, *named, "-o", "json")
         self.assertEqual(made.returncode, 0, made.stderr)
-        path = os.path.join(self.folder, role)
+        path = os.path.join(self.folder, f"{role}{name}")
         with open(path, "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as file:
             file.write(json.loads(made.stdout)["secret"] + "\n")
         return path
@@ -124,6 +125,45 @@ class BeyondLoopback(unittest.TestCase):
         reach = ["--server", address, "--token-file", self.token(f"{self.folder}/w.db.d/server.sock", "submitter")]
         self.submit_and_watch(job("over-the-socket"), reach)
         self.assertIn("asks for a token", self.winnow("--server", address, "list").stderr)
+
+    def test_secrets_reach_their_owners_trainers_and_nothing_else(self):
+        server = self.begin(Server(self.folder, flags=["--require-tokens"]))
+        socket = server.database + ".d/server.sock"
+        secrets = tempfile.mkdtemp(prefix="winnow-e2e-")
+        self.addCleanup(shutil.rmtree, secrets)
+        os.mkdir(f"{secrets}/ana")
+        with open(f"{secrets}/ana/wandb", "w", encoding="ascii") as file:
+            file.write("canary-4711\n")
+        self.begin(Worker(types.SimpleNamespace(address=server.address), self.folder, "w1", slots=2,
+                          flags=["--token-file", self.token(socket, "worker"), "--secrets-dir", secrets]))
+        tokens = {name: self.token(socket, "submitter", name) for name in ("ana", "ben")}
+        # The value is compared, printed, printed in two parts, and stands in the reason of a failure.
+        script = ('test "$KEY" = "canary-"4711 && echo loss=1; echo "I have $KEY"; printf "canary"; '
+                  'printf "%s" -4711; echo "error $KEY" >&2; exit 7')
+        spec = {**job("secrets"), "limits": {"max_trials": 1}}
+        spec["trainer"] = {**spec["trainer"], "command": ["/bin/sh", "-c", script, "{{x}}"],
+                           "secrets": {"KEY": "wandb"}}
+        path = os.path.join(self.folder, "job.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(spec, file)
+        told = {}
+        for name, token in tokens.items():
+            reach = ["--server", server.address, "--token-file", token]
+            self.assertEqual(self.winnow(*reach, "submit", path, "--name", name).returncode, 0)
+            self.winnow(*reach, "watch", name)
+            described = self.winnow(*reach, "describe", name, "1")
+            logs = [self.winnow(*reach, "logs", name, "1", *which) for which in ([], ["--stderr"])]
+            told[name] = "".join(ran.stdout + ran.stderr for ran in [described, *logs])
+        self.assertIn("I have (secret)", told["ana"])
+        self.assertIn("error (secret)", told["ana"])
+        self.assertIn('worker w1 has no secret "wandb"', told["ben"])
+        self.assertNotIn("canary-4711", told["ana"] + told["ben"])
+        for place, _, files in os.walk(self.folder):
+            for name in files:
+                if name == "job.json":
+                    continue
+                with open(os.path.join(place, name), "rb") as file:
+                    self.assertNotIn(b"canary-4711", file.read(), os.path.join(place, name))
 
     def test_tokens_on_the_command_line(self):
         server = self.begin(Server(self.folder, flags=["--require-tokens"]))

@@ -76,7 +76,7 @@ void Play::CreateJob(size_t which) {
 
 void Play::StopJob(size_t number) {
   Batch(
-      [&] { Require(engine_->StopJob(jobs_[number % jobs_.size()], "asked").ok(), "a job can be stopped"); });
+      [&] { Require(engine_->StopJob(jobs_[number % jobs_.size()], {}).ok(), "a job can be stopped"); });
 }
 
 void Play::Tick(int64_t us) {

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/catch.h"
@@ -83,6 +84,103 @@ TEST_CASE("Server: a damaged file is refused before it listens", "[server]") {
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains(server.database()) && Catch::Contains("restore it from a backup"));
   CHECK_THAT(ran.output, !Catch::Contains("listens on"));
+}
+
+// A job that clients train, with a report of one trial for each of `levels`: each acknowledged.
+void ReportLevels(v1::TuningService::Stub& client, int levels) {
+  v1::CreateTuningJobRequest create = SomeJob();
+  create.mutable_spec()->mutable_trainer()->Clear();
+  create.mutable_spec()->mutable_trainer()->set_external(true);
+  const auto call = [&client](auto method, const auto& request, auto& response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    const grpc::Status status = (client.*method)(&context, request, &response);
+    INFO(status.error_message());
+    REQUIRE(status.ok());
+  };
+  v1::TuningJob job;
+  call(&v1::TuningService::Stub::CreateTuningJob, create, job);
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(job.id());
+  v1::SuggestTrialsResponse asked;
+  call(&v1::TuningService::Stub::SuggestTrials, ask, asked);
+  for (int level = 1; level <= levels; ++level) {
+    v1::ReportMetricsRequest report;
+    report.set_job_id(job.id());
+    report.set_trial(1);
+    report.set_attempt(1);
+    v1::ReportedPoint& point = *report.add_points();
+    point.set_metric("loss");
+    point.set_resource(level);
+    point.set_value(1.0 / level);
+    v1::ReportMetricsResponse reported;
+    call(&v1::TuningService::Stub::ReportMetrics, report, reported);
+  }
+}
+
+int64_t Reports(v1::TuningService::Stub& client) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  v1::QueryMetricsRequest query;
+  query.set_job_id("job");
+  v1::QueryMetricsResponse answer;
+  return client.QueryMetrics(&context, query, &answer).ok() ? answer.points_size() : -1;
+}
+
+TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refused or every report is there", "[server]") {
+  namespace fs = std::filesystem;
+  constexpr int kReports = 90;
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
+  ReportLevels(*server.Client(), kReports);
+  server.Kill();
+  const std::string log = server.database() + "-wal";
+  TempFolder kept;
+  for (const char* part : {"", "-wal", "-shm"}) fs::copy_file(server.database() + part, kept.file("db") + part);
+  const auto bytes = static_cast<int64_t>(fs::file_size(log));
+  int refused = 0;
+  for (const int64_t byte : {int64_t{0}, int64_t{9}, int64_t{17}, int64_t{30}, int64_t{34}, int64_t{41}, bytes / 7,
+                             bytes / 3, bytes / 2, bytes * 4 / 5, bytes - 4100, bytes - 1}) {
+    for (const char* part : {"", "-wal", "-shm"}) {
+      fs::copy_file(kept.file("db") + part, server.database() + part, fs::copy_options::overwrite_existing);
+    }
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(byte);
+    const char flipped = static_cast<char>(file.get() ^ 4);
+    file.seekp(byte);
+    file.put(flipped);
+    file.close();
+    INFO("byte " << byte << " of " << bytes);
+    const Ran check = Run("--check --db " + server.database());
+    if (check.exit_code == 0) {
+      server.Restart();
+      CHECK(Reports(*server.Client()) == kReports);
+      server.Kill();
+      continue;
+    }
+    ++refused;
+    CHECK_THAT(check.output, Catch::Contains("the log is damaged"));
+    const Ran start = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + server.database());
+    CHECK(start.exit_code == 1);
+    CHECK_THAT(start.output, Catch::Contains("the log is damaged") && Catch::Contains("--accept-log-damage"));
+  }
+  CHECK(refused >= 10);
+  // Who has no backup goes on with what comes before the damage.
+  ServerProcess other(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0", "--accept-log-damage"});
+  REQUIRE(other.Stop() == 0);
+  for (const char* part : {"", "-wal", "-shm"}) {
+    fs::copy_file(kept.file("db") + part, other.database() + part, fs::copy_options::overwrite_existing);
+  }
+  std::fstream file(other.database() + "-wal", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(bytes * 3 / 4);
+  file.write("damage", 6);
+  file.close();
+  fs::remove_all(other.database() + ".d");
+  other.Restart();
+  const int64_t left = Reports(*other.Client());
+  CHECK(left > 0);
+  CHECK(left < kReports);
+  CHECK_THAT(other.log(), Catch::Contains("started all the same"));
+  CHECK(other.Stop() == 0);
 }
 
 TEST_CASE("Server: files that are none of ours are told as what they are", "[server]") {

@@ -1,7 +1,9 @@
 // winnow-server as a process: flags, files and signals.
 
 #include <signal.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -12,6 +14,8 @@
 
 namespace winnow {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Runs winnow-server to its end.
 Ran Run(const std::string& flags) { return RunCommand(WINNOW_BIN_DIR "/winnow-server " + flags); }
@@ -39,6 +43,8 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
       {"--db :memory: --local-workers 0", "expected a file"},
       {"--db '' --local-workers 0", "--db: \"\" is not a name"},
       {"--lease nan", "--lease: expected a number of seconds"},
+      {"--read-dir /no/such/folder", "--read-dir: \"/no/such/folder\" is no folder"},
+      {"--secrets-dir /no/such/folder", "--secrets-dir: \"/no/such/folder\" is no folder"},
       {"--declare-workers slots=0", "--declare-workers: \"slots=0\"; expected slots from 1 to 1024"},
   };
   for (const Case& c : cases) {
@@ -79,6 +85,92 @@ TEST_CASE("Server: a database and a port have one server each", "[server]") {
   Ran same_port = Run("--local-workers 0 --listen " + server.address() + " --db " + folder.file("a.db"));
   CHECK(same_port.exit_code == 1);
   CHECK_THAT(same_port.output, Catch::Contains("cannot listen on " + server.address()));
+  CHECK(server.Stop() == 0);
+}
+
+TEST_CASE("Server: a database has one server, by whatever name it is called", "[server]") {
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
+  TempFolder folder;
+  fs::create_symlink(server.database(), folder.file("link.db"));
+  fs::create_hard_link(server.database(), folder.file("hard.db"));
+  const auto start = [](const std::string& file) {
+    return Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + file);
+  };
+  for (const char* name : {"link.db", "hard.db"}) {
+    const Ran ran = start(folder.file(name));
+    INFO(ran.output);
+    CHECK(ran.exit_code == 1);
+    CHECK_THAT(ran.output, Catch::Contains("in use by another winnow-server"));
+    CHECK_FALSE(fs::exists(folder.file(name) + ".d"));
+  }
+  std::ofstream(folder.file("mount.db")) << "";
+  const std::string mount = "mount --bind " + server.database() + " " + folder.file("mount.db");
+  if (RunCommand(mount).exit_code == 0) {
+    const Ran ran = start(folder.file("mount.db"));
+    RunCommand("umount " + folder.file("mount.db"));
+    CHECK(ran.exit_code == 1);
+    CHECK_THAT(ran.output, Catch::Contains("in use by another winnow-server"));
+  } else {
+    WARN("skipped: this user may not mount, so a bind mount of the database is not tried");
+  }
+  // Beside each name there could be a log of its own.
+  CHECK(server.Stop() == 0);
+  const Ran two_names = start(server.database());
+  CHECK(two_names.exit_code == 1);
+  CHECK_THAT(two_names.output, Catch::Contains("has 2 names (hard links)"));
+  fs::remove(folder.file("hard.db"));
+  server.Restart();
+  CHECK(server.Stop() == 0);
+}
+
+TEST_CASE("Server: a state folder has one server, and nothing of it is moved for another", "[server]") {
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0", "--require-tokens"});
+  const std::string state = server.database() + ".d";
+  TempFolder folder;
+  fs::create_symlink(state, folder.file("state"));
+  struct stat before {}, after {};
+  REQUIRE(stat((state + "/server.sock").c_str(), &before) == 0);
+  for (const std::string& name : {state, folder.file("state")}) {
+    const Ran ran = Run("--local-workers 0 --http off --require-tokens --listen 127.0.0.1:0 --db " + folder.file("other.db") +
+                        " --state-dir " + name);
+    INFO(ran.output);
+    CHECK(ran.exit_code == 1);
+    CHECK_THAT(ran.output, Catch::Contains("state folder of another winnow-server"));
+  }
+  REQUIRE(stat((state + "/server.sock").c_str(), &after) == 0);
+  CHECK(before.st_ino == after.st_ino);
+  for (const auto& entry : fs::directory_iterator(state)) {
+    CHECK_THAT(entry.path().filename().string(), !Catch::StartsWith("before-"));
+  }
+  CHECK(server.Stop() == 0);
+}
+
+TEST_CASE("Server: a folder that holds something else is not made a state folder", "[server]") {
+  TempFolder folder;
+  fs::create_directory(folder.file("home"));
+  std::ofstream(folder.file("home/letter")) << "dear";
+  const Ran ran = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + folder.file("a.db") + " --state-dir " +
+                      folder.file("home"));
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.output, Catch::Contains("is no state folder") && Catch::Contains("--state-dir"));
+}
+
+TEST_CASE("Server: its files are its user's alone, those too that were open to others", "[server]") {
+  ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
+  const auto mode = [](const std::string& file) {
+    struct stat stat {};
+    return lstat(file.c_str(), &stat) == 0 ? static_cast<int>(stat.st_mode & 0777) : -1;
+  };
+  const auto check = [&] {
+    for (const char* part : {"", "-wal", "-shm"}) CHECK(mode(server.database() + part) == 0600);
+    CHECK(mode(server.database() + ".d") == 0700);
+  };
+  check();
+  server.Kill();
+  for (const char* part : {"", "-wal", "-shm"}) chmod((server.database() + part).c_str(), 0644);
+  chmod((server.database() + ".d").c_str(), 0755);
+  server.Restart();
+  check();
   CHECK(server.Stop() == 0);
 }
 

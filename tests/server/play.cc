@@ -88,13 +88,13 @@ std::string Play::Create(const v1::TuningJobSpec& spec, const std::string& reque
 
 absl::Status Play::Stop(const std::string& id) {
   auto promise = std::make_shared<std::promise<absl::Status>>();
-  coordinator_->StopJob(id, "stopped by request", [promise](auto status) { promise->set_value(status); });
+  coordinator_->StopJob(id, {}, [promise](auto status) { promise->set_value(status); });
   return Wait(promise->get_future());
 }
 
 absl::Status Play::Delete(const std::string& id) {
   auto promise = std::make_shared<std::promise<absl::Status>>();
-  coordinator_->DeleteJob(id, [promise](auto status) { promise->set_value(status); });
+  coordinator_->DeleteJob(id, {}, [promise](auto status) { promise->set_value(status); });
   return Wait(promise->get_future());
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "server/roles.h"
+#include "tests/server/canaries.h"
 #include "tests/server/token_play.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 #include "winnow/v1/usage.grpc.pb.h"
@@ -63,8 +64,9 @@ std::vector<const pb::MethodDescriptor*> AllMethods() {
   return methods;
 }
 
-// Sends an empty request and reads to the end, whatever streams.
-grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method) {
+// Sends a request and reads to the end, whatever streams; `answers`, if given, is given all that comes.
+grpc::Status CallWith(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method,
+                      const std::string& request, std::string* answers = nullptr) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
@@ -78,17 +80,27 @@ grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel, const pb::
   };
   call->StartCall(nullptr);
   done();
-  grpc::Slice nothing;
-  call->WriteLast(grpc::ByteBuffer(&nothing, 1), grpc::WriteOptions(), nullptr);
+  grpc::Slice message(request);
+  call->WriteLast(grpc::ByteBuffer(&message, 1), grpc::WriteOptions(), nullptr);
   done();
-  grpc::ByteBuffer answer;
-  do {
+  while (true) {
+    grpc::ByteBuffer answer;
     call->Read(&answer, nullptr);
-  } while (done());
+    if (!done()) break;
+    std::vector<grpc::Slice> slices;
+    answer.Dump(&slices);
+    for (const grpc::Slice& slice : slices) {
+      if (answers != nullptr) answers->append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+  }
   grpc::Status status;
   call->Finish(&status, nullptr);
   done();
   return status;
+}
+
+grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method) {
+  return CallWith(channel, method, "");
 }
 
 TEST_CASE("RoleWalk: every method has a rule, and every rule a method", "[server]") {
@@ -124,6 +136,42 @@ TEST_CASE("RoleWalk: no method answers a role that it should not, nor anyone wit
       INFO("\"" << token << "\" calls " << method->full_name() << ": " << status.error_message());
       CHECK(status.error_code() == grpc::StatusCode::UNAUTHENTICATED);
     }
+  }
+}
+
+TEST_CASE("RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
+          "[server]") {
+  Canaries<TokenPlay> play;
+  play.options.files = *ReadableFolders::Only({play.folder.file("allowed")});
+  play.options.files.Keep(play.file());
+  play.StartServer();
+  size_t calls = 0;
+  const auto walk = [&](const v1::CreateTokenResponse& token) {
+    const auto channel = *Connect(play.OverTcp(token.secret()));
+    std::string all;
+    for (const pb::MethodDescriptor* method : AllMethods()) {
+      play.Requests(*method, [&](const pb::Message& request) {
+        std::string answers;
+        const grpc::Status status = CallWith(channel, *method, request.SerializeAsString(), &answers);
+        INFO(method->full_name() << ": " << status.error_code() << " " << status.error_message());
+        CHECK(status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED);
+        answers += status.error_message() + status.error_details();
+        if (token.token().name() != "ana") CHECK(answers.find("canary") == std::string::npos);
+        all += answers;
+        ++calls;
+      });
+    }
+    return all;
+  };
+  for (const v1::CreateTokenResponse& token : {play.ben, play.viewer}) {
+    CHECK_THAT(walk(token), Catch::Contains("API_KEY") && Catch::Contains("(hidden)"));
+  }
+  CHECK(calls > 2 * AllMethods().size());
+  // She still has her jobs, and sees what is hers; what is the site's is not.
+  const std::string hers = walk(play.ana);
+  CHECK_THAT(hers, Catch::Contains("canaryenvironment"));
+  for (const char* site : {"canaryfile", "canarycolumn", "canaryrow", "canarytoken", "canarysecret"}) {
+    CHECK_THAT(hers, !Catch::Contains(site));
   }
 }
 

@@ -23,6 +23,7 @@ class TokenPlay : public Play {
     options.tls = tls;
     options.socket = folder.file("state") + "/server.sock";
     options.auth.tokens_required = true;
+    options.files = *ReadableFolders::Only({});  // as winnow-server, unless it is given --read-dir
     options.auth.calls_per_second = calls_per_second;
     options.auth.clock = time.clock();
     StartServer();
@@ -41,10 +42,10 @@ class TokenPlay : public Play {
   Endpoint OverSocket() const { return {.address = "unix:" + options.socket}; }
   Endpoint OverTcp(const std::string& token) const { return {.address = address(), .token = token}; }
 
-  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0) {
+  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0, const std::string& name = "of a test") {
     v1::CreateTokenRequest request;
     request.set_role(role);
-    request.set_name("of a test");
+    request.set_name(name);
     request.set_valid_seconds(valid_seconds);
     v1::CreateTokenResponse made;
     const grpc::Status status = Admin(OverSocket(), &v1::AdminService::Stub::CreateToken, request, made);

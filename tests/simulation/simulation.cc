@@ -88,7 +88,7 @@ class World {
 
   void Stop(size_t job) {
     if (!ids_[job].empty()) {
-      server_.Use([id = ids_[job]](Engine& engine) { (void)engine.StopJob(id, "asked to"); },
+      server_.Use([id = ids_[job]](Engine& engine) { (void)engine.StopJob(id, {}); },
                   [this, job](const absl::Status& committed) { stopped_[job] |= committed.ok(); });
     }
     setting_.time.After(kResendUs, [this, job] {

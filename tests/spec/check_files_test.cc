@@ -129,6 +129,24 @@ TEST_CASE("Files of a job: an external job needs no working directory, unless it
   CHECK(Listed(CheckFiles(spec)) == "working_directory: is \"\"; expected an absolute path\n");
 }
 
+TEST_CASE("Files of a job: what may not be told is passed over, and nothing is said of it by what is there", "[spec]") {
+  const Folder folder;
+  v1::TuningJobSpec spec = ParseJobFile(BuiltinJob()).spec;
+  spec.set_working_directory(folder.path());
+  spec.mutable_warm_start()->add_csv_files("none.csv");
+  const auto nothing = [](const std::string&) { return false; };
+  CHECK(Listed(CheckFiles(spec, Training::kHere, nothing)) == "");
+  // The folder of a channel may be told of, and a link in it may not: whether that leads to a file is not seen.
+  folder.Write("train.csv");
+  fs::create_directory(folder.path() + "/validation.csv");
+  for (const char* target : {"/etc/passwd", "/no/such/file"}) {
+    fs::remove(folder.path() + "/validation.csv/link");
+    fs::create_symlink(target, folder.path() + "/validation.csv/link");
+    const auto no_links = [](const std::string& path) { return !path.ends_with("/link"); };
+    CHECK(Listed(CheckFiles(spec, Training::kHere, no_links)) == Listed({}));
+  }
+}
+
 TEST_CASE("Files of a job: a program with a path must be executable", "[spec]") {
   const Folder folder;
   const std::string job = CommandJob("\"python3\"", "\"./train.sh\"");

@@ -116,6 +116,7 @@ TEST_CASE("Malformed job files: external trainers", "[spec]") {
        {"expected none", "external"}},
       {trainer(R"json("resource_regex": "(.)")json"), "trainer.resource_regex", {"expected none"}},
       {trainer(R"("environment": {"A": "1"})"), "trainer.environment", {"expected none", "no process"}},
+      {trainer(R"("secrets": {"A": "key"})"), "trainer.secrets", {"expected none", "no process"}},
       {trainer(R"("lease": "0.5s")"), "trainer.lease", {"shorter than a second", "expected 1s"}},
       {trainer(R"("lease": "100000s")"), "trainer.lease", {"100000s", "to 86400s"}},
       {With(R"("channels": {"train": {"path": "x"}})"), "channels", {"expected none"}},

@@ -8,10 +8,14 @@
 namespace winnow {
 namespace {
 
-absl::StatusOr<CsvFile> Read(const std::string& text) {
+GoOn Always() {
+  return [] { return absl::OkStatus(); };
+}
+
+absl::StatusOr<CsvFile> Read(const std::string& text, const GoOn& go_on = Always()) {
   TempFolder folder;
   std::ofstream(folder.file("t.csv"), std::ios::binary) << text;
-  return ReadCsvFile(folder.file("t.csv"));
+  return ReadCsvFile(*ForeignFile::Open(folder.file("t.csv")), go_on);
 }
 
 TEST_CASE("Csv file: fields, quotations and ends of lines of every kind", "[store]") {
@@ -26,7 +30,7 @@ TEST_CASE("Csv file: what is wrong is said, and where", "[store]") {
   const auto [text, words] = GENERATE(table<std::string, std::string>({
       {"", "is empty"},
       {"a,b\n1,2\n3\n", "row 3 has 1 fields; expected 2"},
-      {"a,b,a\n", "column \"a\" twice"},
+      {"a,b,a\n", "columns 1 and 3 of one name"},
       {"a\n\"1", "row 2"},
       {"a\n\"1\"2\n", "row 2"},
   }));
@@ -36,9 +40,22 @@ TEST_CASE("Csv file: what is wrong is said, and where", "[store]") {
   CHECK_THAT(std::string(table.status().message()), Catch::Contains(words));
 }
 
-TEST_CASE("Csv file: a file that is not there is an error", "[store]") {
-  CHECK(ReadCsvFile("/no/such/file.csv").status().code() == absl::StatusCode::kInvalidArgument);
-  CHECK_FALSE(ReadCsvFile("/").ok());
+TEST_CASE("Csv file: an error holds nothing of what is in the file", "[store]") {
+  for (const char* text : {"canary,b,canary\n", "canary\ncanary,canary\n", "a\n\"canary", "a\n\"canary\"canary\n"}) {
+    const auto table = Read(text);
+    REQUIRE_FALSE(table.ok());
+    CHECK_THAT(std::string(table.status().message()), !Catch::Contains("canary"));
+  }
+}
+
+TEST_CASE("Csv file: fields are bounded, and who asks can end the reading", "[store]") {
+  std::string fields = "a,b\n";
+  for (int i = 0; i < 1'000'001; ++i) fields += "1,\n";
+  CHECK_THAT(std::string(Read(fields).status().message()), Catch::Contains("more than 2000000 fields"));
+  int looks = 0;
+  const auto ended = Read(fields, [&looks] { return ++looks < 3 ? absl::OkStatus() : absl::CancelledError("gone"); });
+  CHECK(ended.status().code() == absl::StatusCode::kCancelled);
+  CHECK(looks == 3);
 }
 
 }  // namespace

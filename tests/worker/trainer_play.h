@@ -24,10 +24,12 @@ struct TrainerPlay {
 };
 
 inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v1::Assignment& assignment,
-                              Limiter* limiter) {
+                              Limiter* limiter, const std::filesystem::path& secrets = {}) {
   TrainerPlay play;
-  const TrainerPlace place{folder / "work", folder / "shared",      WINNOW_BIN_DIR,
-                           "127.0.0.1",     {"PATH=/usr/bin:/bin"}, limiter};
+  TrainerPlace place{folder / "work", folder / "shared",      WINNOW_BIN_DIR,
+                     "127.0.0.1",     {"PATH=/usr/bin:/bin"}, limiter};
+  place.worker = "w1";
+  place.secrets = secrets;
   auto run =
       TrainerRun::Start(loop, place, assignment, {0, 29500},
                         {[&play](v1::Report report) { play.reports.push_back(std::move(report)); },

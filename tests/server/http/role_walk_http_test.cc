@@ -1,7 +1,10 @@
 // Every method that is called over HTTP, by every role and by nobody: as the rules of roles say.
 
+#include <google/protobuf/util/json_util.h>
+
 #include "server/http/routes.h"
 #include "server/roles.h"
+#include "tests/server/canaries.h"
 #include "tests/server/http/http_play.h"
 
 namespace winnow {
@@ -41,6 +44,35 @@ TEST_CASE("RoleWalk over HTTP: no method answers a role that it should not, nor 
     CHECK(Call(play.port(), route, unknown).status == 401);
     CHECK(Call(play.port(), route, {{"Authorization", "Basic YTpi"}}).status == 401);
   }
+}
+
+TEST_CASE("RoleWalk over HTTP: no method shows anything that another submitter or the site owns", "[http]") {
+  Canaries<TokenHttpPlay> play;
+  size_t calls = 0;
+  for (const v1::CreateTokenResponse& token : {play.ben, play.viewer}) {
+    std::string all;
+    for (const HttpRoute& route : HttpRoutes::OfServer().all()) {
+      play.Requests(*route.method, [&](const google::protobuf::Message& request) {
+        std::string path, json;
+        std::unique_ptr<google::protobuf::Message> body(request.New());
+        body->CopyFrom(request);
+        for (const HttpRoute::Segment& segment : route.segments) {
+          const bool job = segment.field && (segment.field->name() == "id" || segment.field->name() == "job_id");
+          path += "/" + (job ? "job" : segment.field ? "1" : segment.word);
+          if (segment.field) body->GetReflection()->ClearField(body.get(), segment.field);
+        }
+        REQUIRE(google::protobuf::util::MessageToJsonString(*body, &json).ok());
+        const HttpReply reply = AskOnce(play.port(), route.verb, path, route.verb == "POST" ? json : "",
+                                        Bearer(token.secret()));
+        INFO(route.verb << " " << path << ": " << reply.status << " " << reply.body);
+        CHECK(reply.body.find("canary") == std::string::npos);
+        all += reply.body;
+        ++calls;
+      });
+    }
+    CHECK_THAT(all, Catch::Contains("API_KEY") && Catch::Contains("(hidden)"));
+  }
+  CHECK(calls > 60);
 }
 
 }  // namespace
