@@ -113,6 +113,11 @@ Exit DescribeJob(Session& session, const std::string& name) {
   line("time",
        fmt::format("{} elapsed, {} training, {} billable", DurationText(spend.elapsed_seconds()),
                    DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds())));
+  if (spend.training_seconds() > 0 && spend.startup_seconds() > 0) {
+    line("start-up", fmt::format("{} of training, {}: before the first values of parts",
+                                 PercentText(spend.startup_seconds() / spend.training_seconds()),
+                                 DurationText(spend.startup_seconds())));
+  }
   const std::string brackets = BracketsText(session, *job);
   session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));
   return kSuccess;

@@ -17,6 +17,7 @@
 #include "scheduler/pruners/median_index.h"
 #include "scheduler/pruners/top_share.h"
 #include "scheduler/space.h"
+#include "scheduler/startup.h"
 #include "scheduler/types.h"
 
 namespace winnow {
@@ -48,6 +49,8 @@ struct TrialState {
   int64_t attempt_from = 0;     // of the newest attempt
   int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
+  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's clock.
+  std::pair<int64_t, int64_t> attempt_first{}, attempt_last{};
 
   int64_t created_us = 0;
   int64_t started_us = 0;  // first placed
@@ -149,6 +152,10 @@ class JobState {
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
   // How many units the suggestions of a rule that gave levels asked for.
   int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
+  // How many suggestions of that rule there were: each begins a part.
+  int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
+  // What a part costs before its first unit.
+  const Startup& startup() const { return startup_; }
   // What the sampler's model was last fitted to be; empty: never.
   const std::vector<double>& model() const { return model_; }
 
@@ -185,6 +192,7 @@ class JobState {
   int64_t& CountOf(TrialPhase phase);
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
+  void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
@@ -207,7 +215,7 @@ class JobState {
   std::vector<PriorObserved> priors_;
   std::optional<Suggested> suggestion_;
   std::vector<double> model_;
-  std::array<int64_t, kSuggestionRules> suggested_units_{};
+  std::array<int64_t, kSuggestionRules> suggested_units_{}, suggested_parts_{};
   std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
   FirstOf best_;  // each trial's best, negated to maximise
@@ -215,6 +223,7 @@ class JobState {
   MedianIndex completed_averages_;
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
+  Startup startup_;
 };
 
 }  // namespace winnow
