@@ -78,8 +78,11 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
     }
   }
   if (estimate.elapsed_seconds > 0) {
-    line("time", fmt::format("about {}, slots {} busy", DurationText(estimate.elapsed_seconds),
-                             PercentText(estimate.busy_fraction)));
+    std::string time = fmt::format("about {}, slots {} busy", DurationText(estimate.elapsed_seconds),
+                                   PercentText(estimate.busy_fraction));
+    if (estimate.startup_fraction > 0)
+      time += fmt::format(", {} of that in start-up", PercentText(estimate.startup_fraction));
+    line("time", time);
   }
   if (!plan.note.empty()) line("note", Clean(plan.note));
   return text;
@@ -96,13 +99,15 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // for one trial at least
   const Plan plan = MakePlan(search);
   const PlanEstimate estimate = options.unit_seconds > 0
-                                    ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds)
+                                    ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds,
+                                                   options.startup_seconds)
                                     : PlanEstimate();
   if (session.output == Output::kJson) {
     v1::TuningPlan message = PlanMessage(plan);
     message.set_strategy_text(winnow::StrategyText(search));
     message.set_elapsed_seconds(estimate.elapsed_seconds);
     message.set_busy_fraction(estimate.busy_fraction);
+    message.set_startup_fraction(estimate.startup_fraction);
     session.out.Print(ToJson(message));
     return kSuccess;
   }

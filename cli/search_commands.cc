@@ -33,6 +33,11 @@ void Commands::DefineSearch() {
                    "how long one unit of training takes; without it, time is not estimated")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
+  plan->add_option("--startup-seconds", f.plan.startup_seconds,
+                   "how long every part takes before its first unit: imports, data (default 0); with --unit-seconds")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS")
+      ->needs("--unit-seconds");
 
   CLI::App* simulate =
       Add("simulate",
@@ -58,6 +63,10 @@ void Commands::DefineSearch() {
   simulate->add_option("--seeds", f.simulate.seeds, "number of runs, each with the next seed (default 1)")
       ->check(Whole(1, kMostSeeds))
       ->option_text("N");
+  simulate->add_option("--startup-seconds", f.simulate.startup_seconds,
+                       "how long every part takes before its first unit: imports, data (default 0)")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS");
 
   CLI::App* replay = Add("replay", "Recompute a job's decisions from its record, and compare", Formats::kTextJson,
                          [&f](Session& session) { return Replay(session, f.job, f.verify); });

@@ -21,8 +21,8 @@ namespace winnow::cli {
 namespace {
 
 constexpr double kSeconds = 1e-6;  // of a microsecond
-// A unit in virtual time: so long that the simulator's own delays at the ends of attempts vanish beside it.
-constexpr double kVirtualUnit = 1000;
+// Of a unit: what attempts take to end, so that all reports of a moment come before the ends.
+constexpr double kEnd = 1e-5, kStop = 5e-5;
 
 // What one job came to in virtual time.
 struct SimulatedJob {
@@ -31,7 +31,8 @@ struct SimulatedJob {
   int64_t trials = 0;
   int64_t resource = 0;
   double seconds = 0;
-  double busy = 0;  // part of the slots' time
+  double busy = 0;     // part of the slots' time
+  double startup = 0;  // part of the busy time
 };
 
 struct Run {
@@ -65,13 +66,14 @@ SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, co
     if (curve == nullptr) curve = &table.CurveOf(configuration);
     return (*curve)[static_cast<size_t>(std::min(level, table.levels()) - 1)];
   };
-  const double scale = (table.has_seconds() ? table.mean_seconds() : 1) / kVirtualUnit;
-  simulation.unit_seconds = kVirtualUnit;
+  simulation.unit_seconds = table.has_seconds() ? table.mean_seconds() : 1;
   simulation.jitter = 0;
-  simulation.start_seconds = 0;
+  simulation.start_seconds = options.startup_seconds;
+  simulation.end_seconds = kEnd * simulation.unit_seconds;
+  simulation.stop_seconds = kStop * simulation.unit_seconds;
   simulation.own_end = table.levels();
-  simulation.wall_time_seconds = static_cast<double>(search.limits.max_wall_time_us) * kSeconds / scale;
-  simulation.node_time_seconds = static_cast<double>(search.limits.max_node_time_us) * kSeconds / scale;
+  simulation.wall_time_seconds = static_cast<double>(search.limits.max_wall_time_us) * kSeconds;
+  simulation.node_time_seconds = static_cast<double>(search.limits.max_node_time_us) * kSeconds;
   const SimulationResult result = Simulate(search, simulation);
   SimulatedJob outcome;
   if (const auto best = result.state.best_trial()) {
@@ -80,9 +82,10 @@ SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, co
   }
   outcome.trials = static_cast<int64_t>(result.state.trials().size());
   outcome.resource = result.state.totals().resource;
-  outcome.seconds = result.elapsed_seconds * scale;
+  outcome.seconds = result.elapsed_seconds;
   const double slot_seconds = result.busy_slot_seconds + result.idle_slot_seconds;
   outcome.busy = slot_seconds > 0 ? result.busy_slot_seconds / slot_seconds : 0;
+  if (result.busy_slot_seconds > 0) outcome.startup = result.startup_slot_seconds / result.busy_slot_seconds;
   return outcome;
 }
 
@@ -110,7 +113,8 @@ nlohmann::json SimulatedJson(const SimulatedJob& outcome) {
   nlohmann::json json = {{"trials", outcome.trials},
                          {"resource", outcome.resource},
                          {"elapsed_seconds", outcome.seconds},
-                         {"busy_fraction", outcome.busy}};
+                         {"busy_fraction", outcome.busy},
+                         {"startup_fraction", outcome.startup}};
   if (outcome.found) json["best_objective"] = outcome.best;
   return json;
 }
@@ -126,24 +130,27 @@ double Median(const std::vector<Run>& runs, Of of) {
 
 std::string BestOf(const SimulatedJob& outcome) { return outcome.found ? NumberText(outcome.best) : "–"; }
 
-std::string RunsText(const Session& session, const std::vector<Run>& runs) {
+std::string RunsText(const Session& session, const std::vector<Run>& runs, bool startup) {
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"SEED", Align::kRight}};
   for (const char* title :
        {"BEST", "TRIALS", "UNITS", "ELAPSED", "BUSY", "THROUGH: BEST", "UNITS", "ELAPSED"}) {
     columns.push_back({title, Align::kRight});
   }
+  if (startup) columns.insert(columns.begin() + 6, {"START-UP", Align::kRight});
   Table table(std::move(columns));
   for (const Run& run : runs) {
-    table.Add({{Thousands(static_cast<int64_t>(run.seed))},
-               {BestOf(run.search), Style::kGood},
-               {Thousands(run.search.trials)},
-               {Thousands(run.search.resource)},
-               {DurationText(run.search.seconds)},
-               {PercentText(run.search.busy)},
-               {BestOf(run.through)},
-               {Thousands(run.through.resource)},
-               {DurationText(run.through.seconds)}});
+    std::vector<Table::Cell> row = {{Thousands(static_cast<int64_t>(run.seed))},
+                                    {BestOf(run.search), Style::kGood},
+                                    {Thousands(run.search.trials)},
+                                    {Thousands(run.search.resource)},
+                                    {DurationText(run.search.seconds)},
+                                    {PercentText(run.search.busy)}};
+    if (startup) row.emplace_back(PercentText(run.search.startup));
+    row.insert(row.end(), {{BestOf(run.through)},
+                           {Thousands(run.through.resource)},
+                           {DurationText(run.through.seconds)}});
+    table.Add(std::move(row));
   }
   return table.Text(session.out, 2);
 }
@@ -210,8 +217,9 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
           : "",
       Count(TrialsAtOnce(search, options), "trial"),
       table->has_seconds() ? NumberText(table->mean_seconds()) + " s" : "1 s (no seconds_per_unit)");
-  text += RunsText(session, runs);
+  text += RunsText(session, runs, options.startup_seconds > 0);
   if (runs.size() > 1) text += MedianText(runs);
+  if (options.startup_seconds > 0) text += "  START-UP: part of the busy time, before the first units of parts\n";
   session.out.Print(text + "  THROUGH: as many random trials, each trained to its end\n");
   return kSuccess;
 }

@@ -15,6 +15,7 @@ struct SimulateOptions {
   int64_t slots = 1;  // of each
   int64_t seed = -1;  // of the first run; -1: the file's
   int64_t seeds = 1;
+  double startup_seconds = 0;  // of every part, before its first unit
 };
 
 // Runs the job file in virtual time over the table of recorded curves (cli/curve_table.h), once per seed,

@@ -219,7 +219,7 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
 
-void JobState::On(const Reported& fact, int64_t) {
+void JobState::On(const Reported& fact, int64_t time_us) {
   first_failures_.OnReport();
   TrialState& trial = At(fact.trial);
   const int64_t newest = trial.curve.empty() ? 0 : trial.curve.back().first;
@@ -241,6 +241,8 @@ void JobState::On(const Reported& fact, int64_t) {
     if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
+  if (trial.attempt_first.first == 0) trial.attempt_first = {fact.resource, time_us};
+  if (fact.resource > trial.attempt_last.first) trial.attempt_last = {fact.resource, time_us};
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
   if (level <= trial.attempt_reached) return;
   // An attempt whose first report is beyond all that is known went on from a checkpoint beyond `from`.
@@ -260,6 +262,7 @@ void JobState::On(const AttemptStarted& fact, int64_t time_us) {
   trial.live = true;
   trial.attempt_from = trial.attempt_reached = fact.from;
   trial.attempt_started_us = time_us;
+  trial.attempt_first = trial.attempt_last = {};
   if (trial.attempts == 1) trial.started_us = time_us;
   ++totals_.live_attempts;
   totals_.live_nodes += trial.nodes;
@@ -277,6 +280,7 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   trial.training_us += took;
   totals_.training_us += took;
   totals_.node_us += took * trial.nodes;
+  NoteStartup(trial, fact.started_us, took);
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
@@ -290,6 +294,17 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
     identical_curves_.OnPart(spec_, trial.number, trial.configuration, trial.curve);
   } else if (fact.outcome == AttemptOutcome::kHandedBack && spec_.resumes) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
+  }
+}
+
+void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us) {
+  if (started_us == 0) return;
+  const auto& [first, first_us] = trial.attempt_first;
+  const auto& [last, last_us] = trial.attempt_last;
+  if (first == 0) {
+    startup_.AddSilent(took_us);
+  } else {
+    startup_.Add({first_us - started_us, first - trial.attempt_from, last_us - first_us, last - first});
   }
 }
 
@@ -318,8 +333,9 @@ void JobState::On(const Suggested& fact, int64_t) {
   suggestion_ = fact;
   if (!fact.model.empty()) model_ = fact.model;
   const bool goes_on = fact.trial > 0 && fact.configuration.empty();
-  if (fact.to > 0)
-    suggested_units_[static_cast<size_t>(fact.rule)] += fact.to - (goes_on ? At(fact.trial).checkpoint : 0);
+  if (fact.to == 0) return;
+  suggested_units_[static_cast<size_t>(fact.rule)] += fact.to - (goes_on ? At(fact.trial).checkpoint : 0);
+  ++suggested_parts_[static_cast<size_t>(fact.rule)];
 }
 
 void JobState::On(const TrialCreated& fact, int64_t time_us) {

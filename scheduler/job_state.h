@@ -20,6 +20,7 @@
 #include "scheduler/pruners/median_index.h"
 #include "scheduler/pruners/top_share.h"
 #include "scheduler/space.h"
+#include "scheduler/startup.h"
 #include "scheduler/types.h"
 
 namespace winnow {
@@ -66,6 +67,8 @@ struct TrialState {
   int64_t attempt_from = 0;     // of the newest attempt
   int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
+  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's clock.
+  std::pair<int64_t, int64_t> attempt_first{}, attempt_last{};
 
   int64_t created_us = 0;
   int64_t started_us = 0;  // first placed
@@ -199,6 +202,10 @@ class JobState {
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
   // How many units the suggestions of a rule that gave levels asked for.
   int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
+  // How many suggestions of that rule there were: each begins a part.
+  int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
+  // What a part costs before its first unit.
+  const Startup& startup() const { return startup_; }
   // What the sampler's model was last fitted to be; empty: never.
   const std::vector<double>& model() const { return model_; }
 
@@ -239,6 +246,7 @@ class JobState {
   void RankValue(TrialState& trial);
   void Offer(const TrialState& trial);
   TrialPhase PhaseOfStopped(const TrialState& trial) const;
+  void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
@@ -263,7 +271,7 @@ class JobState {
   IdenticalCurves identical_curves_;
   std::optional<Suggested> suggestion_;
   std::vector<double> model_;
-  std::array<int64_t, kSuggestionRules> suggested_units_{};
+  std::array<int64_t, kSuggestionRules> suggested_units_{}, suggested_parts_{};
   std::set<Configuration> tried_;
   std::optional<JobEnded> ended_;
   FirstOf best_;            // what each trial counts, negated to maximise
@@ -273,6 +281,7 @@ class JobState {
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
   std::map<std::string, FailureCount> failures_;
+  Startup startup_;
 };
 
 }  // namespace winnow

@@ -17,7 +17,8 @@ bool Same(const TrialState& a, const TrialState& b) {
          Identical(a.curve_sum, b.curve_sum) && a.value_resource == b.value_resource && Identical(a.value, b.value) &&
          a.attempts == b.attempts && a.failures == b.failures && a.losses == b.losses && a.live == b.live &&
          a.attempt_from == b.attempt_from && a.attempt_reached == b.attempt_reached &&
-         a.attempt_started_us == b.attempt_started_us && a.created_us == b.created_us &&
+         a.attempt_started_us == b.attempt_started_us &&
+         a.attempt_first == b.attempt_first && a.attempt_last == b.attempt_last && a.created_us == b.created_us &&
          a.started_us == b.started_us && a.ended_us == b.ended_us && a.training_us == b.training_us &&
          a.trained_resource == b.trained_resource;
 }
@@ -61,7 +62,8 @@ bool operator==(const JobState& a, const JobState& b) {
          std::equal(a.priors_.begin(), a.priors_.end(), b.priors_.begin(), b.priors_.end(), same_priors) &&
          std::equal(a.notices_.begin(), a.notices_.end(), b.notices_.begin(), b.notices_.end(), same_notice) &&
          a.identical_curves_ == b.identical_curves_ &&
-         same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.suggested_units_ == b.suggested_units_ && a.tried_ == b.tried_ &&
+         same_suggestion(a.suggestion_, b.suggestion_) && a.model_ == b.model_ && a.suggested_units_ == b.suggested_units_ &&
+         a.suggested_parts_ == b.suggested_parts_ && a.startup_ == b.startup_ && a.tried_ == b.tried_ &&
          a.stop_reason_ == b.stop_reason_ && a.ended_.has_value() == b.ended_.has_value() &&
          (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ && a.best_completed_ == b.best_completed_ &&
          a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&

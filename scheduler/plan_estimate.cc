@@ -6,6 +6,7 @@
 #include "scheduler/random.h"
 #include "scheduler/simulate.h"
 #include "scheduler/space.h"
+#include "scheduler/startup.h"
 
 namespace winnow {
 namespace {
@@ -62,12 +63,17 @@ const char* Name(PrunerKind kind) {
   return "FREEZE_THAW";
 }
 
-// The same job without models and times, of at most `trials` trials.
-SearchSpec Simulated(SearchSpec spec, int64_t trials) {
+// The same job without models and times, of at most `trials` trials, where a part's start-up costs so many units.
+SearchSpec Simulated(SearchSpec spec, int64_t trials, double startup) {
   if (spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe) {
     spec.sampler.kind = SamplerKind::kSobol;
   }
-  if (spec.pruner.kind == PrunerKind::kFreezeThaw) spec.pruner.kind = PrunerKind::kAsha;
+  if (spec.pruner.kind == PrunerKind::kFreezeThaw) {
+    spec.pruner.kind = PrunerKind::kAsha;
+    RungSettings& rungs = spec.pruner.rungs;
+    while (rungs.min_resource < rungs.max_resource && static_cast<double>(rungs.min_resource) < startup)
+      rungs.min_resource = std::min(rungs.max_resource, rungs.min_resource * rungs.reduction_factor);
+  }
   spec.completion = {};
   spec.limits.max_wall_time_us = spec.limits.max_node_time_us = 0;
   spec.limits.max_trials = trials;
@@ -79,7 +85,7 @@ double Least(double a, double b) { return a == 0 || b == 0 ? std::max(a, b) : st
 
 }  // namespace
 
-PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds) {
+PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds, double startup_seconds) {
   if (slots < spec.MostNodes() || !(unit_seconds > 0)) return {};
   const Limits& limits = spec.limits;
   const double wall = static_cast<double>(limits.max_wall_time_us) / 1e6;
@@ -90,10 +96,11 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
 
   const int64_t trials = MakePlan(spec).trials;
   const SearchSpec simulated =
-      Simulated(spec, trials == 0 ? kMostSimulated : std::min(trials, kMostSimulated));
+      Simulated(spec, trials == 0 ? kMostSimulated : std::min(trials, kMostSimulated),
+                Startup::Units(startup_seconds, unit_seconds, spec.pruner.rungs.max_resource));
   Simulation simulation;
   simulation.workers = std::max(spec.MostNodes(), std::min(slots, kMostSlots));
-  simulation.start_seconds = 0;
+  simulation.start_seconds = startup_seconds / unit_seconds;
   simulation.jitter = 0;
   simulation.report_every = std::max<int64_t>(1, MakePlan(simulated).resource / kMostReports);
   simulation.own_end = spec.own_end > 0 ? spec.own_end : std::numeric_limits<int64_t>::max() / 2;
@@ -114,6 +121,8 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
 
   PlanEstimate estimate;
   estimate.busy_fraction = result.busy_slot_seconds / all;
+  if (result.busy_slot_seconds > 0)
+    estimate.startup_fraction = result.startup_slot_seconds / result.busy_slot_seconds;
   estimate.elapsed_seconds = result.elapsed_seconds * longer * more_slots * unit_seconds;
   estimate.elapsed_seconds = Least(estimate.elapsed_seconds, wall);
   estimate.elapsed_seconds = Least(estimate.elapsed_seconds, node_time / (slots * estimate.busy_fraction));

@@ -110,8 +110,9 @@ class Simulator {
       const TrialState& trial = state_.trial(number);
       if (!trial.ended() || stopped_.count(number) > 0) continue;
       stopped_[number] = trial.attempts;
-      Push(now_ + 0.05, AttemptEnded{number, trial.attempts, AttemptOutcome::kStopped, "stopped",
-                                     Micros(running.started), Micros(now_ + 0.05)});
+      const double at = now_ + simulation_.stop_seconds;
+      Push(at, AttemptEnded{number, trial.attempts, AttemptOutcome::kStopped, "stopped",
+                            Micros(running.started), Micros(at)});
     }
   }
 
@@ -120,7 +121,9 @@ class Simulator {
     for (const std::string& rank : running.ranks) {
       for (WorkerRoom& room : rooms_) room.free_slots += room.worker_id == rank ? 1 : 0;
     }
-    result_.busy_slot_seconds += (now_ - running.started) * static_cast<double>(running.ranks.size());
+    const auto ranks = static_cast<double>(running.ranks.size());
+    result_.busy_slot_seconds += (now_ - running.started) * ranks;
+    result_.startup_slot_seconds += std::min(now_ - running.started, simulation_.start_seconds) * ranks;
     running_.erase(number);
   }
 
@@ -210,7 +213,7 @@ class Simulator {
       Push(at,
            Reported{trial.number, trial.attempts, level, simulation_.objective(trial.configuration, level)});
     }
-    at += 0.01;
+    at += simulation_.end_seconds;
     const std::string reason = outcome == AttemptOutcome::kFinished ? "" : "drawn by the simulation";
     Push(at, AttemptEnded{trial.number, trial.attempts, outcome, reason, Micros(now_), Micros(at)});
   }

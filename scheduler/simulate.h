@@ -18,7 +18,9 @@ struct Simulation {
   std::function<double(const Configuration&, int64_t resource)> objective;
   double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
   double jitter = 0.5;
-  double start_seconds = 0.1;  // of every attempt, before its first unit
+  double start_seconds = 0.1;  // of every attempt, before its first unit: imports, data
+  double end_seconds = 0.01;   // of every attempt, after its last report
+  double stop_seconds = 0.05;  // until an attempt has ended whose trial was stopped
   int64_t report_every = 1;    // units; and at the end of an attempt
 
   // Stragglers, drawn by the seed: parts of the trials and of the workers that are `slow_factor` times as
@@ -50,7 +52,8 @@ struct SimulationResult {
   bool stalled = false;  // nothing ran, nothing was admitted, and the job had not ended
   double elapsed_seconds = 0;
   double busy_slot_seconds = 0;
-  double idle_slot_seconds = 0;  // until the job's end
+  double startup_slot_seconds = 0;  // of the busy ones, before the attempts' first units
+  double idle_slot_seconds = 0;     // until the job's end
 };
 
 // REQUIRES a valid spec whose gangs fit the virtual workers.

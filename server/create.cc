@@ -41,14 +41,19 @@ absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& reques
   if (!(unit >= 0 && unit <= kMostUnitSeconds)) {
     violations.push_back({"unit_seconds", fmt::format("is {}; expected 0 to {}", unit, kMostUnitSeconds)});
   }
+  const double startup = request.startup_seconds();
+  if (!(startup >= 0 && startup <= kMostUnitSeconds)) {
+    violations.push_back({"startup_seconds", fmt::format("is {}; expected 0 to {}", startup, kMostUnitSeconds)});
+  }
   if (!violations.empty()) return ViolationsError(violations);
   const SearchSpec search = ToSearchSpec(request.spec());
   v1::TuningPlan plan = PlanMessage(MakePlan(search));
   plan.set_strategy_text(StrategyText(search));
   if (unit > 0) {
-    const PlanEstimate estimate = EstimatePlan(search, std::max(1, request.slots()), unit);
+    const PlanEstimate estimate = EstimatePlan(search, std::max(1, request.slots()), unit, startup);
     plan.set_elapsed_seconds(estimate.elapsed_seconds);
     plan.set_busy_fraction(estimate.busy_fraction);
+    plan.set_startup_fraction(estimate.startup_fraction);
   }
   return plan;
 }

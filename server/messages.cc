@@ -80,6 +80,7 @@ void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::Job
   spend.set_full_resource(full);
   spend.set_training_seconds(Seconds(training_us));
   spend.set_billable_node_seconds(Seconds(state.totals().node_us));
+  spend.set_startup_seconds(std::min(state.startup().total_seconds(), Seconds(training_us)));
   spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
 }
 

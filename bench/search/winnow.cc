@@ -3,11 +3,16 @@
 // (bench/search/trajectory.py says how all are measured).
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
+//                [--startup 10]
 //
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
+//
+// --startup: every part of a trial costs so many units before its first (imports, data). Then what was spent is
+// time: units trained and parts started; a part that would end beyond the budget counts as far as the budget goes.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -18,6 +23,9 @@
 
 namespace winnow {
 namespace {
+
+// A second of start-up is no reason to search otherwise (scheduler/startup.h): a unit takes many.
+constexpr double kUnitSeconds = 1000;
 
 struct Pair {
   SamplerKind sampler;
@@ -56,7 +64,8 @@ Parameter ToParameter(const FamilyParameter& from) {
   return {from.name, std::move(range)};
 }
 
-SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, double multiple) {
+SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, double multiple,
+                  double startup) {
   SearchSpec spec;
   for (const FamilyParameter& parameter : family.parameters())
     spec.parameters.push_back(ToParameter(parameter));
@@ -65,14 +74,15 @@ SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, dou
   spec.pruner.kind = strategy.pruner;
   spec.pruner.rungs.max_resource = family.max_resource();
   spec.limits.max_trial_resource = HasRungs(strategy.pruner) ? 0 : family.max_resource();
-  spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
+  // What start-up costs comes on top: time ends the job then, and a search does not plan for that.
+  if (startup == 0) spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
   spec.seed = seed;
   return spec;
 }
 
 void Play(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
-          double multiple, int workers) {
-  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple);
+          double multiple, int workers, double startup) {
+  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, startup);
   const SearchSpace space(spec.parameters);
   std::map<Configuration, Family::Curve> curves;
   const auto curve_of = [&](const Configuration& configuration) -> const Family::Curve& {
@@ -87,18 +97,27 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   simulation.objective = [&](const Configuration& configuration, int64_t level) {
     return curve_of(configuration).observed[static_cast<size_t>(level) - 1];
   };
+  const double budget = multiple * family.max_resource();
+  if (startup > 0) {
+    simulation.unit_seconds = kUnitSeconds;
+    simulation.jitter = 0;
+    simulation.start_seconds = startup * kUnitSeconds;
+    simulation.end_seconds = simulation.stop_seconds = 0;
+    simulation.wall_time_seconds = budget * kUnitSeconds / workers;
+  }
   const SimulationResult result = Simulate(spec, simulation);
 
-  int64_t spent = 0, printed = 0;
+  double spent = 0, printed = 0;
   double best = -std::numeric_limits<double>::infinity(), regret = best;
   const auto print = [&] {
     printed = spent;
-    std::printf("%s,%s,%llu,%lld,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
-                static_cast<long long>(spent), regret);
+    std::printf("%s,%s,%llu,%.17g,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
+                spent, regret);
   };
   for (const Fact& fact : result.facts) {
+    if (std::holds_alternative<AttemptStarted>(fact.body)) spent = std::min(budget, spent + startup);
     const auto* report = std::get_if<Reported>(&fact.body);
-    if (report == nullptr) continue;
+    if (report == nullptr || spent + 1 > budget) continue;
     ++spent;
     if (!(report->objective > best)) continue;
     best = report->objective;
@@ -108,6 +127,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
     regret = now;
     print();
   }
+  if (startup > 0) spent = budget;
   if (printed < spent) print();
 }
 
@@ -117,7 +137,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
 int main(int argc, char** argv) {
   CLI::App app("Plays Winnow's strategies on a family of learning curves.");
   std::string strategy = "default", family, table, seeds = "1..1";
-  double multiple = 64;
+  double multiple = 64, startup = 0;
   int workers = 1;
   bool list = false;
   app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
@@ -125,6 +145,7 @@ int main(int argc, char** argv) {
   app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
+  app.add_option("--startup", startup, "units that every part costs before its first")->check(CLI::NonNegativeNumber);
   app.add_option("--workers", workers)->check(CLI::PositiveNumber);
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);
@@ -144,7 +165,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (unsigned long long seed = first; seed <= last; ++seed) {
-    winnow::Play(strategy, family, **functions, seed, multiple, workers);
+    winnow::Play(strategy, family, **functions, seed, multiple, workers, startup);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "scheduler/pruners/freeze_thaw_choice.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +15,8 @@ namespace winnow {
 namespace {
 
 constexpr double kStraightShare = 0.5, kExploreShare = 0.03, kSafeguardShare = 0.1;
+// What start-up adds to the share of straight trials, times its part of a whole trial; and how far that goes.
+constexpr double kMoreStraight = 2, kMostMoreStraight = 0.4;
 constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
 constexpr double kLeastChance = 0.05;
 
@@ -26,10 +29,11 @@ class Choice {
   explicit Choice(const JobState& state)
       : state_(state),
         rungs_(state.brackets()[0].rungs),
-        lowest_(rungs_.front().resource),
+        startup_(state.startup().Units(rungs_.back().resource)),
         highest_(rungs_.back().resource),
+        lowest_(NextLevel(0, 0)),
         number_(static_cast<TrialNumber>(state.trials().size()) + 1),
-        spent_(static_cast<double>(state.totals().resource + state.totals().reserved_resource)),
+        spent_(Spent()),
         may_create_(MayCreate(state) && Pays(lowest_)) {}
 
   Suggested Run() {
@@ -60,10 +64,48 @@ class Choice {
   }
 
  private:
+  // The units that the suggestions of a rule asked for, start-up included.
+  double CostOf(SuggestionRule rule) const {
+    return static_cast<double>(state_.suggested_units(rule)) +
+           startup_ * static_cast<double>(state_.suggested_parts(rule));
+  }
+
+  // Of all parts so far.
+  double Spent() const {
+    double parts = 0;
+    for (size_t rule = 0; rule < kSuggestionRules; ++rule)
+      parts += static_cast<double>(state_.suggested_parts(static_cast<SuggestionRule>(rule)));
+    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) + startup_ * parts;
+  }
+
+  // Pausing saves the less, the more of a whole trial its start-up is.
+  double MoreStraight() const {
+    const double part = startup_ / (startup_ + static_cast<double>(highest_));
+    return std::min(kMostMoreStraight, kMoreStraight * part);
+  }
+  // Whether a new trial that is trained to the end at once fits into so large a share of all units.
+  bool GoesStraight(double share) const {
+    if (lowest_ == highest_ || !PaysNow(state_, highest_)) return false;
+    return CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_) <= share * spent_;
+  }
+
   // Whether the rule has had less than its share of the units after the start.
   bool IsDue(SuggestionRule rule, double share) const {
-    const double start = static_cast<double>(state_.suggested_units(SuggestionRule::kStart));
-    return static_cast<double>(state_.suggested_units(rule)) < share * (spent_ - start);
+    return CostOf(rule) < share * (spent_ - CostOf(SuggestionRule::kStart));
+  }
+
+  // Where a part from a level ends, at this rung or above: at the lowest that makes it as long as its
+  // start-up.
+  int64_t NextLevel(int64_t from, size_t rung) const {
+    while (rung + 1 < rungs_.size() &&
+           static_cast<double>(rungs_[rung].resource - from) < startup_) {
+      ++rung;
+    }
+    return rungs_[rung].resource;
+  }
+  // Of a paused trial. REQUIRES a rung above its own.
+  int64_t NextLevel(const TrialState& trial) const {
+    return NextLevel(trial.checkpoint, static_cast<size_t>(trial.rung) + 1);
   }
 
   bool Pays(int64_t units) {
@@ -74,7 +116,14 @@ class Choice {
 
   std::optional<TrialResumed> Promotion() {
     auto promotion = AshaPruner().Promote(state_);
-    if (promotion && !Pays(promotion->to - state_.trial(promotion->trial).checkpoint)) return std::nullopt;
+    if (!promotion) return std::nullopt;
+    const TrialState& trial = state_.trial(promotion->trial);
+    if (const int64_t to = NextLevel(trial); to > promotion->to) {
+      promotion->to = to;
+      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " + std::to_string(to) +
+                          " since a part costs " + ThreeDigits(startup_) + " units to start.";
+    }
+    if (!Pays(promotion->to - trial.checkpoint)) return std::nullopt;
     return promotion;
   }
 
@@ -83,7 +132,8 @@ class Choice {
     const bool goes_on = promotion && promotion->to < highest_;
     if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
     auto centre = Centre();
-    return New(centre ? *std::move(centre) : *DrawNext(state_), SuggestionRule::kStart);
+    return New(centre ? *std::move(centre) : *DrawNext(state_),
+               GoesStraight(MoreStraight()) ? SuggestionRule::kStraight : SuggestionRule::kStart);
   }
 
   // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
@@ -102,9 +152,8 @@ class Choice {
   }
 
   std::optional<Suggested> Straight() {
-    if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
-    const auto units = static_cast<double>(state_.suggested_units(SuggestionRule::kStraight) + highest_);
-    if (units > kStraightShare * spent_) return std::nullopt;
+    if (!may_create_) return std::nullopt;
+    if (!GoesStraight(kStraightShare + MoreStraight())) return std::nullopt;
     const TrialModel finished(state_, TrialModel::Basis::kFinished);
     if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
     Suggestion suggestion = NewOf(finished);
@@ -158,12 +207,19 @@ class Choice {
     return model.process().Predict(model.points().PointOf(suggestion.configuration));
   }
 
-  // Expected improvement per unit of training, as a logarithm: `first` units to the next rung, `rest` beyond
-  // it.
-  static double Gain(const TrialModel& model, const Prediction& end, int64_t first, int64_t rest) {
-    const double cost =
-        static_cast<double>(first) + ChanceToBeat(end, model.best()) * static_cast<double>(rest);
-    return LogExpectedImprovement(end, model.best()) - std::log(cost);
+  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial turns
+  // out to beat the best, of one more to the end.
+  double Gain(const TrialModel& model, const Prediction& end, int64_t from, int64_t to) const {
+    const double part = startup_ + static_cast<double>(to - from);
+    const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
+    return LogExpectedImprovement(end, model.best()) -
+           std::log(part + ChanceToBeat(end, model.best()) * rest);
+  }
+
+  // Of the next level and the end, the one for which a part is expected to cost less in all.
+  int64_t LevelFor(const TrialModel& model, const Prediction& end, int64_t from, int64_t next) const {
+    const bool through = Gain(model, end, from, highest_) > Gain(model, end, from, next);
+    return through && PaysNow(state_, highest_ - from) ? highest_ : next;
   }
 
   Suggested ByGain(const TrialModel& model) {
@@ -173,19 +229,17 @@ class Choice {
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = EndOf(model, *fresh);
-      most = Gain(model, fresh_end, lowest_, highest_ - lowest_) -
-             NewPenalty(spent_ / static_cast<double>(highest_));
+      most = Gain(model, fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
     const TrialModel::Known* chosen = nullptr;
     int64_t chosen_to = 0;
     for (const TrialModel::Known& known : model.known()) {
       const TrialState& trial = state_.trial(known.trial);
-      const auto next = static_cast<size_t>(trial.rung) + 1;
-      if (trial.phase != TrialPhase::kPaused || next >= rungs_.size()) continue;
+      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size()) continue;
       if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
-      const int64_t to = rungs_[next].resource, first = to - trial.checkpoint;
-      if (!Pays(first)) continue;
-      const double gain = Gain(model, known.end, first, highest_ - to);
+      const int64_t to = LevelFor(model, known.end, trial.checkpoint, NextLevel(trial));
+      if (!Pays(to - trial.checkpoint)) continue;
+      const double gain = Gain(model, known.end, trial.checkpoint, to);
       if (gain <= most) continue;
       most = gain;
       chosen = &known;
@@ -209,7 +263,8 @@ class Choice {
 
   const JobState& state_;
   const std::vector<RungState>& rungs_;
-  const int64_t lowest_, highest_;
+  const double startup_;  // what a part costs before its first unit, in units
+  const int64_t highest_, lowest_;
   const TrialNumber number_;
   const double spent_;
   bool unpaid_ = false;  // something was too dear for the rest of the budget

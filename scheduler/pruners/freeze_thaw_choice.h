@@ -24,6 +24,11 @@ namespace winnow {
 //   best, which has the chance that is predicted, the rest. The longer a job runs, the more a new trial has
 //   to be worth (NewPenalty): what is predicted of it has not been tested by a single report.
 //
+// What a part costs before its first unit (scheduler/startup.h) counts like units: in the shares, in the price of
+// a part and of what may follow it. A part trains at least as many units as its start-up costs, so that the
+// lowest rungs are skipped where that is much; and the more of a whole trial it is, the less pausing saves, and
+// the larger is the share of straight trials.
+//
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
 // exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
 // then nothing is worth training any more (Suggested::trial = 0). REQUIRES WantsSuggestion(state).

@@ -89,6 +89,27 @@ TEST_CASE("simulate: a job over recorded curves, beside every trial trained to i
   CHECK(text.out.find("median of 2 seeds: best ") != std::string::npos);
 }
 
+TEST_CASE("simulate: parts take their start-up too, and its share is told", "[cli]") {
+  const Files files;
+  const std::string job = files.Write("job.json", JobOf(kHyperband)),
+                    table = files.Write("curves.csv", Curves());
+  const auto simulated = [&](const std::string& seconds, const std::string& output) {
+    const Result result = RunWinnow(
+        {"simulate", job, "--table", table, "--startup-seconds", seconds, "--output", output}, "");
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return result.out;
+  };
+  const json none = json::parse(simulated("0", "json"))["runs"][0], some = json::parse(simulated("20", "json"))["runs"][0];
+  CHECK(none["search"]["startup_fraction"] == 0);
+  CHECK(some["search"]["resource"] == none["search"]["resource"]);  // Hyperband's table is what it is
+  CHECK(some["search"]["elapsed_seconds"] > none["search"]["elapsed_seconds"]);
+  // A unit takes two seconds, a trial through to its end nine units.
+  CHECK(some["run_through"]["startup_fraction"].get<double>() == Approx(20.0 / (20 + 9 * 2)).epsilon(0.01));
+  CHECK(simulated("20", "text").find("START-UP") != std::string::npos);
+  CHECK(simulated("0", "text").find("START-UP") == std::string::npos);
+}
+
 TEST_CASE("simulate: limits on parallel trials and node seconds hold in virtual time", "[cli]") {
   const Files files;
   const std::string table = files.Write("curves.csv", Curves());
@@ -208,6 +229,12 @@ TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli
   CHECK(eight["elapsed_seconds"] > 0);
   CHECK(one["busy_fraction"] > eight["busy_fraction"]);
   CHECK(one["strategy_text"].get<std::string>().find("HYPERBAND") != std::string::npos);
+  const Result slow = RunWinnow(
+      {"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30", "-o", "json"}, "", JobOf(kHyperband));
+  CHECK(json::parse(slow.out)["startup_fraction"] > 0.5);
+  const Result told = RunWinnow({"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30"}, "", JobOf(kHyperband));
+  CHECK(told.out.find(" of that in start-up\n") != std::string::npos);
+  CHECK(RunWinnow({"plan", "-", "--startup-seconds", "30"}, "", JobOf(kHyperband)).code == 2);
   const Result text = RunWinnow({"plan", "-", "--unit-seconds", "3"}, "", JobOf(kHyperband));
   CHECK(text.out.find("  time            about ") != std::string::npos);
   CHECK(RunWinnow({"plan", "-"}, "", JobOf(kHyperband)).out.find("about") == std::string::npos);

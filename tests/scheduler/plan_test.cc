@@ -103,6 +103,26 @@ TEST_CASE("Plan estimate: long jobs are scaled up, limits are kept, the unknown 
   CHECK(EstimatePlan(RandomJob(10, 5), 0, 1.0).elapsed_seconds == 0);
 }
 
+TEST_CASE("Plan estimate: start-up is part of each trial part's time, and its share is told", "[scheduler]") {
+  const PlanEstimate whole = EstimatePlan(RandomJob(40, 10), 4, 2.0, 20.0);
+  CHECK(whole.elapsed_seconds == Approx(40 * (20 + 10 * 2.0) / 4).epsilon(0.01));
+  CHECK(whole.startup_fraction == Approx(0.5).epsilon(0.01));
+  CHECK(EstimatePlan(RandomJob(40, 10), 4, 2.0).startup_fraction == 0);
+  const PlanEstimate rungs = EstimatePlan(HyperbandJob(81, 3), 1, 1.0, 8.0);
+  CHECK(rungs.elapsed_seconds == Approx(1581 + 206 * 8).epsilon(0.01));  // Hyperband's table is what it is
+}
+
+TEST_CASE("Plan estimate: the parts of FREEZE_THAW take as long as their start-up, those of ASHA as planned",
+          "[scheduler]") {
+  SearchSpec spec = HyperbandJob(81, 3, 100);
+  spec.pruner.kind = PrunerKind::kAsha;
+  const double asha = EstimatePlan(spec, 1, 1.0, 9.0).startup_fraction;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  CHECK(EstimatePlan(spec, 1, 1.0, 9.0).startup_fraction < 0.5);
+  CHECK(asha > 0.5);
+  CHECK(EstimatePlan(spec, 1, 1.0, 1e6).startup_fraction > 0.99);
+}
+
 TEST_CASE("Plan: a strategy in words", "[scheduler]") {
   SearchSpec spec = HyperbandJob(81, 3);
   CHECK(StrategyText(spec) == "SOBOL sampler under the HYPERBAND pruner");

@@ -188,6 +188,44 @@ TEST_CASE("Asks: a silent client loses its attempt, and what it says later count
   CHECK(play.Complete(Completing(id, second, {0.5})).ok());
 }
 
+TEST_CASE("Asks: where a part takes long to start the parts get longer, and the job says what that took",
+          "[server]") {
+  Play play(3'600'000'000);
+  v1::TuningJobSpec spec = ExternalJob(RandomJob(12, 27));
+  spec.mutable_trainer()->mutable_lease()->set_seconds(3600);
+  spec.set_strategy(v1::FREEZE_THAW);
+  spec.clear_limits();
+  spec.mutable_limits()->set_max_trials(12);
+  spec.mutable_limits()->set_max_trial_resource(27);
+  const auto train = [&](double start_seconds) {
+    const std::string id = play.Create(spec);
+    int64_t parts = 0;
+    while (true) {
+      play.AwaitModels();
+      auto answer = play.Ask(Asking(id));
+      REQUIRE(answer.ok());
+      if (answer->trials().empty()) break;
+      const v1::SuggestedTrial& trial = answer->trials(0);
+      ++parts;
+      play.Tick(static_cast<int64_t>(start_seconds * 1e6));
+      for (int64_t level = trial.resource_from() + 1; level <= trial.resource_to(); ++level) {
+        play.Tick(1'000'000);
+        REQUIRE(play.Report(Telling(id, trial, level, Loss(trial, level))).ok());
+      }
+      REQUIRE(play.Complete(Completing(id, trial)).ok());
+      if (parts == 10) play.Restart();
+    }
+    play.CheckStored();
+    return std::make_pair(play.Describe(id), parts);
+  };
+  const auto [quick, many] = train(0.5);
+  const auto [slow, few] = train(10);
+  CHECK(few < many);
+  CHECK(slow.spend().startup_seconds() == Approx(10 * static_cast<double>(few)));
+  CHECK(quick.spend().startup_seconds() == Approx(0.5 * static_cast<double>(many)));
+  CHECK(slow.spend().startup_seconds() < slow.spend().training_seconds() / 2);
+}
+
 TEST_CASE("Asks: after a restart every attempt has a whole lease, and goes on", "[server]") {
   Play play;
   std::string id = play.Create(ExternalJob(RandomJob(1, 9)));

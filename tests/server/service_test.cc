@@ -110,6 +110,17 @@ TEST_CASE("Service: the plan is shown without starting anything", "[server]") {
   CHECK(plan.elapsed_seconds() < 1581 * 2);
   CHECK(plan.busy_fraction() > 0.5);
   CHECK(plan.busy_fraction() <= 1);
+  CHECK(plan.startup_fraction() == 0);
+  const double without = plan.elapsed_seconds();
+  preview.set_startup_seconds(6);
+  REQUIRE(play.Call(&Stub::PreviewTuningJob, preview, plan).ok());
+  CHECK(plan.elapsed_seconds() > without);
+  CHECK(plan.startup_fraction() > 0);
+  CHECK(plan.startup_fraction() < 1);
+  preview.set_startup_seconds(-1);
+  CHECK_THAT(play.Call(&Stub::PreviewTuningJob, preview, plan).error_message(),
+             Catch::StartsWith("startup_seconds: is -1"));
+  preview.clear_startup_seconds();
   preview.set_slots(-1);
   CHECK_THAT(play.Call(&Stub::PreviewTuningJob, preview, plan).error_message(),
              Catch::StartsWith("slots: is -1"));

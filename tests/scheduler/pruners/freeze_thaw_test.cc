@@ -36,6 +36,28 @@ SimulationResult Run(const SearchSpec& spec, int slots) {
   return Simulate(spec, simulation);
 }
 
+// Where a part takes so many seconds before its first unit, which takes 1 to 1.5.
+SimulationResult RunStarting(SearchSpec spec, double start_seconds, int slots = 1) {
+  Simulation simulation = Slots(slots);
+  simulation.objective = Curve;
+  simulation.start_seconds = start_seconds;
+  return Simulate(spec, simulation);
+}
+
+std::vector<AttemptStarted> PartsOf(const SimulationResult& result) {
+  std::vector<AttemptStarted> parts;
+  for (const Fact& fact : result.facts) {
+    if (const auto* started = std::get_if<AttemptStarted>(&fact.body)) parts.push_back(*started);
+  }
+  return parts;
+}
+
+bool SameParts(const SimulationResult& a, const SimulationResult& b) {
+  const std::vector<AttemptStarted> left = PartsOf(a), right = PartsOf(b);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const FactBody& x, const FactBody& y) { return Identical(x, y); });
+}
+
 // Places the next trial, asking the model if it has to be asked; 0: nothing is worth it.
 TrialNumber Next(PlayedJob& job) {
   if (const TrialNumber number = job.Start()) return number;
@@ -244,6 +266,65 @@ TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[schedu
   CHECK_FALSE(result.stalled);
   CHECK(result.state.ended()->end == JobEnd::kFailed);
   CHECK(result.state.trials().size() == 15);
+}
+
+TEST_CASE("Freeze-thaw: once start-up is known, a part takes as long as it, or ends its trial", "[scheduler]") {
+  const SearchSpec spec = FreezeThawJob(30);
+  const SimulationResult result = RunStarting(spec, 10);
+  JobState state(spec);
+  int64_t known = 0, skipped = 0;
+  for (const Fact& fact : result.facts) {
+    const auto* suggested = std::get_if<Suggested>(&fact.body);
+    if (suggested != nullptr && Contains(suggested->why, "since a part costs")) {
+      CHECK(Contains(suggested->why, " at least, and to " + std::to_string(suggested->to) +
+                                         " since a part costs 8 units to start."));
+      ++skipped;
+    }
+    if (suggested != nullptr && suggested->trial > 0 && state.startup().seconds()) {
+      const bool goes_on = suggested->configuration.empty();
+      const int64_t units = suggested->to - (goes_on ? state.trial(suggested->trial).checkpoint : 0);
+      CHECK((units >= 8 || suggested->to == 27));
+      ++known;
+    }
+    state.Apply(fact);
+  }
+  CHECK(state.startup().Units(27) == 8);
+  CHECK(known > 20);
+  CHECK(skipped > 0);
+  CHECK(state == result.state);
+  CHECK(Verify(spec, result.facts).ok());
+}
+
+TEST_CASE("Freeze-thaw: where starting is slow fewer parts train more each", "[scheduler]") {
+  const SearchSpec spec = FreezeThawJob(30);
+  const SimulationResult quick = RunStarting(spec, 0.1, 2), slow = RunStarting(spec, 10, 2);
+  const auto units_a_part = [](const SimulationResult& result) {
+    return static_cast<double>(result.state.totals().resource) / static_cast<double>(PartsOf(result).size());
+  };
+  CHECK(units_a_part(slow) > 2 * units_a_part(quick));
+  CHECK(slow.startup_slot_seconds < 0.5 * slow.busy_slot_seconds);
+}
+
+TEST_CASE("Freeze-thaw: a start of a second is none, so that such a job can be had again", "[scheduler]") {
+  const SearchSpec spec = FreezeThawJob(20);
+  CHECK(SameParts(RunStarting(spec, 0), RunStarting(spec, 0.9)));
+  CHECK_FALSE(SameParts(RunStarting(spec, 0), RunStarting(spec, 10)));
+}
+
+TEST_CASE("Freeze-thaw: where a start costs more than a whole trial, trials are trained to their end at once",
+          "[scheduler]") {
+  const SimulationResult result = RunStarting(FreezeThawJob(20), 1000);
+  const std::vector<AttemptStarted> parts = PartsOf(result);
+  CHECK(std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.to < 27; }) < 6);
+}
+
+TEST_CASE("Start-up changes no table: ASHA and Hyperband run what they run", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(40);
+  spec.sampler.kind = SamplerKind::kSobol;
+  for (const PrunerKind kind : {PrunerKind::kAsha, PrunerKind::kHyperband, PrunerKind::kSuccessiveHalving}) {
+    spec.pruner.kind = kind;
+    CHECK(SameParts(RunStarting(spec, 0), RunStarting(spec, 100)));
+  }
 }
 
 TEST_CASE("Freeze-thaw: every choice is told in one sentence with numbers in it", "[scheduler]") {

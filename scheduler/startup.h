@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace winnow {
+
+// What the attempts of a job cost before their first unit: imports, data, checkpoints. Measured from the times of
+// recorded facts alone, all of one worker's clock: when a process started, and when it reported which level.
+//
+// The unit's time is the median over the newest kKept attempts of the time between first and last report; the
+// start-up's is the median of what comes before the first report, less the units up to it. An attempt whose reports
+// came all at once, less than a millisecond a unit, says nothing: its trainer may have written them when it ended.
+class Startup {
+ public:
+  // So much of every start-up is free: what starts quickly is not worth searching otherwise, and how long that takes
+  // depends on what else the machine does.
+  static constexpr double kFreeSeconds = 1;
+
+  // An attempt's process, from its start to its first report and from that to its last. Units are levels.
+  struct Part {
+    int64_t wait_us = 0;
+    int64_t wait_units = 0;
+    int64_t later_us = 0;
+    int64_t later_units = 0;  // 0: it reported one level alone
+
+    bool operator==(const Part&) const = default;
+  };
+  // Left out: a part that reported no level above the one that it began at (wait_units < 1).
+  void Add(const Part& part);
+  // An attempt that ended before it reported anything: all its time was start-up.
+  void AddSilent(int64_t took_us) { silent_us_ += took_us; }
+
+  // Of the median part; absent: not known yet.
+  std::optional<double> seconds() const;
+  std::optional<double> unit_seconds() const;
+
+  // seconds() beyond kFreeSeconds, in units, as the power of two that is nearest, so that what hardly differs is
+  // searched alike; 0 where it is less than half a unit, or not known. At most `most`.
+  double Units(int64_t most) const;
+  // The same of a start-up and a unit that are known. REQUIRES unit_seconds is above 0.
+  static double Units(double seconds, double unit_seconds, int64_t most);
+
+  // Over all attempts; 0 while the unit's time is not known. Never negative.
+  double total_seconds() const;
+
+  bool operator==(const Startup&) const = default;
+
+ private:
+  static constexpr size_t kKept = 64;
+
+  std::vector<Part> parts_;  // the newest, in the order of their places
+  size_t next_ = 0;          // the place of the next one
+  int64_t wait_us_ = 0, wait_units_ = 0, silent_us_ = 0;  // of all parts that were added
+};
+
+}  // namespace winnow
