@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,67 +11,29 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/trial_csv.h"
+#include "cli/trials.h"
 
 namespace winnow::cli {
 namespace {
 
-const std::vector<std::string>& FixedColumns() {
-  static const std::vector<std::string> columns = {
-      "trial",      "state",    "objective",       "best_objective",   "best_resource", "resource",
-      "start_time", "end_time", "elapsed_seconds", "billable_seconds", "stop_reason"};
-  return columns;
-}
-
-std::string CsvLine(const std::vector<std::string>& fields) {
-  std::string line;
-  for (size_t i = 0; i < fields.size(); ++i) line += (i > 0 ? "," : "") + CsvField(fields[i]);
-  return line + "\n";
-}
-
-std::string AnalyticsCsv(const v1::GetAnalyticsResponse& answer) {
-  const auto& fixed = FixedColumns();
-  std::vector<std::string> titles = {"trial", "state"};
-  for (const auto& parameter : answer.job().spec().parameters()) {
-    const bool taken = std::find(fixed.begin(), fixed.end(), parameter.name()) != fixed.end();
-    titles.push_back(taken ? "hyperparameter." + parameter.name() : parameter.name());
-  }
-  titles.insert(titles.end(), fixed.begin() + 2, fixed.end());
-  std::string csv = CsvLine(titles);
-  for (const auto& trial : answer.trials()) {
-    std::vector<std::string> fields = {fmt::format("{}", trial.number()), StateText(trial.state())};
-    for (int i = 0; i < answer.job().spec().parameters_size(); ++i) {
-      fields.push_back(i < trial.hyperparameters_size() ? ValueText(trial.hyperparameters(i), true) : "");
-    }
-    const bool ended = trial.has_start_time() && trial.has_end_time();
-    fields.insert(
-        fields.end(),
-        {trial.has_objective() ? fmt::format("{}", trial.objective()) : "",
-         trial.has_best_objective() ? fmt::format("{}", trial.best_objective()) : "",
-         trial.has_best_objective() ? fmt::format("{}", trial.best_resource()) : "",
-         fmt::format("{}", trial.trained_resource()), UtcText(trial.start_time()), UtcText(trial.end_time()),
-         ended ? fmt::format("{:.3f}", SecondsBetween(trial.start_time(), trial.end_time())) : "",
-         fmt::format("{:.3f}", trial.billable_node_seconds()), trial.state_reason()});
-    csv += CsvLine(fields);
-  }
-  return csv;
-}
-
 std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse& answer) {
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
-  for (const auto& parameter : answer.job().spec().parameters()) {
-    columns.push_back({Clean(parameter.name()), parameter.has_categorical() ? Align::kLeft : Align::kRight});
-  }
-  for (const char* title : {"OBJECTIVE", "UNITS", "START", "END", "ELAPSED", "BILLABLE"}) {
-    columns.push_back({title, Align::kRight});
-  }
-  columns.push_back({"REASON"});
+  AddHyperparameters(answer.job().spec(), columns);
+  columns.insert(columns.end(), {{"OBJECTIVE", Align::kRight},
+                                 {"UNITS", Align::kRight, kDropEarly},
+                                 {"START", Align::kRight, kDropEarly + 2},
+                                 {"END", Align::kRight, kDropEarly + 1},
+                                 {"ELAPSED", Align::kRight, kDropEarly + 3},
+                                 {"BILLABLE", Align::kRight, kDropEarly + 4},
+                                 {"REASON", Align::kLeft, kDropEarly - 1}});
   Table table(std::move(columns));
   for (const auto& trial : answer.trials()) {
     std::vector<Table::Cell> row = {{Thousands(trial.number())},
                                     {StateText(trial.state()), StateStyle(trial.state())}};
-    for (int i = 0; i < answer.job().spec().parameters_size(); ++i) {
-      row.emplace_back(i < trial.hyperparameters_size() ? ValueText(trial.hyperparameters(i)) : "");
+    for (const auto& parameter : answer.job().spec().parameters()) {
+      row.emplace_back(ValueText(trial, parameter.name()));
     }
     const bool ended = trial.has_start_time() && trial.has_end_time();
     row.insert(row.end(), {{trial.has_objective() ? NumberText(trial.objective()) : "–"},
@@ -85,7 +46,7 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
     table.Add(std::move(row));
   }
   const v1::JobSpend& spend = answer.job().spend();
-  return table.Text(session.out) +
+  return table.Text(session.out, 0, session.Hint(fmt::format("analytics {} --output csv", answer.job().id()))) +
          fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
                      Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
                      ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
@@ -121,7 +82,7 @@ std::string CurvesText(const Session& session, const v1::QueryMetricsResponse& a
 std::string CurvesCsv(const v1::QueryMetricsResponse& answer) {
   std::string csv = "trial,metric,resource,value,attempt,time\n";
   for (const auto& point : answer.points()) {
-    csv += CsvLine({fmt::format("{}", point.trial()), point.metric(), fmt::format("{}", point.resource()),
+    csv += CsvLine({fmt::format("{}", point.trial()), CsvField(point.metric()), fmt::format("{}", point.resource()),
                     fmt::format("{}", point.value()), fmt::format("{}", point.attempt()),
                     UtcText(point.time())});
   }
@@ -137,8 +98,11 @@ Exit ShowAnalytics(Session& session, const std::string& job) {
     case Output::kJson:
       session.out.Print(ToJson(*answer));
       break;
+    case Output::kJsonLines:
+      session.out.Print(ToJsonLines(answer->trials()));
+      break;
     case Output::kCsv:
-      session.out.Print(AnalyticsCsv(*answer));
+      session.out.Print(TrialsCsv(answer->job().spec(), answer->trials()));
       break;
     case Output::kText:
       session.out.Print(AnalyticsText(session, *answer));
@@ -163,6 +127,8 @@ Exit ShowMetrics(Session& session, const MetricsOptions& options) {
   }
   if (session.output == Output::kJson) {
     session.out.Print(ToJson(*answer));
+  } else if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(answer->points()));
   } else if (session.output == Output::kCsv) {
     session.out.Print(CurvesCsv(*answer));
   } else if (answer->points().empty()) {

@@ -89,6 +89,7 @@ Exit Ask(Session& session, const AskOptions& options) {
       std::string line = fmt::format("{} {} {} {}", trial.trial(), trial.attempt(), trial.resource_from(),
                                      trial.resource_to());
       for (const auto& value : trial.hyperparameters()) {
+        if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET) continue;  // it does not exist in this trial
         line += " " + Word(Clean(value.name()) + "=" + ValueText(value, true));
       }
       session.out.Print(line + "\n");

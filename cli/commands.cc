@@ -1,10 +1,29 @@
 #include "cli/commands.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
+#include "cli/text.h"
 #include "cli/validators.h"
 
 namespace winnow::cli {
+namespace {
+
+// The heading of help under which a command stands.
+std::string GroupOf(const std::string& command) {
+  static const std::map<std::string, std::vector<std::string>> kGroups = {
+      {"Jobs", {"plan", "simulate", "submit", "list", "describe", "watch", "stop", "delete"}},
+      {"Results", {"trials", "best", "analytics", "metrics", "compare", "logs", "replay"}},
+      {"Ask and tell", {"ask", "tell", "complete"}},
+      {"Workers", {"workers", "cordon", "drain", "uncordon"}}};
+  for (const auto& [group, commands] : kGroups) {
+    if (std::find(commands.begin(), commands.end(), command) != commands.end()) return group;
+  }
+  return "Server and tokens";
+}
+
+}  // namespace
 
 Commands::Commands(CLI::App& app, Flags& flags) : app_(app), flags_(flags) {
   DefineJobs();
@@ -49,13 +68,16 @@ std::vector<CommandWords> Commands::words() const {
 
 CLI::App* Commands::Add(const std::string& name, const std::string& help, Formats formats, Run run) {
   CLI::App* command = app_.add_subcommand(name, help);
+  command->group(GroupOf(name));
   command->fallthrough();
   if (formats != Formats::kNone) {
-    const bool csv = formats == Formats::kTextJsonCsv;
-    formats_[name] = csv ? WordOf({"text", "json", "csv"}) : WordOf({"text", "json"});
-    command
-        ->add_option("-o,--output", flags_.output,
-                     csv ? "text (default), json or csv" : "text (default) or json")
+    std::vector<std::string> words = {"text", "json"};
+    if (formats != Formats::kTextJson) words.push_back("jsonl");
+    if (formats == Formats::kTable) words.push_back("csv");
+    std::string choice = OneOf(words);
+    choice.insert(words.front().size(), " (default)");
+    formats_[name] = WordOf(words);
+    command->add_option("-o,--output", flags_.output, choice)
         ->check(formats_[name])
         ->option_text("FORMAT");
   }
@@ -82,20 +104,21 @@ void Commands::File(CLI::App* command, std::string* file, std::string* name) {
 }
 
 void Commands::DefineCompletion() {
-  Add("completion", "Print a completion script: source <(winnow completion bash)", Formats::kNone,
+  Add("completion", "Print a shell's completion script: source <(winnow completion bash)", Formats::kNone,
       [this](Session& session) -> Exit {
         session.out.Print(CompletionScript(flags_.shell, words()));
         return kSuccess;
       })
-      ->add_option("SHELL", flags_.shell, "bash or zsh")
+      ->add_option("SHELL", flags_.shell, "bash, zsh or fish")
       ->required()
-      ->check(WordOf({"bash", "zsh"}))
+      ->check(WordOf({"bash", "zsh", "fish"}))
       ->option_text(" ");
-  Add("__complete", "", Formats::kNone, [](Session& session) { return CompleteJobs(session); })
-      ->group("")
-      ->add_option("WHAT", flags_.shell)
-      ->required()
-      ->check(WordOf({"jobs"}));
+  CLI::App* complete = Add("__complete", "", Formats::kNone, [this](Session& session) {
+    return flags_.shell == "jobs" ? CompleteJobs(session) : CompleteColumns(session, flags_.job);
+  });
+  complete->group("");
+  complete->add_option("WHAT", flags_.shell)->required()->check(WordOf({"jobs", "columns"}));
+  complete->add_option("JOB", flags_.job);
 }
 
 }  // namespace winnow::cli

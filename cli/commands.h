@@ -36,6 +36,7 @@ struct Flags {
   std::string job;
   std::vector<std::string> states;
   double patience = 600;
+  bool verbose = false;
   int64_t list_limit = 50;
   bool all_workers = false;
   std::string shell;
@@ -72,7 +73,7 @@ class Commands {
   std::vector<CommandWords> words() const;
 
  private:
-  enum class Formats { kTextJson, kTextJsonCsv, kNone };
+  enum class Formats { kTextJson, kList, kTable, kNone };  // kList: a line of JSON for each too; kTable: and CSV
 
   CLI::App* Add(const std::string& name, const std::string& help, Formats formats, Run run);
   void Job(CLI::App* command, std::string* job);

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/format.h"
+#include "cli/json.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -53,25 +53,6 @@ std::string ComparisonCsv(const v1::Comparison& comparison) {
   return csv;
 }
 
-std::string ComparisonJson(const v1::Comparison& comparison) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const v1::ComparisonRow& row : comparison.rows()) {
-    nlohmann::json json = {{comparison.by(), row.name()},
-                           {"trials", row.trials()},
-                           {"elapsed_seconds", row.elapsed_seconds()},
-                           {"node_seconds", row.node_seconds()},
-                           {"pareto", row.pareto()}};
-    if (row.has_best()) json["best_objective"] = row.best();
-    rows.push_back(std::move(json));
-  }
-  const nlohmann::json all = {
-      {"of", comparison.by()},
-      {"objective",
-       {{"metric", comparison.objective().metric()}, {"goal", v1::Goal_Name(comparison.objective().goal())}}},
-      {"rows", std::move(rows)}};
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 Exit Compare(Session& session, const CompareOptions& options) {
@@ -97,7 +78,10 @@ Exit Compare(Session& session, const CompareOptions& options) {
   }
   switch (session.output) {
     case Output::kJson:
-      session.out.Print(ComparisonJson(*comparison));
+      session.out.Print(ToJson(*comparison));
+      break;
+    case Output::kJsonLines:
+      session.out.Print(ToJsonLines(comparison->rows()));
       break;
     case Output::kCsv:
       session.out.Print(ComparisonCsv(*comparison));

@@ -2,10 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <map>
 #include <utility>
+
+#include "cli/trials.h"
 
 namespace winnow::cli {
 namespace {
+
+constexpr char kStates[] = "pending running paused completed pruned cancelled failed";
+constexpr char kRoles[] = "viewer submitter worker admin";
 
 std::string Join(const std::vector<std::string>& words, std::string_view separator) {
   std::string text;
@@ -47,8 +53,10 @@ _winnow() {
     return
   fi
   case $before in
-  --output) COMPREPLY=($(compgen -W "text json csv" -- "$word")); return ;;
-  --state) COMPREPLY=($(compgen -W "pending running paused completed stopped failed" -- "$word")); return ;;
+  -o|--output) COMPREPLY=($(compgen -W "text json jsonl csv" -- "$word")); return ;;
+  --state) COMPREPLY=($(compgen -W "@STATES@" -- "$word")); return ;;
+  --role) COMPREPLY=($(compgen -W "@ROLES@" -- "$word")); return ;;
+  --sort) COMPREPLY=($(compgen -W "$(winnow __complete columns "${COMP_WORDS[i+1]}" 2>/dev/null)" -- "$word")); return ;;
   esac
   case $command in
 @FLAGS@  esac
@@ -63,7 +71,7 @@ _winnow() {
     fi
     ;;
   @FILE@) COMPREPLY=($(compgen -f -- "$word")) ;;
-  completion) COMPREPLY=($(compgen -W "bash zsh" -- "$word")) ;;
+  completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")) ;;
   esac
 }
 complete -o filenames -F _winnow winnow
@@ -80,8 +88,10 @@ _winnow() {
     return
   fi
   case $words[CURRENT-1] in
-  --output) compadd text json csv; return ;;
-  --state) compadd pending running paused completed stopped failed; return ;;
+  -o|--output) compadd text json jsonl csv; return ;;
+  --state) compadd @STATES@; return ;;
+  --role) compadd @ROLES@; return ;;
+  --sort) compadd -- ${(f)"$(winnow __complete columns "$words[3]" 2>/dev/null)"}; return ;;
   esac
   case $words[2] in
 @FLAGS@  esac
@@ -97,15 +107,50 @@ _winnow() {
     fi
     ;;
   @FILE@) _files ;;
-  completion) compadd bash zsh ;;
+  completion) compadd bash zsh fish ;;
   esac
 }
 compdef _winnow winnow
 )script";
 
+// A rule a line: of every command its name, its flags, and what stands behind them.
+constexpr char kFishHead[] = R"script(# Completion of winnow for fish. Use it with: winnow completion fish | source
+complete -c winnow -f
+)script";
+
+// In single quotes of fish.
+std::string FishQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return quoted + "'";
+}
+
+std::string FishScript(const std::vector<CommandWords>& commands) {
+  const std::map<std::string, std::string> values = {
+      {"--output", "text json jsonl csv"},
+      {"--state", kStates},
+      {"--role", kRoles},
+      {"--sort", "(winnow __complete columns (commandline -opc)[3] 2>/dev/null)"}};
+  std::string script = kFishHead;
+  for (const CommandWords& command : commands) {
+    script += fmt::format("complete -c winnow -n __fish_use_subcommand -a {} -d {}\n", command.name, FishQuoted(command.help));
+    const std::string seen = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
+    const auto rule = [&](const std::string& rest) { script += fmt::format("complete -c winnow -n {} {}\n", seen, rest); };
+    for (const std::string& flag : command.flags) {
+      const auto words = values.find(flag);
+      rule("-l " + flag.substr(2) + (words == values.end() ? "" : " -x -a " + FishQuoted(words->second)));
+    }
+    if (command.takes_job) rule("-a 'latest (winnow __complete jobs 2>/dev/null)'");
+    if (command.takes_file) rule("-F");
+    if (command.name == "completion") rule("-a 'bash zsh fish'");
+  }
+  return script;
+}
+
 }  // namespace
 
 std::string CompletionScript(std::string_view shell, const std::vector<CommandWords>& commands) {
+  if (shell == "fish") return FishScript(commands);
   const bool bash = shell == "bash";
   std::string flags;
   std::string described;
@@ -116,7 +161,9 @@ std::string CompletionScript(std::string_view shell, const std::vector<CommandWo
     for (const char c : command.help) help += c == '\'' ? "'\\''" : c == ':' ? "\\:" : std::string(1, c);
     described += fmt::format("    '{}:{}'\n", command.name, help);
   }
-  return Fill(bash ? kBash : kZsh, {{"@ALL@", Names(commands, nullptr, "|")},
+  return Fill(bash ? kBash : kZsh, {{"@STATES@", kStates},
+                                    {"@ROLES@", kRoles},
+                                    {"@ALL@", Names(commands, nullptr, "|")},
                                     {"@NAMES@", Names(commands, nullptr, " ")},
                                     {"@FLAGS@", flags},
                                     {"@DESCRIBED@", described},
@@ -128,6 +175,14 @@ Exit CompleteJobs(Session& session) {
   const auto list = session.client().List(100);
   if (!list.ok()) return list.status();
   for (const auto& job : list->jobs()) session.out.Print(job.id() + "\n");
+  return kSuccess;
+}
+
+Exit CompleteColumns(Session& session, const std::string& name) {
+  const auto job = session.client().Describe(name.empty() ? "latest" : name);
+  for (const std::string& column : SortColumns(job.ok() ? job->spec() : v1::TuningJobSpec())) {
+    session.out.Print(column + "\n");
+  }
   return kSuccess;
 }
 

@@ -70,7 +70,7 @@ absl::StatusOr<Columns> ReadHeader(const std::string& where, const std::string& 
                                         [&name](const Parameter& p) { return p.name == name; });
     if (parameter == spec.parameters.end()) {
       return wrong(
-          fmt::format("column \"{}\" is no hyperparameter that the job tunes; expected those, "
+          fmt::format("column \"{}\" is not a hyperparameter that the job tunes; expected those, "
                       "seconds_per_unit, and then levels 1, 2, …",
                       Clean(headings[at])));
     }

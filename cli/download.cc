@@ -87,7 +87,7 @@ absl::Status CheckFolder(const std::string& folder) {
   if (!fs::exists(folder, error)) return absl::OkStatus();
   if (fs::is_directory(folder, error) && fs::is_empty(folder, error)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("{} is there already and is not an empty folder; name another by --download", folder));
+      fmt::format("{} exists and is not an empty directory; choose another with --download", folder));
 }
 
 // A trial that has just ended may be asked for its model at this moment.
@@ -114,7 +114,7 @@ std::string Json(const v1::Artifact& artifact, const std::string& kind, const st
   for (const v1::ArtifactFile& file : artifact.manifest().files()) {
     json["files"].push_back({{"path", file.path()}, {"size", file.size()}});
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

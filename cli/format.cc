@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "cli/text.h"
+#include "spec/table_cell.h"
 
 namespace winnow::cli {
 namespace {
@@ -86,14 +87,28 @@ std::string ValueText(const v1::HyperparameterValue& value, bool exact) {
   return "";
 }
 
+std::string ValueText(const v1::Trial& trial, const std::string& name, bool exact) {
+  for (const auto& value : trial.hyperparameters()) {
+    if (value.name() == name) return ValueText(value, exact);
+  }
+  return "";
+}
+
 std::string CsvField(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  const std::string cell = WithFormulaGuard(text);
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : cell) {
     if (c == '"') quoted += '"';
     quoted += c;
   }
   return quoted + '"';
+}
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  std::string line;
+  for (size_t i = 0; i < fields.size(); ++i) line += (i > 0 ? "," : "") + fields[i];
+  return line + "\n";
 }
 
 double SecondsBetween(const google::protobuf::Timestamp& start, const google::protobuf::Timestamp& end) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "winnow/v1/tuning.pb.h"
 
@@ -19,7 +20,10 @@ std::string ClockText(const google::protobuf::Timestamp& time);  // local, 00:55
 std::string UtcText(const google::protobuf::Timestamp& time);    // RFC 3339 with milliseconds; unset: ""
 std::string ValueText(const v1::HyperparameterValue& value,
                       bool exact = false);    // exact: shortest round trip
-std::string CsvField(std::string_view text);  // quoted where RFC 4180 asks for it
+// Of the trial's value of that name; "": it does not exist in this trial.
+std::string ValueText(const v1::Trial& trial, const std::string& name, bool exact = false);
+std::string CsvField(std::string_view text);  // text: guarded against spreadsheets, quoted where RFC 4180 asks for it
+std::string CsvLine(const std::vector<std::string>& fields);  // fields as they are written; "\n" at the end
 
 // Seconds from `start` to `end`; 0 if either is unset.
 double SecondsBetween(const google::protobuf::Timestamp& start, const google::protobuf::Timestamp& end);

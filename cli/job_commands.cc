@@ -12,8 +12,8 @@ namespace winnow::cli {
 namespace {
 
 const std::vector<std::string>& TrialStates() {
-  static const std::vector<std::string> states = {"pending",   "running", "paused",
-                                                  "completed", "stopped", "failed"};
+  static const std::vector<std::string> states = {"pending", "running",   "paused", "completed",
+                                                  "pruned",  "cancelled", "failed"};
   return states;
 }
 
@@ -30,28 +30,29 @@ void Commands::DefineJobs() {
                          [&f](Session& session) { return Submit(session, f.submit); });
   File(submit, &f.submit.file, &f.submit.name);
   submit->add_flag("-w,--watch", f.submit.watch,
-                   "show it until it ends, then a summary; exit code 1 if it failed");
+                   "follow it until it ends, then print a summary; exit code 1 if it failed");
+  submit->add_flag("--verbose", f.submit.verbose, "with --watch, outside a terminal: every event with its reason");
   submit
       ->add_option("--request-id", f.submit.request_id,
-                   "a second submit with the same id makes no second job")
+                   "submitting again with the same id creates no second job")
       ->check(NotEmpty(128))
       ->option_text("ID");
 
-  Add("list", "List jobs, newest first", Formats::kTextJson,
+  Add("list", "List jobs, newest first", Formats::kList,
       [&f](Session& session) { return ListJobs(session, f.list_limit); })
-      ->add_option("--limit", f.list_limit, "at most so many (default 50)")
+      ->add_option("--limit", f.list_limit, "at most this many (default 50)")
       ->check(Whole(1, 100000))
       ->option_text("N");
 
   CLI::App* describe =
-      Add("describe", "Show a job, or one of its trials with its attempts and events", Formats::kTextJson,
+      Add("describe", "Show a job with its failures and notices, or one of its trials with its attempts and events", Formats::kTextJson,
           [&f](Session& session) {
             return f.trial > 0 ? DescribeTrial(session, f.job, f.trial) : DescribeJob(session, f.job);
           });
   Job(describe, &f.job);
   Trial(describe, &f.trial);
 
-  CLI::App* trials = Add("trials", "List a job's trials", Formats::kTextJson, [&f](Session& session) {
+  CLI::App* trials = Add("trials", "List a job's trials", Formats::kTable, [&f](Session& session) {
     for (const std::string& state : f.states) {
       v1::Trial::State value = v1::Trial::STATE_UNSPECIFIED;
       v1::Trial::State_Parse(Upper(state), &value);
@@ -66,12 +67,12 @@ void Commands::DefineJobs() {
                    "\"COLUMN desc\" reverses")
       ->check(NotEmpty(256))
       ->option_text("COLUMN");
-  trials->add_option("--state", f.states, "only these: " + OneOf(TrialStates()))
+  trials->add_option("--state", f.states, "only trials that are " + OneOf(TrialStates()))
       ->delimiter(',')
       ->transform([](std::string text) { return CLI::detail::to_lower(text); })
       ->check(WordOf(TrialStates()))
       ->option_text("STATE,...");
-  trials->add_option("--limit", f.trials.limit, "at most so many (default all)")
+  trials->add_option("--limit", f.trials.limit, "at most this many (default all)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
 
@@ -82,21 +83,21 @@ void Commands::DefineJobs() {
                        });
   Job(best, &f.download.job);
   CLI::Option* into = best->add_option("--download", f.download.folder,
-                                       "fetch the best trial's model into this folder, which is made");
+                                       "download the best trial's model into this directory; created if missing");
   into->check(NotEmpty(4096))->option_text("DIR");
-  best->add_option("--trial", f.download.trial, "with --download: of this trial (default: the best)")
+  best->add_option("--trial", f.download.trial, "download from this trial (default: the best)")
       ->check(Whole(1, INT64_MAX))
       ->needs(into)
       ->option_text("N");
   best->add_flag("--checkpoint", f.download.checkpoint,
-                 "with --download: the newest checkpoint in place of the model")
+                 "download the newest checkpoint instead of the model")
       ->needs(into)
       ->option_text(" ");
   Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
-          Formats::kTextJsonCsv, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
+          Formats::kTable, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
       &f.job);
 
-  CLI::App* metrics = Add("metrics", "Learning curves: what trials reported", Formats::kTextJsonCsv,
+  CLI::App* metrics = Add("metrics", "Learning curves: what trials reported", Formats::kTable,
                           [&f](Session& session) { return ShowMetrics(session, f.metrics); });
   Job(metrics, &f.metrics.job);
   metrics->add_option("--trial", f.metrics.trials, "only these trials")
@@ -108,12 +109,13 @@ void Commands::DefineJobs() {
       ->check(NotEmpty(256))
       ->option_text("NAME,...");
 
-  CLI::App* watch = Add("watch", "Show a job until it ends, then a summary; exit code 1 if it failed",
+  CLI::App* watch = Add("watch", "Follow a job until it ends, then print a summary; exit code 1 if it failed",
                         Formats::kTextJson, [&f](Session& session) {
-                          return Watch(session, {f.job, absl::Seconds(f.patience)});
+                          return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose});
                         });
   Job(watch, &f.job);
-  watch->add_option("--patience", f.patience, "give up when the server is away for so long (default 600)")
+  watch->add_flag("--verbose", f.verbose, "outside a terminal: every event with its reason, not a line a trial");
+  watch->add_option("--patience", f.patience, "give up when the server has been away for this long (default 600)")
       ->check(Seconds(0, 1e9))
       ->option_text("SECONDS");
 
@@ -121,24 +123,25 @@ void Commands::DefineJobs() {
                        [&f](Session& session) { return ShowLogs(session, f.logs); });
   Job(logs, &f.logs.job);
   Trial(logs, &f.logs.trial)->required();
-  logs->add_option("--attempt", f.logs.attempt, "of this attempt (default: the newest)")
+  logs->add_option("--attempt", f.logs.attempt, "which attempt (default: the newest)")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
-  logs->add_option("--rank", f.logs.rank, "of this rank of the trial's cluster (default 0)")
+  logs->add_option("--rank", f.logs.rank, "which rank of the trial's cluster (default 0)")
       ->check(Whole(0, 63))
       ->option_text("N");
   logs->add_flag("--stderr", f.logs.standard_error, "standard error instead of standard output");
-  logs->add_flag("-f,--follow", f.logs.follow, "go on until the attempt ends");
+  logs->add_flag("--raw", f.logs.raw, "on a terminal too, every byte as it was printed, escape sequences included");
+  logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
 
-  Job(Add("stop", "Start no further trial and stop those that run", Formats::kTextJson,
+  Job(Add("stop", "Stop a job: running trials end, and no further trial starts", Formats::kTextJson,
           [&f](Session& session) { return StopJob(session, f.job); }),
       &f.job);
-  Job(Add("delete", "Forget a job that has ended, with all its trials", Formats::kTextJson,
+  Job(Add("delete", "Delete a job that has ended, with all its trials", Formats::kTextJson,
           [&f](Session& session) { return DeleteJob(session, f.job); }),
       &f.job);
-  Add("workers", "List workers and their slots", Formats::kTextJson, [&f](Session& session) {
+  Add("workers", "List workers and their slots", Formats::kList, [&f](Session& session) {
     return ListWorkers(session, f.all_workers);
-  })->add_flag("--all", f.all_workers, "those that were lost or have left, too");
+  })->add_flag("--all", f.all_workers, "include workers that were lost or have left");
 
   const auto worker = [&f](CLI::App* command) {
     command->add_option("WORKER", f.worker_scheduling.worker, "its name, as workers lists it")
@@ -148,14 +151,14 @@ void Commands::DefineJobs() {
     command->add_option("--reason", f.worker_scheduling.reason, "shown with the worker")->option_text("TEXT");
     return command;
   };
-  worker(Add("cordon", "Give a worker nothing new; what it runs goes on", Formats::kTextJson,
+  worker(Add("cordon", "Assign nothing new to a worker; what it runs goes on", Formats::kTextJson,
              [&f](Session& session) { return Cordon(session, f.worker_scheduling); }));
-  worker(Add("drain", "Give a worker nothing new, and have it checkpoint and hand back what it runs",
+  worker(Add("drain", "Assign nothing new to a worker, and have it checkpoint and hand back what it runs",
              Formats::kTextJson,
              [&f](Session& session) { return Drain(session, f.worker_scheduling); }))
       ->add_flag_callback(
-          "--no-wait", [&f] { f.worker_scheduling.wait = false; }, "do not wait until it is empty");
-  worker(Add("uncordon", "Give a worker trials again, also one that is quarantined", Formats::kTextJson,
+          "--no-wait", [&f] { f.worker_scheduling.wait = false; }, "return at once, not when the worker is empty");
+  worker(Add("uncordon", "Assign trials to a worker again, also to a quarantined one", Formats::kTextJson,
              [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
 }
 

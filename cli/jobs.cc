@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -9,6 +13,11 @@
 #include "cli/text.h"
 
 namespace winnow::cli {
+namespace {
+
+constexpr size_t kMostFailures = 20;  // groups; as many as the server tells
+
+}  // namespace
 
 Exit ListJobs(Session& session, int64_t limit) {
   const auto list = session.client().List(limit);
@@ -17,31 +26,41 @@ Exit ListJobs(Session& session, int64_t limit) {
     session.out.Print(ToJson(*list));
     return kSuccess;
   }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->jobs()));
+    return kSuccess;
+  }
   if (list->jobs().empty()) {
     session.out.Print("There are no jobs yet. Start one with: " + session.Hint("submit FILE") + "\n");
     return kSuccess;
   }
   using Align = Table::Align;
-  Table table({{"JOB"},
+  std::vector<Table::Column> columns = {{"JOB"},
                {"STATE"},
                {"TRIALS", Align::kRight},
                {"BEST", Align::kRight},
-               {"UNITS", Align::kRight},
-               {"ELAPSED", Align::kRight},
-               {"CREATED"},
-               {"OBJECTIVE"}});
+               {"UNITS", Align::kRight, 2},
+               {"ELAPSED", Align::kRight, 1},
+               {"CREATED", Align::kLeft, 3},
+               {"OBJECTIVE", Align::kLeft, 4}};
+  const bool owned = std::any_of(list->jobs().begin(), list->jobs().end(),
+                                 [](const v1::TuningJob& job) { return !job.owner().empty(); });
+  if (owned) columns.push_back({"OWNER", Align::kLeft, 5});
+  Table table(std::move(columns));
   for (const auto& job : list->jobs()) {
     const std::string ended = Thousands(EndedTrials(job.trial_counts()));
-    table.Add({{job.id(), Style::kBold},
+    std::vector<Table::Cell> row = {{job.id(), Style::kBold},
                {StateText(job.state()), StateStyle(job.state())},
                {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
                {job.has_best() ? NumberText(job.best().objective()) : "–"},
                {Thousands(job.spend().resource())},
                {DurationText(job.spend().elapsed_seconds())},
                {TimeText(job.create_time())},
-               {job.spec().objective().metric()}});
+               {job.spec().objective().metric()}};
+    if (owned) row.emplace_back(job.owner());
+    table.Add(std::move(row));
   }
-  session.out.Print(table.Text(session.out));
+  session.out.Print(table.Text(session.out, 0, session.Hint("list --output jsonl")));
   if (!list->next_page_token().empty()) {
     session.out.Print(
         fmt::format("The newest {}; for more: {}\n", list->jobs_size(), session.Hint("list --limit N")));
@@ -55,10 +74,10 @@ std::string BracketsText(const Session& session, const v1::TuningJob& job) {
   Table table({{"BRACKET"},
                {"UNITS", Align::kRight},
                {"ARRIVED", Align::kRight},
-               {""},
+               {"", Align::kLeft, 2},
                {"RUNNING", Align::kRight},
                {"BEST", Align::kRight},
-               {"CUT-OFF", Align::kRight}});
+               {"CUT-OFF", Align::kRight, 1}});
   for (const auto& bracket : job.brackets()) {
     for (int i = 0; i < bracket.rungs_size(); ++i) {
       const v1::RungState& rung = bracket.rungs(i);
@@ -97,22 +116,25 @@ Exit DescribeJob(Session& session, const std::string& name) {
   std::string text = fmt::format("{}  {}{}\n", out.Paint(Style::kBold, job->id()),
                                  out.Paint(StateStyle(job->state()), StateText(job->state())),
                                  job->state_reason().empty() ? "" : "  " + Clean(job->state_reason()));
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
+  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
+  const auto lines = [&](std::string_view label, const std::vector<std::string>& values) {
+    for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };
+  if (!job->owner().empty()) line("owner", Clean(job->owner()));
   line("strategy", StrategyText(job->spec()));
   if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
-  if (!job->warm_start_text().empty()) line("begun", Clean(job->warm_start_text()));
+  if (!job->warm_start_text().empty()) line("warm start", Clean(job->warm_start_text()));
   line("best", BestText(*job));
   line("created", TimeText(job->create_time()));
   if (job->has_end_time()) line("ended", TimeText(job->end_time()));
   line("trials",
        CountsText(job->trial_counts()) +
            (job->planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job->planned_trials())) : ""));
+  lines("failures", FailureTexts(*job, kMostFailures));
   line("trained", ResourceText(*job));
-  line("time",
-       fmt::format("{} elapsed, {} training, {} billable", DurationText(spend.elapsed_seconds()),
-                   DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds())));
+  line("time", TimeText(*job, spend.elapsed_seconds()) +
+                   fmt::format("; {} billable", DurationText(spend.billable_node_seconds())));
+  lines("notices", NoticeTexts(*job));
   const std::string brackets = BracketsText(session, *job);
   session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));
   return kSuccess;

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "cli/json.h"
+#include "cli/log_text.h"
 
 namespace winnow::cli {
 namespace {
@@ -25,6 +26,8 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   request.set_rank(options.rank);
   request.set_stream(options.standard_error ? v1::GetLogsRequest::STDERR : v1::GetLogsRequest::STDOUT);
   request.set_limit(kChunkBytes);
+  const bool cleans = session.out.is_terminal() && !options.raw;
+  LogText clean;
   bool truncated = false;
   bool answered = false;
   absl::Time lost_at = absl::InfiniteFuture();  // since when the server is away
@@ -50,7 +53,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     if (session.output == Output::kJson) {
       if (!answer->data().empty() || last) session.out.Print(ToJson(*answer, true));
     } else {
-      session.out.Print(answer->data());
+      session.out.Print(cleans ? clean.Add(answer->data()) : answer->data());
     }
     truncated = truncated || answer->truncated();
     if (last || session.out.write_error() != 0) break;
@@ -58,6 +61,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     request.set_attempt(answer->attempt());
     if (options.follow) request.mutable_wait()->set_seconds(kWaitSeconds);
   }
+  session.out.Print(clean.Finish());
   if (truncated) session.err.Print("winnow: more was printed than the server keeps\n");
   return kSuccess;
 }

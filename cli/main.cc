@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,19 +16,17 @@
 #include "cli/session.h"
 #include "cli/text.h"
 #include "cli/validators.h"
+#include "flags/help_formatter.h"
 
 namespace winnow::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "Every command takes --server HOST:PORT, --tls-ca, --tls-cert, --tls-key and --token-file FILE, "
-    "--timeout\n"
-    "SECONDS and --no-color too.\n"
+    "Every command also takes the options that winnow --help lists.\n"
     "JOB is a job's id, or \"latest\" for the newest one.\n"
-    "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to "
-    "train, 130 Ctrl-C.\n"
-    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as "
-    "the flags),\n"
+    "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to train, "
+    "130 Ctrl-C.\n"
+    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as the flags), "
     "WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).";
 
 // Flags that may stand before the command and take the next word.
@@ -59,6 +58,7 @@ int WrongUsage(const CLI::App& app, const std::string& message) {
 
 int Main(int argc, char** argv) {
   CLI::App app("Tunes hyperparameters with a winnow-server.", "winnow");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   app.footer(kFooter);
   app.set_version_flag("--version", "winnow " WINNOW_VERSION);
@@ -68,16 +68,16 @@ int Main(int argc, char** argv) {
                      "winnow-server's address, or unix:/PATH (default 127.0.0.1:7070)")
           ->option_text("HOST:PORT"),
       app.add_option("--tls-ca", flags.endpoint.tls_ca,
-                     "who vouches for the server (PEM; default: the system's authorities)")
+                     "CA certificate that signed the server's certificate (PEM; default: the system's authorities)")
           ->option_text("FILE"),
       app.add_option("--tls-cert", flags.endpoint.tls_cert,
-                     "own certificate, where the server asks for one (PEM)")
+                     "client certificate, if the server requires one (PEM)")
           ->option_text("FILE"),
-      app.add_option("--tls-key", flags.endpoint.tls_key, "the certificate's key (PEM)")->option_text("FILE"),
-      app.add_option("--token-file", flags.endpoint.token_file, "file that holds the token")
+      app.add_option("--tls-key", flags.endpoint.tls_key, "private key of the client certificate (PEM)")->option_text("FILE"),
+      app.add_option("--token-file", flags.endpoint.token_file, "file with the access token")
           ->option_text("FILE"),
   };
-  app.add_option("--timeout", flags.timeout, "wait so long for each answer (default 10)")
+  app.add_option("--timeout", flags.timeout, "longest wait for each answer (default 10)")
       ->check(Seconds(0.001, 86400))
       ->option_text("SECONDS");
   app.add_flag("--no-color", flags.no_color, "plain text on terminals too");
@@ -115,9 +115,10 @@ int Main(int argc, char** argv) {
       session.endpoint_flags += fmt::format(" {} {}", option->get_name(), option->as<std::string>());
   }
   session.timeout = absl::Seconds(flags.timeout);
-  session.output = flags.output == "json"  ? Output::kJson
-                   : flags.output == "csv" ? Output::kCsv
-                                           : Output::kText;
+  session.output = flags.output == "json"    ? Output::kJson
+                   : flags.output == "jsonl" ? Output::kJsonLines
+                   : flags.output == "csv"   ? Output::kCsv
+                                             : Output::kText;
   absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint);
   if (!endpoint.ok()) return WrongUsage(app, std::string(endpoint.status().message()));
   session.endpoint = *std::move(endpoint);

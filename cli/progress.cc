@@ -16,6 +16,8 @@ double Seconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + duration.nanos() * 1e-9;
 }
 
+constexpr double kTellingStartup = 0.05;  // of trial time
+
 double Ratio(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
 
 }  // namespace
@@ -60,6 +62,7 @@ Style StateStyle(v1::Trial::State state) {
     case v1::Trial::FAILED:
       return Style::kBad;
     case v1::Trial::PRUNED:
+    case v1::Trial::CANCELLED:
       return Style::kDim;
     default:
       return Style::kPlain;
@@ -82,7 +85,8 @@ std::string CountsText(const v1::TrialCounts& counts) {
   const std::pair<int64_t, const char*> parts[] = {
       {counts.running(), "running"}, {counts.pending(), "waiting for slots"},
       {counts.paused(), "paused"},   {counts.completed(), "completed"},
-      {counts.pruned(), "stopped"}, {counts.failed(), "failed"}};
+      {counts.pruned(), "pruned"},   {counts.cancelled(), "cancelled"},
+      {counts.failed(), "failed"}};
   std::string text;
   for (const auto& [number, word] : parts) {
     if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Thousands(number), word);
@@ -91,7 +95,7 @@ std::string CountsText(const v1::TrialCounts& counts) {
 }
 
 int64_t EndedTrials(const v1::TrialCounts& counts) {
-  return counts.completed() + counts.pruned() + counts.failed();
+  return counts.completed() + counts.pruned() + counts.cancelled() + counts.failed();
 }
 
 int64_t AllTrials(const v1::TrialCounts& counts) {
@@ -106,24 +110,55 @@ std::string BestText(const v1::TuningJob& job) {
 
 std::string ResourceText(const v1::TuningJob& job) {
   const v1::JobSpend& spend = job.spend();
-  const v1::TrialCounts& counts = job.trial_counts();
-  const bool whole = job.state() == v1::TuningJob::COMPLETED && counts.failed() == 0 &&
-                     job.planned_trials() > 0 && AllTrials(counts) == job.planned_trials();
-  if (!whole || job.brackets().empty() || spend.full_resource() <= 0) {
-    const int64_t planned = job.planned_resource();
-    return Count(spend.resource(), "unit") +
-           (planned > 0 ? fmt::format(" of {} planned", Thousands(planned)) : "");
+  const int64_t planned = job.planned_resource();
+  std::string text = Count(spend.resource(), "unit");
+  if (planned > spend.resource()) text += fmt::format(" of {} planned", Thousands(planned));
+  if (spend.saved_resource() > 0) {
+    const int64_t whole = spend.resource() + spend.saved_resource();
+    text += fmt::format("; pruning saved {} more ({})", Thousands(spend.saved_resource()),
+                        PercentText(Ratio(spend.saved_resource(), whole)));
   }
-  const double saved = 1 - Ratio(spend.resource(), spend.full_resource());
-  std::string text =
-      fmt::format("{} of {} units", Thousands(spend.resource()), Thousands(spend.full_resource()));
-  if (saved > 0) return text + fmt::format(", {} saved by stopping early", PercentText(saved));
-  if (saved < 0) return text + fmt::format(", {} more, trained again after failures", PercentText(-saved));
-  return text + ", nothing saved";
+  return text;
+}
+
+std::string TimeText(const v1::TuningJob& job, double elapsed) {
+  const v1::JobSpend& spend = job.spend();
+  std::string text = fmt::format("{} elapsed, {} of trial time", DurationText(elapsed), DurationText(spend.training_seconds()));
+  if (elapsed > 0 && spend.training_seconds() > 1.05 * elapsed) {
+    text += fmt::format(" ({:.1f}× parallel)", spend.training_seconds() / elapsed);
+  }
+  if (spend.training_seconds() > 0 && spend.startup_seconds() >= kTellingStartup * spend.training_seconds()) {
+    text += fmt::format(", {} of it start-up", PercentText(spend.startup_seconds() / spend.training_seconds()));
+  }
+  return text;
+}
+
+std::vector<std::string> FailureTexts(const v1::TuningJob& job, size_t most) {
+  std::vector<std::string> texts;
+  int64_t left = job.trial_counts().failed();
+  for (const v1::FailureGroup& group : job.failures()) {
+    if (texts.size() == most) break;
+    const std::string first = group.trials() > 1 ? fmt::format("first: trial {}", group.first_trial())
+                                                 : fmt::format("trial {}", group.first_trial());
+    const std::string reason = group.reason().empty() ? "no reason given" : Clean(group.reason());
+    texts.push_back(fmt::format("{} × {} ({})", Thousands(group.trials()), reason, first));
+    left -= group.trials();
+  }
+  if (!texts.empty() && left > 0) texts.push_back(fmt::format("{} for other reasons", Thousands(left)));
+  return texts;
+}
+
+std::vector<std::string> NoticeTexts(const v1::TuningJob& job) {
+  std::vector<std::string> texts;
+  for (const v1::JobNotice& notice : job.notices()) {
+    const std::string where = notice.trial() > 0 ? fmt::format("trial {}: ", notice.trial()) : "";
+    texts.push_back(where + Clean(notice.text()));
+  }
+  return texts;
 }
 
 std::optional<double> Fraction(const v1::TuningJob& job, double elapsed) {
-  if (HasEnded(job)) return 1;
+  if (job.state() == v1::TuningJob::COMPLETED) return 1;
   const v1::LimitsSpec& limits = job.spec().limits();
   double fraction = -1;
   if (job.planned_resource() > 0) {

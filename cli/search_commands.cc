@@ -20,7 +20,7 @@ constexpr double kLongestUnit = 1e7;  // seconds
 void Commands::DefineSearch() {
   Flags& f = flags_;
   CLI::App* plan =
-      Add("plan", "Show what a job file would run, without a server: brackets, rungs, units and time",
+      Add("plan", "Show what a job file would run: brackets, rungs, units and time; needs no server",
           Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
   File(plan, &f.plan.file, &f.plan.name);
   plan->add_option("--workers", f.plan.workers, "for the estimate of time (default 1)")
@@ -30,13 +30,13 @@ void Commands::DefineSearch() {
       ->check(Whole(1, kMostSlots))
       ->option_text("N");
   plan->add_option("--unit-seconds", f.plan.unit_seconds,
-                   "how long a trial trains one unit; without it time is not estimated")
+                   "how long one unit of training takes; without it, time is not estimated")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
 
   CLI::App* simulate =
       Add("simulate",
-          "Run a job file over a table of recorded learning curves, in virtual time and without a server",
+          "Run a job file over a table of recorded learning curves, in virtual time; needs no server",
           Formats::kTextJson, [&f](Session& session) { return ShowSimulation(session, f.simulate); });
   File(simulate, &f.simulate.file, &f.simulate.name);
   simulate
@@ -55,27 +55,27 @@ void Commands::DefineSearch() {
   simulate->add_option("--seed", f.simulate.seed, "of the first run (default: the file's)")
       ->check(Whole(0, INT64_MAX))
       ->option_text("N");
-  simulate->add_option("--seeds", f.simulate.seeds, "so many runs, of one seed after the other (default 1)")
+  simulate->add_option("--seeds", f.simulate.seeds, "number of runs, each with the next seed (default 1)")
       ->check(Whole(1, kMostSeeds))
       ->option_text("N");
 
-  CLI::App* replay = Add("replay", "Decide a job again from its record, and compare", Formats::kTextJson,
+  CLI::App* replay = Add("replay", "Recompute a job's decisions from its record, and compare", Formats::kTextJson,
                          [&f](Session& session) { return Replay(session, f.job, f.verify); });
   Job(replay, &f.job);
   replay->add_flag("--verify", f.verify, "exit code 1 unless every decision is the same, bit for bit");
 
   CLI::App* compare = Add("compare",
-                          "Jobs side by side, or the trials of one by their number of nodes: best, time and "
-                          "node-seconds, as a Pareto table",
-                          Formats::kTextJsonCsv, [&f](Session& session) { return Compare(session, f.compare); });
+                          "Compare jobs, or one job's trials by a hyperparameter or by nodes: best, time and "
+                          "node-seconds, with the Pareto front",
+                          Formats::kTable, [&f](Session& session) { return Compare(session, f.compare); });
   compare->add_option("JOB", f.compare.jobs, "job ids, or latest")
       ->required()
       ->expected(1, kMostCompared)
       ->check(JobName())
       ->option_text("...");
   CLI::Option* by_nodes =
-      compare->add_flag("--by-nodes", f.compare.by_nodes, "the trials of one job, by how many nodes they have");
-  compare->add_option("--by", f.compare.by, "the trials of one job, by their value of a hyperparameter")
+      compare->add_flag("--by-nodes", f.compare.by_nodes, "one job's trials, by number of nodes");
+  compare->add_option("--by", f.compare.by, "one job's trials, by the value of a hyperparameter")
       ->check(NotEmpty(128))
       ->excludes(by_nodes)
       ->option_text("NAME");
@@ -86,15 +86,15 @@ CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Ru
   CLI::App* command = Add(name, help, Formats::kTextJson, std::move(run));
   Job(command, &f.tell.job);
   Trial(command, &f.tell.trial)->required();
-  command->add_option("ATTEMPT", f.tell.attempt, "number of the attempt, as ask gave it")
+  command->add_option("ATTEMPT", f.tell.attempt, "attempt number, as ask printed it")
       ->required()
       ->check(Whole(1, INT64_MAX))
       ->option_text(" ");
-  command->add_option("--metric", f.tell.metrics, "a value that the trial has at --resource; once per metric")
+  command->add_option("--metric", f.tell.metrics, "a metric's value at --resource; may be given again")
       ->allow_extra_args(false)
       ->check(NotEmpty(256))
       ->option_text("NAME=VALUE");
-  command->add_option("--resource", f.tell.resource, "the level, from 1: rounds or epochs trained so far")
+  command->add_option("--resource", f.tell.resource, "rounds or epochs trained so far, from 1")
       ->check(Whole(1, INT64_MAX))
       ->option_text("N");
   return command;
@@ -103,27 +103,27 @@ CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Ru
 void Commands::DefineAsks() {
   Flags& f = flags_;
   CLI::App* ask = Add(
-      "ask", "Take trials of a job with an external trainer: a line each, TRIAL ATTEMPT FROM TO NAME=VALUE…",
+      "ask", "Get trials to train yourself (external trainer); a line each: TRIAL ATTEMPT FROM TO NAME=VALUE…",
       Formats::kTextJson, [&f](Session& session) { return Ask(session, f.ask); });
   Job(ask, &f.ask.job);
-  ask->add_option("--count", f.ask.count, "at most so many (default 1)")
+  ask->add_option("--count", f.ask.count, "at most this many (default 1)")
       ->check(Whole(1, kMostAsked))
       ->option_text("N");
-  ask->add_option("--wait", f.ask.wait, "until there is something to train (default 0)")
+  ask->add_option("--wait", f.ask.wait, "wait for something to train (default 0)")
       ->transform(WithoutUnit())
       ->check(Seconds(0, kLongestAsk))
       ->option_text("SECONDS");
-  ask->add_option("--client", f.ask.client, "who asks, for messages (default: this host)")
+  ask->add_option("--client", f.ask.client, "your name in messages (default: this host)")
       ->check(NotEmpty(128))
       ->option_text("NAME");
 
-  AddTell("tell", "Report values of a trial that ask gave, and learn whether to go on",
+  AddTell("tell", "Report metric values of an asked trial, and learn whether to go on",
           [&f](Session& session) { return Tell(session, f.tell); });
   CLI::App* complete =
-      AddTell("complete", "Say that a trial that ask gave is trained as far as it was to be, or has failed",
+      AddTell("complete", "Mark an asked trial as done, or as failed",
               [&f](Session& session) { return Complete(session, f.tell); });
   complete->add_flag("--failed", f.tell.failed, "the attempt failed");
-  complete->add_option("--reason", f.tell.reason, "of the failure")
+  complete->add_option("--reason", f.tell.reason, "why it failed")
       ->check(NotEmpty(4096))
       ->option_text("TEXT");
 }

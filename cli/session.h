@@ -12,7 +12,7 @@
 
 namespace winnow::cli {
 
-enum class Output { kText, kJson, kCsv };
+enum class Output { kText, kJson, kJsonLines, kCsv };
 
 // The exit code of a command that did what it was asked to, or why it could not.
 using Exit = absl::StatusOr<int>;

@@ -100,6 +100,12 @@ SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
   return through;
 }
 
+// As json/message_json.h writes whole numbers.
+nlohmann::json WholeJson(uint64_t number) {
+  if (number <= uint64_t{1} << 53) return number;
+  return std::to_string(number);
+}
+
 nlohmann::json SimulatedJson(const SimulatedJob& outcome) {
   nlohmann::json json = {{"trials", outcome.trials},
                          {"resource", outcome.resource},
@@ -189,11 +195,11 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
                            {"rows_left_out", table->left_out()},
                            {"runs", nlohmann::json::array()}};
     for (const Run& run : runs) {
-      json["runs"].push_back({{"seed", run.seed},
+      json["runs"].push_back({{"seed", WholeJson(run.seed)},
                               {"search", SimulatedJson(run.search)},
                               {"run_through", SimulatedJson(run.through)}});
     }
-    session.out.Print(json.dump(2) + "\n");
+    session.out.Print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return kSuccess;
   }
   std::string text = fmt::format(

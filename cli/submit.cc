@@ -49,7 +49,7 @@ Exit Submit(Session& session, const SubmitOptions& options) {
     if (!options.watch) session.out.Print("Watch it with: " + session.Hint("watch " + job->id()) + "\n");
   }
   if (!options.watch) return kSuccess;
-  return WatchFrom(session, *job, 0, WatchOptions().patience);
+  return WatchFrom(session, *job, 0, {.verbose = options.verbose});
 }
 
 }  // namespace winnow::cli

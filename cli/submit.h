@@ -11,6 +11,7 @@ struct SubmitOptions {
   std::string name;        // replaces the job file's, if given
   std::string request_id;  // "": a fresh one
   bool watch = false;
+  bool verbose = false;  // of the watch
 };
 // Starts the job that the file describes.
 Exit Submit(Session& session, const SubmitOptions& options);

@@ -7,20 +7,25 @@
 #include "cli/text.h"
 
 namespace winnow::cli {
+namespace {
 
-std::string ConfigurationText(const v1::Trial& trial, int width, int indent) {
+constexpr size_t kMostReasons = 3;  // of failures
+
+}  // namespace
+
+std::string ConfigurationText(const v1::Trial& trial, int width) {
   std::string text;
-  size_t used = static_cast<size_t>(indent);
+  size_t used = 0;
   for (const auto& parameter : trial.hyperparameters()) {
     if (parameter.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
       continue;  // it does not exist in this trial
     const std::string item = fmt::format("{} {}", Clean(parameter.name()), ValueText(parameter));
     const size_t columns = DisplayWidth(item);
     if (text.empty()) {
-      used += columns;
+      used = columns;
     } else if (used + 3 + columns > static_cast<size_t>(width)) {
-      text += "\n" + std::string(static_cast<size_t>(indent), ' ');
-      used = static_cast<size_t>(indent) + columns;
+      text += "\n";
+      used = columns;
     } else {
       text += "   ";
       used += 3 + columns;
@@ -36,8 +41,9 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   std::string text = fmt::format("{} {}{}\n", out.Paint(Style::kBold, job.id()),
                                  out.Paint(StateStyle(job.state()), StateText(job.state())),
                                  job.state_reason().empty() ? "" : ": " + Clean(job.state_reason()));
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<9}", label)), value);
+  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 9, value); };
+  const auto lines = [&](std::string_view label, const std::vector<std::string>& values) {
+    for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };
   if (job.has_best()) {
     const auto best = session.client().DescribeTrial(job.id(), job.best().trial());
@@ -45,7 +51,7 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
     line("best", fmt::format("{} {} (trial {}, at {})", Clean(job.spec().objective().metric()),
                              out.Paint(Style::kGood, NumberText(job.best().objective())), job.best().trial(),
                              Count(job.best().resource(), "unit")));
-    line("", ConfigurationText(best->trial(), out.width(), 11));
+    line("", ConfigurationText(best->trial(), out.width() - 11));
   } else {
     v1::QueryMetricsRequest request;
     request.set_job_id(job.id());
@@ -58,15 +64,10 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   }
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));
+  lines("failures", FailureTexts(job, kMostReasons));
   line("trained", ResourceText(job));
-  // Trials that share cores take longer than they would alone, so the sum is no promise of a sequential run.
-  std::string time =
-      fmt::format("{} elapsed; the trials' own times, one after the other, are {}",
-                  DurationText(spend.elapsed_seconds()), DurationText(spend.training_seconds()));
-  if (spend.elapsed_seconds() > 0 && spend.training_seconds() > spend.elapsed_seconds()) {
-    time += fmt::format(" ({:.1f} at a time)", spend.training_seconds() / spend.elapsed_seconds());
-  }
-  line("time", time);
+  line("time", TimeText(job, spend.elapsed_seconds()));
+  lines("notices", NoticeTexts(job));
   line("look at", session.Hint(fmt::format("trials {} --sort objective", job.id())));
   if (job.has_best()) line("", session.Hint(fmt::format("describe {} {}", job.id(), job.best().trial())));
   line("", session.Hint(fmt::format("analytics {} --output csv", job.id())));

@@ -11,7 +11,7 @@ namespace winnow::cli {
 // further. Asks the server for the best trial; the error is the server's.
 absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& job);
 
-// "num_round 150   eta 0.11   booster gbtree", lines broken at `width` columns and indented by `indent`.
-std::string ConfigurationText(const v1::Trial& trial, int width, int indent);
+// "num_round 150   eta 0.11   booster gbtree", lines broken at `width` columns.
+std::string ConfigurationText(const v1::Trial& trial, int width);
 
 }  // namespace winnow::cli

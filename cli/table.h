@@ -14,6 +14,7 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    int drop = 0;  // where a terminal is too narrow: 0 stays, the highest number goes first
   };
   struct Cell {
     Cell(std::string cell_text, Style cell_style = Style::kPlain)  // NOLINT: a text is a cell
@@ -28,11 +29,15 @@ class Table {
   void Add(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
-  // One line each, "\n" at the end, `indent` blanks before. On a terminal the last column is cut to its
-  // width.
-  std::string Text(const Terminal& terminal, int indent = 0) const;
+  // One line each, "\n" at the end, `indent` blanks before. On a terminal, columns that may go are left out until
+  // a line fits, and the last column is cut to its width. If `more` is not empty, a last line names the columns
+  // that were left out, and `more`, which says how to see them.
+  std::string Text(const Terminal& terminal, int indent = 0, const std::string& more = "") const;
 
  private:
+  // Indices of the columns that fit.
+  std::vector<size_t> Shown(const std::vector<size_t>& widths, size_t limit, size_t indent) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

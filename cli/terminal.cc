@@ -4,10 +4,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
 #include "cli/text.h"
+#include "flags/wrap.h"
 
 namespace winnow::cli {
 namespace {
@@ -20,7 +22,8 @@ std::string_view Environment(const char* name) {
 }  // namespace
 
 Terminal::Terminal(int fd, bool no_color) : fd_(fd) {
-  interactive_ = isatty(fd) != 0 && Environment("TERM") != "dumb";
+  is_terminal_ = isatty(fd) != 0;
+  interactive_ = is_terminal_ && Environment("TERM") != "dumb";
   color_ = interactive_ && !no_color && Environment("NO_COLOR").empty();
 }
 
@@ -51,6 +54,17 @@ std::string Terminal::Paint(Style style, std::string_view text) const {
       return fmt::format("\x1b[36m{}\x1b[0m", text);
   }
   return std::string(text);
+}
+
+std::string Terminal::Labelled(std::string_view label, size_t columns, std::string_view value) const {
+  const std::string title = fmt::format("{:<{}}", label, columns);
+  const size_t indent = columns + 2;
+  const size_t left = std::max<size_t>(static_cast<size_t>(width()), indent + 20) - indent;
+  std::string lines = interactive_ ? Wrap(value, left, DisplayWidth) : std::string(value);
+  for (size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) {
+    lines.insert(at + 1, indent, ' ');
+  }
+  return fmt::format("  {}{}\n", Paint(Style::kDim, title), lines);
 }
 
 void Terminal::Print(std::string_view text) {

@@ -14,6 +14,7 @@ class Terminal {
   // "dumb".
   Terminal(int fd, bool no_color);
 
+  bool is_terminal() const { return is_terminal_; }
   bool interactive() const { return interactive_; }  // a terminal that can move its cursor
   bool color() const { return color_; }
   // Columns and lines as they are now; 100 and 40 if it is not a terminal or does not say.
@@ -21,6 +22,9 @@ class Terminal {
   int height() const;
 
   std::string Paint(Style style, std::string_view text) const;
+
+  // "  label  value\n": the value begins behind two blanks and `columns` columns; on a terminal it is wrapped there.
+  std::string Labelled(std::string_view label, size_t columns, std::string_view value) const;
 
   // Writes all of it, unbuffered.
   void Print(std::string_view text);
@@ -34,6 +38,7 @@ class Terminal {
 
  private:
   const int fd_;
+  bool is_terminal_ = false;
   bool interactive_ = false;
   bool color_ = false;
   int frame_lines_ = 0;

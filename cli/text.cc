@@ -8,8 +8,6 @@
 namespace winnow::cli {
 namespace {
 
-constexpr char32_t kReplacement = 0xFFFD;
-
 struct Interval {
   char32_t first;
   char32_t last;
@@ -46,23 +44,6 @@ size_t Width(char32_t c) {
   return In(c, kWide) ? 2 : 1;
 }
 
-// One character from the front of `text`, and its bytes; kReplacement and 1 if it is not UTF-8.
-std::pair<char32_t, size_t> Decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {kReplacement, 1};
-  char32_t c = lead & (0xFF >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {kReplacement, 1};
-    c = (c << 6) | (byte(i) & 0x3F);
-  }
-  const bool overlong = (length == 3 && c < 0x800) || (length == 4 && c < 0x10000);
-  if (overlong || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return {kReplacement, 1};
-  return {c, length};
-}
-
 // Bytes of the colour sequence at the front of `text` (ESC [ … m); 0 if there is none.
 size_t ColourSequence(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
@@ -72,6 +53,22 @@ size_t ColourSequence(std::string_view text) {
 
 }  // namespace
 
+std::pair<char32_t, size_t> FirstCharacter(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {kNoCharacter, 1};
+  char32_t c = lead & (0xFF >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {kNoCharacter, 1};
+    c = (c << 6) | (byte(i) & 0x3F);
+  }
+  const bool overlong = (length == 3 && c < 0x800) || (length == 4 && c < 0x10000);
+  if (overlong || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return {kNoCharacter, 1};
+  return {c, length};
+}
+
 size_t DisplayWidth(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {
@@ -79,7 +76,7 @@ size_t DisplayWidth(std::string_view text) {
       text.remove_prefix(skip);
       continue;
     }
-    const auto [c, bytes] = Decode(text);
+    const auto [c, bytes] = FirstCharacter(text);
     width += Width(c);
     text.remove_prefix(bytes);
   }
@@ -90,10 +87,10 @@ std::string Clean(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const auto [c, bytes] = Decode(text);
+    const auto [c, bytes] = FirstCharacter(text);
     if (c < 0x20 || (c >= 0x7F && c < 0xA0)) {
       clean += ' ';
-    } else if (c == kReplacement) {
+    } else if (c == kNoCharacter) {
       clean += "\uFFFD";
     } else {
       clean += text.substr(0, bytes);
@@ -114,7 +111,7 @@ std::string Fit(std::string_view text, size_t width) {
       text.remove_prefix(skip);
       continue;
     }
-    const auto [c, bytes] = Decode(text);
+    const auto [c, bytes] = FirstCharacter(text);
     if (!cut && used + Width(c) + 1 <= width) {
       fitted += text.substr(0, bytes);
       used += Width(c);

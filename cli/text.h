@@ -3,9 +3,14 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace winnow::cli {
+
+constexpr char32_t kNoCharacter = 0xFFFD;
+// The character at the front of `text`, and its bytes; kNoCharacter and 1 if it is not UTF-8. REQUIRES text.
+std::pair<char32_t, size_t> FirstCharacter(std::string_view text);
 
 // Columns that UTF-8 text takes on a terminal: combining marks take none, East Asian wide characters two.
 size_t DisplayWidth(std::string_view text);

@@ -56,9 +56,8 @@ Exit CreateToken(Session& session, const CreateTokenOptions& options) {
   }
   session.out.Print(Clean(made->secret()) + "\n");
   session.err.Print(
-      fmt::format("This is token {}, of role {}; it expires: {}. It is shown only now. Keep it in a file "
-                  "that only its user can "
-                  "read, and name that by --token-file or WINNOW_TOKEN_FILE.\n",
+      fmt::format("Token {}, role {}, expires: {}. It is shown only now. Keep it in a file that only its user can read, "
+                  "and pass that file with --token-file or WINNOW_TOKEN_FILE.\n",
                   Clean(made->token().id()), RoleText(made->token().role()), ExpiryText(made->token())));
   return kSuccess;
 }
@@ -71,11 +70,12 @@ Exit ListTokens(Session& session) {
     return kSuccess;
   }
   if (list->tokens().empty()) {
-    session.out.Print("There are no tokens. Make one with: " + session.Hint("token create --role ROLE") +
+    session.out.Print("There are no tokens. Create one with: " + session.Hint("token create --role ROLE") +
                       "\n");
     return kSuccess;
   }
-  Table table({{"TOKEN"}, {"NAME"}, {"ROLE"}, {"MADE"}, {"EXPIRES"}, {"STATE"}});
+  using Align = Table::Align;
+  Table table({{"TOKEN"}, {"NAME"}, {"ROLE"}, {"CREATED", Align::kLeft, 2}, {"EXPIRES", Align::kLeft, 1}, {"STATE"}});
   for (const v1::Token& token : list->tokens()) {
     table.Add({{token.id(), Style::kBold},
                {token.name()},
@@ -84,7 +84,7 @@ Exit ListTokens(Session& session) {
                {ExpiryText(token)},
                StateOf(token)});
   }
-  session.out.Print(table.Text(session.out));
+  session.out.Print(table.Text(session.out, 0, session.Hint("token list --output json")));
   return kSuccess;
 }
 

@@ -15,30 +15,30 @@ constexpr size_t kLongestId = 64;
 
 void Commands::DefineTokens() {
   Flags& f = flags_;
-  CLI::App* token = Add("token", "Make, list and revoke the tokens by which callers are known",
+  CLI::App* token = Add("token", "Create, list and revoke access tokens",
                         Formats::kTextJson, [&f](Session& session) { return f.token_run(session); });
   token->require_subcommand(1);
 
-  CLI::App* create = token->add_subcommand("create", "Make a token; it is printed once and never again");
+  CLI::App* create = token->add_subcommand("create", "Create a token; it is printed once and never again");
   create->fallthrough();
   create->add_option("--role", f.create_token.role, "viewer, submitter, worker or admin")
       ->required()
       ->check(WordOf({"viewer", "submitter", "worker", "admin"}))
       ->option_text("ROLE REQUIRED");
-  create->add_option("--name", f.create_token.name, "whose it is, for lists")
+  create->add_option("--name", f.create_token.name, "who or what uses it, shown in lists and as the owner of jobs")
       ->check(NotEmpty(kLongestName))
       ->option_text("NAME");
-  create->add_option("--days", f.create_token.days, "it expires after so many days (default: never)")
+  create->add_option("--days", f.create_token.days, "days until it expires (default: never)")
       ->check(Whole(1, kMostDays))
       ->option_text("N");
   create->callback(
       [&f] { f.token_run = [&f](Session& session) { return CreateToken(session, f.create_token); }; });
 
-  CLI::App* list = token->add_subcommand("list", "List tokens, never their secrets");
+  CLI::App* list = token->add_subcommand("list", "List tokens, without their secrets");
   list->fallthrough();
   list->callback([&f] { f.token_run = [](Session& session) { return ListTokens(session); }; });
 
-  CLI::App* revoke = token->add_subcommand("revoke", "Have a token refused from now on");
+  CLI::App* revoke = token->add_subcommand("revoke", "Revoke a token: it is refused from now on");
   revoke->fallthrough();
   revoke->add_option("TOKEN", f.token, "its id, as listed")
       ->required()

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/trial_csv.h"
 
 namespace winnow::cli {
 namespace {
@@ -19,8 +20,7 @@ absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
   for (const std::string suffix : {" desc", " asc"}) {
     if (column.ends_with(suffix)) column.resize(column.size() - suffix.size());
   }
-  std::vector<std::string> known = {"number", "objective", "resource", "training_seconds"};
-  for (const auto& parameter : job.spec().parameters()) known.push_back(parameter.name());
+  const std::vector<std::string> known = SortColumns(job.spec());
   if (std::find(known.begin(), known.end(), column) != known.end()) return absl::OkStatus();
   const std::vector<std::string> near = Nearest(column, known);
   return UsageError(fmt::format("--sort: there is no column \"{}\"{}; expected {}", Clean(column),
@@ -33,6 +33,20 @@ std::string ObjectiveText(const v1::Trial& trial) {
 }
 
 }  // namespace
+
+std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec) {
+  std::vector<std::string> columns = {"number", "objective", "resource", "training_seconds"};
+  for (const auto& parameter : spec.parameters()) columns.push_back(parameter.name());
+  return columns;
+}
+
+void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns) {
+  int drop = 0;
+  for (const auto& parameter : spec.parameters()) {
+    const auto align = parameter.has_categorical() ? Table::Align::kLeft : Table::Align::kRight;
+    columns.push_back({Clean(parameter.name()), align, ++drop});
+  }
+}
 
 Exit ListTrials(Session& session, const TrialsOptions& options) {
   const auto job = session.client().Describe(options.job);
@@ -51,6 +65,14 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
     session.out.Print(ToJson(*list));
     return kSuccess;
   }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->trials()));
+    return kSuccess;
+  }
+  if (session.output == Output::kCsv) {
+    session.out.Print(TrialsCsv(job->spec(), list->trials()));
+    return kSuccess;
+  }
   if (list->trials().empty()) {
     session.out.Print(job->id() +
                       (options.states.empty() ? " has no trials yet\n" : " has no such trials\n"));
@@ -58,13 +80,14 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   }
 
   using Align = Table::Align;
-  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},   {"STATE"},
-                                        {"BEST", Align::kRight},    {"AT", Align::kRight},
-                                        {"LAST", Align::kRight},    {"UNITS", Align::kRight},
-                                        {"TRAINING", Align::kRight}};
-  for (const auto& parameter : job->spec().parameters()) {
-    columns.push_back({Clean(parameter.name()), parameter.has_categorical() ? Align::kLeft : Align::kRight});
-  }
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},
+                                        {"STATE"},
+                                        {"BEST", Align::kRight},
+                                        {"AT", Align::kRight, kDropEarly + 3},
+                                        {"LAST", Align::kRight, kDropEarly + 2},
+                                        {"UNITS", Align::kRight, kDropEarly},
+                                        {"TRAINING", Align::kRight, kDropEarly + 1}};
+  AddHyperparameters(job->spec(), columns);
   Table table(std::move(columns));
   for (const auto& trial : list->trials()) {
     const bool best = job->has_best() && job->best().trial() == trial.number();
@@ -76,12 +99,10 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                     {ObjectiveText(trial)},
                                     {Thousands(trial.resource())},
                                     {DurationText(trial.training_seconds())}};
-    for (int i = 0; i < job->spec().parameters_size(); ++i) {
-      row.emplace_back(i < trial.hyperparameters_size() ? ValueText(trial.hyperparameters(i)) : "");
-    }
+    for (const auto& parameter : job->spec().parameters()) row.emplace_back(ValueText(trial, parameter.name()));
     table.Add(std::move(row));
   }
-  session.out.Print(table.Text(session.out));
+  session.out.Print(table.Text(session.out, 0, session.Hint(fmt::format("trials {} --output csv", job->id()))));
   if (!list->next_page_token().empty()) {
     session.out.Print(
         fmt::format("{} of {}\n", Thousands(list->trials_size()), Count(list->total_size(), "trial")));
@@ -101,9 +122,7 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   std::string text = fmt::format(
       "{}  {}\n", out.Paint(Style::kBold, fmt::format("{} trial {}", trial.job_id(), trial.number())),
       out.Paint(StateStyle(trial.state()), StateText(trial.state())));
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<10}", label)), value);
-  };
+  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
   if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
   if (trial.has_objective()) {
@@ -113,6 +132,8 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
       objective += fmt::format("; best {} at {}", NumberText(trial.best_objective()),
                                Count(trial.best_resource(), "unit"));
     }
+    const bool plain = !trial.has_value() || (trial.has_best_objective() && trial.value() == trial.best_objective());
+    if (!plain && trial.value() != trial.objective()) objective += fmt::format("; counts as {}", NumberText(trial.value()));
     line("objective", objective);
   } else {
     line("objective", "none reported");

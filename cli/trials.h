@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/session.h"
+#include "cli/table.h"
 
 namespace winnow::cli {
 
@@ -14,8 +15,15 @@ struct TrialsOptions {
   std::vector<v1::Trial::State> states;  // empty: all
   int64_t limit = 0;                     // 0: all
 };
+// What trials can be sorted by.
+std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec);
 Exit ListTrials(Session& session, const TrialsOptions& options);
 Exit DescribeTrial(Session& session, const std::string& job, int64_t trial);
+// A column per hyperparameter, the later of which go earlier where a terminal is narrow; columns that are to go before
+// all of them drop at kDropEarly or above.
+constexpr int kDropEarly = 100'000;
+void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns);
+
 // The best trial's configuration.
 Exit ShowBest(Session& session, const std::string& job);
 

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "cli/feed.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
@@ -24,28 +27,41 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kShownEvents = 4;
 constexpr int kRedrawMs = 1000;
+constexpr size_t kMostReason = 80;  // columns
 
-// Whether an event is worth a line: what changes the course of the job, not the daily business of its trials.
-bool IsNotable(const v1::TuningJobEvent& event) {
+// Events as they come, of trials that go on.
+bool IsDailyBusiness(const v1::TuningJobEvent& event) {
   const std::string& kind = event.kind();
-  if (kind == "attempt_ended") {
-    return event.text().find("failed") != std::string::npos || event.text().find("lost") != std::string::npos;
-  }
-  return kind != "reported" && kind != "trial_created" && kind != "trial_started" &&
-         kind != "attempt_started" && kind != "trial_paused" && kind != "trial_resumed";
+  return kind == "reported" || kind == "trial_created" || kind == "trial_started" || kind == "attempt_started" ||
+         kind == "trial_paused" || kind == "trial_resumed";
 }
 
-// Whether a trial is stopped where its rung is cut. The server tells of these right after the cut.
-bool IsStopAtCut(const v1::TuningJobEvent& event) {
-  return event.kind() == "trial_ended" && event.text().find(" is stopped: Hyperband: ") != std::string::npos;
+// Whether an attempt ended otherwise than as planned.
+bool IsSetback(const v1::TuningJobEvent& event, bool with_failures) {
+  return event.text().find(" lost attempt ") != std::string::npos ||
+         (with_failures && event.text().find(" failed in attempt ") != std::string::npos);
+}
+
+// "trial 7 PRUNED  auc 0.745 at 2 units".
+std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
+  std::string text = fmt::format("trial {} {}", trial.number(), StateText(trial.state()));
+  const bool has_value = trial.has_value() || trial.has_best_objective();
+  if (has_value) {
+    text += fmt::format("  {} {} at {}", Clean(job.spec().objective().metric()),
+                        NumberText(trial.has_value() ? trial.value() : trial.best_objective()),
+                        Count(trial.has_value() ? trial.value_resource() : trial.best_resource(), "unit"));
+  }
+  if (trial.state() == v1::Trial::FAILED && !trial.state_reason().empty()) {
+    text += ": " + Fit(Clean(trial.state_reason()), kMostReason);
+  }
+  return text;
 }
 
 // What the user sees of one watch.
 class View {
  public:
-  View(Session& session, v1::TuningJob job)
-      : session_(session), job_(std::move(job)), received_(Clock::now()) {
-    best_ = job_.best().trial();
+  View(Session& session, v1::TuningJob job, bool verbose)
+      : session_(session), verbose_(verbose), job_(std::move(job)), received_(Clock::now()) {
     if (live()) Draw();
   }
 
@@ -53,46 +69,29 @@ class View {
   const v1::TuningJob& job() const { return job_; }
 
   void Show(const v1::TuningJobEvent& event) {
-    const bool stop_at_cut = at_cut_ && IsStopAtCut(event);
-    if (!stop_at_cut) TellStops();
+    const bool trial_ended = event.kind() == "trial_ended";
     if (event.has_job()) {
       job_ = event.job();
       received_ = Clock::now();
       ended_since_ = 0;
-    } else if (event.kind() == "trial_ended" && event.sequence() > job_.last_sequence()) {
+    } else if (trial_ended && event.sequence() > job_.last_sequence()) {
       ++ended_since_;
     }
     if (session_.output == Output::kJson) {
       session_.out.Print(ToJson(event, true));
-      return;
-    }
-    at_cut_ = stop_at_cut || event.kind() == "rung_cut";
-    if (stop_at_cut) {
-      ++stops_;
-      last_stop_ = event;
-      if (event.has_job()) TellStops();
-    } else if (IsNotable(event)) {
-      Tell(event);
-    }
-    if (live()) return;
-    if (event.has_job() && job_.has_best() && job_.best().trial() != best_) {
-      best_ = job_.best().trial();
-      Line(ClockText(event.time()), "best so far: " + BestText(job_));
+    } else if (verbose_ && !live()) {
+      if (event.kind() == "attempt_ended" ? IsSetback(event, true) : !IsDailyBusiness(event)) Tell(event, event.text());
+    } else if (trial_ended) {
+      Tell(event, EndOf(event));
+    } else if (event.kind() == "attempt_ended" ? IsSetback(event, false)
+                                               : !IsDailyBusiness(event) && event.kind() != "suggested") {
+      Tell(event, event.text());
     }
   }
 
-  // Tells of the trials that were stopped where a rung was cut, in one line.
-  void TellStops() {
-    if (stops_ == 0) return;
-    if (stops_ > 1) last_stop_.set_text(fmt::format("{} are stopped there.", Count(stops_, "trial")));
-    stops_ = 0;
-    Tell(last_stop_);
-  }
-
-  void Draw() { session_.out.Redraw(WatchFrame(session_, job_, elapsed(), events_) + note_); }
+  void Draw() { session_.out.Redraw(Frame() + note_); }
 
   void ServerLost() {
-    TellStops();
     const std::string text =
         "The server at " + session_.endpoint.address + " is away; the job's trials may go on. Waiting for it…";
     if (live()) {
@@ -116,30 +115,66 @@ class View {
     return job_.spend().elapsed_seconds() + std::chrono::duration<double>(Clock::now() - received_).count();
   }
 
-  void Tell(const v1::TuningJobEvent& event) {
-    events_.push_back(event);
-    if (events_.size() > kShownEvents) events_.erase(events_.begin());
-    if (!live()) Line(ClockText(event.time()), event.text());
+  // The end of a trial in short: the event's own words hold no value.
+  std::string EndOf(const v1::TuningJobEvent& event) {
+    const auto answer = session_.client().DescribeTrial(job_.id(), event.trial());
+    if (!answer.ok()) return event.text();
+    const bool best = job_.has_best() && job_.best().trial() == event.trial();
+    return EndText(job_, answer->trial()) + (best ? ", best so far" : "");
   }
 
-  void Line(const std::string& time, const std::string& text) {
+  void Tell(const v1::TuningJobEvent& event, const std::string& text) {
+    if (live()) {
+      told_.push_back(fmt::format("  {}  {}\n", session_.out.Paint(Style::kDim, ClockText(event.time())), Clean(text)));
+      if (told_.size() > kShownEvents) told_.erase(told_.begin());
+      return;
+    }
     std::string done = Thousands(EndedTrials(job_.trial_counts()) + ended_since_);
     if (job_.planned_trials() > 0) done += "/" + Thousands(job_.planned_trials());
     const std::optional<double> part = Fraction(job_, elapsed());
-    session_.out.Print(fmt::format("{}  {} trials done{}  {}\n", time, done,
+    session_.out.Print(fmt::format("{}  {} trials done{}  {}\n", ClockText(event.time()), done,
                                    part ? fmt::format(", {}", PercentText(*part)) : "", Clean(text)));
   }
 
+  // The table: how the job stands now, and what was told last.
+  std::string Frame() const {
+    const Terminal& out = session_.out;
+    std::string text =
+        fmt::format("{}  {}  {}\n", out.Paint(Style::kBold, job_.id()),
+                    out.Paint(StateStyle(job_.state()), StateText(job_.state())), StrategyText(job_.spec()));
+    const double seconds = elapsed();
+    const std::optional<double> part = Fraction(job_, seconds);
+    if (part) {
+      const std::optional<double> left = SecondsLeft(job_, seconds);
+      const std::string after = HasEnded(job_) ? ""
+                                : left        ? fmt::format("   about {} left", DurationText(*left))
+                                              : "   time left not known yet";
+      text += fmt::format("{} {:>5}{}\n",
+                          out.Paint(Style::kGood, BarText(*part, std::clamp(out.width() - 45, 10, 50))),
+                          PercentText(*part), after);
+    }
+    const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 9, value); };
+    line("best", job_.has_best() ? out.Paint(Style::kGood, BestText(job_)) : BestText(job_));
+    line("trials",
+         CountsText(job_.trial_counts()) +
+             (job_.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job_.planned_trials())) : ""));
+    line("trained", ResourceText(job_));
+    line("time", TimeText(job_, seconds));
+    for (const std::string& notice : NoticeTexts(job_)) line("notice", notice);
+    const std::string brackets = BracketsText(session_, job_);
+    if (!brackets.empty()) text += "\n" + brackets;
+    if (!told_.empty()) text += "\n";
+    for (const std::string& told : told_) text += told;
+    return text;
+  }
+
   Session& session_;
+  const bool verbose_;
   v1::TuningJob job_;
-  Clock::time_point received_;              // when job_ came
-  std::vector<v1::TuningJobEvent> events_;  // the last notable ones
-  std::string note_;                        // a line under the table
-  int64_t best_ = 0;                        // the best trial that was told of
-  int64_t ended_since_ = 0;                 // trials that ended after job_
-  bool at_cut_ = false;                     // the newest event is a cut, or a stop there
-  int64_t stops_ = 0;                       // stops at the cut that were not told of yet
-  v1::TuningJobEvent last_stop_;            // the newest of them
+  Clock::time_point received_;     // when job_ came
+  std::vector<std::string> told_;  // the last lines under the table
+  std::string note_;               // a line under them
+  int64_t ended_since_ = 0;        // trials that ended after job_
 };
 
 Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
@@ -156,50 +191,22 @@ Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
   return job->state() == v1::TuningJob::FAILED ? kFailure : kSuccess;
 }
 
-}  // namespace
-
-std::string WatchFrame(const Session& session, const v1::TuningJob& job, double elapsed,
-                       const std::vector<v1::TuningJobEvent>& last_events) {
-  const Terminal& out = session.out;
-  std::string text =
-      fmt::format("{}  {}  {}\n", out.Paint(Style::kBold, job.id()),
-                  out.Paint(StateStyle(job.state()), StateText(job.state())), StrategyText(job.spec()));
-  const std::optional<double> part = Fraction(job, elapsed);
-  if (part) {
-    const std::optional<double> left = SecondsLeft(job, elapsed);
-    const std::string after = HasEnded(job) ? ""
-                              : left        ? fmt::format("   about {} left", DurationText(*left))
-                                            : "   time left not known yet";
-    text += fmt::format("{} {:>5}{}\n",
-                        out.Paint(Style::kGood, BarText(*part, std::clamp(out.width() - 45, 10, 50))),
-                        PercentText(*part), after);
-  }
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format("  {}{}\n", out.Paint(Style::kDim, fmt::format("{:<9}", label)), value);
-  };
-  line("best", job.has_best() ? out.Paint(Style::kGood, BestText(job)) : BestText(job));
-  line("trials",
-       CountsText(job.trial_counts()) +
-           (job.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job.planned_trials())) : ""));
-  std::string spent = Count(job.spend().resource(), "unit");
-  if (job.planned_resource() > 0) spent += fmt::format(" of {} planned", Thousands(job.planned_resource()));
-  line("spent", fmt::format("{}, {} training, {} elapsed", spent,
-                            DurationText(job.spend().training_seconds()), DurationText(elapsed)));
-  const std::string brackets = BracketsText(session, job);
-  if (!brackets.empty()) text += "\n" + brackets;
-  if (!last_events.empty()) text += "\n";
-  for (const auto& event : last_events) {
-    text += fmt::format("  {}  {}\n", out.Paint(Style::kDim, ClockText(event.time())), Clean(event.text()));
-  }
-  return text;
+absl::Status GaveUp(const Session& session, const std::string& job, absl::Duration away, const absl::Status& last) {
+  return absl::UnavailableError(fmt::format(
+      "waited {} for the server, which is still away; the job may go on.\nWatch it again with: {}\n"
+      "Wait longer with --patience SECONDS. The last try: {}",
+      DurationText(absl::ToDoubleSeconds(away)), session.Hint("watch " + job), std::string(last.message())));
 }
 
-Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, absl::Duration patience) {
+}  // namespace
+
+Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, const WatchOptions& options) {
   const bool live = session.output == Output::kText && session.out.interactive();
   if (HasEnded(job)) return Finish(session, job, false);
   const Interrupt interrupt;
-  View view(session, job);
-  Feed feed(&session.client(), job.id(), after_sequence, patience);
+  View view(session, job, options.verbose);
+  Feed feed(&session.client(), job.id(), after_sequence, options.patience);
+  std::optional<absl::Time> lost;
   while (session.out.write_error() == 0) {
     pollfd fds[] = {{feed.fd(), POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
     poll(fds, 2, live ? kRedrawMs : -1);
@@ -209,13 +216,15 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, absl
           view.Show(item.event);
           break;
         case Feed::Item::kLost:
+          lost = absl::Now();
           view.ServerLost();
           break;
         case Feed::Item::kBack:
+          lost.reset();
           view.ServerBack(item.event.job());
           break;
         case Feed::Item::kEnd:
-          view.TellStops();
+          if (lost && IsLoss(item.status)) return GaveUp(session, job.id(), absl::Now() - *lost, item.status);
           if (!item.status.ok()) return item.status;
           return Finish(session, view.job(), live);
       }
@@ -230,10 +239,10 @@ Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, absl
   return kFailure;
 }
 
-Exit Watch(Session& session, const WatchOptions& options) {
-  const auto job = session.client().Describe(options.job);
+Exit Watch(Session& session, const std::string& name, const WatchOptions& options) {
+  const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
-  return WatchFrom(session, *job, job->last_sequence(), options.patience);
+  return WatchFrom(session, *job, job->last_sequence(), options);
 }
 
 }  // namespace winnow::cli

@@ -50,23 +50,23 @@ absl::StatusOr<bool> AwaitEmpty(Session& session, v1::Worker* worker) {
 Exit Cordon(Session& session, const WorkerSchedulingOptions& options) {
   const auto worker = Set(session, options, v1::Worker::CORDONED);
   if (!worker.ok()) return worker.status();
-  return Show(session, *worker, "is given nothing new; what it runs goes on");
+  return Show(session, *worker, "is cordoned: it gets no new trials; what it runs goes on");
 }
 
 Exit Drain(Session& session, const WorkerSchedulingOptions& options) {
   auto worker = Set(session, options, v1::Worker::DRAINING);
   if (!worker.ok()) return worker.status();
-  if (!options.wait) return Show(session, *worker, "hands back what it runs and is given nothing new");
+  if (!options.wait) return Show(session, *worker, "is draining: it hands back what it runs and gets no new trials");
   const auto empty = AwaitEmpty(session, &*worker);
   if (!empty.ok()) return empty.status();
   if (!*empty) return kInterrupted;
-  return Show(session, *worker, "is empty and is given nothing new");
+  return Show(session, *worker, "is drained: it runs nothing and gets no new trials");
 }
 
 Exit Uncordon(Session& session, const WorkerSchedulingOptions& options) {
   const auto worker = Set(session, options, v1::Worker::OPEN);
   if (!worker.ok()) return worker.status();
-  return Show(session, *worker, "is given trials again");
+  return Show(session, *worker, "gets trials again");
 }
 
 }  // namespace winnow::cli

@@ -34,6 +34,19 @@ std::string LabelsText(const v1::Worker& worker) {
   return text;
 }
 
+std::string SchedulingText(v1::Worker::Scheduling scheduling) {
+  switch (scheduling) {
+    case v1::Worker::CORDONED:
+      return "cordoned";
+    case v1::Worker::DRAINING:
+      return "draining";
+    case v1::Worker::QUARANTINED:
+      return "quarantined";
+    default:
+      return "assigned nothing new";
+  }
+}
+
 // The worker's state, and whether it is given trials if it is not.
 Table::Cell StateCell(const v1::Worker& worker) {
   const bool known =
@@ -56,6 +69,10 @@ Exit ListWorkers(Session& session, bool all) {
     session.out.Print(ToJson(*list));
     return kSuccess;
   }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->workers()));
+    return kSuccess;
+  }
   if (list->workers().empty()) {
     session.out.Print("There are no workers, so nothing can train. Start one with: winnow-worker --server " +
                       session.endpoint.address + "\n");
@@ -63,17 +80,17 @@ Exit ListWorkers(Session& session, bool all) {
   }
   using Align = Table::Align;
   Table table({{"WORKER"},
-               {"HOST"},
+               {"HOST", Align::kLeft, 2},
                {"STATE"},
                {"SLOTS IN USE", Align::kRight},
-               {"CPUS", Align::kRight},
-               {"MEMORY", Align::kRight},
-               {"HOST CPU", Align::kRight},
-               {"HOST MEMORY", Align::kRight},
-               {"LIMITS BY"},
-               {"LABELS"},
-               {"LAST HEARD"},
-               {"VERSION"}});
+               {"CPUS", Align::kRight, 3},
+               {"MEMORY", Align::kRight, 4},
+               {"HOST CPU", Align::kRight, 5},
+               {"HOST MEMORY", Align::kRight, 6},
+               {"LIMITS BY", Align::kLeft, 9},
+               {"LABELS", Align::kLeft, 1},
+               {"LAST HEARD", Align::kLeft, 7},
+               {"VERSION", Align::kLeft, 8}});
   std::string reasons;
   int64_t used = 0;
   int64_t slots = 0;
@@ -96,11 +113,11 @@ Exit ListWorkers(Session& session, bool all) {
                {TimeText(worker.last_sync_time())},
                {worker.version()}});
     if (!worker.scheduling_reason().empty()) {
-      reasons += fmt::format("{} is given nothing new: {}\n", Clean(worker.name()),
+      reasons += fmt::format("{} is {}: {}\n", Clean(worker.name()), SchedulingText(worker.scheduling()),
                              Clean(worker.scheduling_reason()));
     }
   }
-  session.out.Print(table.Text(session.out) +
+  session.out.Print(table.Text(session.out, 0, session.Hint("workers --output jsonl")) +
                     fmt::format("{} of {} in use\n", Thousands(used), Count(slots, "slot")) + reasons);
   return kSuccess;
 }

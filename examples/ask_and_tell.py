@@ -29,16 +29,6 @@ class Winnow:
         return done.returncode, json.loads(done.stdout)
 
 
-def values(trial):
-    """Hyperparameters by name. Those that a condition leaves out are not there."""
-    def value(h):
-        if "integer" in h:
-            return int(h["integer"])  # JSON of protobuf writes 64-bit integers as text
-        return h["continuous"] if "continuous" in h else h["categorical"]
-
-    return {h["name"]: value(h) for h in trial["hyperparameters"]}
-
-
 def descend(state, learning_rate, momentum):
     """One step of gradient descent on x^2 + 3 (y - 1)^2: the new state and its loss."""
     x, y, vx, vy = state
@@ -49,12 +39,12 @@ def descend(state, learning_rate, momentum):
 
 def train(winnow, trial, checkpoints):
     number, attempt = trial["trial"], trial["attempt"]
-    level, last = int(trial["resource_from"]), int(trial["resource_to"])
+    level, last = trial["resource_from"], trial["resource_to"]
     state = checkpoints.get((number, level), (4.0, -2.0, 0.0, 0.0))
     if level > 0 and (number, level) not in checkpoints:
         level = 0  # another client trained it so far: begin again; a level that is told again does not count again
     for level in range(level + 1, last + 1):
-        state, loss = descend(state, **values(trial))
+        state, loss = descend(state, **trial["configuration"])
         code, answer = winnow.call("tell", number, attempt, "--metric", f"loss={loss!r}", "--resource", level)
         if code == NO_MORE:
             print(f"trial {number} stops at {level}: {answer['reason']}", flush=True)

@@ -15,6 +15,7 @@
 #include "server/prior_fit.h"
 #include "server/reads.h"
 #include "spec/search_spec.h"
+#include "spec/table_cell.h"
 #include "store/csv_file.h"
 #include "store/optuna_study.h"
 
@@ -22,6 +23,8 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMostResults = 10'000;  // each is a fact; a model looks at the few hundred that say most
+
+constexpr std::string_view kOwnColumn = "hyperparameter.";
 
 using Values = std::map<std::string, Value>;
 
@@ -88,7 +91,7 @@ class Collector {
 
   bool TooMany(const std::string& field) {
     if (priors_.size() <= kMostResults) return false;
-    Refuse(field, fmt::format("brings more than {} results; expected at most so many in all", kMostResults));
+    Refuse(field, fmt::format("brings more than {} results; expected at most that many in all", kMostResults));
     return true;
   }
 
@@ -154,13 +157,20 @@ class Collector {
       Values values;
       for (size_t c = 0; c < row.size(); ++c) {
         const bool parameter = static_cast<int>(c) != objective && static_cast<int>(c) != resource;
-        if (parameter && !row[c].empty()) values[table->header[c]] = row[c];
+        if (parameter && !row[c].empty()) values[WithoutFormulaGuard(table->header[c])] = WithoutFormulaGuard(row[c]);
+      }
+      // As winnow analytics names a hyperparameter that has the name of one of its own columns.
+      for (size_t c = 0; c < row.size(); ++c) {
+        const std::string& title = table->header[c];
+        if (title.starts_with(kOwnColumn) && !row[c].empty()) {
+          values[title.substr(kOwnColumn.size())] = WithoutFormulaGuard(row[c]);
+        }
       }
       int64_t level = 0;
       if (resource >= 0 && !row[resource].empty()) {
         const double read = ReadNumber(row[resource]).value_or(-1);
         if (!(read >= 0 && read < 1e15 && read == std::floor(read))) {
-          LeaveOut("with a resource that is no whole number");
+          LeaveOut("with a resource that is not a whole number");
           continue;
         }
         level = static_cast<int64_t>(read);

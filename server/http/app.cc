@@ -61,7 +61,7 @@ void Resume(const HttpRequest& request, HttpTarget& target, const pb::Descriptor
   std::erase_if(target.parameters, [&](const auto& parameter) {
     return parameter.first == after->name() || parameter.first == after->json_name();
   });
-  target.parameters.emplace_back(after->json_name(), last);
+  target.parameters.emplace_back(after->name(), last);
 }
 
 }  // namespace

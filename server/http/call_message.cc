@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "json/message_json.h"
 #include "server/http/errors.h"
 
 namespace winnow {
@@ -47,6 +48,13 @@ std::string TypeName(const pb::FieldDescriptor& field) {
   }
 }
 
+// Words of enums may be in lower case, as in job files.
+pb::util::JsonParseOptions ParseOptions() {
+  pb::util::JsonParseOptions options;
+  options.case_insensitive_enum_parsing = true;
+  return options;
+}
+
 // Numbers as the JSON parser takes them only where a person would: it reads "" as 0 and " 1" as 1.
 bool LooksRight(const pb::FieldDescriptor& field, const std::string& text) {
   if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) return true;
@@ -76,7 +84,7 @@ bool Merge(const pb::FieldDescriptor& field, const std::vector<std::string>& tex
     return false;  // not UTF-8
   }
   MessagePtr part(message.New());
-  if (!pb::util::JsonStringToMessage(json, part.get()).ok()) return false;
+  if (!pb::util::JsonStringToMessage(json, part.get(), ParseOptions()).ok()) return false;
   message.GetReflection()->ClearField(&message, &field);
   message.MergeFrom(*part);
   return true;
@@ -99,7 +107,7 @@ grpc::Status ReadParameters(const std::vector<std::pair<std::string, std::string
   for (const auto& [name, text] : parameters) {
     const pb::FieldDescriptor* field = FindField(*request.GetDescriptor(), name);
     if (field == nullptr) {
-      return FieldError(name, "is no parameter of " + request.GetDescriptor()->name());
+      return FieldError(name, "unknown parameter of " + request.GetDescriptor()->name());
     }
     auto at =
         std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == field; });
@@ -129,7 +137,7 @@ grpc::Status JsonError(const std::string& message) {
 
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // nothing is said
-  const auto status = pb::util::JsonStringToMessage(body, &request);
+  const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
   return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
 }
 
@@ -170,21 +178,13 @@ bool FromBytes(grpc::ByteBuffer bytes, pb::Message& message) {
   return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
 }
 
-grpc::Status ToJson(const pb::Message& message, std::string& json) {
-  pb::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  const auto status = pb::util::MessageToJsonString(message, &json, options);
-  if (status.ok()) return grpc::Status::OK;
-  return {grpc::StatusCode::INTERNAL,
-          "an answer cannot be written as JSON: " + std::string(status.message())};
-}
-
 grpc::Status ToJson(const pb::Descriptor& type, grpc::ByteBuffer bytes, std::string& json) {
   const MessagePtr message = NewMessage(type);
   if (!FromBytes(std::move(bytes), *message)) {
     return {grpc::StatusCode::INTERNAL, "an answer is no " + type.name()};
   }
-  return ToJson(*message, json);
+  json = MessageJson(*message, JsonLayout::kOneLine);
+  return grpc::Status::OK;
 }
 
 }  // namespace winnow

@@ -24,10 +24,8 @@ grpc::Status ReadCall(const RouteMatch& match,
 
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message);
 
-// The proto3 JSON form, on one line, of the message of `type` that the bytes hold; what is not set too.
-// INTERNAL: they hold none.
+// The JSON form (json/message_json.h), on one line, of the message of `type` that the bytes hold. INTERNAL: they hold none.
 grpc::Status ToJson(const google::protobuf::Descriptor& type, grpc::ByteBuffer bytes, std::string& json);
-grpc::Status ToJson(const google::protobuf::Message& message, std::string& json);
 
 // An empty message of the program's own class for `type`.
 MessagePtr NewMessage(const google::protobuf::Descriptor& type);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "json/message_json.h"
 #include "server/auth.h"
 #include "server/http/errors.h"
 #include "server/watch.h"
@@ -163,10 +164,11 @@ class StreamCall final : public Exchange,
   Step Event(const grpc::ByteBuffer& bytes) {
     started_ = true;
     const MessagePtr message = NewMessage(*method_.output_type());
-    std::string json;
-    grpc::Status status{grpc::StatusCode::INTERNAL, "an event is no " + method_.output_type()->name()};
-    if (FromBytes(bytes, *message)) status = ToJson(*message, json);
-    if (!status.ok()) return {Step::Kind::kPart, {}, "event: error\ndata: " + ErrorJson(status) + "\n\n"};
+    if (!FromBytes(bytes, *message)) {
+      const grpc::Status status{grpc::StatusCode::INTERNAL, "an event is no " + method_.output_type()->name()};
+      return {Step::Kind::kPart, {}, "event: error\ndata: " + ErrorJson(status) + "\n\n"};
+    }
+    const std::string json = MessageJson(*message, JsonLayout::kOneLine);
     return {Step::Kind::kPart, {}, EventId(*message) + "data: " + json + "\n\n"};
   }
 

@@ -303,7 +303,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         why.category() != make_error_code(http::error::bad_method).category()) {
       co_return false;
     }
-    co_return co_await Refuse(400, "this is no request of HTTP/1.1");
+    co_return co_await Refuse(400, "this is not an HTTP/1.1 request");
   }
 
   struct CancelAtEnd {

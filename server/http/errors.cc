@@ -1,7 +1,5 @@
 #include "server/http/errors.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <nlohmann/json.hpp>
 
 #include "winnow/v1/tuning.pb.h"

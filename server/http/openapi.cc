@@ -48,7 +48,7 @@ Json OperationOf(const HttpRoute& route, Schemas& schemas) {
   } else {
     for (int i = 0; i < method.input_type()->field_count(); ++i) {
       const pb::FieldDescriptor* field = method.input_type()->field(i);
-      if (!in_path(field)) parameters.push_back(Parameter(*field, field->json_name(), false, schemas));
+      if (!in_path(field)) parameters.push_back(Parameter(*field, field->name(), false, schemas));
     }
   }
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
@@ -136,9 +136,9 @@ std::string Make() {
                      {{"title", "Winnow"},
                       {"version", WINNOW_VERSION},
                       {"description",
-                       "The methods of winnow-server in the proto3 JSON form of their messages: 64-bit "
-                       "integers are text, enums are "
-                       "names, NaN and the infinities are words. Without --require-tokens and TLS no "
+                       "The methods of winnow-server with their messages as JSON: names_like_this (requests "
+                       "may also say namesLikeThis), enums by name, whole numbers as numbers up to 2^53 and as "
+                       "text beyond, NaN and the infinities as text. Without --require-tokens and TLS no "
                        "credential is asked for."}}},
                     {"security", {{{"token", Json::array()}}, {{"cookie", Json::array()}}, Json::object()}},
                     {"paths", std::move(paths)},

@@ -13,6 +13,18 @@ std::string NameOf(const std::string& full_name, const std::string& package) {
   return full_name.substr(package.size() + 1);
 }
 
+// Beside which the values stand by name, see json/message_json.h.
+bool IsHyperparameterList(const pb::FieldDescriptor& field) {
+  return field.is_repeated() && field.name() == "hyperparameters" && field.message_type() != nullptr &&
+         field.message_type()->name() == "HyperparameterValue";
+}
+
+Json Configuration() {
+  return {{"type", "object"},
+          {"description", "The hyperparameters by name; those that do not exist in this trial are left out."},
+          {"additionalProperties", {{"anyOf", {{{"type", "number"}}, {{"type", "string"}}}}}}};
+}
+
 Json Reference(const std::string& name) { return {{"$ref", "#/components/schemas/" + name}}; }
 
 // Lines become one, empty lines part paragraphs.
@@ -55,6 +67,17 @@ Json Schemas::Real() {
   return Reference("Double");
 }
 
+Json Schemas::Whole(const std::string& format) {
+  const std::string name = format == "int64" ? "Int64" : "UInt64";
+  if (!all_.contains(name)) {
+    all_[name] = {{"description", "A whole number; beyond 2^53 in size it is written as text. Both are read."},
+                  {"anyOf",
+                   {{{"type", "integer"}, {"format", format}},
+                    {{"type", "string"}, {"pattern", format == "int64" ? "^-?[0-9]+$" : "^[0-9]+$"}}}}};
+  }
+  return Reference(name);
+}
+
 Json Schemas::Of(const pb::EnumDescriptor& type) {
   const std::string name = NameOf(type.full_name(), type.file()->package());
   if (!all_.contains(name)) {
@@ -85,7 +108,8 @@ Json Schemas::Of(const pb::Descriptor& type) {
       if (property.contains("$ref")) property = {{"allOf", Json::array({property})}};
       property["description"] = comment;
     }
-    schema["properties"][field.json_name()] = std::move(property);
+    schema["properties"][field.name()] = std::move(property);
+    if (IsHyperparameterList(field)) schema["properties"]["configuration"] = Configuration();
   }
   all_[name] = std::move(schema);
   return Reference(name);
@@ -116,9 +140,9 @@ Json Schemas::OfOne(const pb::FieldDescriptor& field) {
     case pb::FieldDescriptor::CPPTYPE_UINT32:
       return {{"type", "integer"}, {"format", "int32"}};
     case pb::FieldDescriptor::CPPTYPE_INT64:
-      return {{"type", "string"}, {"format", "int64"}};
+      return Whole("int64");
     case pb::FieldDescriptor::CPPTYPE_UINT64:
-      return {{"type", "string"}, {"format", "uint64"}};
+      return Whole("uint64");
     case pb::FieldDescriptor::CPPTYPE_DOUBLE:
     case pb::FieldDescriptor::CPPTYPE_FLOAT:
       return Real();

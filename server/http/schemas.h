@@ -26,6 +26,8 @@ class Schemas {
   Json Of(const google::protobuf::EnumDescriptor& type);
   // The schema of a double: a number, or a word for those that JSON has not.
   Json Real();
+  // The schema of "int64" or "uint64".
+  Json Whole(const std::string& format);
 
   Json all_ = Json::object();
 };

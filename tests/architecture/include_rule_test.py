@@ -15,15 +15,17 @@ RULE = {
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
     "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
     "insight": ({"insight", "scheduler"}, {"absl", "Eigen"}),
+    "flags": ({"flags"}, {"CLI", "fmt", "posix"}),
+    "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
     "rpc": ({"rpc"}, {"absl", "grpc", "grpcpp", "fmt", "posix"}),
     "artifact": ({"artifact", "proto"}, {"absl", "openssl", "fmt", "posix"}),
     "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
     "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "csv.h", "nlohmann", "fmt", "posix"}),
-    "server": ({"server", "server/http", "store", "spec", "insight", "scheduler", "proto", "rpc", "artifact"},
+    "server": ({"flags", "server", "server/http", "store", "spec", "insight", "scheduler", "proto", "rpc", "artifact"},
                {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "prometheus", "CLI", "posix"}),
-    "server/http": ({"server/http", "server", "rpc", "proto"},
+    "server/http": ({"server/http", "server", "rpc", "json", "proto"},
                     {"absl", "boost", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "zlib.h", "posix"}),
-    "worker": ({"worker", "proto", "rpc", "artifact"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
+    "worker": ({"flags", "worker", "proto", "rpc", "artifact"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
     "worker/data": ({"worker/data"}, {"absl", "openssl", "zlib.h", "fmt", "posix"}),
     "worker/collective": ({"worker/collective"}, {"absl", "openssl", "fmt", "posix"}),
     "worker/trainer": ({"worker/trainer", "worker/data", "worker/collective"}, {"absl", "nlohmann", "fmt", "CLI", "posix"}),
@@ -31,7 +33,7 @@ RULE = {
                     {"absl", "nlohmann", "fmt", "CLI", "posix"}),
     "worker/mlp": ({"worker/mlp", "worker/trainer", "worker/data", "worker/collective"},
                    {"absl", "nlohmann", "fmt", "CLI", "posix"}),
-    "cli": ({"cli", "spec", "scheduler", "proto", "rpc", "artifact"},
+    "cli": ({"cli", "flags", "spec", "scheduler", "proto", "rpc", "json", "artifact"},
             {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "CLI", "posix"}),
 }
 
@@ -51,7 +53,7 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 
 # Link names in CMake -> the folder or library they stand for.
 LINK = {
-    "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_artifact": "artifact", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_insight": "insight", "winnow_store": "store",
+    "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_insight": "insight", "winnow_store": "store",
     "winnow_server_core": "server", "winnow_http": "server/http", "winnow_dashboard": "server/http", "OpenSSL::SSL": "openssl",
     "winnow_agent": "worker", "winnow_data": "worker/data",
     "winnow_collective": "worker/collective", "winnow_gbdt": "worker/gbdt",

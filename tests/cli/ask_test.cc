@@ -15,7 +15,7 @@ v1::SuggestTrialsResponse Suggestion() {
   return Text<v1::SuggestTrialsResponse>(R"(
     job_state: RUNNING lease { seconds: 60 }
     trials { trial: 7 attempt: 2 resource_from: 3 resource_to: 9 seed: 5
-      hyperparameters { name: "eta" continuous: 0.1 } hyperparameters { name: "kind" categorical: "a b'c" } })");
+      hyperparameters { name: "eta" continuous: 0.1 } hyperparameters { name: "unused" } hyperparameters { name: "kind" categorical: "a b'c" } })");
 }
 
 }  // namespace
@@ -33,7 +33,8 @@ TEST_CASE("ask: a line per trial that a shell can read", "[cli]") {
   CHECK_FALSE(service.suggest_asked.client().empty());
   const json answer = json::parse(RunWinnow({"ask", "bank-2", "-o", "json"}, service.address()).out);
   CHECK(answer["trials"][0]["hyperparameters"][0]["continuous"] == 0.1);
-  CHECK(answer["trials"][0]["resource_to"] == "9");
+  CHECK(answer["trials"][0]["configuration"] == json({{"eta", 0.1}, {"kind", "a b'c"}}));
+  CHECK(answer["trials"][0]["resource_to"] == 9);
 }
 
 TEST_CASE("ask: nothing now is success, the job's end is exit code 3", "[cli]") {
@@ -106,7 +107,7 @@ TEST_CASE("replay: verified, or the first difference and exit code 1", "[cli]") 
       other.out ==
       "not the same: fact 7 of 1,200 differs\n  recorded  trial 3 is stopped\n  expected  trial 3 goes on\n");
   CHECK(RunWinnow({"replay", "bank"}, service.address()).code == 0);
-  CHECK(json::parse(RunWinnow({"replay", "bank", "-o", "json"}, service.address()).out)["mismatch"] == "7");
+  CHECK(json::parse(RunWinnow({"replay", "bank", "-o", "json"}, service.address()).out)["mismatch"] == 7);
   CHECK(RunWinnow({"replay", "bnak"}, service.address()).err.find("Did you mean bank?") != std::string::npos);
 }
 

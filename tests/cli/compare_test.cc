@@ -70,11 +70,11 @@ TEST_CASE("compare: the trials of a job by a hyperparameter", "[cli]") {
   Add(service.comparison, "9", 2, 30, 30, true).set_best(0.9);
   const json all =
       json::parse(RunWinnow({"compare", "bank", "--by", "num_round", "-o", "json"}, service.address()).out);
-  CHECK(all["of"] == "num_round");
+  CHECK(all["by"] == "num_round");
   CHECK(all["objective"]["goal"] == "MAXIMIZE");
   REQUIRE(all["rows"].size() == 1);
-  CHECK(all["rows"][0]["num_round"] == "9");
-  CHECK(all["rows"][0]["best_objective"] == 0.9);
+  CHECK(all["rows"][0]["name"] == "9");
+  CHECK(all["rows"][0]["best"] == 0.9);
   CHECK(all["rows"][0]["elapsed_seconds"] == 15);
   service.comparison_refusal =
       grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
@@ -116,7 +116,7 @@ TEST_CASE("compare: a job without a value shows none", "[cli]") {
   Add(service.comparison, "empty", 5, 1, 1, false);
   const json all = json::parse(RunWinnow({"compare", "empty", "-o", "json"}, service.address()).out);
   CHECK(all["rows"][0]["pareto"] == false);
-  CHECK(all["rows"][0].count("best_objective") == 0);
+  CHECK(all["rows"][0].count("best") == 0);
 }
 
 }  // namespace winnow

@@ -1,8 +1,13 @@
+#include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cli/text.h"
 #include "tests/catch.h"
+#include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"
+#include "tests/cli/sample.h"
 
 namespace winnow {
 namespace {
@@ -43,11 +48,11 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"list", "--timeout", "nan"}, {"\"nan\" is not a number of seconds"}},
       {{"list", "--limit", "-5"}, {"--limit", "\"-5\" is not a whole number from 1 to 100000"}},
       {{"list", "--limit", "1.5"}, {"--limit", "\"1.5\""}},
-      {{"list", "--output", "xml"}, {"--output", "\"xml\" is not text or json"}},
-      {{"list", "--output", "csv"}, {"--output", "\"csv\" is not text or json"}},
-      {{"-o", "csv", "list"}, {"--output", "\"csv\" is not text or json"}},
+      {{"list", "--output", "xml"}, {"--output", "\"xml\" is not text, json or jsonl"}},
+      {{"describe", "j", "--output", "csv"}, {"--output", "\"csv\" is not text or json"}},
+      {{"-o", "csv", "list"}, {"--output", "\"csv\" is not text, json or jsonl"}},
       {{"-o", "json", "completion", "bash"}, {"completion", "--output"}},
-      {{"analytics", "j", "--output", "xls"}, {"\"xls\" is not text, json or csv"}},
+      {{"analytics", "j", "--output", "xls"}, {"\"xls\" is not text, json, jsonl or csv"}},
       {{"trials"}, {"JOB is required"}},
       {{"trials", "a b"}, {"JOB", "\"a b\" is not a job's id"}},
       {{"trials", ""}, {"JOB", "is not a job's id"}},
@@ -67,7 +72,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
       {{"submit"}, {"FILE is required"}},
       {{"submit", "f", "--request-id", ""}, {"--request-id", "expected 1 to 128"}},
       {{"submit", "f", "--name", std::string(64, 'n')}, {"--name", "has 64 characters"}},
-      {{"completion", "fish"}, {"SHELL", "\"fish\" is not bash or zsh"}},
+      {{"completion", "tcsh"}, {"SHELL", "\"tcsh\" is not bash, zsh or fish"}},
       {{"simulate", "f"}, {"--table is required"}},
       {{"simulate", "f", "--table", "t", "--seeds", "0"},
        {"--seeds", "\"0\" is not a whole number from 1 to 1000"}},
@@ -118,6 +123,28 @@ TEST_CASE("Flags: help and version succeed", "[cli]") {
   CHECK(help.out.find("latest") != std::string::npos);
 }
 
+TEST_CASE("Flags: help is grouped, and no line of any command's is longer than the terminal is wide", "[cli]") {
+  const std::string all = RunWinnow({"--help"}, "").out;
+  size_t lines_seen = 0;
+  for (const std::string group : {"Jobs", "Results", "Workers", "Ask and tell", "Server and tokens"}) {
+    INFO(group);
+    CHECK(all.find("\n" + group + ":\n") != std::string::npos);
+  }
+  for (const std::string command : {"", "submit", "trials", "best", "simulate", "compare", "ask", "token"}) {
+    std::vector<std::string> arguments = {"--help"};
+    if (!command.empty()) arguments.insert(arguments.begin(), command);
+    Process process(arguments, "", Process::Io::kNarrowTerminal);
+    CHECK(process.Wait() == 0);
+    std::istringstream lines(process.out());
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(cli::DisplayWidth(line) <= 61);  // and the terminal's "\r"
+      ++lines_seen;
+    }
+  }
+  CHECK(lines_seen > 100);
+}
+
 TEST_CASE("Client: a server that cannot be reached is told with what to do", "[cli]") {
   const Result result = RunWinnow({"list", "--timeout", "3"}, kNowhere);
   CHECK(result.code == 1);
@@ -144,6 +171,37 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
           std::string::npos);
     CHECK(result.out.find("submit|plan|simulate|backup)") != std::string::npos);
   }
+}
+
+TEST_CASE("Completion: what trials can be sorted by is asked of the job", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  CHECK(RunWinnow({"__complete", "columns", "bank"}, service.address()).out ==
+        "number\nobjective\nresource\ntraining_seconds\nnum_round\neta\nbooster\n");
+  CHECK(RunWinnow({"__complete", "columns", "nobody"}, service.address()).out ==
+        "number\nobjective\nresource\ntraining_seconds\n");
+}
+
+TEST_CASE("Completion: bash offers the columns behind --sort", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  FILE* const bash = popen(("PATH=" WINNOW_BIN_DIR ":$PATH WINNOW_SERVER=" + service.address() +
+                            " bash -c 'source <(winnow completion bash); COMP_WORDS=(winnow trials bank --sort n); COMP_CWORD=4; "
+                            "_winnow; echo \"${COMPREPLY[*]}\"'")
+                               .c_str(),
+                           "r");
+  REQUIRE(bash != nullptr);
+  char line[200] = "";
+  CHECK(fgets(line, sizeof line, bash) != nullptr);
+  CHECK(pclose(bash) == 0);
+  CHECK(std::string(line) == "number num_round\n");
+}
+
+TEST_CASE("Completion: fish has a rule for every command and flag", "[cli]") {
+  const std::string script = RunWinnow({"completion", "fish"}, "").out;
+  CHECK(script.find("complete -c winnow -n __fish_use_subcommand -a trials -d 'List a job\\'s trials'\n") != std::string::npos);
+  CHECK(script.find("complete -c winnow -n '__fish_seen_subcommand_from trials' -l sort -x -a ") != std::string::npos);
+  CHECK(script.find("complete -c winnow -n '__fish_seen_subcommand_from submit' -F\n") != std::string::npos);
 }
 
 }  // namespace winnow

@@ -49,39 +49,28 @@ TEST_CASE("Format: CSV fields are quoted only where they must be", "[cli]") {
   CHECK(CsvField("say \"x\"\n") == "\"say \"\"x\"\"\n\"");
 }
 
-TEST_CASE("Progress: what was saved is told honestly", "[cli]") {
-  v1::TuningJob job = SampleJob();
-  *job.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 3");
-  v1::JobSpend& spend = *job.mutable_spend();
-  spend.set_resource(412);
-  spend.set_full_resource(900);
-  CHECK(ResourceText(job) == "412 of 900 units, 54 % saved by stopping early");
-  spend.set_resource(900);
-  CHECK(ResourceText(job) == "900 of 900 units, nothing saved");
-  spend.set_resource(945);
-  CHECK(ResourceText(job) == "945 of 900 units, 5.0 % more, trained again after failures");
-  spend.clear_full_resource();
-  job.clear_planned_resource();
-  CHECK(ResourceText(job) == "945 units");
+TEST_CASE("Format: a cell that a spreadsheet would compute begins with an apostrophe", "[cli]") {
+  CHECK(CsvField("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0");
+  CHECK(CsvField("-x,y") == "\"'-x,y\"");
+  CHECK(CsvField("-1.5") == "-1.5");
 }
 
-TEST_CASE("Progress: units that were not trained for another reason were not saved", "[cli]") {
-  v1::TuningJob whole = SampleJob();
-  *whole.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 3");
-  REQUIRE(ResourceText(whole) == "1,234 of 4,500 units, 73 % saved by stopping early");
-  const std::string plain = "1,234 units of 1,500 planned";
-  v1::TuningJob running = whole;
-  running.set_state(v1::TuningJob::RUNNING);
-  CHECK(ResourceText(running) == plain);
-  v1::TuningJob failing = whole;
-  *failing.mutable_trial_counts() = Text<v1::TrialCounts>("completed: 2 stopped: 2 failed: 1");
-  CHECK(ResourceText(failing) == plain);
-  v1::TuningJob cut_short = whole;
-  cut_short.mutable_trial_counts()->set_pruned(2);
-  CHECK(ResourceText(cut_short) == plain);
-  v1::TuningJob no_brackets = whole;
-  no_brackets.clear_brackets();
-  CHECK(ResourceText(no_brackets) == plain);
+TEST_CASE("Progress: only what pruned trials were not trained was saved", "[cli]") {
+  v1::TuningJob job = SampleJob();
+  CHECK(ResourceText(job) == "1,234 units of 1,500 planned");
+  job.mutable_spend()->set_resource(412);
+  job.clear_planned_resource();
+  CHECK(ResourceText(job) == "412 units");
+  job.mutable_spend()->set_saved_resource(488);
+  CHECK(ResourceText(job) == "412 units; pruning saved 488 more (54 %)");
+}
+
+TEST_CASE("Progress: every state of a trial is counted, and the ended ones are", "[cli]") {
+  const auto counts = Text<v1::TrialCounts>("pending: 1 running: 2 paused: 3 completed: 4 pruned: 5 cancelled: 6 failed: 7");
+  CHECK(CountsText(counts) ==
+        "2 running, 1 waiting for slots, 3 paused, 4 completed, 5 pruned, 6 cancelled, 7 failed");
+  CHECK(EndedTrials(counts) == 22);
+  CHECK(AllTrials(counts) == 28);
 }
 
 TEST_CASE("Progress: by planned resource, else trials, else limits, and whole only at the end", "[cli]") {
@@ -97,6 +86,8 @@ TEST_CASE("Progress: by planned resource, else trials, else limits, and whole on
   CHECK(Fraction(job, 60) == 0.25);
   CHECK(Fraction(job, 1000) == 0.99);
   job.set_state(v1::TuningJob::STOPPED);
+  CHECK(Fraction(job, 60) == 0.25);
+  job.set_state(v1::TuningJob::COMPLETED);
   CHECK(Fraction(job, 60) == 1.0);
 }
 

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
@@ -32,7 +33,7 @@ TEST_CASE("list: JSON holds whole jobs under the proto's names", "[cli]") {
   REQUIRE(list["jobs"].size() == 2);
   CHECK(list["jobs"][1]["id"] == "bank");
   CHECK(list["jobs"][1]["state"] == "COMPLETED");
-  CHECK(list["jobs"][1]["trial_counts"]["running"] == "0");
+  CHECK(list["jobs"][1]["trial_counts"]["running"] == 0);
   CHECK(list["jobs"][1]["best"]["objective"] == 0.78123456);
   CHECK(json::parse(RunWinnow({"-o", "json", "list"}, service.address()).out) == list);
 }
@@ -48,9 +49,9 @@ TEST_CASE("describe: a job with its brackets", "[cli]") {
         "  best      trial 3: 0.781235 at 9 units\n"
         "  created   2026-11-21 08:00:00\n"
         "  ended     2026-11-21 08:01:12\n"
-        "  trials    2 completed, 2 stopped, 1 failed; 5 planned\n"
+        "  trials    2 completed, 1 pruned, 1 cancelled, 1 failed; 5 planned\n"
         "  trained   1,234 units of 1,500 planned\n"
-        "  time      1 m 12 s elapsed, 4 m 01 s training, 4 m 01 s billable\n"
+        "  time      1 m 12 s elapsed, 4 m 01 s of trial time (3.3× parallel); 4 m 01 s billable\n"
         "\n"
         "  BRACKET   UNITS  ARRIVED              RUNNING      BEST  CUT-OFF\n"
         "  1: s = 1      3      3/3  ━━━━━━━━━━               0.76     0.75\n"
@@ -64,6 +65,44 @@ TEST_CASE("describe: a job with its brackets", "[cli]") {
   CHECK(RunWinnow({"describe", "bank"}, service.address()).out.find("  best      none\n") !=
         std::string::npos);
   CHECK(job["spec"]["parameters"][2]["categorical"]["values"] == json({"gbtree", "dart"}));
+}
+
+TEST_CASE("describe: failures by reason, what looks wrong, the owner, what pruning saved and what starting cost", "[cli]") {
+  FakeService service;
+  service.jobs = {SampleJob()};
+  service.jobs.front().MergeFrom(Text<v1::TuningJob>(R"(
+    owner: "alice" trial_counts { failed: 9 } spend { saved_resource: 411 startup_seconds: 60.25 }
+    failures { reason: "CUDA out of memory" trials: 4 first_trial: 7 }
+    failures { reason: "exit code 1: no\x1b[2J file" trials: 1 first_trial: 2 }
+    notices { kind: IDENTICAL_CURVES trial: 5 text: "5 trials reported the same values." })"));
+  const std::string text = RunWinnow({"describe", "bank"}, service.address()).out;
+  INFO(text);
+  CHECK(text.find("  owner     alice\n") != std::string::npos);
+  CHECK(text.find("  failures  4 × CUDA out of memory (first: trial 7)\n"
+                  "            1 × exit code 1: no [2J file (trial 2)\n"
+                  "            4 for other reasons\n") != std::string::npos);
+  CHECK(text.find("  trained   1,234 units of 1,500 planned; pruning saved 411 more (25 %)\n") != std::string::npos);
+  CHECK(text.find(" of trial time (3.3× parallel), 25 % of it start-up; ") != std::string::npos);
+  CHECK(text.find("  notices   trial 5: 5 trials reported the same values.\n") != std::string::npos);
+  CHECK(RunWinnow({"list"}, service.address()).out.find("OBJECTIVE  OWNER\n") != std::string::npos);
+}
+
+TEST_CASE("list, trials, workers: a line of JSON for each", "[cli]") {
+  FakeService service;
+  service.jobs = {RunningJob(), SampleJob()};
+  service.trials = SampleTrials();
+  service.workers.add_workers()->set_name("one");
+  const auto lines = [&](const std::vector<std::string>& arguments) {
+    const Result result = RunWinnow(arguments, service.address());
+    std::vector<json> read;
+    std::istringstream stream(result.out);
+    for (std::string line; std::getline(stream, line);) read.push_back(json::parse(line));
+    return read;
+  };
+  CHECK(lines({"list", "-o", "jsonl"}).at(1)["id"] == "bank");
+  CHECK(lines({"trials", "bank", "-o", "jsonl"}).at(2)["configuration"]["num_round"] == 200);
+  CHECK(lines({"analytics", "bank", "-o", "jsonl"}).size() == 3);
+  CHECK(lines({"workers", "-o", "jsonl"}).at(0)["name"] == "one");
 }
 
 TEST_CASE("describe: an unknown job is answered with the ids that were meant", "[cli]") {
@@ -125,7 +164,7 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
         "local-1  alpha  LIVE, CORDONED           3/4   3/8  1.5/15.6 GiB      88 %         50 %  cgroup v2  fast zone=a  2026-11-21 08:00:00  0.1.0\n"
         "local-2  beta   LOST                     1/4                                                                     2026-11-21 07:43:20  0.1.0\n"
         "3 of 4 slots in use\n"
-        "local-1 is given nothing new: new disk\n");
+        "local-1 is cordoned: new disk\n");
   const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);
   REQUIRE(list["workers"].size() == 1);
   CHECK(list["workers"][0]["used_slots"] == 3);

@@ -30,8 +30,9 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& s
   Check(pipe2(in, O_CLOEXEC) == 0, "pipe");
   int out[2];
   int err[2] = {-1, -1};
-  if (io == Io::kTerminal) {
-    winsize size = {30, 100, 0, 0};
+  const bool terminal = io != Io::kPipes;
+  if (terminal) {
+    winsize size = {30, static_cast<unsigned short>(io == Io::kTerminal ? 100 : 60), 0, 0};
     Check(openpty(&out[0], &out[1], nullptr, nullptr, &size) == 0, "openpty");
     fcntl(out[0], F_SETFD, FD_CLOEXEC);
     fcntl(out[1], F_SETFD, FD_CLOEXEC);
@@ -55,7 +56,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& s
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, io == Io::kTerminal ? out[1] : err[1], STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, terminal ? out[1] : err[1], STDERR_FILENO);
   if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   const int error = posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);

@@ -12,8 +12,9 @@ class Process {
  public:
   enum class Io {
     kPipes,
-    kTerminal
-  };  // a terminal of 100 columns and 30 lines, where err() is part of out()
+    kTerminal,       // of 100 columns and 30 lines, where err() is part of out()
+    kNarrowTerminal  // of 60 columns
+  };
 
   // TZ is UTC, and WINNOW_SERVER is `server` ("": unset); `environment` is added ("NAME=value").
   Process(const std::vector<std::string>& arguments, const std::string& server, Io io = Io::kPipes,

@@ -17,7 +17,7 @@ v1::TuningJob SampleJob() {
   auto job = Text<v1::TuningJob>(R"(
     id: "bank" state: COMPLETED state_reason: "every planned trial has ended"
     create_time { seconds: 1795248000 } end_time { seconds: 1795248072 }
-    trial_counts { completed: 2 stopped: 2 failed: 1 }
+    trial_counts { completed: 2 pruned: 1 cancelled: 1 failed: 1 }
     best { trial: 3 objective: 0.78123456 resource: 9 }
     spend { resource: 1234 full_resource: 4500 elapsed_seconds: 72 training_seconds: 241 billable_node_seconds: 241 }
     brackets { index: 0 s: 1
@@ -35,7 +35,7 @@ v1::TuningJob RunningJob() {
   job.set_state(v1::TuningJob::RUNNING);
   job.clear_state_reason();
   job.clear_end_time();
-  *job.mutable_trial_counts() = Text<v1::TrialCounts>("running: 2 paused: 1 stopped: 2");
+  *job.mutable_trial_counts() = Text<v1::TrialCounts>("running: 2 paused: 1 pruned: 2");
   job.mutable_spend()->set_resource(750);
   job.mutable_brackets(1)->mutable_rungs(0)->set_arrived(1);
   job.mutable_brackets(1)->mutable_rungs(0)->set_running(1);
@@ -45,7 +45,7 @@ v1::TuningJob RunningJob() {
 
 std::vector<v1::Trial> SampleTrials() {
   const char* const texts[] = {
-      R"(number: 1 state: STOPPED state_reason: "Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75"
+      R"(number: 1 state: PRUNED state_reason: "Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75"
          hyperparameters { name: "num_round" integer: 150 } hyperparameters { name: "eta" continuous: 0.1 }
          hyperparameters { name: "booster" categorical: "gbtree" }
          objective: 0.74 resource: 3 best_objective: 0.745 best_resource: 2 bracket: 0 rung: 0 attempts: 1

@@ -122,7 +122,7 @@ TEST_CASE("simulate: a table that cannot serve is refused by line, column and ex
     INFO(said);
     CHECK(said.find(part) != std::string::npos);
   };
-  says("x,kind,depth,1\n", "column \"depth\" is no hyperparameter");
+  says("x,kind,depth,1\n", "column \"depth\" is not a hyperparameter");
   says("x,1\n", "no column \"kind\"");
   says("x,kind\n", "no level; expected columns 1, 2");
   says("x,kind,1,3\n", "column 4 is \"3\"; expected level 2");

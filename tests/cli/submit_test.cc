@@ -177,9 +177,9 @@ TEST_CASE("plan: every bracket and rung of R = 81, eta = 3, without a server", "
         "  without resume  1,902 units\n"
         "  all to the end  11,583 units; the plan saves 86 %\n");
   const json plan = json::parse(RunWinnow({"plan", file, "--output", "json"}, kNowhere).out);
-  CHECK(plan["trials"] == "143");
-  CHECK(plan["resource"] == "1581");
-  CHECK(plan["brackets"][1]["rungs"][0]["trials"] == "34");
+  CHECK(plan["trials"] == 143);
+  CHECK(plan["resource"] == 1581);
+  CHECK(plan["brackets"][1]["rungs"][0]["trials"] == 34);
 }
 
 TEST_CASE("plan: a job without brackets", "[cli]") {

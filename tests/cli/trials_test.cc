@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "cli/text.h"
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"
@@ -24,13 +26,13 @@ TEST_CASE("trials: a line each with its hyperparameters", "[cli]") {
   CHECK(result.code == 0);
   CHECK(result.out ==
         "TRIAL  STATE          BEST  AT      LAST  UNITS  TRAINING  num_round       eta  booster\n"
-        "    1  STOPPED       0.745   2      0.74      3     2.5 s        150       0.1  gbtree\n"
+        "    1  PRUNED        0.745   2      0.74      3     2.5 s        150       0.1  gbtree\n"
         "    2  FAILED            –             –      0     1.0 s        100  0.333333  dart\n"
         "    3  COMPLETED  0.781235   9  0.781235      9  1 m 01 s        200      0.25  gbtree\n");
   const json list = json::parse(RunWinnow({"trials", "bank", "-o", "json"}, service.address()).out);
   CHECK(list["trials"][1]["hyperparameters"][1]["continuous"] == 0.3333333333333333);
   CHECK(list["trials"][1].count("objective") == 0);
-  CHECK(list["total_size"] == "3");
+  CHECK(list["total_size"] == 3);
 }
 
 TEST_CASE("trials: sorting, states and limit are the server's to do", "[cli]") {
@@ -116,7 +118,7 @@ TEST_CASE("best: the configuration with all its digits", "[cli]") {
         "  num_round       200\n"
         "  eta             0.25\n"
         "  booster         gbtree\n");
-  CHECK(json::parse(RunWinnow({"best", "bank", "-o", "json"}, service.address()).out)["number"] == "3");
+  CHECK(json::parse(RunWinnow({"best", "bank", "-o", "json"}, service.address()).out)["number"] == 3);
   service.jobs.front().clear_best();
   const Result none = RunWinnow({"best", "bank"}, service.address());
   CHECK(none.code == 1);
@@ -130,17 +132,72 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
   CHECK(result.code == 0);
   CHECK(
       result.out ==
-      "trial,state,num_round,eta,booster,objective,best_objective,best_resource,resource,start_time,end_time,"
+      "trial,state,num_round,eta,booster,objective,best_objective,best_resource,value,value_resource,resource,start_time,end_time,"
       "elapsed_seconds,"
       "billable_seconds,stop_reason\n"
-      "1,STOPPED,150,0.1,gbtree,0.74,0.745,2,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
+      "1,PRUNED,150,0.1,gbtree,0.74,0.745,2,,,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
       "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\"\n"
-      "2,FAILED,100,0.3333333333333333,dart,,,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1."
+      "2,FAILED,100,0.3333333333333333,dart,,,,,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1."
       "000,"
       "\"exit code 1: cannot read \"\"a,b\"\"\nat line 3\"\n"
-      "3,COMPLETED,200,0.25,gbtree,0.78123456,0.78123456,9,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10."
+      "3,COMPLETED,200,0.25,gbtree,0.78123456,0.78123456,9,,,9,2026-11-21T08:00:01.000Z,2026-11-21T08:01:10."
       "000Z,69.000,61."
       "000,\n");
+}
+
+// Trials of a space where momentum exists with sgd alone, and beta2 with adam alone.
+void FillConditional(FakeService& service) {
+  v1::TuningJob job = SampleJob();
+  job.mutable_spec()->clear_parameters();
+  for (const char* name : {"optimizer", "momentum", "beta2", "layers"}) job.mutable_spec()->add_parameters()->set_name(name);
+  service.jobs = {job};
+  service.trials = {Text<v1::Trial>(R"(job_id: "bank" number: 1 state: COMPLETED objective: 0.5 resource: 9 trained_resource: 9
+    value: 0.25 value_resource: 3
+    hyperparameters { name: "optimizer" categorical: "sgd" } hyperparameters { name: "momentum" continuous: 0.9 }
+    hyperparameters { name: "layers" integer: 2 })"),
+                    Text<v1::Trial>(R"(job_id: "bank" number: 2 state: CANCELLED
+    hyperparameters { name: "optimizer" categorical: "=adam" } hyperparameters { name: "momentum" }
+    hyperparameters { name: "beta2" continuous: 0.99989 } hyperparameters { name: "layers" integer: 88 })")};
+}
+
+TEST_CASE("trials, analytics: each value stands in the column of its name where others do not exist", "[cli]") {
+  FakeService service;
+  FillConditional(service);
+  CHECK(RunWinnow({"trials", "bank"}, service.address()).out ==
+        "TRIAL  STATE      BEST  AT  LAST  UNITS  TRAINING  optimizer  momentum    beta2  layers\n"
+        "    1  COMPLETED     –       0.5      9    0.00 s        sgd       0.9                2\n"
+        "    2  CANCELLED     –         –      0    0.00 s      =adam            0.99989      88\n");
+  const std::string csv =
+      "trial,state,optimizer,momentum,beta2,layers,objective,best_objective,best_resource,value,value_resource,resource,"
+      "start_time,end_time,elapsed_seconds,billable_seconds,stop_reason\n"
+      "1,COMPLETED,sgd,0.9,,2,0.5,,,0.25,3,9,,,,0.000,\n"
+      "2,CANCELLED,'=adam,,0.99989,88,,,,,,0,,,,0.000,\n";
+  CHECK(RunWinnow({"analytics", "bank", "-o", "csv"}, service.address()).out == csv);
+  CHECK(RunWinnow({"trials", "bank", "-o", "csv"}, service.address()).out == csv);
+  const std::string text = RunWinnow({"analytics", "bank"}, service.address()).out;
+  INFO(text);
+  CHECK(text.find("    2  CANCELLED      =adam            0.99989      88          –") != std::string::npos);
+}
+
+TEST_CASE("trials, analytics: a narrow terminal shows what fits, and says what does not and how to see it", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.workers = Text<v1::ListWorkersResponse>(R"(workers { name: "one" host: "host.example.org" state: LIVE slots: 4
+    cpus: 8 memory_gib: 16 limits: "cgroup v2" version: "0.1.0" last_sync_time { seconds: 1795248001 } })");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"trials", "bank"}, {"analytics", "bank"}, {"list"}, {"workers"}}) {
+    Process process(command, service.address(), Process::Io::kNarrowTerminal);
+    CHECK(process.Wait() == 0);
+    INFO(process.out());
+    std::istringstream lines(process.out());
+    for (std::string line; std::getline(lines, line);) CHECK(cli::DisplayWidth(line) <= 61);  // and the terminal's "\r"
+    CHECK(process.out().find("Not shown: ") != std::string::npos);
+    CHECK(process.out().find("--output") != std::string::npos);
+  }
+  Process trials({"trials", "bank", "--no-color"}, service.address(), Process::Io::kNarrowTerminal);
+  CHECK(trials.Wait() == 0);
+  INFO(trials.out());
+  CHECK(trials.out().rfind("TRIAL  STATE          BEST  num_round       eta  booster\r\n", 0) == 0);
+  CHECK(trials.out().find("Not shown: AT, LAST, UNITS, TRAINING. For all columns:") != std::string::npos);
 }
 
 TEST_CASE("analytics: a hyperparameter may not take a column's name", "[cli]") {
@@ -157,11 +214,11 @@ TEST_CASE("analytics: text ends with the job's totals; JSON holds them", "[cli]"
   const Result result = RunWinnow({"analytics", "bank"}, service.address());
   CHECK(result.out.find("    3  COMPLETED        200      0.25  gbtree    0.781235      9  08:00:01  "
                         "08:01:10  1 m 09 s  1 m 01 s\n") != std::string::npos);
-  CHECK(result.out.find("\n3 trials: 2 completed, 2 stopped, 1 failed\n"
+  CHECK(result.out.find("\n3 trials: 2 completed, 1 pruned, 1 cancelled, 1 failed\n"
                         "trained 1,234 units of 1,500 planned; 1 m 12 s elapsed, 4 m 01 s "
                         "training, 4 m 01 s billable\n") != std::string::npos);
   const json answer = json::parse(RunWinnow({"analytics", "bank", "-o", "json"}, service.address()).out);
-  CHECK(answer["job"]["spend"]["resource"] == "1234");
+  CHECK(answer["job"]["spend"]["resource"] == 1234);
   CHECK(answer["trials"].size() == 3);
 }
 
@@ -206,6 +263,22 @@ TEST_CASE("logs: every byte, in as many answers as it takes", "[cli]") {
   const Result followed = RunWinnow({"logs", "latest", "3", "-f"}, service.address());
   CHECK(followed.out == service.log);
   CHECK(service.logs_asked.wait().seconds() == 20);
+}
+
+TEST_CASE("logs: a terminal gets no escape sequences, unless asked for; a pipe gets every byte", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.log = "\x1b[31mred\x1b[0m \x1b]0;title\x07ü\n50 %\r100 %\r\n\x1b[2J\tend\x9b\n";
+  for (const size_t chunk : {size_t{1}, size_t{3}, size_t{1} << 20}) {
+    service.log_chunk = chunk;
+    Process process({"logs", "bank", "3"}, service.address(), Process::Io::kTerminal);
+    CHECK(process.Wait() == 0);
+    CHECK(process.out() == "red 0;title ü\r\n50 %\r\n100 %\r\n\tend\uFFFD\r\n");
+  }
+  Process raw({"logs", "bank", "3", "--raw"}, service.address(), Process::Io::kTerminal);
+  CHECK(raw.Wait() == 0);
+  CHECK(raw.out().find("\x1b[31mred\x1b[0m") != std::string::npos);
+  CHECK(RunWinnow({"logs", "bank", "3"}, service.address()).out == service.log);
 }
 
 TEST_CASE("logs: a server that restarts is told of once, and no byte is missed or repeated", "[cli]") {

@@ -25,39 +25,66 @@ constexpr char kSummary[] =
     "bank-2 COMPLETED: every planned trial has ended\n"
     "  best     auc 0.781235 (trial 3, at 9 units)\n"
     "           num_round 200   eta 0.25   booster gbtree\n"
-    "  trials   5: 2 completed, 2 stopped, 1 failed\n"
+    "  trials   5: 2 completed, 1 pruned, 1 cancelled, 1 failed\n"
     "  trained  1,234 units of 1,500 planned\n"
-    "  time     1 m 12 s elapsed; the trials' own times, one after the other, are 4 m 01 s (3.3 at a time)\n"
+    "  time     1 m 12 s elapsed, 4 m 01 s of trial time (3.3× parallel)\n"
     "  look at  winnow trials bank-2 --sort objective\n"
     "           winnow describe bank-2 3\n"
     "           winnow analytics bank-2 --output csv\n";
 
-}  // namespace
+// Events of trials of the sample as a server tells of them.
+void PutDay(FakeService& service) {
+  const auto put = [&](int64_t sequence, const char* kind, int64_t trial, const char* text) {
+    v1::TuningJobEvent event = SampleEvent(sequence, kind, text);
+    event.set_trial(trial);
+    service.PutEvent(event);
+  };
+  put(21, "suggested", 3, "The model proposes trial 3 (facts up to 20): Gaussian process on 2 results.");
+  put(22, "reported", 1, "Trial 1 reported auc = 0.7 at resource 1.");
+  put(23, "attempt_ended", 2, "Trial 2 failed in attempt 1: exit code 1: cannot read.");
+  put(24, "trial_ended", 2, "Trial 2 has failed: exit code 1: cannot read.");
+  put(25, "rung_cut", 0, "Bracket 1 is cut at resource 3: 1 of 3 trials go on.");
+  put(26, "trial_ended", 1, "Trial 1 is stopped: Hyperband: bracket 1, rung 1: rank 2 of 3.");
+  put(27, "attempt_ended", 3, "Trial 3 finished attempt 2.");
+  put(28, "trial_ended", 3, "Trial 3 is complete.");
+  service.PutEvent(LastEvent(29, v1::TuningJob::COMPLETED));
+}
 
-TEST_CASE("watch: a line per notable event where there is no terminal, then the summary", "[cli]") {
-  FakeService service;
+FakeService& WithTrialsOf(FakeService& service, const std::string& job) {
   service.jobs = {RunningJob()};
   service.trials = SampleTrials();
-  service.PutEvent(SampleEvent(21, "reported", "Trial 4 reported auc = 0.7 at resource 9."));
-  service.PutEvent(SampleEvent(22, "attempt_ended", "Trial 4 finished attempt 1."));
-  service.PutEvent(SampleEvent(23, "attempt_ended", "Trial 5 failed in attempt 1: exit code 1."));
-  v1::TuningJobEvent cut =
-      SampleEvent(24, "rung_cut", "Bracket 1 is cut at resource 3: 1 of 3 trials go on.");
-  *cut.mutable_job() = RunningJob();
-  cut.mutable_job()->mutable_best()->set_trial(5);
-  service.PutEvent(cut);
-  service.PutEvent(LastEvent(25, v1::TuningJob::COMPLETED));
+  for (v1::Trial& trial : service.trials) trial.set_job_id(job);
+  return service;
+}
+
+}  // namespace
+
+TEST_CASE("watch: a short line for each trial that ends where there is no terminal, then the summary", "[cli]") {
+  FakeService service;
+  PutDay(WithTrialsOf(service, "bank-2"));
   const Result result = RunWinnow({"watch", "bank-2"}, service.address());
   CHECK(result.code == 0);
   CHECK(result.err.empty());
   CHECK(service.watched_after == std::vector<int64_t>{20});
   CHECK(result.out ==
-        "08:00:23  2/5 trials done, 50 %  Trial 5 failed in attempt 1: exit code 1.\n"
-        "08:00:24  2/5 trials done, 50 %  Bracket 1 is cut at resource 3: 1 of 3 trials go on.\n"
-        "08:00:24  2/5 trials done, 50 %  best so far: trial 5: 0.781235 at 9 units\n"
-        "08:00:25  5/5 trials done, 100 %  The job has ended.\n"
-        "08:00:25  5/5 trials done, 100 %  best so far: trial 3: 0.781235 at 9 units\n" +
+        "08:00:24  3/5 trials done, 50 %  trial 2 FAILED: exit code 1: cannot read \"a,b\" at line 3\n"
+        "08:00:25  3/5 trials done, 50 %  Bracket 1 is cut at resource 3: 1 of 3 trials go on.\n"
+        "08:00:26  4/5 trials done, 50 %  trial 1 PRUNED  auc 0.745 at 2 units\n"
+        "08:00:28  5/5 trials done, 50 %  trial 3 COMPLETED  auc 0.781235 at 9 units, best so far\n"
+        "08:00:29  5/5 trials done, 100 %  The job has ended.\n" +
             std::string(kSummary));
+}
+
+TEST_CASE("watch --verbose: the server's own words, models' choices and stops with their reasons", "[cli]") {
+  FakeService service;
+  PutDay(WithTrialsOf(service, "bank-2"));
+  const std::string out = RunWinnow({"watch", "bank-2", "--verbose"}, service.address()).out;
+  INFO(out);
+  CHECK(out.find("  The model proposes trial 3 (facts up to 20): Gaussian process on 2 results.\n") != std::string::npos);
+  CHECK(out.find("  Trial 2 failed in attempt 1: exit code 1: cannot read.\n") != std::string::npos);
+  CHECK(out.find("  Trial 1 is stopped: Hyperband: bracket 1, rung 1: rank 2 of 3.\n") != std::string::npos);
+  CHECK(out.find("reported") == std::string::npos);
+  CHECK(out.find("PRUNED") == std::string::npos);
 }
 
 TEST_CASE("watch: a job that has ended shows its summary; a failed one is exit code 1", "[cli]") {
@@ -78,29 +105,6 @@ TEST_CASE("watch: a job that has ended shows its summary; a failed one is exit c
   CHECK(RunWinnow({"watch", "latest"}, service.address())
             .out.find("best     none: no trial reported a finite value of auc\n") != std::string::npos);
   CHECK(service.metrics_asked.metrics(0) == "auc");
-}
-
-TEST_CASE("watch: the trials that a cut stops are one line, and counted as they end", "[cli]") {
-  FakeService service;
-  service.jobs = {RunningJob()};
-  service.trials = SampleTrials();
-  const auto stop = [](int64_t sequence, const std::string& why) {
-    return SampleEvent(sequence, "trial_ended", "Trial " + std::to_string(sequence) + " is stopped: " + why);
-  };
-  service.PutEvent(stop(21, "Hyperband: the job is asked to stop."));
-  service.PutEvent(SampleEvent(22, "rung_cut", "Bracket 1 is cut at resource 3: 1 of 3 trials go on."));
-  service.PutEvent(stop(23, "Hyperband: bracket 1, rung 1: rank 2 of 3"));
-  service.PutEvent(stop(24, "Hyperband: bracket 1, rung 1: rank 3 of 3"));
-  service.PutEvent(SampleEvent(25, "trial_resumed", "Trial 1 goes on."));
-  service.PutEvent(LastEvent(26, v1::TuningJob::COMPLETED));
-  const Result result = RunWinnow({"watch", "bank-2"}, service.address());
-  CHECK(result.code == 0);
-  CHECK(result.out ==
-        "08:00:21  3/5 trials done, 50 %  Trial 21 is stopped: Hyperband: the job is asked to stop.\n"
-        "08:00:22  3/5 trials done, 50 %  Bracket 1 is cut at resource 3: 1 of 3 trials go on.\n"
-        "08:00:24  5/5 trials done, 50 %  2 trials are stopped there.\n"
-        "08:00:26  5/5 trials done, 100 %  The job has ended.\n" +
-            std::string(kSummary));
 }
 
 TEST_CASE("submit --watch: from the first event to the summary, exit code 1 if the job fails", "[cli]") {
@@ -161,6 +165,10 @@ TEST_CASE("watch: patience with a server that stays away has an end", "[cli]") {
   service.AwaitWatches(1);
   service.Stop();
   CHECK(process.Wait() == 1);
+  INFO(process.err());
+  CHECK(process.err().find("winnow: waited 0.3") != std::string::npos);
+  CHECK(process.err().find(" for the server, which is still away; the job may go on.\n"
+                           "Watch it again with: winnow watch bank-2\n") != std::string::npos);
   CHECK(process.err().find("cannot reach winnow-server at " + service.address()) != std::string::npos);
 }
 
@@ -185,8 +193,8 @@ TEST_CASE("watch: a terminal's table is redrawn in place, and gives way to the s
   REQUIRE(process.ReadUntil("bank-2  RUNNING  HYPERBAND, R = 9, eta = 3, maximize auc"));
   REQUIRE(process.ReadUntil("  50 %   about "));
   REQUIRE(process.ReadUntil("  best     trial 3: 0.781235 at 9 units"));
-  REQUIRE(process.ReadUntil("  trials   2 running, 1 paused, 2 stopped; 5 planned"));
-  REQUIRE(process.ReadUntil("  spent    750 units of 1,500 planned, 4 m 01 s training, 1 m "));
+  REQUIRE(process.ReadUntil("  trials   2 running, 1 paused, 2 pruned; 5 planned"));
+  REQUIRE(process.ReadUntil("  trained  750 units of 1,500 planned"));
   REQUIRE(process.ReadUntil("  2: s = 0      9      1/2  ━━━━━─────        1       0.7"));
   const size_t first_frame = process.out().size();
   service.PutEvent(SampleEvent(21, "rung_cut", "Bracket 1 is cut."));

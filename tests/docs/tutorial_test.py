@@ -137,7 +137,7 @@ class TutorialTest(unittest.TestCase):
         trials = self.load("trials")["trials"]
         self.assertEqual(len(trials), 30)
         self.assertEqual({trial["nodes"] for trial in trials}, {3})
-        self.assertEqual({trial["state"] for trial in trials}, {"COMPLETED", "STOPPED"})
+        self.assertEqual({trial["state"] for trial in trials}, {"COMPLETED", "PRUNED"})
         self.assertLessEqual(max(int(trial["resource"]) for trial in trials), 30)
 
     def test_the_best_is_told_and_its_model_predicts_better_than_chance(self):
@@ -147,7 +147,7 @@ class TutorialTest(unittest.TestCase):
         self.assertGreater(auc, 0.5)
 
     def test_every_stop_is_explained_and_the_job_decided_again(self):
-        stopped = [trial for trial in self.load("trials")["trials"] if trial["state"] == "STOPPED"]
+        stopped = [trial for trial in self.load("trials")["trials"] if trial["state"] == "PRUNED"]
         self.assertTrue(stopped)
         for trial in stopped:
             self.assertRegex(trial["state_reason"], r"^Hyperband: bracket \d .* rung \d .* the cut-off is ")

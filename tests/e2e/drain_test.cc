@@ -45,7 +45,7 @@ TEST_CASE("Draining a worker moves its trial from its checkpoint to another work
     REQUIRE(!drained.empty());
     const Result result = RunWinnow({"drain", drained, "--reason", "new disk"}, server.address());
     CHECK(result.err == "");
-    CHECK(result.out == drained + " is empty and is given nothing new.\n");
+    CHECK(result.out == drained + " is drained: it runs nothing and gets no new trials.\n");
   });
 
   CHECK(job.state() == v1::TuningJob::COMPLETED);
@@ -53,8 +53,8 @@ TEST_CASE("Draining a worker moves its trial from its checkpoint to another work
   CHECK(job.trial_counts().failed() == 0);
   const Result workers = RunWinnow({"workers"}, server.address());
   CHECK_THAT(workers.out, Catch::Contains("LIVE, DRAINING"));
-  CHECK_THAT(workers.out, Catch::Contains(drained + " is given nothing new: new disk"));
-  CHECK(RunWinnow({"uncordon", drained}, server.address()).out == drained + " is given trials again.\n");
+  CHECK_THAT(workers.out, Catch::Contains(drained + " is draining: new disk"));
+  CHECK(RunWinnow({"uncordon", drained}, server.address()).out == drained + " gets trials again.\n");
   const Result nobody = RunWinnow({"cordon", "nobody"}, server.address());
   CHECK(nobody.code == 1);
   CHECK_THAT(nobody.err, Catch::Contains("no worker is named \"nobody\""));

@@ -102,7 +102,7 @@ class Crowd(unittest.TestCase):
             answers.append(time.monotonic() - begin)
         beside, job = self.run_job()
         self.assertEqual(job["state"], "COMPLETED")
-        self.assertEqual(int(job["trialCounts"]["completed"]), TRIALS)
+        self.assertEqual(job["trial_counts"]["completed"], TRIALS)
         worker = self.ask("GET", "/v1/workers")["workers"][0]
         self.assertEqual(worker["state"], "LIVE", worker)  # never silent for a lease
         memory = [line for line in pathlib.Path(f"/proc/{self.server.pid}/status").read_text().splitlines()

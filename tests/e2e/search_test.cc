@@ -2,6 +2,7 @@
 // the record.
 
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -63,7 +64,7 @@ void CheckReplays(const EndedJob& ended) {
   const Result replay = ended.Winnow("replay", {"--verify", "--output", "json"});
   INFO(replay.out << replay.err << ended.log());
   CHECK(replay.code == 0);
-  CHECK(json::parse(replay.out)["mismatch"] == "0");
+  CHECK(json::parse(replay.out)["mismatch"] == 0);
 }
 
 TEST_CASE("A job without a strategy freezes and thaws trials, and replays to the bit", "[e2e]") {
@@ -113,7 +114,7 @@ TEST_CASE("The example of a conditional space: a trainer is given only the hyper
   INFO(watched.err << server.log());
   REQUIRE(watched.code == 0);
   const json answer = json::parse(RunWinnow({"analytics", "latest", "-o", "json"}, server.address()).out);
-  CHECK(answer["job"]["trial_counts"]["failed"] == "0");
+  CHECK(answer["job"]["trial_counts"]["failed"] == 0);
   std::map<std::string, size_t> given;  // hyperparameters, by kind
   for (const json& trial : answer["trials"]) {
     size_t count = 0;
@@ -142,7 +143,7 @@ TEST_CASE("Ask and tell: the example's client trains a whole job, which replays"
   CHECK(pclose(client) == 0);
   CHECK(said.find("the job has ended: COMPLETED") != std::string::npos);
   const json job = json::parse(RunWinnow({"describe", "latest", "-o", "json"}, server.address()).out);
-  CHECK(job["trial_counts"]["failed"] == "0");
+  CHECK(job["trial_counts"]["failed"] == 0);
   CHECK(job["best"]["objective"] < 1);
   CHECK(RunWinnow({"replay", "latest", "--verify"}, server.address()).code == 0);
 }
@@ -168,6 +169,36 @@ TEST_CASE("Ask and tell: an attempt that was completed is told no more, and an e
   CHECK(run({"ask", "one"}).code == 3);
   const json best = json::parse(run({"best", "one", "-o", "json"}).out);
   CHECK(best["best_objective"] == 0.5);
+}
+
+TEST_CASE("Warm start: every row of what winnow analytics writes of a conditional space is used", "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
+  // A value that a spreadsheet would compute, and a hyperparameter that has the name of a column.
+  const std::string space = R"("trainer": {"command": ["/bin/sh", "-c", "echo loss=0.{{layers}}"], "resumes": false,
+                 "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]},
+    "parameters": [{"name": "optimizer", "categorical": {"values": ["sgd", "=adam"]}},
+      {"name": "momentum", "continuous": {"min": 0.5, "max": 1}, "condition": {"parameter": "optimizer", "values": ["sgd"]}},
+      {"name": "beta2", "continuous": {"min": 2, "max": 3}, "condition": {"parameter": "optimizer", "values": ["=adam"]}},
+      {"name": "state", "integer": {"min": 4, "max": 5}},
+      {"name": "layers", "integer": {"min": 10, "max": 99}}],
+    "objective": {"metric": "loss", "goal": "minimize"}, "working_directory": ")" + server.folder() + "\"";
+  const auto run = [&server](const std::vector<std::string>& arguments, const std::string& input = "") {
+    return RunWinnow(arguments, server.address(), input);
+  };
+  const Result first = run({"submit", "-", "--watch"},
+                           R"({"name": "first", "strategy": "random", "limits": {"max_trials": 16}, )" + space + "}");
+  INFO(first.out << first.err << server.log());
+  REQUIRE(first.code == 0);
+  const Result csv = run({"analytics", "first", "--output", "csv"});
+  CHECK(csv.out.find(",'=adam,") != std::string::npos);
+  CHECK(csv.out.find(",sgd,") != std::string::npos);
+  std::ofstream(server.folder() + "/first.csv") << csv.out;
+  const Result second = run({"submit", "-"}, R"({"name": "second", "strategy": "bayesian", "limits": {"max_trials": 1},
+    "warm_start": {"csv_files": ["first.csv"]}, )" + space + "}");
+  INFO(second.out << second.err);
+  REQUIRE(second.code == 0);
+  const json job = json::parse(run({"describe", "second", "-o", "json"}).out);
+  CHECK(job["warm_start_text"] == "16 results used: 16 from first.csv.");
 }
 
 }  // namespace

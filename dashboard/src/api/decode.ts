@@ -1,5 +1,6 @@
-// proto3 JSON -> what types.ts says. int64 come as strings and NaN as "NaN": fields of these names are numbers. A name has
-// one type in all messages of the page, or is a message where it is no number.
+// The server's JSON -> what types.ts says: names_like_this become namesLikeThis, and numbers that came as text (beyond 2^53,
+// NaN, the infinities) become numbers where a field has one of these names. A name has one type in all messages of the page,
+// or is a message where it is not a number.
 const kNumbers = new Set(
   ('afterSequence arrived at atResource attempt attempts best bestObjective bestResource billableNodeSeconds bins ' +
     'bracket busyFraction cancelled completed continuous count cpu cpus cutoff decisions deviation distance ' +
@@ -20,40 +21,54 @@ const kSpecNumbers = new Set(
     'startupTrials trials').split(' '),
 );
 
-// Maps from a user's names to text.
-const kTexts = new Set(['environment', 'labels', 'secrets', 'staticHyperparameters']);
+// Objects whose keys are a user's names. Only channels hold messages; the others' values stay as they are, but that numbers
+// of numbers' maps are numbers. `hyperparameters` and `configuration` are such maps where they are no lists.
+const kUsersMaps = new Set(['channels', 'coefficients', 'configuration', 'environment', 'gridPoints', 'hyperparameters', 'labels', 'secrets', 'staticHyperparameters']);
 
 type Json = unknown;
+type Message = Record<string, Json>;
+
+const kCamel = new Map<string, string>();
+function camel(name: string): string {
+  let known = kCamel.get(name);
+  if (known === undefined) kCamel.set(name, (known = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())));
+  return known;
+}
 
 function number(value: Json): Json {
   return typeof value === 'string' ? Number(value) : value;
 }
 
-// In place.
+const kNone = new Set<string>();
+
+function usersMap(name: string, map: Message, names: Set<string>): Message {
+  const read = (value: Json) => (name === 'channels' ? convert(value, names) : names.has(name) ? number(value) : value);
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, read(value)]));
+}
+
+// `names`: of fields that are numbers.
 function convert(value: Json, names: Set<string>): Json {
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (typeof value[i] === 'object') convert(value[i], names);
-    return value;
-  }
+  if (Array.isArray(value)) return value.map((each) => convert(each, names));
   if (value === null || typeof value !== 'object') return value;
-  const message = value as Record<string, Json>;
-  for (const name in message) {
-    const field = message[name];
-    if (kTexts.has(name)) continue;
-    if (name === 'spec' && field && typeof field === 'object') {
-      message.rawSpec = structuredClone(field);
-      convert(field, kSpecNumbers);
-    } else if (field !== null && typeof field === 'object') {
-      if (Array.isArray(field) && names.has(name)) {
-        for (let i = 0; i < field.length; i++) field[i] = typeof field[i] === 'object' ? convert(field[i], names) : number(field[i]);
-      } else {
-        convert(field, names);
-      }
-    } else if (names.has(name)) {
-      message[name] = number(field);
+  const message: Message = {};
+  for (const [given, field] of Object.entries(value)) {
+    const name = camel(given);
+    if (field === null || typeof field !== 'object') {
+      message[name] = names.has(name) ? number(field) : field;
+    } else if (Array.isArray(field)) {
+      const numbers = names.has(name);
+      message[name] = field.map((each) => (typeof each === 'object' ? convert(each, names) : numbers ? number(each) : each));
+    } else if (kUsersMaps.has(name)) {
+      message[name] = usersMap(name, field as Message, names);
+    } else if (name === 'spec') {
+      // Read for the page, and as it came, which alone holds numbers beyond 2^53 whole.
+      message.spec = convert(field, kSpecNumbers);
+      message.rawSpec = convert(field, kNone);
+    } else {
+      message[name] = convert(field, names);
     }
   }
-  return value;
+  return message;
 }
 
 export function decode<T>(json: Json): T {

@@ -57,7 +57,7 @@ TEST_CASE("Events: an event's data is the message in JSON on one line", "[http]"
   const std::string event = client.ReadEvent().value_or("");
   const size_t data = event.find("\ndata: ");
   REQUIRE(data != std::string::npos);
-  CHECK(nlohmann::json::parse(event.substr(data + 7))["sequence"] == "1");
+  CHECK(nlohmann::json::parse(event.substr(data + 7))["sequence"] == 1);
 }
 
 TEST_CASE("Events: a stream goes on behind the last event that arrived", "[http]") {

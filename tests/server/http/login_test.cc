@@ -37,7 +37,7 @@ TEST_CASE("Login: a token sets a strict cookie, which lets in until the logout",
   const HttpClient::Headers cookie = {{"Cookie", "theme=dark; " + CookieOf(in)}};
   const HttpReply caller = play.Ask("GET", "/v1/caller", "", cookie);
   CHECK(caller.json()["name"] == "of a test");
-  CHECK(caller.json()["tokensRequired"] == true);
+  CHECK(caller.json()["tokens_required"] == true);
   const HttpReply out = play.Ask("POST", "/logout", "", cookie);
   CHECK(out.status == 200);
   CHECK_THAT(out.headers.at("set-cookie"),

@@ -25,8 +25,8 @@ TEST_CASE("Http: a job is created, described, listed, stopped and deleted", "[ht
   const auto job = play.Ask("GET", "/v1/tuning-jobs/" + id).json();
   CHECK(job["id"] == id);
   CHECK(job["state"] == "RUNNING");
-  CHECK(job["spec"]["limits"]["maxTrials"] == "3");  // 64-bit integers are text
-  CHECK(job["spec"]["seed"] == "0");                 // what is not set is written too
+  CHECK(job["spec"]["limits"]["max_trials"] == 3);
+  CHECK(job["spec"]["seed"] == 0);  // what is not set is written too
   CHECK(play.Ask("GET", "/v1/tuning-jobs").json()["jobs"].size() == 1);
   CHECK(play.Ask("POST", "/v1/tuning-jobs/" + id + "/stop").json()["id"] == id);
   CHECK(play.Ask("DELETE", "/v1/tuning-jobs/" + id).status == 200);
@@ -41,11 +41,35 @@ TEST_CASE("Http: fields come from the path, the query and the body, and the path
   const std::string job = "/v1/tuning-jobs/" + id;
   CHECK(play.Ask("GET", job + "/trials?pageSize=2").json()["trials"].size() == 2);
   CHECK(play.Ask("GET", job + "/trials?page_size=3&").json()["trials"].size() == 3);
-  CHECK(play.Ask("GET", job + "/trials/2").json()["trial"]["number"] == "2");
+  CHECK(play.Ask("GET", job + "/trials/2").json()["trial"]["number"] == 2);
   CHECK(play.Ask("GET", job + "/metrics?trials=1&trials=3&metrics=loss").json()["points"].size() == 18);
   CHECK(play.Ask("GET", job + "/trials/1/logs?wait=0.5s").status == 200);
   CHECK(play.Ask("POST", job + "/stop", R"({"id": "another"})").json()["id"] == id);
   CHECK(play.Ask("GET", "/v1/tuning-jobs/" + id + "/").json()["id"] == id);
+}
+
+TEST_CASE("Http: requests say names as the contract does or in camelCase, and answers as the contract does", "[http]") {
+  HttpPlay play;
+  FakeWorker worker(play, "one", 2);
+  for (const char* limits : {R"({"max_trials": 2, "max_parallel_trials": "1"})", R"({"maxTrials": "2", "maxParallelTrials": 1})"}) {
+    nlohmann::json request = nlohmann::json::parse(CreateJson(RandomJob(9)));
+    request["spec"]["limits"] = nlohmann::json::parse(limits);
+    request["spec"]["strategy"] = "random";
+    const HttpReply created = play.Ask("POST", "/v1/tuning-jobs", request.dump());
+    INFO(created.body);
+    REQUIRE(created.status == 200);
+    CHECK(created.json()["spec"]["limits"]["max_trials"] == 2);
+    CHECK(created.json()["spec"]["limits"]["max_parallel_trials"] == 1);
+    PlayToEnd(play, created.json()["id"], {&worker});
+  }
+  const std::string trials = "/v1/tuning-jobs/" + play.Ask("GET", "/v1/tuning-jobs").json()["jobs"][0]["id"].get<std::string>() + "/trials";
+  CHECK(play.Ask("GET", trials + "?states=completed").json() == play.Ask("GET", trials + "?states=COMPLETED").json());
+  const auto snake = play.Ask("GET", trials + "?page_size=1&order_by=objective").json();
+  CHECK(snake == play.Ask("GET", trials + "?pageSize=1&orderBy=objective").json());
+  CHECK(snake["total_size"] == 2);
+  const auto& trial = snake["trials"][0];
+  REQUIRE(trial["hyperparameters"].size() == 1);
+  CHECK(trial["configuration"]["x"] == trial["hyperparameters"][0]["continuous"]);
 }
 
 TEST_CASE("Http: an error has a status, gRPC's code and what is wrong with which field", "[http]") {
