@@ -47,10 +47,11 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
   }
   const v1::JobSpend& spend = answer.job().spend();
   return table.Text(session.out, 0, session.Hint(fmt::format("analytics {} --output csv", answer.job().id()))) +
-         fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
-                     Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
-                     ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
-                     DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds()));
+         session.out.Wrapped(fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
+                                         Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
+                                         ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
+                                         DurationText(spend.training_seconds()),
+                                         DurationText(spend.billable_node_seconds())));
 }
 
 // A row per trial and resource level, a column per metric.

@@ -67,6 +67,10 @@ std::string Terminal::Labelled(std::string_view label, size_t columns, std::stri
   return fmt::format("  {}{}\n", Paint(Style::kDim, title), lines);
 }
 
+std::string Terminal::Wrapped(std::string_view text) const {
+  return interactive_ ? Wrap(text, static_cast<size_t>(width()), DisplayWidth) : std::string(text);
+}
+
 void Terminal::Print(std::string_view text) {
   while (!text.empty() && write_error_ == 0) {
     const ssize_t written = write(fd_, text.data(), text.size());

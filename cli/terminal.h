@@ -26,6 +26,9 @@ class Terminal {
   // "  label  value\n": the value begins behind two blanks and `columns` columns; on a terminal it is wrapped there.
   std::string Labelled(std::string_view label, size_t columns, std::string_view value) const;
 
+  // On a terminal, `text` in lines that fit its width.
+  std::string Wrapped(std::string_view text) const;
+
   // Writes all of it, unbuffered.
   void Print(std::string_view text);
   // Draws `frame` (whole lines) over the last one that was drawn; what does not fit is left out.

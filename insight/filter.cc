@@ -15,7 +15,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kStates[] = {"pending", "running", "paused", "completed", "stopped", "failed"};
 
 absl::Status Wrong(std::string_view text, const std::string& why) {
-  return absl::InvalidArgumentError("\"" + std::string(text) + "\" is no filter: " + why);
+  return absl::InvalidArgumentError("\"" + std::string(text) + "\" is not a filter: " + why);
 }
 
 std::optional<double> Number(std::string_view text) {
@@ -119,7 +119,7 @@ absl::StatusOr<Filter> Filter::Parse(std::string_view text, const TrialColumns& 
       continue;
     }
     const auto number = Number(word);
-    if (!number) return Wrong(text, "\"" + word + "\" is no number; expected MIN..MAX or numbers");
+    if (!number) return Wrong(text, "\"" + word + "\" is not a number; expected MIN..MAX or numbers");
     filter.one_of_.push_back(*number);
   }
   return filter;

@@ -130,15 +130,15 @@ std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status)
   const auto tells = [&said](const char* words) { return said.find(words) != std::string::npos; };
   if (tells("certificate verify failed")) {
     return fmt::format(
-        "its certificate is not trusted: {} does not vouch for it, or it has expired; name who does by "
-        "--tls-ca FILE",
-        endpoint.ca_file.empty() ? "no authority of this system" : endpoint.ca_file);
+        "its certificate is not trusted: it was not signed by {}, or it has expired; pass the CA certificate that "
+        "signed it with --tls-ca FILE",
+        endpoint.ca_file.empty() ? "an authority of this system" : endpoint.ca_file);
   }
   if (tells("wrong version number")) {
     return "it speaks no TLS there: leave out --tls-ca and WINNOW_TLS_CA, or start it with --tls-cert";
   }
   if (tells("Socket closed") && !endpoint.UsesTls()) {
-    return "it closed the connection: if it speaks TLS, name who vouches for it by --tls-ca FILE";
+    return "it closed the connection: if it speaks TLS, pass the CA certificate that signed its own with --tls-ca FILE";
   }
   if (tells("Socket closed") && endpoint.cert_file.empty()) {
     return "it closed the connection: if it asks for clients' certificates, name one by --tls-cert FILE and "

@@ -45,7 +45,7 @@ absl::StatusOr<std::string> ReadToken(const EndpointFlags& flags) {
   Setting direct = Find("", "", "WINNOW_TOKEN");
   if (flags.token_file.empty() && !direct.value.empty()) {
     if (LooksLikeToken(direct.value)) return direct.value;
-    return Wrong(direct.where, "this is no token; expected what `winnow token create` printed: \"wnw_…\"");
+    return Wrong(direct.where, "not a token; expected what `winnow token create` printed: \"wnw_…\"");
   }
   const Setting file = Find(flags.token_file, "--token-file", "WINNOW_TOKEN_FILE");
   if (file.value.empty()) return std::string();

@@ -76,7 +76,7 @@ std::string AllEnded(const JobState& state) {
     return "The grid's " + std::to_string(state.grid()->size()) + " points were tried.";
   }
   if (const auto& answer = state.suggestion(); answer && answer->trial == 0) return answer->why;
-  return count == 1 ? "The one trial has ended." : "All " + std::to_string(count) + " trials have ended.";
+  return count == 1 ? "Its only trial has ended." : "All " + std::to_string(count) + " trials have ended.";
 }
 
 Decision Retry(const TrialState& trial, const std::string& reason) {
@@ -128,7 +128,7 @@ JobEnded EndOfJob(const JobState& state, const std::string& why) {
                     state.first_failures().awaited() > 0;
   if (said) return {JobEnd::kFailed, why};
   std::string reason =
-      why + " No trial that did not fail gave a finite value of " + state.spec().objective_metric + ".";
+      why + " No successful trial reported a finite value of " + state.spec().objective_metric + ".";
   for (const TrialState& trial : state.trials()) {
     if (trial.phase != TrialPhase::kFailed) continue;
     reason += " Trial " + std::to_string(trial.number) + " failed: " + trial.reason;

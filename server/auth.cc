@@ -88,8 +88,7 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
   }
   if (!identity.ok()) return identity.status();
   if (MayCall(identity->role, service, method)) return identity->token_id;
-  return absl::PermissionDeniedError(
-      fmt::format("{}: a token of role {} may not call it", method, RoleName(identity->role)));
+  return absl::PermissionDeniedError(WhyNot(identity->role, service, method));
 }
 
 Authority::Caller Authority::CallerOf(const std::string& token_id) {

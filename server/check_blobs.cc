@@ -82,7 +82,7 @@ absl::Status CheckBlobs(Database& database, const std::string& state_dir, CheckS
     ++summary.blobs;
     const std::string digest = blobs.Text(0);
     if (!IsDigest(digest)) {
-      tell(fmt::format("blob \"{}\": this is no digest", digest));
+      tell(fmt::format("blob \"{}\": this is not a digest", digest));
       return absl::OkStatus();
     }
     if (!summary.has_state_dir) return absl::OkStatus();

@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "flags/help_formatter.h"
 #include "server/artifact_store.h"
 #include "server/check.h"
 #include "server/coordinator.h"
@@ -67,9 +68,9 @@ void Declare(CLI::App& app, Flags& flags) {
                                                                    {"warn", spdlog::level::warn},
                                                                    {"error", spdlog::level::err}};
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db, "Database; made if it is not there")->type_name("FILE")->capture_default_str();
+  app.add_option("--db", flags.db, "Database file; created if missing")->type_name("FILE")->capture_default_str();
   app.add_option("--listen", flags.listen,
-                 "Where to listen for gRPC; port 0: chosen by the system. Beyond loopback TLS and tokens are required")
+                 "Where to listen for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   app.add_option("--http", flags.http,
@@ -80,11 +81,11 @@ void Declare(CLI::App& app, Flags& flags) {
                  "File to which the port of --http is written once the server listens")
       ->option_text("FILE");
   app.add_option("--tls-cert", flags.tls.cert,
-                 "PEM file of this server's certificate: TLS is spoken, and every caller needs a token")
+                 "Certificate of this server (PEM): turns on TLS, and every caller needs a token")
       ->option_text("FILE");
-  app.add_option("--tls-key", flags.tls.key, "PEM file of the certificate's key")->option_text("FILE");
+  app.add_option("--tls-key", flags.tls.key, "Private key of the certificate (PEM)")->option_text("FILE");
   app.add_option("--tls-client-ca", flags.tls.client_ca,
-                 "PEM file of who vouches for clients: each must show a certificate too")
+                 "CA certificate that signed clients' certificates (PEM): each client must show one")
       ->option_text("FILE");
   app.add_flag("--require-tokens", flags.require_tokens,
                "Callers need a token without TLS too; the socket STATE_DIR/server.sock needs none");
@@ -104,23 +105,23 @@ void Declare(CLI::App& app, Flags& flags) {
       ->allow_extra_args(false)
       ->option_text("TEXT");
   app.add_option("--lease", flags.lease_seconds,
-                 "Without a word for so long, a worker is presumed dead")
+                 "A worker that is silent for this long is presumed dead")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0))
       ->capture_default_str();
   app.add_option("--state-dir", flags.state_dir,
-                 "Folder of local workers, checkpoints and models (default: the database's path and \".d\")")
+                 "Directory of local workers, checkpoints and models (default: the database's path and \".d\")")
       ->type_name("DIR");
   app.add_option("--port-file", flags.port_file,
                  "File to which the port of --listen is written once the server listens")
       ->type_name("FILE");
   app.add_option("--artifact-quota-gib", flags.artifact_quota_gib,
-                 "What checkpoints and models in STATE_DIR/artifacts may take; 0: none is kept")
+                 "Most space for checkpoints and models in STATE_DIR/artifacts; 0: none are kept")
       ->type_name("GIB")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app.add_flag("--check", flags.check,
-               "Verify the database, beside a running server too, and end: 0 if it is sound, else 1");
+               "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text("LEVEL");
@@ -394,6 +395,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Takes tuning jobs, decides what to try, and tells workers what to run.", "winnow-server");
+  app.formatter(std::make_shared<winnow::HelpFormatter>());
   Declare(app, flags);
   try {
     app.parse(argc, argv);

@@ -25,64 +25,83 @@ constexpr std::string_view kAdmin = "winnow.v1.AdminService";
 
 const std::vector<MethodRule>& MethodRules() {
   static const std::vector<MethodRule> kRules = {
-      {kTuning, "CreateTuningJob", kSubmitters},
-      {kTuning, "DescribeTuningJob", kReaders},
-      {kTuning, "ListTuningJobs", kReaders},
-      {kTuning, "StopTuningJob", kSubmitters},
-      {kTuning, "DeleteTuningJob", kSubmitters},
-      {kTuning, "ListTrials", kReaders},
-      {kTuning, "DescribeTrial", kReaders},
-      {kTuning, "QueryMetrics", kReaders},
-      {kTuning, "GetAnalytics", kReaders},
-      {kTuning, "PreviewTuningJob", kReaders},
-      {kTuning, "WatchTuningJob", kReaders},
-      {kTuning, "ListWorkers", kReaders},
-      {kTuning, "GetLogs", kReaders},
-      {kTuning, "ReplayTuningJob", kReaders},
-      {kTuning, "SuggestTrials", kSubmitters},
-      {kTuning, "ReportMetrics", kSubmitters},
-      {kTuning, "CompleteTrial", kSubmitters},
+      {kTuning, "CreateTuningJob", kSubmitters, "submit jobs"},
+      {kTuning, "DescribeTuningJob", kReaders, "see jobs"},
+      {kTuning, "ListTuningJobs", kReaders, "see jobs"},
+      {kTuning, "StopTuningJob", kSubmitters, "stop jobs"},
+      {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs"},
+      {kTuning, "ListTrials", kReaders, "see trials"},
+      {kTuning, "DescribeTrial", kReaders, "see trials"},
+      {kTuning, "QueryMetrics", kReaders, "see metrics"},
+      {kTuning, "GetAnalytics", kReaders, "see trials"},
+      {kTuning, "PreviewTuningJob", kReaders, "preview jobs"},
+      {kTuning, "WatchTuningJob", kReaders, "watch jobs"},
+      {kTuning, "ListWorkers", kReaders, "see workers"},
+      {kTuning, "GetLogs", kReaders, "read logs"},
+      {kTuning, "ReplayTuningJob", kReaders, "replay jobs"},
+      {kTuning, "SuggestTrials", kSubmitters, "ask for trials"},
+      {kTuning, "ReportMetrics", kSubmitters, "report metrics"},
+      {kTuning, "CompleteTrial", kSubmitters, "complete trials"},
 
-      {kInsight, "GetProgress", kReaders},
-      {kInsight, "GetSieve", kReaders},
-      {kInsight, "GetLearningCurves", kReaders},
-      {kInsight, "GetParallelCoordinates", kReaders},
-      {kInsight, "GetImportance", kReaders},
-      {kInsight, "GetSlice", kReaders},
-      {kInsight, "QueryTrials", kReaders},
-      {kInsight, "GetNeighbours", kReaders},
-      {kInsight, "Compare", kReaders},
+      {kInsight, "GetProgress", kReaders, "see jobs"},
+      {kInsight, "GetSieve", kReaders, "see jobs"},
+      {kInsight, "GetLearningCurves", kReaders, "see metrics"},
+      {kInsight, "GetParallelCoordinates", kReaders, "see trials"},
+      {kInsight, "GetImportance", kReaders, "see trials"},
+      {kInsight, "GetSlice", kReaders, "see trials"},
+      {kInsight, "QueryTrials", kReaders, "see trials"},
+      {kInsight, "GetNeighbours", kReaders, "see trials"},
+      {kInsight, "Compare", kReaders, "compare jobs"},
 
-      {kWorker, "Sync", kWorkers},
+      {kWorker, "Sync", kWorkers, "run trials as a worker"},
 
       // A model is read by those who read its job; only a trial's worker adds to the store.
-      {kArtifact, "FindMissingBlobs", kWorkers},
-      {kArtifact, "PutBlob", kWorkers},
-      {kArtifact, "GetBlob", kReadersAndWorkers},
-      {kArtifact, "PutArtifact", kWorkers},
-      {kArtifact, "GetArtifact", kReadersAndWorkers},
+      {kArtifact, "FindMissingBlobs", kWorkers, "store checkpoints and models"},
+      {kArtifact, "PutBlob", kWorkers, "store checkpoints and models"},
+      {kArtifact, "GetBlob", kReadersAndWorkers, "download models"},
+      {kArtifact, "PutArtifact", kWorkers, "store checkpoints and models"},
+      {kArtifact, "GetArtifact", kReadersAndWorkers, "download models"},
 
-      {kUsage, "GetWorkerUsage", kReaders},
-      {kUsage, "GetTrialUsage", kReaders},
+      {kUsage, "GetWorkerUsage", kReaders, "see workers' usage"},
+      {kUsage, "GetTrialUsage", kReaders, "see trials' usage"},
 
-      {kAdmin, "CreateToken", kAdmins},
-      {kAdmin, "ListTokens", kAdmins},
-      {kAdmin, "RevokeToken", kAdmins},
-      {kAdmin, "SetWorkerScheduling", kAdmins},
-      {kAdmin, "Backup", kAdmins},
-      {kAdmin, "GetCaller", kReadersAndWorkers},
+      {kAdmin, "CreateToken", kAdmins, "create tokens"},
+      {kAdmin, "ListTokens", kAdmins, "list tokens"},
+      {kAdmin, "RevokeToken", kAdmins, "revoke tokens"},
+      {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers"},
+      {kAdmin, "Backup", kAdmins, "back up the database"},
+      {kAdmin, "GetCaller", kReadersAndWorkers, "ask who it is"},
   };
   return kRules;
 }
 
-bool MayCall(v1::Role role, std::string_view service, std::string_view method) {
+namespace {
+
+const MethodRule* RuleOf(std::string_view service, std::string_view method) {
   static const auto kByName = [] {
-    std::map<std::pair<std::string_view, std::string_view>, unsigned> by_name;
-    for (const MethodRule& rule : MethodRules()) by_name[{rule.service, rule.method}] = rule.roles;
+    std::map<std::pair<std::string_view, std::string_view>, const MethodRule*> by_name;
+    for (const MethodRule& rule : MethodRules()) by_name[{rule.service, rule.method}] = &rule;
     return by_name;
   }();
   const auto rule = kByName.find({service, method});
-  return rule != kByName.end() && role != v1::ROLE_UNSPECIFIED && (rule->second & Bit(role)) != 0;
+  return rule == kByName.end() ? nullptr : rule->second;
+}
+
+}  // namespace
+
+bool MayCall(v1::Role role, std::string_view service, std::string_view method) {
+  const MethodRule* rule = RuleOf(service, method);
+  return rule != nullptr && role != v1::ROLE_UNSPECIFIED && (rule->roles & Bit(role)) != 0;
+}
+
+std::string WhyNot(v1::Role role, std::string_view service, std::string_view method) {
+  const MethodRule* rule = RuleOf(service, method);
+  if (rule == nullptr) return std::string(method) + ": no role may call this method";
+  std::string allowed;
+  for (const v1::Role other : {v1::VIEWER, v1::SUBMITTER, v1::WORKER, v1::ADMIN}) {
+    if ((rule->roles & Bit(other)) != 0) allowed += (allowed.empty() ? "" : " or ") + std::string(RoleName(other));
+  }
+  return "role " + std::string(RoleName(role)) + " may not " + std::string(rule->what) + "; expected a token of role " + allowed;
 }
 
 std::string_view RoleName(v1::Role role) {

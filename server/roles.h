@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,13 +12,17 @@ namespace winnow {
 struct MethodRule {
   std::string_view service;  // full name: "winnow.v1.TuningService"
   std::string_view method;
-  unsigned roles;  // bits 1 << v1::Role
+  unsigned roles;         // bits 1 << v1::Role
+  std::string_view what;  // what it does, behind "may not"
 };
 
 const std::vector<MethodRule>& MethodRules();
 
 // False for a method that has no row, whoever asks.
 bool MayCall(v1::Role role, std::string_view service, std::string_view method);
+
+// Why MayCall says no: "role viewer may not stop jobs; expected a token of role submitter or admin".
+std::string WhyNot(v1::Role role, std::string_view service, std::string_view method);
 
 // "viewer", "submitter", "worker", "admin", as tables and people write them; "" for ROLE_UNSPECIFIED.
 std::string_view RoleName(v1::Role role);

@@ -37,7 +37,7 @@ absl::Status Read(const char* flag, const std::string& file, Certificate& certif
   const std::unique_ptr<BIO, Free> bio(BIO_new_file(file.c_str(), "r"));
   if (bio == nullptr) return Wrong(flag, file, strerror(errno));
   certificate.reset(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
-  if (certificate == nullptr) return Wrong(flag, file, "this is no certificate in PEM");
+  if (certificate == nullptr) return Wrong(flag, file, "not a certificate in PEM");
   if (X509_cmp_current_time(X509_get0_notAfter(certificate.get())) <= 0) {
     return Wrong(flag, file, "this certificate has expired");
   }
@@ -48,7 +48,7 @@ absl::Status Read(const char* flag, const std::string& file, Key& key) {
   const std::unique_ptr<BIO, Free> bio(BIO_new_file(file.c_str(), "r"));
   if (bio == nullptr) return Wrong(flag, file, strerror(errno));
   key.reset(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
-  if (key == nullptr) return Wrong(flag, file, "this is no private key in PEM without a password");
+  if (key == nullptr) return Wrong(flag, file, "not a private key in PEM without a password");
   return absl::OkStatus();
 }
 

@@ -152,7 +152,7 @@ class SpecChecker {
       const std::vector<std::string> used = Placeholders(trainer_.command(i));
       for (const std::string& name : used) {
         if (!std::binary_search(names.begin(), names.end(), name)) {
-          Add(at, "{{" + name + "}} is no hyperparameter of this job" + DidYouMean(name, names));
+          Add(at, "{{" + name + "}} is not a hyperparameter of this job" + DidYouMean(name, names));
         } else if (IsConditional(name) && (i == 0 || used.size() > 1)) {
           Add(at, "{{" + name +
                       "}} is a conditional hyperparameter, and its argument is left out where it does not " +
@@ -174,7 +174,7 @@ class SpecChecker {
     options.set_log_errors(false);
     const RE2 expression(text, options);
     if (!expression.ok()) {
-      return Add(at, Quoted(text) + " is no RE2 expression: " + expression.error());
+      return Add(at, Quoted(text) + " is not a valid RE2 expression: " + expression.error());
     }
     if (expression.NumberOfCapturingGroups() == 1) return;
     Add(at, fmt::format(
@@ -192,7 +192,7 @@ class SpecChecker {
     for (const auto& [name, value] : sorted) {
       const std::string at = "trainer.environment." + name;
       const bool legal = RE2::FullMatch(name, "[A-Za-z_][A-Za-z0-9_]*");
-      if (!legal) Add(at, "is no name of a variable; expected letters, digits and '_', no digit first");
+      if (!legal) Add(at, "is not a variable's name; expected letters, digits and '_', no digit first");
       const bool ours = name.rfind("SM_", 0) == 0 || name.rfind("WINNOW_", 0) == 0;
       if (reserved.count(name) > 0 || (ours && settings.count(name) == 0)) {
         Add(at,
@@ -210,7 +210,7 @@ class SpecChecker {
       const std::string at = "channels." + name;
       if (!IsName(name, 64, "-_")) {
         Add(at, Quoted(name) +
-                    " is no channel name; expected at most 64 letters, digits, '-', '_', no sign first");
+                    " is not a channel's name; expected at most 64 letters, digits, '-', '_', no sign first");
       }
       std::string variable;
       for (unsigned char c : name) variable += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
@@ -227,7 +227,7 @@ class SpecChecker {
     if (sorted.count("train") == 0) Add("channels.train", "is missing; expected the data to train on");
     for (const auto& [name, channel] : sorted) {
       if (name == "train" || name == "validation") continue;
-      Add("channels." + name, "is no channel of " + builtin_->name + "; expected train, validation");
+      Add("channels." + name, "is not a channel of " + builtin_->name + "; expected train, validation");
     }
   }
 

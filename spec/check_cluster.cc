@@ -79,7 +79,7 @@ class ClusterChecker {
         fmt::format("; expected at most {} letters, digits, '-', '_', '.', '/'", kLongestLabel);
     for (const auto& [name, value] : sorted) {
       const std::string at = "cluster.labels." + name;
-      if (name.empty() || !IsLabel(name)) Add(at, Quoted(name) + " is no name of a label" + expected);
+      if (name.empty() || !IsLabel(name)) Add(at, Quoted(name) + " is not a label's name" + expected);
       if (!IsLabel(value)) Add(at, "is " + Quoted(value) + expected + ", or \"\" for any value");
     }
   }
@@ -94,7 +94,7 @@ class ClusterChecker {
     for (const v1::ParameterSpec& parameter : spec_.parameters()) names.push_back(parameter.name());
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
-      return Add(at, Quoted(name) + " is no hyperparameter that is tuned" + DidYouMean(name, names));
+      return Add(at, Quoted(name) + " is not a tuned hyperparameter" + DidYouMean(name, names));
     }
     const auto index = static_cast<int>(found - names.begin());
     const v1::ParameterSpec& parameter = spec_.parameters(index);

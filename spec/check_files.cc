@@ -77,7 +77,7 @@ void CheckProgram(const v1::TuningJobSpec& spec, const fs::path& folder, std::ve
   const fs::path path = (folder / program).lexically_normal();
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
-    violations->push_back({"trainer.command[0]", path.string() + " is no file; expected a program"});
+    violations->push_back({"trainer.command[0]", path.string() + " is not a file; expected a program"});
   } else if (access(path.c_str(), X_OK) != 0) {
     violations->push_back(
         {"trainer.command[0]", path.string() + " is not executable; expected a program (chmod +x)"});
@@ -118,7 +118,7 @@ std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training traini
   }
   const bool here = fs::is_directory(folder, error);
   if (!here && training == Training::kHere) {
-    violations.push_back({"working_directory", folder.string() + " is no folder on this host; expected one"});
+    violations.push_back({"working_directory", folder.string() + " is not a directory on the server"});
     return violations;
   }
   if (here && access(folder.c_str(), R_OK | X_OK) != 0) {

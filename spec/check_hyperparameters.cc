@@ -95,7 +95,7 @@ class HyperparameterChecker {
     };
     if (!name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), allowed)) return;
     Add(at, Quoted(name) +
-                " is no name of a hyperparameter; expected 1 to 128 letters, digits, '_', '-', '.' or ':'");
+                " is not a hyperparameter's name; expected 1 to 128 letters, digits, '_', '-', '.' or ':'");
   }
 
   const BuiltinHyperparameter* Known(const std::string& at, const std::string& name) {
@@ -103,7 +103,7 @@ class HyperparameterChecker {
     if (known == nullptr) {
       std::vector<std::string> names;
       for (const auto& h : trainer_->hyperparameters) names.push_back(h.name);
-      Add(at, Quoted(name) + " is no hyperparameter of " + trainer_->name + DidYouMean(name, names));
+      Add(at, Quoted(name) + " is not a hyperparameter of " + trainer_->name + DidYouMean(name, names));
       return nullptr;
     }
     if (!given_.emplace(known->name, name).second && given_[known->name] != name) {
@@ -214,7 +214,7 @@ class HyperparameterChecker {
       const bool of_both = plain == "auc" || plain == "aucpr";
       if (!IsMetric(*trainer_, metric)) {
         Add("static_hyperparameters.eval_metric",
-            Quoted(metric) + " is no metric of " + trainer_->name +
+            Quoted(metric) + " is not a metric of " + trainer_->name +
                 (has_suffix ? "; expected one like " + Joined(trainer_->metric_examples)
                             : DidYouMean(metric, known)));
       } else if (!of_both && (metric == "mlogloss" || metric == "merror") != multi) {

@@ -106,7 +106,7 @@ class MlpChecker {
     for (const std::string& metric : EvaluatedMetrics(Mlp(), given, loss)) {
       const bool top = metric.rfind("top", 0) == 0, of_numbers = metric == "rmse" || metric == "mae";
       if (!IsMetric(Mlp(), metric)) {
-        Add("eval_metric", "\"" + metric + "\" is no metric of mlp" +
+        Add("eval_metric", "\"" + metric + "\" is not a metric of mlp" +
                                (top ? "; expected one like top5" : DidYouMean(metric, Mlp().metrics)));
       } else if (metric != "loss" && (of_numbers == classes || (top && loss != "cross_entropy"))) {
         Add("eval_metric", "\"" + metric + "\" does not go with loss " + loss + "; expected " +

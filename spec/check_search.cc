@@ -169,7 +169,7 @@ class SearchChecker {
   const Parameter* Find(const std::string& at, const std::string& name) {
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found != names_.end()) return &search_.parameters[static_cast<size_t>(found - names_.begin())];
-    Add(at, Quoted(name) + " is no hyperparameter that is tuned" + DidYouMean(name, names_));
+    Add(at, Quoted(name) + " is not a tuned hyperparameter" + DidYouMean(name, names_));
     return nullptr;
   }
 

@@ -94,7 +94,7 @@ class Checker {
     for (const Parameter& parameter : search_.parameters) names.push_back(parameter.name);
     for (const auto& [name, text] : texts_) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-      Add(name, "is no hyperparameter that is tuned" + DidYouMean(name, names));
+      Add(name, "is not a tuned hyperparameter" + DidYouMean(name, names));
     }
     Configuration configuration;
     for (const Parameter& parameter : search_.parameters)

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "spec/json_tree.h"
 #include "spec/names.h"
 
@@ -96,8 +97,7 @@ class Reader {
       const std::string at = path.empty() ? key : path + "." + key;
       const FieldDescriptor* field = FindField(type, key);
       if (field == nullptr) {
-        Add(at, "is no field" + (path.empty() ? std::string(" of a job") : " of " + path) +
-                    DidYouMean(key, FieldNames(type)));
+        Add(at, "unknown field in " + (path.empty() ? "the job file" : path) + DidYouMean(key, FieldNames(type)));
         continue;
       }
       if (!seen.insert(field).second) {
@@ -247,7 +247,7 @@ class Reader {
                 Message& message) {
     const EnumDescriptor& type = *field.enum_type();
     const google::protobuf::EnumValueDescriptor* value = nullptr;
-    if (node.kind == NodeKind::kString) value = type.FindValueByName(node.text);
+    if (node.kind == NodeKind::kString) value = type.FindValueByName(absl::AsciiStrToUpper(node.text));
     if (node.kind == NodeKind::kNumber) {
       if (const auto number = WholeNumber<int32_t>(node.text)) value = type.FindValueByNumber(*number);
     }

@@ -6,6 +6,8 @@
 namespace winnow {
 namespace {
 
+constexpr size_t kLeastPart = 3;  // letters
+
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -25,6 +27,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
   std::string nearest;
+  for (const std::string& candidate : known) {  // "trials" of max_trials; the shortest where there are several
+    const bool is_part = name.size() >= kLeastPart && ("_" + candidate + "_").find("_" + std::string(name) + "_") != std::string::npos;
+    if (is_part && (nearest.empty() || candidate.size() < nearest.size())) nearest = candidate;
+  }
+  if (!nearest.empty()) return nearest;
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     if (name.size() > candidate.size() + least || candidate.size() > name.size() + least) continue;

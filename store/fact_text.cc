@@ -57,8 +57,8 @@ struct Teller {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metric, f.objective);
   }
   std::string operator()(const Suggested& f) const {
-    if (f.trial == 0) return fmt::format("The model suggests no further training{}", Because(f.why));
-    return fmt::format("The model suggests trial {}, from what was known after fact {}{}", f.trial,
+    if (f.trial == 0) return fmt::format("The model proposes no further training{}", Because(f.why));
+    return fmt::format("The model proposes trial {} (facts up to {}){}", f.trial,
                        f.based_on, Because(f.why));
   }
   std::string operator()(const TrialCreated& f) const {

@@ -31,7 +31,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
 
 absl::Status Unreadable(const absl::Status& status) {
   if (status.code() == absl::StatusCode::kDataLoss) {
-    return absl::InvalidArgumentError("is no SQLite file, or a damaged one");
+    return absl::InvalidArgumentError("is not a SQLite file, or is damaged");
   }
   return absl::InvalidArgumentError("cannot be read: " + std::string(status.message()));
 }

@@ -1,5 +1,6 @@
 #include "worker/agent.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@ namespace {
 
 // A worker that has nothing to say sends a Sync every 5 s, if the lease is the default: each has a sample.
 constexpr std::chrono::milliseconds kSampleEvery(4'500);
+
+// Between two words that the server is waited for.
+constexpr std::chrono::seconds kFirstWaitingPause(10);
+constexpr std::chrono::seconds kLastWaitingPause(300);
 
 std::string Name(const v1::Assignment& assignment) {
   return fmt::format("{} trial {} attempt {} rank {} ({} to {})", assignment.job_id(), assignment.trial(),
@@ -129,7 +134,9 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
       case AgentState::Setback::kIgnore:
         break;
       case AgentState::Setback::kRetry:
-        if (std::exchange(connected_, false) || !ever_connected_) {
+        if (!ever_connected_) {
+          TellWaiting(status);
+        } else if (std::exchange(connected_, false)) {
           spdlog::warn("no answer from the server: {}; training goes on and the server is tried again",
                        status.ToString());
         }
@@ -145,6 +152,14 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
     }
   }
   Wake();
+}
+
+void Agent::TellWaiting(const absl::Status& status) {
+  const Timers::TimePoint now = timers_->Now();
+  if (now < next_waiting_) return;
+  spdlog::warn("waiting for the server; not registered yet: {}", status.ToString());
+  waiting_pause_ = std::clamp(2 * waiting_pause_, kFirstWaitingPause, kLastWaitingPause);
+  next_waiting_ = now + waiting_pause_;
 }
 
 void Agent::Prepare(const v1::Assignment& assignment) {

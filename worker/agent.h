@@ -61,6 +61,8 @@ class Agent {
   void Pump();
   void OnDone(uint64_t number, const std::string& worker_id, const absl::Status& status,
               const v1::SyncResponse& response);
+  // Before the first answer: says so at once, and then ever more rarely.
+  void TellWaiting(const absl::Status& status);
   void Prepare(const v1::Assignment& assignment);
   void OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared);
   void Start(const std::string& id);
@@ -86,6 +88,8 @@ class Agent {
   bool registering_again_ = false;  // waits until every process is gone
   bool connected_ = false;          // the newest call that ended was answered
   bool ever_connected_ = false;
+  Timers::TimePoint next_waiting_;  // when it is told again that the server is waited for
+  std::chrono::seconds waiting_pause_{0};
   bool finished_ = false;
   absl::Status leave_status_;  // what Run returns if the farewell succeeds
   Timers::TimePoint last_answer_;

@@ -17,6 +17,7 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "flags/help_formatter.h"
 #include "rpc/channel.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
@@ -82,18 +83,18 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("HOST:PORT");
   app->add_option(
          "--tls-ca", flags->endpoint.tls_ca,
-         "PEM file of who vouches for the server (env WINNOW_TLS_CA; default: the system's authorities)")
+         "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the system's authorities)")
       ->type_name("FILE");
   app->add_option(
          "--tls-cert", flags->endpoint.tls_cert,
-         "PEM file of this worker's certificate, where the server asks for one (env WINNOW_TLS_CERT)")
+         "Certificate of this worker, if the server requires one (PEM; env WINNOW_TLS_CERT)")
       ->type_name("FILE");
   app->add_option("--tls-key", flags->endpoint.tls_key,
-                  "PEM file of the certificate's key (env WINNOW_TLS_KEY)")
+                  "Private key of the certificate (PEM; env WINNOW_TLS_KEY)")
       ->type_name("FILE");
   app->add_option(
          "--token-file", flags->endpoint.token_file,
-         "File that holds this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
+         "File with this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
       ->type_name("FILE");
   app->add_option("--name", flags->name, "Name that stays over restarts (default: the host's name)")
       ->check(CheckName)
@@ -101,10 +102,10 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--slots", flags->slots, "Trials (ranks) at a time (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
   app->add_option("--work-dir", flags->work_dir,
-                  "Folder of this worker alone (default: ~/.winnow/worker/NAME)")
+                  "Directory of this worker alone (default: ~/.winnow/worker/NAME)")
       ->type_name("DIR");
   app->add_option("--shared-dir", flags->shared_dir,
-                  "Folder of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
+                  "Directory of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
       ->type_name("DIR");
   app->add_option(
          "--host", flags->host,
@@ -117,7 +118,7 @@ void Declare(CLI::App* app, Flags* flags) {
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   app->add_option("--label", flags->label_texts,
-                  "What jobs may ask for; may be given again (gpu=N is found out)")
+                  "What jobs may ask for; may be given again (gpu=N is detected)")
       ->type_name("NAME[=VALUE]");
   app->add_option("--cpus", flags->capacity.cpus,
                   "Processors for trainers (default: what affinity and control groups allow)")
@@ -136,12 +137,12 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--preemption-file", flags->preemption.file, "File whose existence says so (default: none)")
       ->type_name("FILE");
   app->add_option("--preemption-interval", flags->preemption_interval,
-                  "Between two runs of the preemption command")
+                  "Time between two runs of the preemption command")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.01, 86400.0))
       ->capture_default_str();
   app->add_option("--offline-timeout", flags->offline_timeout,
-                  "Without an answer of the server for so long, trainers are stopped; 0: never")
+                  "Stop trainers after this long without an answer from the server; 0: never")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -281,6 +282,7 @@ int Work(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs trials for a winnow-server on this machine.", "winnow-worker");
+  app.formatter(std::make_shared<winnow::HelpFormatter>());
   Flags flags;
   Declare(&app, &flags);
   try {

@@ -61,7 +61,7 @@ std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& repo
   if (std::isfinite(report.objective)) {
     reason += CutOff(state, trial, "pass");
   } else {
-    reason += "what is no finite number does not pass";
+    reason += "a value that is not finite does not pass";
   }
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
 }

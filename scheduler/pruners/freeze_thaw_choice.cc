@@ -202,9 +202,9 @@ class Choice {
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (unpaid_) return Nothing(SpentReason(state_));
-    return Nothing("No paused trial has a chance of " + Percent(kLeastChance, 0) +
-                   " or more to end better than " + ThreeDigits(model.ToObjective(model.best())) +
-                   ", what the model holds the best " + state_.spec().objective_metric + " to be worth.");
+    return Nothing("No paused trial has a " + Percent(kLeastChance, 0) + " chance of beating " +
+                   ThreeDigits(model.ToObjective(model.best())) + ", the model's estimate of the best " +
+                   state_.spec().objective_metric + ".");
   }
 
   const JobState& state_;

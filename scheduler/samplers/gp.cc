@@ -1,6 +1,8 @@
 #include "scheduler/samplers/gp.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "scheduler/models/normal.h"
@@ -11,11 +13,15 @@
 namespace winnow {
 namespace {
 
-// With so many decimals that a range of `width` has two digits.
+// With so many decimals that a range of `width` has two digits; at most six digits, since more tell nothing.
 std::string Rounded(double value, double width) {
-  if (!std::isfinite(value) || !(width > 0)) return DoubleToString(value);
-  const double scale = std::pow(10, std::clamp(1 - std::floor(std::log10(width)), -15.0, 15.0));
-  return DoubleToString(std::round(value * scale) / scale);
+  if (std::isfinite(value) && width > 0) {
+    const double scale = std::pow(10, std::clamp(1 - std::floor(std::log10(width)), -15.0, 15.0));
+    value = std::round(value * scale) / scale;
+  }
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 6);
+  return std::string(digits.data(), end.ptr);
 }
 
 }  // namespace
@@ -44,8 +50,8 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
   if (const auto best = state.best_trial()) {
     const double value = state.trial(*best).best_objective;
     const double chance = std::round(100 * ChanceToBeat(report, model.FromObjective(value)));
-    text += ", " + DoubleToString(chance) + " % likely to beat the " + Rounded(value, finer) + " of trial " +
-            std::to_string(*best);
+    text += ", " + DoubleToString(chance) + " % likely to beat trial " + std::to_string(*best) + " (" +
+            Rounded(value, finer) + ")";
   }
   return text;
 }

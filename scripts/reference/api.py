@@ -103,7 +103,7 @@ class Pages:
         return table(["method", "over HTTP", "role", "what it does"], rows)
 
     def own_paths(self):
-        """The paths that are no methods."""
+        """The paths that are not methods."""
         methods = {(method.path, method.verb.lower()) for service in self.services for method in service.methods}
         rows = []
         for path, operations in sorted(self.openapi["paths"].items()):
@@ -112,7 +112,7 @@ class Pages:
                     continue
                 token = "no" if operation.get("security") == [] else "yes"
                 rows.append([f"`{verb.upper()} {path}`", token, escaped(one_line(operation["description"]))])
-        return "\n## Paths that are no methods\n\n" + table(["path", "needs a token where they are required", "what it answers"], rows)
+        return "\n## Paths that are not methods\n\n" + table(["path", "needs a token where they are required", "what it answers"], rows)
 
     def shape(self, name):
         text = f"\n### {name}\n\n" if "." not in name else f'\n<a id="{anchor(name)}"></a>\n\n#### {name}\n\n'
@@ -128,7 +128,7 @@ class Pages:
     def text(self):
         page = head("API: every method", "the comments in proto/winnow/v1, server/roles.cc and /v1/openapi.json")
         page += "\n" + INTRODUCTION + "\n" + self.contents()
-        page += "\nAnd [the paths that are no methods](#paths-that-are-no-methods).\n"
+        page += "\nAnd [the paths that are not methods](#paths-that-are-not-methods).\n"
         page += "\nMessages: " + " ".join(f"[{name}](#{anchor(name)})" for name in sorted(self.types)) + "\n"
         page += "".join(map(self.service, self.services)) + self.own_paths()
         page += "\n## Messages\n\nThose of a job file are on [its page](job-file.md).\n"

@@ -48,7 +48,8 @@ def number(text):
 
 
 def take_value(entry, text):
-    """Reads what CLI11 prints behind a flag's names: "INT:INT in [1 - 64]=4 REQUIRED Excludes: --by"."""
+    """Reads what stands behind a flag's names: "N", "FILE REQUIRED", "NAME[=VALUE] ...", as flags/help_formatter.cc or the
+    flag library itself prints it, "INT:INT in [1 - 64]=4 REQUIRED Excludes: --by"."""
     for word, note in (("Needs", "only with"), ("Excludes", "not with")):
         if found := re.search(rf"\s*{word}: (.*)$", text):
             entry.notes.append(f"{note} `{found[1].strip()}`")
@@ -77,7 +78,7 @@ def take_value(entry, text):
         entry.default = default or entry.default
     if re.search(r"[{}]|[a-z]:", word):
         raise Lack(f"{entry.names[-1]}: \"{text}\" is no value that a reader understands; give it an option_text")
-    kinds = {"INT": "whole number", "UINT": "whole number", "FLOAT": "number", "TEXT": "text", "": ""}
+    kinds = {"N": "integer", "INT": "integer", "UINT": "integer", "NUMBER": "number", "FLOAT": "number", "TEXT": "string", "": ""}
     entry.value = kinds.get(word, f"`{word}`") + value
 
 
@@ -120,6 +121,7 @@ def entries_of(lines):
 def parsed(text):
     description, usage, footer, subcommands = [], "", [], []
     groups, title = [], ""  # of [title, lines]
+    of_commands = []  # of those
     for line in text.splitlines():
         if line.startswith("Usage: "):
             usage = re.sub(r"\(1x\)", " [...]", line.removeprefix("Usage: "))
@@ -128,17 +130,19 @@ def parsed(text):
         elif group := re.fullmatch(r"\[Option Group: (.*)\]", line):
             groups.append([group[1], []])
             title = group[1]
-        elif re.fullmatch(r"(Positionals|Options|Subcommands):", line):
-            groups.append([line[:-1], []])
-            title = line[:-1]
+        elif group := re.fullmatch(r"([A-Z][a-z ]+):", line):  # Positionals, Options, or commands of one kind
+            groups.append([group[1], []])
+            title = group[1]
+            if title not in ("Positionals", "Options"):
+                of_commands.append(groups[-1])
         elif line.startswith("  ") and title:
             groups[-1][1].append(line)
         elif line.strip() or footer:
             footer.append(line)
     shown = []
     for title, lines in groups:
-        if title == "Subcommands":
-            subcommands = [tuple(entry) for entry in entries_of(lines)]
+        if any(lines is its for _, its in of_commands):
+            subcommands += [tuple(entry) for entry in entries_of(lines)]
             continue
         notes = []
         if title not in ("Positionals", "Options"):  # a group of its own begins with what it is about

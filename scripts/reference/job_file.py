@@ -23,20 +23,20 @@ kind are refused, each by its path. `null` is the same as leaving a field out.
 
 | value | is written |
 | --- | --- |
-| text | `"auc"` |
-| whole number | `30`, or as text: `"30"`, `3e1` |
-| number | `0.1`, or as text |
-| yes or no | `true`, `false` |
-| duration | seconds as text: `"90s"`, `"0.5s"` |
-| one of some words | the word as text, in capitals: `"LOG"` |
+| string | `"auc"` |
+| integer | `30`, or as a string: `"30"`, `3e1` |
+| number | `0.1`, or as a string |
+| boolean | `true`, `false` |
+| duration | seconds as a string: `"90s"`, `"0.5s"` |
+| enum | one of the words listed with the field, in capitals or not: `"LOG"`, `"log"` |
 | list | `["a", "b"]` |
 | by name | an object whose members' names are yours: `{"train": …}` |
 """
 
-SCALARS = {"string": "text", "bool": "yes or no", "double": "number", "int64": "whole number", "uint64": "whole number",
-           "int32": "whole number", "google.protobuf.Duration": "duration"}
-LISTS = {"text": "list of texts", "number": "list of numbers"}
-MAPS = {"text": "texts by name", "number": "numbers by name", "whole number": "whole numbers by name"}
+SCALARS = {"string": "string", "bool": "boolean", "double": "number", "int64": "integer", "uint64": "integer",
+           "int32": "integer", "google.protobuf.Duration": "duration"}
+LISTS = {"string": "list of strings", "number": "list of numbers"}
+MAPS = {"string": "strings by name", "number": "numbers by name", "integer": "integers by name"}
 
 
 # Pages that tell more of a block.
@@ -99,7 +99,7 @@ class Pages:
         """What may stand there, in words."""
         value = field.map_value or field
         if value.kind == "enum":
-            return f"[one of some words](#{self.anchors[value.type]})"
+            return f"[enum](#{self.anchors[value.type]})"
         if value.kind == "message" and value.type in self.contract.messages:
             what = "objects by name" if field.map_value else "list of objects" if field.repeated else "object"
             return f"[{what}](#{self.anchors[value.type]})"

@@ -91,7 +91,7 @@ TEST_CASE("list, trials, workers: a line of JSON for each", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob(), SampleJob()};
   service.trials = SampleTrials();
-  service.workers.add_workers()->set_name("one");
+  service.workers = Text<v1::ListWorkersResponse>(R"(workers { name: "one" state: LIVE })");
   const auto lines = [&](const std::vector<std::string>& arguments) {
     const Result result = RunWinnow(arguments, service.address());
     std::vector<json> read;

@@ -199,7 +199,7 @@ TEST_CASE("watch: a terminal's table is redrawn in place, and gives way to the s
   const size_t first_frame = process.out().size();
   service.PutEvent(SampleEvent(21, "rung_cut", "Bracket 1 is cut."));
   REQUIRE(process.ReadUntil("08:00:21  Bracket 1 is cut."));
-  CHECK(process.out().find("\x1b[10A\r", first_frame - 1) != std::string::npos);
+  CHECK(process.out().find("\x1b[11A\r", first_frame - 1) != std::string::npos);
   service.PutEvent(LastEvent(22, v1::TuningJob::COMPLETED));
   CHECK(process.Wait() == 0);
   const size_t last = process.out().rfind("\x1b[J");

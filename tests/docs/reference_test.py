@@ -122,7 +122,7 @@ class Sources(unittest.TestCase):
 
     def test_a_new_field_is_on_the_page_by_its_comment_alone(self):
         contract = self.contract_with("uint64 seed = 11;", "uint64 seed = 11;\n  // Prints nothing. Default: false.\n  bool quiet = 99;")
-        self.assertIn("`quiet` | yes or no | false | Prints nothing. |", job_file.page(contract))
+        self.assertIn("`quiet` | boolean | false | Prints nothing. |", job_file.page(contract))
 
     def test_a_method_that_nobody_may_call_is_named(self):
         with self.assertRaisesRegex(protos.Lack, "TuningService.Sing: server/roles.cc has no row"):
@@ -149,6 +149,8 @@ Options:
                               of the first run
   --ca FILE REQUIRED          who vouches (PEM; default: the system's)
   --label NAME[=VALUE] ...    what jobs ask for
+  --slots N                   trials at a time, in words that take more than a line of the
+                              terminal (1 to 64; default 4)
 [Option Group: What to write]
   Instead of predictions 
   [At most 1 of the following options are allowed]
@@ -161,10 +163,28 @@ Options:
         self.assertEqual(flags["FILE"], ("", "required", "what to read"))
         self.assertEqual(flags["TRIAL"], ("", "", "its number"))
         self.assertEqual(flags["--output"], ("`FORMAT`", "text", "text or json"))
-        self.assertEqual(flags["--seed"], ("whole number, 0 to 1e9", "7", "of the first run"))
+        self.assertEqual(flags["--seed"], ("integer, 0 to 1e9", "7", "of the first run"))
         self.assertEqual(flags["--ca"], ("`FILE`", "the system's", "who vouches (PEM)"))
         self.assertEqual(flags["--label"], ("`NAME[=VALUE]`", "", "what jobs ask for; may be given again"))
+        self.assertEqual(flags["--slots"], ("integer", "4", "trials at a time, in words that take more than a line of the terminal (1 to 64)"))
         self.assertEqual(flags["--leaf"], ("", "", "the leaf's number; instead of predictions; at most one of `--leaf`"))
+
+
+    def test_commands_are_found_in_every_group(self):
+        said = command_line.parsed("""Tool.
+Usage: tool [OPTIONS] COMMAND
+
+Options:
+  -h,--help                   Print this help message and exit
+
+Jobs:
+  start                       Starts one
+
+Ask and tell:
+  ask                         Asks
+""")
+        self.assertEqual(said.subcommands, [("start", "Starts one"), ("ask", "Asks")])
+        self.assertEqual([title for title, _ in said.groups], ["Options"])
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class BeyondLoopback(unittest.TestCase):
         self.assertEqual(self.winnow(*reach, tokens["viewer"], "list").returncode, 0)
         refused = self.winnow(*reach, tokens["viewer"], "submit", path, "--name", "another")
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("a token of role viewer may not call it", refused.stderr)
+        self.assertIn("role viewer may not submit jobs; expected a token of role submitter or admin", refused.stderr)
         self.assertIn("asks for a token", self.winnow(*reach[:-1], "list").stderr)
         plain = self.winnow("--server", address, "--token-file", tokens["viewer"], "list")
         self.assertIn("--tls-ca", plain.stderr)
@@ -110,7 +110,7 @@ class BeyondLoopback(unittest.TestCase):
                                      flags=["--tls-ca", ca, "--token-file", tokens["submitter"]]))
         wait_until(lambda: not stranger.alive(), "a worker with a submitter's token gives up")
         self.assertEqual(stranger.process.returncode, 1)
-        self.assertIn("a token of role submitter may not call it", stranger.log())
+        self.assertIn("role submitter may not run trials as a worker; expected a token of role worker or admin", stranger.log())
 
     def test_local_workers_of_a_server_that_asks_for_tokens(self):
         port_file = f"{self.folder}/port"

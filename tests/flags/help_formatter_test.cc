@@ -18,14 +18,15 @@ struct Program {
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
     app.add_option("--slots", slots, "Trials at a time (default: as many as processors)")->check(CLI::Range(1, 1024));
-    CLI::Option* first = app.add_flag("--first", "one of two");
-    app.add_flag("--second", "the other")->excludes(first);
+    CLI::Option* first = app.add_flag("--first", one, "one of two");
+    app.add_flag("--second", other, "the other")->excludes(first);
     CLI::App* command = app.add_subcommand("start", "Starts the thing");
     command->group("Things");
     command->add_option("FILE", file, "what to start")->required()->option_text(" ");
   }
   double rate = 20000;
   int slots = 0;
+  bool one = false, other = false;
   std::string file;
   CLI::App app{"Does things, described at some length so that it takes more than sixty columns.", "thing"};
 };

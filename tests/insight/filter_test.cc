@@ -55,14 +55,14 @@ TEST_CASE("Filter: what is none is named, and why", "[insight]") {
     CHECK(absl::IsInvalidArgument(filters.status()));
     return std::string(filters.status().message());
   };
-  CHECK(refuse("rate") == "filters[1]: \"rate\" is no filter: expected FIELD:MIN..MAX or FIELD:A|B");
+  CHECK(refuse("rate") == "filters[1]: \"rate\" is not a filter: expected FIELD:MIN..MAX or FIELD:A|B");
   CHECK(refuse("speed:1..2").find("there is no \"speed\"; expected one of rate, depth") != std::string::npos);
   CHECK(refuse("rate:x..2").find("expected numbers") != std::string::npos);
   CHECK(refuse("rate:nan..2").find("expected numbers") != std::string::npos);
-  CHECK(refuse("rate:fast").find("is no number") != std::string::npos);
+  CHECK(refuse("rate:fast").find("is not a number") != std::string::npos);
   CHECK(refuse("booster:c").find("\"c\" is not known; expected one of a, b|c") != std::string::npos);
   CHECK(refuse("#state:1..2").find("is not known") != std::string::npos);
-  CHECK(refuse("").find("is no filter") != std::string::npos);
+  CHECK(refuse("").find("is not a filter") != std::string::npos);
   CHECK(!ParseFilters(std::vector<std::string>(101, "#number:1..2"), table.columns).ok());
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the j
   REQUIRE(job.state().ended());
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK(job.state().ended()->reason.find(
-            "No trial that did not fail gave a finite value of score. Trial 1 failed: It ended without a value") !=
+            "No successful trial reported a finite value of score. Trial 1 failed: It ended without a value") !=
         std::string::npos);
 }
 

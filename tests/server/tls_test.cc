@@ -131,7 +131,7 @@ TEST_CASE("Tls: files that cannot serve are refused by flag, file and reason", "
   CHECK_THAT(check({"", key("a")}), Catch::Contains("needs its certificate"));
   CHECK_THAT(check({"", "", certificates.ca()}), Catch::StartsWith("--tls-client-ca"));
   CHECK_THAT(check({"/nonexistent", key("a")}), Catch::Contains("--tls-cert: /nonexistent: No such file"));
-  CHECK_THAT(check({text, key("a")}), Catch::Contains("no certificate in PEM"));
+  CHECK_THAT(check({text, key("a")}), Catch::Contains("not a certificate in PEM"));
   CHECK_THAT(check({cert("a"), text}), Catch::Contains("no private key in PEM"));
   CHECK_THAT(check({cert("a"), key("b")}), Catch::Contains("not the key of"));
   CHECK_THAT(check({cert("old"), key("old")}), Catch::Contains("has expired"));

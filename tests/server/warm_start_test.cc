@@ -70,7 +70,7 @@ TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
   CHECK(play.job.warm_start_text() ==
         "2 results used: 2 from old.csv; 5 left out: 2 without a value, 1 with x outside its range, 1 "
         "without x, 1 "
-        "with a resource that is no whole number.");
+        "with a resource that is not a whole number.");
   std::vector<PriorObserved> priors = play.Priors();
   REQUIRE(priors.size() == 2);
   CHECK(Identical(priors[0], PriorObserved{{0.25}, 1.5, 9, "old.csv, row 2"}));

@@ -93,7 +93,7 @@ TEST_CASE("Files of a job: a file of a folder that cannot be read", "[spec]") {
 TEST_CASE("Files of a job: the working directory", "[spec]") {
   CHECK(Found("", BuiltinJob()) == "working_directory: is \"\"; expected an absolute path\n");
   CHECK(Found("/no/such/folder", BuiltinJob()) ==
-        "working_directory: /no/such/folder is no folder on this host; expected one\n");
+        "working_directory: /no/such/folder is not a directory on the server\n");
 }
 
 TEST_CASE("Files of a job: where trials are trained elsewhere, a folder that is not here is not missed",
@@ -116,7 +116,7 @@ TEST_CASE("Files of a job: a program with a path must be executable", "[spec]") 
   const Folder folder;
   const std::string job = CommandJob("\"python3\"", "\"./train.sh\"");
   CHECK(Found(folder.path(), job) ==
-        "trainer.command[0]: " + folder.path() + "/train.sh is no file; expected a program\n");
+        "trainer.command[0]: " + folder.path() + "/train.sh is not a file; expected a program\n");
   folder.Write("train.sh");
   CHECK(Found(folder.path(), job).find("is not executable; expected a program (chmod +x)") !=
         std::string::npos);

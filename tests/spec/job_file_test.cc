@@ -70,6 +70,15 @@ TEST_CASE("Job file: numbers may be text, whole reals and numbers of enums; null
   CHECK(spec.parameters(0).continuous().max() == 2.5);
 }
 
+TEST_CASE("Job file: words of enums may be in lower case", "[spec]") {
+  const v1::TuningJobSpec spec = Parsed(R"({"strategy": "hyperband", "objective": {"goal": "maximize", "value": "Mean"},
+    "parameters": [{"name": "a", "continuous": {"min": 1, "max": 2, "scaling": "reverse_log"}}]})");
+  CHECK(spec.strategy() == v1::HYPERBAND);
+  CHECK(spec.objective().goal() == v1::MAXIMIZE);
+  CHECK(spec.objective().value() == v1::ObjectiveSpec::MEAN);
+  CHECK(spec.parameters(0).continuous().scaling() == v1::REVERSE_LOG);
+}
+
 TEST_CASE("Job file: static hyperparameters may be numbers and booleans, as written", "[spec]") {
   const auto fixed = Parsed(R"({"static_hyperparameters": {"a": 0.10, "b": true, "c": "x", "d": 5}})")
                          .static_hyperparameters();

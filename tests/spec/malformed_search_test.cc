@@ -46,7 +46,7 @@ TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
        {"TPE sampler", "expected it with GRID"}},
       {With(R"("sampler": {"kind": "GRID", "grid_points": {"momentun": 3}})"),
        "sampler.grid_points.momentun",
-       {"no hyperparameter", "did you mean momentum?"}},
+       {"not a tuned hyperparameter", "did you mean momentum?"}},
       {With(R"("sampler": {"kind": "GRID", "grid_points": {"kind": 2}})"),
        "sampler.grid_points.kind",
        {"2", "all values of kind", "continuous"}},
@@ -91,7 +91,7 @@ TEST_CASE("Malformed job files: initial configurations", "[spec]") {
   const std::string at = "initial_configurations[0].hyperparameters.";
   CheckCases({
       {first(R"("kind": "adam", "layers": 2)"), at + "width", {"missing", "one of 16, 32"}},
-      {first(R"("kind": "adam", "layers": 2, "width": 32, "depth": 1)"), at + "depth", {"no hyperparameter"}},
+      {first(R"("kind": "adam", "layers": 2, "width": 32, "depth": 1)"), at + "depth", {"not a tuned hyperparameter"}},
       {first(R"("kind": "adam", "layers": 2.5, "width": 32)"),
        at + "layers",
        {"\"2.5\"", "whole number from 1 to 4"}},

@@ -25,14 +25,15 @@ TEST_CASE("Malformed job files: syntax", "[spec]") {
 
 TEST_CASE("Malformed job files: fields and their types", "[spec]") {
   CheckCases({
-      {BuiltinJob("\"limits\"", "\"limit\""), "limit", {"no field of a job", "did you mean limits?"}},
+      {BuiltinJob("\"limits\"", "\"limit\""), "limit", {"unknown field in the job file", "did you mean limits?"}},
+      {BuiltinJob("\"max_trials\"", "\"trials\""), "limits.trials", {"unknown field in limits; did you mean max_trials?"}},
       {BuiltinJob("\"max_trials\"", "\"max_trails\""), "limits.max_trails", {"did you mean max_trials?"}},
       {BuiltinJob("\"nodes\": 1", "\"gpus\": 1"),
        "cluster.gpus",
-       {"no field of cluster", "did you mean cpus?"}},
+       {"unknown field in cluster", "did you mean cpus?"}},
       {BuiltinJob("{\"min\": 0, \"max\": 1}", "{\"min\": 0, \"maximum\": 1}"),
        "parameters[1].continuous.maximum",
-       {"no field", "expected one of min, max, scaling"}},
+       {"unknown field in", "expected one of min, max, scaling"}},
       {BuiltinJob("\"seed\": 1729", "\"seed\": 1729, \"seed\": 5"), "seed", {"twice", "5", "expected once"}},
       {BuiltinJob("\"max_trials\": 30", "\"max_trials\": 30, \"maxTrials\": 31"),
        "limits.maxTrials",
@@ -130,7 +131,7 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
        {"\"loss\"", "defined twice"}},
       {CommandJob("OMP_NUM_THREADS", "WINNOW_SEED"), "trainer.environment.WINNOW_SEED", {"Winnow itself"}},
       {CommandJob("OMP_NUM_THREADS", "RANK"), "trainer.environment.RANK", {"set by Winnow itself"}},
-      {CommandJob("OMP_NUM_THREADS", "1X"), "trainer.environment.1X", {"no name of a variable"}},
+      {CommandJob("OMP_NUM_THREADS", "1X"), "trainer.environment.1X", {"not a variable's name"}},
       {CommandJob("\"5s\"", "\"-5s\""), "trainer.grace_period", {"-5s", "expected 0s to 3600s"}},
       {BuiltinJob("\"builtin\": \"gbdt\"", "\"builtin\": \"gbdt\", \"resource_offset\": 1"),
        "trainer.resource_offset",
@@ -138,7 +139,7 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
       {BuiltinJob("{\"path\": \"train.csv\", \"label\": \"y\"}", "{}"), "channels.train.path", {"missing"}},
       {BuiltinJob("\"train\": {", "\"test\": {\"path\": \"a\"}, \"train\": {"),
        "channels.test",
-       {"no channel of gbdt", "expected train, validation"}},
+       {"not a channel of gbdt", "expected train, validation"}},
       {BuiltinJob("\"train\": {", "\"train\": {\"format\": \"xls\", "),
        "channels.train.format",
        {"\"xls\"", "expected one of auto, csv, libsvm"}},
@@ -162,7 +163,7 @@ TEST_CASE("Malformed job files: names, trainers and data", "[spec]") {
        {"1.5", "less than 1"}},
       {CommandJob("\"static", "\"channels\": {\"a b\": {\"path\": \"x\"}}, \"static"),
        "channels.a b",
-       {"\"a b\"", "no channel name"}},
+       {"\"a b\"", "not a channel's name"}},
   });
 }
 
@@ -242,10 +243,10 @@ TEST_CASE("Malformed job files: hyperparameters and ranges", "[spec]") {
        {"\"2\"", "between 0 and 1"}},
       {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc,ams\""),
        "static_hyperparameters.eval_metric",
-       {"\"ams\"", "no metric of gbdt"}},
+       {"\"ams\"", "not a metric of gbdt"}},
       {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc,ndcg@0\""),
        "static_hyperparameters.eval_metric",
-       {"\"ndcg@0\"", "no metric of gbdt", "expected one like", "ndcg@5-"}},
+       {"\"ndcg@0\"", "not a metric of gbdt", "expected one like", "ndcg@5-"}},
       {BuiltinJob("\"eval_metric\": \"auc\"", "\"eval_metric\": \"auc,merror\""),
        "static_hyperparameters.eval_metric",
        {"\"merror\"", "does not go with objective binary:logistic"}},
@@ -346,7 +347,7 @@ TEST_CASE("Malformed job files: every wrong type and field is said in one answer
     "limits": {"max_trials": [], "max_wall_time": "soon"}, "strategy": "BEST"})");
   CHECK(
       Listed(violations) ==
-      "nam: is no field of a job; did you mean name?\n"
+      "nam: unknown field in the job file; did you mean name?\n"
       "seed: is \"x\"; expected a whole number from 0 to 18446744073709551615\n"
       "trainer.command: is 5; expected a list […]\n"
       "trainer.resumes: is 1; expected true or false\n"

@@ -17,7 +17,7 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "The job is asked to stop: stopped by request",
                     "The job has reached its wall-time limit.",
                     "Known from job old, trial 7: auc = 0.625.",
-                    "The model suggests trial 4, from what was known after fact 6: it promises most",
+                    "The model proposes trial 4 (facts up to 6): it promises most",
                     "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
                     "Trial 3 goes on, to train to resource 27: 2nd of 9",
                     "Trial 3 pauses at resource 9.",
@@ -36,7 +36,7 @@ TEST_CASE("Fact text: no kind and no outcome is left without words", "[store]") 
 TEST_CASE("Fact text: what does not apply is left out", "[store]") {
   CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, "auc") ==
         "Trial 1 is created, to train to the trainer's own end.");
-  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, "auc") == "The model suggests no further training.");
+  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, "auc") == "The model proposes no further training.");
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, "auc") ==
         "The job has reached its limit of node time.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");

@@ -139,7 +139,7 @@ TEST_CASE("Freeze-thaw: with all trials created it ends when none is likely to b
   const SimulationResult result = Run(spec, 3);
   REQUIRE(result.state.ended());
   CHECK(result.state.ended()->end == JobEnd::kCompleted);
-  CHECK(Contains(result.state.ended()->reason, "No paused trial has a chance of "));
+  CHECK(Contains(result.state.ended()->reason, "No paused trial has a 5 % chance of beating "));
   int stopped = 0;
   for (const TrialState& trial : result.state.trials()) {
     CHECK_FALSE(trial.phase == TrialPhase::kPaused);
@@ -147,7 +147,7 @@ TEST_CASE("Freeze-thaw: with all trials created it ends when none is likely to b
     ++stopped;
     CHECK(trial.reason.find("Paused at rung ") == 0);
     CHECK(Contains(trial.reason, " with score = "));
-    CHECK(Contains(trial.reason, "not taken up again: No paused trial has a chance of "));
+    CHECK(Contains(trial.reason, "not taken up again: No paused trial has a 5 % chance of beating "));
   }
   CHECK(stopped > 10);
   CHECK(result.state.totals().completed > 0);

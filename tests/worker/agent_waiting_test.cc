@@ -1,0 +1,123 @@
+// What a worker says while no server answers it.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
+#include "tests/catch.h"
+#include "worker/agent.h"
+
+namespace winnow {
+namespace {
+
+// A thread whose clock moves only from one timer to the next.
+class SteppedTimers : public Timers {
+ public:
+  TimePoint Now() override { return now_; }
+  void Post(std::function<void()> function) override { posted_.push_back(std::move(function)); }
+  Id At(TimePoint when, std::function<void()> function) override {
+    timers_[{when, ++last_}] = std::move(function);
+    return last_;
+  }
+  void Cancel(Id id) override {
+    std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
+  }
+  void RunFor(std::chrono::seconds time) {
+    const TimePoint end = now_ + time;
+    while (true) {
+      while (!posted_.empty()) {
+        const auto function = std::move(posted_.front());
+        posted_.pop_front();
+        function();
+      }
+      if (timers_.empty() || timers_.begin()->first.first > end) break;
+      auto timer = timers_.extract(timers_.begin());
+      now_ = std::max(now_, timer.key().first);
+      posted_.push_back(std::move(timer.mapped()));
+    }
+    now_ = end;
+  }
+
+ private:
+  TimePoint now_{};
+  Id last_ = 0;
+  std::deque<std::function<void()>> posted_;
+  std::map<std::pair<TimePoint, Id>, std::function<void()>> timers_;
+};
+
+// No server, or one that answers everything with nothing to do.
+class Line : public SyncClient {
+ public:
+  explicit Line(SteppedTimers* timers) : timers_(timers) {}
+  void Sync(uint64_t, const v1::SyncRequest&, std::chrono::milliseconds, Done done) override {
+    ++calls;
+    timers_->After(std::chrono::milliseconds(1), [this, done = std::move(done)] {
+      done(answers ? absl::OkStatus() : absl::UnavailableError("Connection refused"), v1::SyncResponse());
+    });
+  }
+  void Cancel(uint64_t) override {}
+
+  bool answers = false;
+  int calls = 0;
+
+ private:
+  SteppedTimers* const timers_;
+};
+
+// Nothing is assigned here.
+class NoTrainers : public Trainers {
+ public:
+  void Prepare(const v1::Assignment&, std::function<void(absl::StatusOr<Prepared>)>) override {}
+  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment&, Trainer::Events) override {
+    return absl::UnimplementedError("nothing is assigned");
+  }
+  void StoreModel(const v1::ModelWanted&) override {}
+};
+
+class Captured {
+ public:
+  Captured() : before_(spdlog::default_logger()) {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
+  }
+  ~Captured() { spdlog::set_default_logger(before_); }
+  int Count(const std::string& words) const {
+    const std::string text = text_.str();
+    int count = 0;
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+  }
+
+ private:
+  std::ostringstream text_;
+  const std::shared_ptr<spdlog::logger> before_;
+};
+
+TEST_CASE("Agent: a worker that no server has answered says at times that it waits, not that training goes on", "[worker]") {
+  const Captured log;
+  NoTrainers trainers;
+  SteppedTimers timers;
+  Line line(&timers);
+  AgentOptions options;
+  options.identity.name = "w";
+  Agent agent(&timers, &line, &trainers, options);
+  agent.Begin([](absl::Status) {});
+  timers.RunFor(std::chrono::seconds(60));
+  CHECK(line.calls > 20);  // it is tried far more often than told of
+  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);  // at 0, 10 and 30 s
+  CHECK(log.Count("training goes on") == 0);
+
+  line.answers = true;
+  timers.RunFor(std::chrono::seconds(10));
+  CHECK(log.Count("registered as worker") == 1);
+  line.answers = false;
+  timers.RunFor(std::chrono::seconds(60));
+  CHECK(log.Count("waiting for the server") == 3);
+  CHECK(log.Count("training goes on") == 1);
+}
+
+}  // namespace
+}  // namespace winnow
