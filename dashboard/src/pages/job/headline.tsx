@@ -44,6 +44,8 @@ export function Headline({job}: {job: TuningJob}) {
           note={
             saved.units > 0 ? (
               <strong class="saved">{live ? `${amount(saved.units)} units saved so far by pruning` : `${percent(saved.part)} saved by pruning: ${counted(saved.units, 'unit')}`}</strong>
+            ) : job.trialCounts.pruned > 0 ? (
+              'what pruning saved is not known'
             ) : live ? (
               'nothing pruned so far'
             ) : (
