@@ -51,7 +51,8 @@ TEST_CASE("Http: fields come from the path, the query and the body, and the path
 TEST_CASE("Http: requests say names as the contract does or in camelCase, and answers as the contract does", "[http]") {
   HttpPlay play;
   FakeWorker worker(play, "one", 2);
-  for (const char* limits : {R"({"max_trials": 2, "max_parallel_trials": "1"})", R"({"maxTrials": "2", "maxParallelTrials": 1})"}) {
+  for (const char* limits : {R"({"max_trials": 2, "max_parallel_trials": "1", "max_trial_resource": 3})",
+                             R"({"maxTrials": "2", "maxParallelTrials": 1, "maxTrialResource": "3"})"}) {
     nlohmann::json request = nlohmann::json::parse(CreateJson(RandomJob(9)));
     request["spec"]["limits"] = nlohmann::json::parse(limits);
     request["spec"]["strategy"] = "random";
