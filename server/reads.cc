@@ -259,6 +259,7 @@ absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyt
     if (!job.ok()) return job.status();
     absl::Status told = Message(job->row, *response.mutable_job());
     if (!told.ok()) return told;
+    response.mutable_job()->clear_failures();
     absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
     if (!rows.ok()) return rows.status();
     for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job->row.id, job->search, row);

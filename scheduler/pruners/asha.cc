@@ -71,7 +71,7 @@ std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& repo
   if (value && std::isfinite(*value)) {
     reason += CutOff(state, trial, report.resource, "pass");
   } else {
-    reason += "a value that is not a finite number does not pass";
+    reason += "a value that is not finite does not pass";
   }
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
 }
