@@ -19,7 +19,7 @@ constexpr milliseconds kQuickDeath{5000};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr int kOfflineTimeoutSeconds = 600;
-constexpr int kMostSlots = 1024;  // of one worker
+constexpr int kMostSlotsOfWorker = 1024;  // of one worker
 
 }  // namespace
 
@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOp
     absl::Status status = workers->LetTrainersThrough();
     // One that had all slots of this host would have as many users at a time.
     std::vector<std::string> arguments = workers->MakePlace(1).arguments;
-    const int slots = std::min(workers->options_.count * workers->options_.slots, kMostSlots);
+    const int slots = std::min(workers->options_.count * workers->options_.slots, kMostSlotsOfWorker);
     *(std::find(arguments.begin(), arguments.end(), "--slots") + 1) = std::to_string(slots);
     if (status.ok()) status = WorkerProcess::Check(std::move(arguments));
     if (!status.ok()) return status;
