@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,11 +19,14 @@ absl::Status FileError(const std::filesystem::path& path, std::string_view what,
 class OpenFile {
  public:
   static absl::StatusOr<OpenFile> Open(const std::filesystem::path& path, int flags, int mode = 0);
+  // Takes `descriptor` over; `path` is what errors name.
+  OpenFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&& other) noexcept;
   ~OpenFile();
 
   int descriptor() const { return descriptor_; }
+  int Release() { return std::exchange(descriptor_, -1); }
   absl::Status Write(std::string_view bytes);
   // Fewer than `most` bytes only at the file's end.
   absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t most) const;
@@ -30,7 +34,6 @@ class OpenFile {
   absl::Status Sync();
 
  private:
-  OpenFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   std::filesystem::path path_;
   int descriptor_;
 };

@@ -1,6 +1,5 @@
 #include "artifact/manifest.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -13,8 +12,6 @@
 
 namespace winnow {
 namespace {
-
-namespace fs = std::filesystem;
 
 absl::Status Invalid(const std::string& path, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("manifest: file \"{}\": {}", path, why));
@@ -52,17 +49,17 @@ absl::Status CheckFile(const v1::ArtifactFile& file) {
   return absl::OkStatus();
 }
 
-absl::Status Changed(const fs::path& folder) {
-  return absl::AbortedError(fmt::format("{} changed while it was read", folder.string()));
+absl::Status Changed(const OpenFolder& folder) {
+  return absl::AbortedError(fmt::format("{} changed while it was read", folder.path().string()));
 }
 
-absl::StatusOr<v1::ArtifactFile> ReadFile(const fs::path& folder, const std::string& path,
+absl::StatusOr<v1::ArtifactFile> ReadFile(const OpenFolder& folder, const std::string& path,
                                           const Listing::Entry& entry) {
   v1::ArtifactFile file;
   file.set_path(path);
   file.set_size(entry.size);
   file.set_executable(entry.executable);
-  absl::StatusOr<OpenFile> open = OpenFile::Open(folder / path, O_RDONLY | O_NOFOLLOW);
+  absl::StatusOr<OpenFile> open = folder.OpenRegular(path);
   if (!open.ok()) return absl::IsNotFound(open.status()) ? Changed(folder) : open.status();
   for (int64_t at = 0; at < entry.size; at += kBlobBytes) {
     absl::StatusOr<std::string> bytes = open->ReadAt(at, std::min(kBlobBytes, entry.size - at));
@@ -73,6 +70,46 @@ absl::StatusOr<v1::ArtifactFile> ReadFile(const fs::path& folder, const std::str
     blob->set_size(static_cast<int64_t>(bytes->size()));
   }
   return file;
+}
+
+// Adds what is in `folder`, which is `depth` folders below `top`.
+absl::Status AddFolder(const OpenFolder& top, const OpenFolder& folder, const std::string& prefix, int depth,
+                       Listing& listing) {
+  return folder.ForEach([&](const std::string& name, const struct stat& about) -> absl::Status {
+    const std::string path = prefix + name;
+    if (S_ISDIR(about.st_mode)) {
+      if (depth == kMaxFolderDepth) {
+        return absl::InvalidArgumentError(fmt::format("{} has folders in folders, more than {} deep",
+                                                      top.path().string(), kMaxFolderDepth));
+      }
+      const absl::StatusOr<OpenFolder> inner = folder.Inner(name);
+      if (inner.ok()) return AddFolder(top, *inner, path + "/", depth + 1, listing);
+      const bool moved = absl::IsNotFound(inner.status()) || absl::IsFailedPrecondition(inner.status());
+      return moved ? Changed(top) : inner.status();
+    }
+    if (!S_ISREG(about.st_mode) || !top.Believes(about.st_uid)) {
+      listing.skipped.push_back(path + (S_ISLNK(about.st_mode)   ? ": a symbolic link"
+                                        : S_ISREG(about.st_mode) ? ": it belongs to another user"
+                                                                 : ": not a regular file"));
+      return absl::OkStatus();
+    }
+    if (const std::string_view why = PathProblem(path); !why.empty()) {
+      return absl::InvalidArgumentError(fmt::format("{}: {}", (top.path() / path).string(), why));
+    }
+    if (listing.files.size() == kMaxManifestFiles) {
+      return absl::InvalidArgumentError(fmt::format("{} has more than {} files: too many to be kept",
+                                                    top.path().string(), kMaxManifestFiles));
+    }
+    listing.files[path] = {about.st_size, about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec,
+                           about.st_ino, (about.st_mode & S_IXUSR) != 0};
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Listing> List(const OpenFolder& folder) {
+  Listing listing;
+  if (absl::Status status = AddFolder(folder, folder, "", 0, listing); !status.ok()) return status;
+  return listing;
 }
 
 }  // namespace
@@ -117,57 +154,33 @@ int64_t BytesOf(const v1::Manifest& manifest) {
   return bytes;
 }
 
-absl::StatusOr<Listing> ListFolder(const fs::path& folder) {
-  Listing listing;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, error);
-  if (error) {
-    return error == std::errc::no_such_file_or_directory
-               ? absl::NotFoundError(folder.string() + ": no such folder")
-               : FileError(folder, "cannot list", error.value());
-  }
-  for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
-    if (error) return Changed(folder);
-    const std::string path = entry->path().lexically_relative(folder).generic_string();
-    struct stat about {};
-    if (lstat(entry->path().c_str(), &about) != 0) return Changed(folder);
-    if (S_ISDIR(about.st_mode)) continue;
-    if (!S_ISREG(about.st_mode)) {
-      listing.skipped.push_back(path +
-                                (S_ISLNK(about.st_mode) ? ": a symbolic link" : ": not a regular file"));
-      continue;
-    }
-    if (const std::string_view why = PathProblem(path); !why.empty()) {
-      return absl::InvalidArgumentError(fmt::format("{}: {}", entry->path().string(), why));
-    }
-    if (listing.files.size() == kMaxManifestFiles) {
-      return absl::InvalidArgumentError(
-          fmt::format("{} has more than {} files: too many to be kept", folder.string(), kMaxManifestFiles));
-    }
-    listing.files[path] = {about.st_size, about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec,
-                           about.st_ino, (about.st_mode & S_IXUSR) != 0};
-  }
-  if (error) return Changed(folder);
-  return listing;
+absl::StatusOr<Listing> ListFolder(const FolderName& folder) {
+  const absl::StatusOr<OpenFolder> open = OpenFolder::Open(folder);
+  if (!open.ok()) return open.status();
+  return List(*open);
 }
 
-absl::StatusOr<v1::Manifest> MakeManifest(const fs::path& folder) {
-  const absl::StatusOr<Listing> listing = ListFolder(folder);
+absl::StatusOr<v1::Manifest> MakeManifest(const FolderName& name) {
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(name);
+  if (!folder.ok()) return folder.status();
+  const absl::StatusOr<Listing> listing = List(*folder);
   if (!listing.ok()) return listing.status();
   v1::Manifest manifest;
   for (const auto& [path, entry] : listing->files) {
-    absl::StatusOr<v1::ArtifactFile> file = ReadFile(folder, path, entry);
+    absl::StatusOr<v1::ArtifactFile> file = ReadFile(*folder, path, entry);
     if (!file.ok()) return file.status();
     *manifest.add_files() = *std::move(file);
   }
-  const absl::StatusOr<Listing> after = ListFolder(folder);
-  if (!after.ok() || !(*after == *listing)) return Changed(folder);
+  const absl::StatusOr<Listing> after = List(*folder);
+  if (!after.ok() || !(*after == *listing)) return Changed(*folder);
   if (absl::Status status = CheckManifest(manifest); !status.ok()) return status;
   return manifest;
 }
 
-bool FolderEquals(const fs::path& folder, const v1::Manifest& manifest) {
-  const absl::StatusOr<Listing> listing = ListFolder(folder);
+bool FolderEquals(const FolderName& name, const v1::Manifest& manifest) {
+  const absl::StatusOr<OpenFolder> folder = OpenFolder::Open(name);
+  if (!folder.ok()) return false;
+  const absl::StatusOr<Listing> listing = List(*folder);
   if (!listing.ok() || static_cast<int>(listing->files.size()) != manifest.files_size() ||
       !listing->skipped.empty()) {
     return false;
@@ -175,7 +188,7 @@ bool FolderEquals(const fs::path& folder, const v1::Manifest& manifest) {
   for (const v1::ArtifactFile& wanted : manifest.files()) {
     const auto found = listing->files.find(wanted.path());
     if (found == listing->files.end() || found->second.size != wanted.size()) return false;
-    const absl::StatusOr<v1::ArtifactFile> file = ReadFile(folder, wanted.path(), found->second);
+    const absl::StatusOr<v1::ArtifactFile> file = ReadFile(*folder, wanted.path(), found->second);
     if (!file.ok() || file->executable() != wanted.executable()) return false;
     for (int i = 0; i < wanted.blobs_size(); ++i) {
       if (i >= file->blobs_size() || file->blobs(i).digest() != wanted.blobs(i).digest()) return false;

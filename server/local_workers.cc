@@ -19,6 +19,7 @@ constexpr milliseconds kQuickDeath{5000};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr int kOfflineTimeoutSeconds = 600;
+constexpr int kMostSlotsOfWorker = 1024;  // of one worker
 
 }  // namespace
 
@@ -46,6 +47,9 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
                      std::to_string(rendezvous),
                      "--offline-timeout",
                      std::to_string(kOfflineTimeoutSeconds)};
+  if (!options_.run_as.empty()) {
+    place.arguments.insert(place.arguments.end(), {"--run-as", options_.run_as});
+  }
   if (options_.count > 1) {
     place.arguments.insert(place.arguments.end(), {"--host-workers", std::to_string(options_.count)});
   }
@@ -53,6 +57,25 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
     place.arguments.insert(place.arguments.end(), {"--secrets-dir", options_.secrets_dir.string()});
   }
   return place;
+}
+
+// Trainers of other users get through the state folder to their own folders; all else in it is this user's alone.
+absl::Status LocalWorkers::LetTrainersThrough() const {
+  namespace fs = std::filesystem;
+  constexpr fs::perms kPassThrough = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
+  const fs::perms closed = fs::perms::group_all | fs::perms::others_all;
+  std::error_code error;
+  for (fs::directory_iterator entry(options_.state_dir, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_symlink(error)) continue;
+    const std::string name = entry->path().filename();
+    if (name != "shared" && name != "workers") fs::permissions(entry->path(), closed, fs::perm_options::remove, error);
+  }
+  for (const fs::path& folder : {options_.state_dir, options_.state_dir / "workers"}) {
+    if (!error) fs::permissions(folder, kPassThrough, error);
+  }
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format("cannot set the permissions of what is in {}: {}",
+                                                   options_.state_dir.string(), error.message()));
 }
 
 absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOptions options) {
@@ -68,6 +91,15 @@ absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOp
         fmt::format("cannot make {}: {}", (options.state_dir / "workers").string(), error.message()));
   }
   std::unique_ptr<LocalWorkers> workers(new LocalWorkers(std::move(options)));
+  if (!workers->options_.run_as.empty()) {
+    absl::Status status = workers->LetTrainersThrough();
+    // One that had all slots of this host would have as many users at a time.
+    std::vector<std::string> arguments = workers->MakePlace(1).arguments;
+    const int slots = std::min(workers->options_.count * workers->options_.slots, kMostSlotsOfWorker);
+    *(std::find(arguments.begin(), arguments.end(), "--slots") + 1) = std::to_string(slots);
+    if (status.ok()) status = WorkerProcess::Check(std::move(arguments));
+    if (!status.ok()) return status;
+  }
   for (int i = 1; i <= workers->options_.count; ++i) {
     Place& place = workers->places_.emplace_back(workers->MakePlace(i));
     workers->AdoptPlace(place);

@@ -20,6 +20,7 @@ struct LocalWorkersOptions {
   std::string server;                           // the address that they are to reach
   int port = 0;                                 // of the server; their rendezvous ports are derived from it
   std::filesystem::path program;                // winnow-worker
+  std::string run_as;                           // whom their trainers run as; "": as the workers themselves
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models
   std::filesystem::path secrets_dir;            // see winnow-worker --secrets-dir; empty: none
   std::function<void(const std::string&)> log;  // one line each; called on the supervisor's thread
@@ -31,6 +32,7 @@ struct LocalWorkersOptions {
 // pause if it keeps dying.
 class LocalWorkers {
  public:
+  // FAILED_PRECONDITION: they cannot be started, or refuse `run_as`.
   static absl::StatusOr<std::unique_ptr<LocalWorkers>> Start(LocalWorkersOptions options);
   ~LocalWorkers();
 
@@ -60,6 +62,7 @@ class LocalWorkers {
   void WaitForSomething();
   void Wake();
   Place MakePlace(int index) const;
+  absl::Status LetTrainersThrough() const;
 
   LocalWorkersOptions options_;
   std::vector<Place> places_;  // the thread's own, once it runs

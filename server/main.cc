@@ -47,6 +47,7 @@ struct Flags {
   std::string listen = "127.0.0.1:7070";
   int local_workers = 1;
   int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::string run_as;
   std::vector<std::string> declared;
   double lease_seconds = 15;
   std::string state_dir;
@@ -101,6 +102,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--slots", flags.slots,
                  "Trials (ranks) at a time of each local worker (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--run-as", flags.run_as,
+                 "Whom trainers of local workers run as: USER[:GROUP], or FIRST-LAST[:GROUP], numbers that no user has, "
+                 "of which each trial gets one of its own (default: as this server)")
+      ->option_text("USERS");
   app.add_option("--declare-workers", flags.declared,
                  "Workers that may come, so that jobs may ask for them: \"8 x slots=4,cpus=16,memory_gib=64,label=gpu\"; "
                  "may be given again")
@@ -380,6 +385,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     LocalWorkersOptions local;
     local.count = flags.local_workers;
     local.slots = flags.slots;
+    local.run_as = flags.run_as;
     local.server = listen.socket.empty() ? address : "unix:" + listen.socket;
     local.port = (*server)->port();
     local.program = fs::read_symlink("/proc/self/exe").parent_path() / "winnow-worker";

@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   // Whatever a library left open over exec: a listener would keep the next server from its port.
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
@@ -95,6 +95,34 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
     return absl::InternalError(fmt::format("cannot watch process {}: {}", pid, strerror(why)));
   }
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, descriptor, true, arguments));
+}
+
+absl::Status WorkerProcess::Check(std::vector<std::string> arguments) {
+  arguments.emplace_back("--check");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  int words[2];
+  if (pipe2(words, O_CLOEXEC) != 0) return absl::InternalError(fmt::format("pipe: {}", strerror(errno)));
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, words[1], STDERR_FILENO);
+  pid_t pid = 0;
+  std::vector<char*> environment = EnvironmentOfWorkers();
+  const int code = posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environment.data());
+  posix_spawn_file_actions_destroy(&files);
+  close(words[1]);
+  std::string said;
+  char part[1024];
+  for (ssize_t bytes; code == 0 && (bytes = read(words[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<size_t>(bytes));
+  close(words[0]);
+  int status = 0;
+  if (code == 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return absl::OkStatus();
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return absl::FailedPreconditionError(
+      fmt::format("a local worker cannot be started: {}", code != 0 ? strerror(code) : said));
 }
 
 std::unique_ptr<WorkerProcess> WorkerProcess::Adopt(const std::filesystem::path& work_dir) {

@@ -21,6 +21,9 @@ class WorkerProcess {
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::vector<std::string>& arguments,
                                                               const std::filesystem::path& work_dir,
                                                               const std::filesystem::path& log);
+  // Runs the program to its end with --check as well: FAILED_PRECONDITION with its words if it refuses the
+  // arguments.
+  static absl::Status Check(std::vector<std::string> arguments);
   // The living worker that holds the lock of `work_dir`; null: there is none.
   static std::unique_ptr<WorkerProcess> Adopt(const std::filesystem::path& work_dir);
   // The process goes on.

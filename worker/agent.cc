@@ -81,6 +81,12 @@ void Agent::Wake() {
   });
 }
 
+bool Agent::SetConnected(bool connected) {
+  const bool before = std::exchange(connected_, connected);
+  if (before != connected && options_.connected) options_.connected(connected);
+  return before;
+}
+
 void Agent::Pump() {
   CheckLeft();
   if (finished_ || registering_again_) return;
@@ -114,7 +120,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
   if (finished_ || registering_again_ || worker_id != state_.worker_id()) return;
   if (status.ok()) {
     last_answer_ = timers_->Now();
-    if (!std::exchange(connected_, true)) {
+    if (!SetConnected(true)) {
       spdlog::info("{} as worker {} ({} slots)", ever_connected_ ? "the server is back," : "registered",
                    state_.worker_id(), options_.identity.slots);
     }
@@ -136,7 +142,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
       case AgentState::Setback::kRetry:
         if (!ever_connected_) {
           TellWaiting(status);
-        } else if (std::exchange(connected_, false)) {
+        } else if (SetConnected(false)) {
           spdlog::warn("no answer from the server: {}; training goes on and the server is tried again",
                        status.ToString());
         }
@@ -297,7 +303,7 @@ void Agent::RegisterAgain() {
     return;
   }
   registering_again_ = false;
-  connected_ = false;
+  SetConnected(false);
   ever_connected_ = false;
   state_.Register(NewWorkerId());
   if (leaving_) Finish(leave_status_);

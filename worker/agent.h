@@ -25,6 +25,7 @@ struct AgentOptions {
   // How long the server is tried to be told the last outcomes when leaving.
   std::chrono::milliseconds farewell_timeout{5'000};
   std::function<std::string()> random_id;  // 32 hexadecimal digits; default: the system's random source
+  std::function<void(bool)> connected;  // told whenever the server begins or ceases to answer; may be null
   // Asked as often as Sync is sent, but no more often than every 4.5 s; outlives the agent. Null: nothing is told of
   // how busy the host is.
   UsageMeter* usage = nullptr;
@@ -58,6 +59,8 @@ class Agent {
   };
 
   void Wake();
+  // Whether it was so before.
+  bool SetConnected(bool connected);
   void Pump();
   void OnDone(uint64_t number, const std::string& worker_id, const absl::Status& status,
               const v1::SyncResponse& response);

@@ -1,6 +1,5 @@
 #include "worker/artifact_client.h"
 
-#include <fcntl.h>
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
@@ -17,8 +16,6 @@
 
 namespace winnow {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kCallPatience(30);
 constexpr std::chrono::seconds kBlobPatience(120);  // 4 MiB over 35 KiB/s
@@ -95,7 +92,7 @@ absl::Status ArtifactClient::PutBlob(const std::string& digest, const std::strin
   return ToAbsl(writer->Finish());
 }
 
-absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const fs::path& folder,
+absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                                     Cancellation& cancellation, const std::function<void()>& progress) {
   // First, so that nothing is sent which is not wanted.
   absl::StatusOr<bool> done = Put(request, cancellation);
@@ -105,8 +102,10 @@ absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const
   const absl::StatusOr<std::vector<std::string>> missing = FindMissing(manifest, cancellation);
   if (!missing.ok()) return missing.status();
   std::set<std::string> to_send(missing->begin(), missing->end());
+  const absl::StatusOr<OpenFolder> files = OpenFolder::Open(folder);
+  if (!files.ok()) return absl::AbortedError(files.status().message());
   for (const v1::ArtifactFile& file : manifest.files()) {
-    absl::StatusOr<OpenFile> open = OpenFile::Open(folder / file.path(), O_RDONLY | O_NOFOLLOW);
+    const absl::StatusOr<OpenFile> open = files->OpenRegular(file.path());
     if (!open.ok()) return absl::AbortedError(open.status().message());
     int64_t at = 0;
     for (const v1::BlobName& blob : file.blobs()) {

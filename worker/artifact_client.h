@@ -2,7 +2,6 @@
 
 #include <grpcpp/channel.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "artifact/folder.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 #include "worker/cancellation.h"
 
@@ -23,7 +23,7 @@ class ArtifactClient {
   // Sends what the server does not have of the request's manifest, whose files are in `folder`, and makes it
   // the trial's newest. `progress` is called after every step. ABORTED: the folder's files are not the
   // manifest's (any more); FAILED_PRECONDITION: the server does not want it; else the server's.
-  absl::Status Upload(const v1::PutArtifactRequest& request, const std::filesystem::path& folder,
+  absl::Status Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                       Cancellation& cancellation, const std::function<void()>& progress);
 
   absl::StatusOr<std::string> GetBlob(const v1::BlobName& blob, Cancellation& cancellation);

@@ -33,7 +33,7 @@ void CheckpointKeeper::Post(std::function<void()> function) {
   });
 }
 
-void CheckpointKeeper::Restore(const v1::Assignment& assignment, const std::filesystem::path& folder,
+void CheckpointKeeper::Restore(const v1::Assignment& assignment, const FolderName& folder,
                                std::function<void(absl::Status)> done) {
   const uint64_t number = ++last_restore_;
   const std::string id = assignment.id();
@@ -59,7 +59,7 @@ void CheckpointKeeper::AbandonRestore(const std::string& assignment_id) {
   restores_.erase(found);
 }
 
-void CheckpointKeeper::Watch(const v1::Assignment& assignment, const std::filesystem::path& folder) {
+void CheckpointKeeper::Watch(const v1::Assignment& assignment, const FolderName& folder) {
   const std::string id = assignment.id();
   watched_[id].uploader = std::make_unique<CheckpointUploader>(
       &client_, assignment, folder, options_, [this, id] { Post([this, id] { Over(id); }); });
@@ -94,7 +94,7 @@ void CheckpointKeeper::Abandon(const std::string& assignment_id) {
 
 void CheckpointKeeper::Forget(const std::string& assignment_id) { watched_.erase(assignment_id); }
 
-void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder,
+void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const FolderName& folder,
                                   std::function<void(std::string)> failed) {
   const Trial trial{wanted.job_id(), wanted.trial()};
   Model& model = models_[trial];

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "artifact/folder.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/artifact_client.h"
 #include "worker/checkpoint_uploader.h"
@@ -31,13 +31,13 @@ class CheckpointKeeper {
 
   // Makes `folder` hold what the assignment's `restore` names. UNAVAILABLE if the store stays out of reach,
   // or does not have it; any other error is this machine's.
-  void Restore(const v1::Assignment& assignment, const std::filesystem::path& folder,
+  void Restore(const v1::Assignment& assignment, const FolderName& folder,
                std::function<void(absl::Status)> done);
   // Afterwards nothing of that Restore touches the folder, and its callback does not come.
   void AbandonRestore(const std::string& assignment_id);
 
   // From now on, until it has ended, sends each new checkpoint in `folder`.
-  void Watch(const v1::Assignment& assignment, const std::filesystem::path& folder);
+  void Watch(const v1::Assignment& assignment, const FolderName& folder);
   // REQUIRES Watch. Its trainer has ended: calls `done` once its newest checkpoint, which has at least
   // `level`, is in the store, or is given up.
   void End(const std::string& assignment_id, int64_t level, std::function<void()> done);
@@ -50,7 +50,7 @@ class CheckpointKeeper {
 
   // Sends the model in `folder`, unless that is under way or was tried a moment ago. `failed` is told why, if another
   // try would come to the same.
-  void StoreModel(const v1::ModelWanted& wanted, const std::filesystem::path& folder,
+  void StoreModel(const v1::ModelWanted& wanted, const FolderName& folder,
                   std::function<void(std::string reason)> failed);
 
  private:

@@ -1,7 +1,6 @@
 #include "worker/checkpoint_uploader.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "artifact/snapshot.h"
@@ -11,7 +10,6 @@
 namespace winnow {
 namespace {
 
-namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
 }  // namespace
@@ -30,12 +28,12 @@ bool IsPassing(const absl::Status& status) {
 }
 
 CheckpointUploader::CheckpointUploader(ArtifactClient* client, const v1::Assignment& assignment,
-                                       fs::path folder, const KeepingOptions& options,
+                                       const FolderName& folder, const KeepingOptions& options,
                                        std::function<void()> done)
     : client_(client),
       assignment_(assignment),
-      folder_(std::move(folder)),
-      copy_(folder_.parent_path() / ".checkpoint.upload"),
+      folder_(folder),
+      copy_(folder_.parent() / ".checkpoint.upload"),
       options_(options),
       done_(std::move(done)),
       step_(SteadyClock::now()),
@@ -86,8 +84,8 @@ void CheckpointUploader::Run() {
     if (result == Result::kRefused) pause = std::max(pause, options_.patience);
   }
   SendLast();
-  std::error_code ignored;
-  fs::remove_all(copy_, ignored);
+  if (const auto beside = OpenFolder::Open(copy_.parent()); beside.ok())
+    beside->Remove(copy_.below.filename()).IgnoreError();
   done_();
 }
 

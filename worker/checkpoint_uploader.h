@@ -3,13 +3,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "artifact/folder.h"
 #include "artifact/manifest.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/artifact_client.h"
@@ -37,7 +37,7 @@ bool IsPassing(const absl::Status& status);
 class CheckpointUploader {
  public:
   // `client` outlives it. `done` is the last thing that its thread calls, after End or Abandon.
-  CheckpointUploader(ArtifactClient* client, const v1::Assignment& assignment, std::filesystem::path folder,
+  CheckpointUploader(ArtifactClient* client, const v1::Assignment& assignment, const FolderName& folder,
                      const KeepingOptions& options, std::function<void()> done);
   // Abandons, and waits for the thread.
   ~CheckpointUploader();
@@ -61,8 +61,8 @@ class CheckpointUploader {
 
   ArtifactClient* const client_;
   const v1::Assignment assignment_;
-  const std::filesystem::path folder_;
-  const std::filesystem::path copy_;
+  const FolderName folder_;
+  const FolderName copy_;
   const KeepingOptions options_;
   const std::function<void()> done_;
   Cancellation cancellation_;

@@ -1,10 +1,10 @@
 #include "worker/child_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,17 +14,6 @@
 namespace winnow {
 namespace {
 
-// When the host's memory runs out, the kernel ends a trainer rather than the worker (proc(5), oom_score_adj).
-// Failing changes nothing.
-void OfferToOomKiller() {
-  constexpr char kAdjustment[] = "500";
-  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  const ssize_t ignored = write(fd, kAdjustment, sizeof kAdjustment - 1);
-  static_cast<void>(ignored);
-  close(fd);
-}
-
 [[noreturn]] void FailChild(int failure, ExecFailure::Step step) {
   const ExecFailure what{step, errno};
   if (write(failure, &what, sizeof what) != sizeof what) _exit(126);
@@ -33,8 +22,6 @@ void OfferToOomKiller() {
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   setsid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan.parent) _exit(127);  // it died before the line above
   // Ignored signals and the mask are inherited over exec, but a trainer expects the usual.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -46,10 +33,15 @@ void OfferToOomKiller() {
   dup2(plan.output, STDOUT_FILENO);
   dup2(plan.error, STDERR_FILENO);
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  OfferToOomKiller();
   if (plan.join_file >= 0 && write(plan.join_file, "0", 1) != 1) FailChild(plan.failure, ExecFailure::kSetup);
   if (plan.bound) sched_setaffinity(0, sizeof plan.processors, &plan.processors);
   if (plan.data.rlim_cur > 0) setrlimit(RLIMIT_DATA, &plan.data);
+  if (plan.user != nullptr) {
+    umask(022);  // the worker's own files are nobody else's
+    if (!BecomeUser(*plan.user)) FailChild(plan.failure, ExecFailure::kUser);
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // after that, since another user would undo it
+  if (getppid() != plan.parent) _exit(127);  // it died before the line above
   if (plan.directory != nullptr && chdir(plan.directory) != 0)
     FailChild(plan.failure, ExecFailure::kDirectory);
   int error = ENOENT;

@@ -6,11 +6,13 @@
 
 #include <vector>
 
+#include "worker/run_as.h"
+
 namespace winnow {
 
 // What failed in the child before the program ran.
 struct ExecFailure {
-  enum Step : int { kSetup, kDirectory, kExec } step;
+  enum Step : int { kSetup, kUser, kDirectory, kExec } step;
   int error;
 };
 
@@ -28,6 +30,7 @@ struct ChildPlan {
   bool bound = false;     // to the processors
   cpu_set_t processors = {};
   rlimit data = {0, 0};
+  const TrainerUser* user = nullptr;  // null: this process's
 };
 
 // Forks a child that does what the plan says and then becomes the first program that can be executed; its id,

@@ -22,7 +22,7 @@ Trainer::Events KeptTrainer::Wrap(Events events) {
           events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }, events_.notice};
 }
 
-void KeptTrainer::Watch(std::unique_ptr<Trainer> trainer, const std::filesystem::path& checkpoints) {
+void KeptTrainer::Watch(std::unique_ptr<Trainer> trainer, const FolderName& checkpoints) {
   trainer_ = std::move(trainer);
   keeper_->Watch(assignment_, checkpoints);
 }

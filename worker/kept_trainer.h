@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 
+#include "artifact/folder.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/checkpoint_keeper.h"
 #include "worker/trainers.h"
@@ -21,7 +21,7 @@ class KeptTrainer : public Trainer {
   // What the trainer itself is to be given; calls `events`.
   Events Wrap(Events events);
   // REQUIRES `trainer` was given those, and that nothing has run on the thread since.
-  void Watch(std::unique_ptr<Trainer> trainer, const std::filesystem::path& checkpoints);
+  void Watch(std::unique_ptr<Trainer> trainer, const FolderName& checkpoints);
 
   void Stop(Why why) override;
   void Kill(Why why) override;

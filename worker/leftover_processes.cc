@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,9 +89,9 @@ std::vector<pid_t> AdoptedChildren() {
   return children;
 }
 
-bool IsOurs(pid_t pid) {
-  struct stat info {};
-  return stat(fmt::format("/proc/{}", pid).c_str(), &info) == 0 && info.st_uid == geteuid();
+bool IsOurs(pid_t pid, const RunAs* run_as) {
+  const auto user = UserOf(pid);
+  return user.has_value() && (*user == geteuid() || (run_as != nullptr && run_as->Contains(*user)));
 }
 
 std::set<pid_t> SelfAndAncestors() {
@@ -134,7 +133,7 @@ bool HasMark(pid_t pid, std::string_view mark) {
   return HasEntry(ReadProcFile(pid, "environ"), [mark](std::string_view entry) { return entry == mark; });
 }
 
-LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds patience) {
+LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds patience, const RunAs* run_as) {
   const std::string mark = WorkFolderMark(work);
   const std::set<pid_t> spared = SelfAndAncestors();
   const Clock::time_point deadline = Clock::now() + patience;
@@ -149,7 +148,7 @@ LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds pat
     found = false;
     std::vector<int> killed;
     for (const pid_t pid : ProcessIds()) {
-      if (spared.contains(pid) || !IsOurs(pid)) continue;
+      if (spared.contains(pid) || !IsOurs(pid, run_as)) continue;
       if (const auto fd = KillIf(pid, left_over); fd.has_value()) killed.push_back(*fd);
     }
     for (const int fd : killed) {
@@ -169,6 +168,8 @@ bool MarkedOrphans::KillSome() {
     const pid_t reaped = waitpid(pid, nullptr, WNOHANG);
     return reaped == pid || (reaped < 0 && errno == ECHILD);
   });
+  const bool by_user = user_ != nullptr && user_->IsAlone();
+  bool ended = false;
   // What the reaped ones left is among our children by now.
   const auto marked = [this](const std::string& environment) {
     return HasEntry(environment, [this](std::string_view entry) { return entry == mark_; });
@@ -176,10 +177,14 @@ bool MarkedOrphans::KillSome() {
   bool unclear = false;
   for (const pid_t pid : AdoptedChildren()) {
     if (std::find(killed_.begin(), killed_.end(), pid) != killed_.end()) continue;
-    if (const auto fd = KillIf(pid, marked); fd.has_value()) {
+    if (by_user && UserOf(pid) == user_->user().uid) {
+      // Once for all of them, so that none gets away by starting others.
+      if (!std::exchange(ended, true)) EndProcessesOf(user_->user());
+      killed_.push_back(pid);
+    } else if (const auto fd = KillIf(pid, marked); fd.has_value()) {
       close(*fd);
       killed_.push_back(pid);
-    } else if (ReadProcFile(pid, "environ").empty() && !IsZombie(pid)) {
+    } else if (!by_user && ReadProcFile(pid, "environ").empty() && !IsZombie(pid)) {
       unclear = true;
     }
   }

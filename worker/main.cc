@@ -1,7 +1,11 @@
 // winnow-worker: runs trials for a winnow-server on this machine.
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,13 +13,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "artifact/folder.h"
 #include "fmt/format.h"
 #include "flags/help_formatter.h"
 #include "rpc/channel.h"
@@ -24,12 +32,15 @@
 #include "worker/agent.h"
 #include "worker/capacity.h"
 #include "worker/checkpoint_keeper.h"
+#include "worker/folders.h"
 #include "worker/grpc_sync_client.h"
 #include "worker/leftover_processes.h"
 #include "worker/limits.h"
 #include "worker/own_address.h"
 #include "worker/preemption.h"
+#include "worker/process.h"
 #include "worker/process_trainers.h"
+#include "worker/run_as.h"
 #include "worker/storage_id.h"
 #include "worker/trainer_environment.h"
 #include "worker/usage.h"
@@ -57,6 +68,9 @@ struct Flags {
   double preemption_interval = 5;
   int rendezvous_port = 29500;
   double offline_timeout = 0;
+  std::string run_as_text;
+  std::optional<RunAs> run_as;
+  bool check = false;
   spdlog::level::level_enum log_level = spdlog::level::info;
 };
 
@@ -151,6 +165,11 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  app->add_option("--run-as", flags->run_as_text,
+                  "Whom trainers run as: USER[:GROUP], or FIRST-LAST[:GROUP], numbers that no user has, of which each "
+                  "trial gets one of its own (default: as this worker)")
+      ->option_text("USERS");
+  app->add_flag("--check", flags->check, "Verify the flags and what they name, and end: 0 if this worker could run");
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text("LEVEL");
@@ -176,6 +195,12 @@ std::string Complete(Flags* flags) {
   if (!(flags->preemption_interval > 0)) return "--preemption-interval: expected a number of seconds above 0";
   flags->preemption.interval =
       std::chrono::milliseconds(static_cast<int64_t>(flags->preemption_interval * 1000));
+  if (!flags->run_as_text.empty()) {
+    absl::StatusOr<RunAs> run_as = RunAs::Parse(flags->run_as_text);
+    if (!run_as.ok()) return "--run-as: " + std::string(run_as.status().message());
+    if (absl::Status may = CheckMayRunAs(); !may.ok()) return "--run-as: " + std::string(may.message());
+    flags->run_as = *std::move(run_as);
+  }
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());
   if (flags->rendezvous_port + flags->slots - 1 > 65535) {
@@ -196,7 +221,88 @@ std::string Complete(Flags* flags) {
   flags->work_dir = fs::absolute(flags->work_dir).string();
   flags->shared_dir =
       flags->shared_dir.empty() ? flags->work_dir + "/shared" : fs::absolute(flags->shared_dir).string();
+  if (flags->run_as.has_value() && flags->run_as->is_range() &&
+      flags->run_as->count() < static_cast<size_t>(flags->slots)) {
+    return fmt::format("--run-as: \"{}\" are {} users; expected one for each of the {} slots", flags->run_as_text,
+                       flags->run_as->count(), flags->slots);
+  }
   return "";
+}
+
+// What of this worker a trainer must not read or enter, as flags or the environment name them.
+std::vector<std::string> SecretFiles(const Flags& flags) {
+  std::vector<std::string> files;
+  const auto add = [&files](const std::string& flag, const char* variable) {
+    const char* value = std::getenv(variable);
+    if (const std::string file = !flag.empty() ? flag : value == nullptr ? "" : value; !file.empty())
+      files.push_back(file);
+  };
+  add(flags.endpoint.token_file, "WINNOW_TOKEN_FILE");
+  add(flags.endpoint.tls_key, "WINNOW_TLS_KEY");
+  if (!flags.secrets_dir.empty()) files.push_back(flags.secrets_dir);
+  if (flags.server.address.starts_with("unix:")) files.push_back(flags.server.address.substr(5));
+  return files;
+}
+
+// Makes the worker's folders such that trainers get through them to their own and see nothing else.
+absl::Status SetApart(const Flags& flags) {
+  for (const std::string& folder : {flags.work_dir, flags.shared_dir}) {
+    if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  }
+  const auto work = OpenFolder::Open(FolderName(flags.work_dir, ""));
+  if (!work.ok()) return work.status();
+  absl::Status status = work->ForEach([&](const std::string& name, const struct stat& about) -> absl::Status {
+    if (fs::path(flags.work_dir) / name == flags.shared_dir || S_ISLNK(about.st_mode)) return absl::OkStatus();
+    if (fchmodat(work->descriptor(), name.c_str(), S_ISDIR(about.st_mode) ? 0700 : 0600, 0) == 0)
+      return absl::OkStatus();
+    return FileError(work->path() / name, "cannot set its permissions", errno);
+  });
+  if (status.ok()) status = work->Remove(kHomes);
+  if (status.ok()) status = work->SetMode(0711);
+  const auto shared = OpenFolder::Open(FolderName(flags.shared_dir, ""));
+  struct stat about {};
+  if (!status.ok() || !shared.ok() || fstat(shared->descriptor(), &about) != 0) return status;
+  // Where it is somebody else's, CheckRunAs says whether it can be passed.
+  return about.st_uid == geteuid() ? shared->SetMode((about.st_mode & 07777) | 0111) : status;
+}
+
+// Whether trainers can run as --run-as says, and can reach what they need and nothing that is secret.
+absl::Status CheckRunAs(const Flags& flags) {
+  if (absl::Status status = CheckMayRunAs(); !status.ok()) return status;
+  for (size_t i = 0; i < flags.run_as->count(); ++i) {
+    const TrainerUser user = flags.run_as->user(i);
+    for (const std::string& file : SecretFiles(flags)) {
+      if (Obstacle(user, file).empty()) {
+        return absl::FailedPreconditionError(fmt::format(
+            "{} can be read by user {}, whom trainers run as; expected to be this worker's user's alone (chmod go-rwx)",
+            file, user.uid));
+      }
+    }
+    for (const std::string& folder : {flags.work_dir, flags.shared_dir}) {
+      if (const fs::path above = Obstacle(user, folder); !above.empty()) {
+        return absl::FailedPreconditionError(fmt::format(
+            "user {}, whom trainers run as, may not pass {}, on the way to {}; name another folder by --work-dir "
+            "or --shared-dir, or let it through (chmod a+x)",
+            user.uid, above.string(), folder));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What all that it makes from now on is by itself: this user's alone.
+absl::Status BeginRunAs(const Flags& flags) {
+  if (absl::Status status = SetApart(flags); !status.ok()) return status;
+  umask(077);
+  return CheckRunAs(flags);
+}
+
+// A token has been read by now, and trainers of the same user can read this process's first environment.
+void ForgetToken() {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with("WINNOW_TOKEN=")) explicit_bzero(*entry, strlen(*entry));
+  }
+  unsetenv("WINNOW_TOKEN");
 }
 
 int Work(const Flags& flags) {
@@ -219,6 +325,15 @@ int Work(const Flags& flags) {
     fmt::print(stderr, "winnow-worker: {}\n", std::string(lock.status().message()));
     return 1;
   }
+  if (flags.run_as.has_value()) {
+    if (absl::Status status = BeginRunAs(flags); !status.ok()) {
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+      return 1;
+    }
+  } else if (geteuid() == 0) {
+    spdlog::warn("trainers run as root, as this worker does, and can read and do all that it can; give them users "
+                 "of their own, for example by --run-as 61184-61247");
+  }
   const auto storage_id = ReadOrMakeStorageId(flags.shared_dir);
   if (!storage_id.ok()) {
     fmt::print(stderr, "winnow-worker: {}\n", std::string(storage_id.status().message()));
@@ -234,7 +349,18 @@ int Work(const Flags& flags) {
   std::error_code error;
   fs::path work = fs::canonical(flags.work_dir, error);
   if (error) work = flags.work_dir;
-  const LeftoverCount leftovers = KillLeftovers(work.string(), std::chrono::seconds(10));
+  std::optional<TrainerUsers> users;
+  if (flags.run_as.has_value()) {
+    auto created = TrainerUsers::Create(*flags.run_as, kUserRegistry);
+    if (!created.ok()) {
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(created.status().message()));
+      return 1;
+    }
+    users.emplace(*std::move(created));
+  }
+  const LeftoverCount leftovers = KillLeftovers(work.string(), std::chrono::seconds(10),
+                                                users.has_value() ? &users->run_as() : nullptr);
+  if (users.has_value()) users->ReclaimAll();
   if (leftovers.killed > 0) {
     spdlog::warn("killed {} processes that trainers of an earlier worker had left{}", leftovers.killed,
                  leftovers.all_gone ? "" : "; some are not gone yet");
@@ -255,6 +381,19 @@ int Work(const Flags& flags) {
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
+  // Its existence is the worker's health for others, as for a container's check.
+  const fs::path connected = work / "connected";
+  std::error_code ignored;
+  fs::remove(connected, ignored);
+  options.connected = [connected](bool is_connected) {
+    std::error_code failed;
+    if (is_connected) {
+      std::ofstream(connected) << getpid() << "\n";
+    } else {
+      fs::remove(connected, failed);
+    }
+  };
+
   EventLoop loop;
   Limiter limiter(&loop, work, folder_id->substr(0, 16));
   if (limiter.leftovers() > 0) {
@@ -266,7 +405,8 @@ int Work(const Flags& flags) {
   options.usage = &usage;
   const TrainerPlace place{
       work,       flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
-      flags.host, OwnEnvironment(), &limiter, &usage, flags.name, flags.secrets_dir};
+      flags.host, OwnEnvironment(), &limiter, &usage, flags.name, flags.secrets_dir,
+      users.has_value() ? &*users : nullptr};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
   ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper);
@@ -286,6 +426,7 @@ int Work(const Flags& flags) {
   spdlog::info("worker {} for {}; work folder {}, shared folder {}", flags.name, flags.server.address,
                flags.work_dir, flags.shared_dir);
   const absl::Status status = agent.Run(&loop);
+  fs::remove(connected, ignored);
   if (!status.ok()) spdlog::error("{}", std::string(status.message()));
   // Handed back or not, the server copes; only a worker that gave up by itself has failed.
   return status.ok() || leaving || preempted ? 0 : 1;
@@ -304,6 +445,13 @@ int Main(int argc, char** argv) {
   if (const std::string problem = Complete(&flags); !problem.empty()) {
     fmt::print(stderr, "winnow-worker: {}\nRun with --help for more information.\n", problem);
     return 2;
+  }
+  ForgetToken();
+  HideFromOthers();
+  if (flags.check) {
+    const absl::Status status = flags.run_as.has_value() ? CheckRunAs(flags) : absl::OkStatus();
+    if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+    return status.ok() ? 0 : 1;
   }
   spdlog::set_default_logger(spdlog::stderr_logger_st("worker"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");

@@ -7,7 +7,7 @@
 namespace winnow {
 
 ModelUpload::ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted,
-                         const std::filesystem::path& folder, std::function<void(absl::Status)> done)
+                         const FolderName& folder, std::function<void(absl::Status)> done)
     : client_(client),
       thread_([this, wanted, folder, done = std::move(done)] { done(Run(wanted, folder)); }) {}
 
@@ -16,7 +16,7 @@ ModelUpload::~ModelUpload() {
   thread_.join();
 }
 
-absl::Status ModelUpload::Run(const v1::ModelWanted& wanted, const std::filesystem::path& folder) {
+absl::Status ModelUpload::Run(const v1::ModelWanted& wanted, const FolderName& folder) {
   absl::StatusOr<v1::Manifest> manifest = MakeManifest(folder);
   if (absl::IsUnavailable(manifest.status()))  // of the folder: no store is out of reach here
     return absl::FailedPreconditionError(manifest.status().message());

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "artifact/folder.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/artifact_client.h"
 #include "worker/cancellation.h"
@@ -16,13 +16,13 @@ class ModelUpload {
  public:
   // `done` is the last thing that its thread calls. A folder that is not there is sent as one without files:
   // then the trainer has left no model.
-  ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted, const std::filesystem::path& folder,
+  ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted, const FolderName& folder,
               std::function<void(absl::Status)> done);
   // Gives up, and waits for the thread.
   ~ModelUpload();
 
  private:
-  absl::Status Run(const v1::ModelWanted& wanted, const std::filesystem::path& folder);
+  absl::Status Run(const v1::ModelWanted& wanted, const FolderName& folder);
 
   ArtifactClient* const client_;
   Cancellation cancellation_;

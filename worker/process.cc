@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
@@ -113,6 +114,10 @@ absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
     return absl::ResourceExhaustedError(
         fmt::format("cannot put {} under its limits: {}", spec.command[0], Words(failure.error)));
   }
+  if (failure.step == ExecFailure::kUser) {
+    return absl::ResourceExhaustedError(fmt::format("cannot run {} as user {}: {}", spec.command[0],
+                                                    spec.setup.user->user().uid, Words(failure.error)));
+  }
   if (failure.step == ExecFailure::kDirectory) {
     const std::string message =
         fmt::format("cannot enter working directory {}: {}", spec.working_directory, Words(failure.error));
@@ -141,8 +146,45 @@ absl::Status SetUp(const ProcessSpec& spec, ChildPlan* plan) {
   CPU_ZERO(&plan->processors);
   for (const int processor : setup.processors) CPU_SET(processor, &plan->processors);
   plan->data = {setup.data_bytes, setup.data_bytes};
+  if (setup.user == nullptr) return absl::OkStatus();
+  plan->user = &setup.user->user();
+  // So that it can open what it was given by name, /dev/stderr.
+  for (const int pipe : {plan->output, plan->error}) {
+    if (fchown(pipe, plan->user->uid, plan->user->gid) != 0) return Explain(spec, {ExecFailure::kUser, errno});
+  }
   return absl::OkStatus();
 }
+
+// Kept open, since a process that hides itself may not open it.
+int OwnOomFile() {
+  static const int fd = Above2(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  return fd;
+}
+
+// While it lives, what this process starts is offered to the kernel for the time when the host's memory runs out:
+// the kernel then ends a trainer rather than the worker (proc(5), oom_score_adj). Failing changes nothing.
+class OomOffer {
+ public:
+  OomOffer() {
+    char text[16] = {};
+    if (pread(OwnOomFile(), text, sizeof text - 1, 0) <= 0) return;
+    before_ = text;
+    if (std::atoi(text) < kAdjustment) Set(std::to_string(kAdjustment));
+  }
+  ~OomOffer() {
+    if (!before_.empty()) Set(before_);
+  }
+  OomOffer(const OomOffer&) = delete;
+  OomOffer& operator=(const OomOffer&) = delete;
+
+ private:
+  static constexpr int kAdjustment = 500;
+  static void Set(const std::string& text) {
+    const ssize_t ignored = pwrite(OwnOomFile(), text.data(), text.size(), 0);
+    static_cast<void>(ignored);
+  }
+  std::string before_;
+};
 
 // Waits for the child's word: nothing is written if the program runs, since exec closes the pipe.
 bool ReadFailure(int fd, ExecFailure* failure) {
@@ -155,8 +197,13 @@ bool ReadFailure(int fd, ExecFailure* failure) {
 
 }  // namespace
 
+void HideFromOthers() {
+  OwnOomFile();
+  prctl(PR_SET_DUMPABLE, 0);
+}
+
 Process::Process(EventLoop* loop, const ProcessSpec& spec, Events events)
-    : loop_(loop), events_(std::move(events)), group_(spec.setup.group), orphans_(spec.mark) {}
+    : loop_(loop), events_(std::move(events)), group_(spec.setup.group), user_(spec.setup.user), orphans_(spec.mark, user_.get()) {}
 
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events) {
@@ -184,8 +231,10 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::optional<OomOffer> offer(std::in_place);
   const pid_t pid = ForkAndExec(&plan);
   const int fork_error = errno;
+  offer.reset();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
     return absl::ResourceExhaustedError(
@@ -199,7 +248,6 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
     waitpid(pid, nullptr, 0);
     return Explain(spec, failure);
   }
-
   std::unique_ptr<Process> process(new Process(loop, spec, std::move(events)));
   Process* const self = process.get();
   process->pid_ = pid;
@@ -225,6 +273,7 @@ Process::~Process() {
   if (pid_ > 0 && !reaped_) {
     KillGroup();
     if (group_ != nullptr) group_->Kill();
+    if (user_ != nullptr && user_->IsAlone()) EndProcessesOf(user_->user());
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }

@@ -15,6 +15,7 @@
 #include "worker/cgroup.h"
 #include "worker/event_loop.h"
 #include "worker/leftover_processes.h"
+#include "worker/run_as.h"
 
 namespace winnow {
 
@@ -23,6 +24,7 @@ struct ChildSetup {
   std::shared_ptr<Cgroup> group = nullptr;  // joined; what is left in it when the program has ended is killed
   std::vector<int> processors = {};         // bound to these; empty: to none
   uint64_t data_bytes = 0;                  // RLIMIT_DATA; 0: none
+  std::shared_ptr<const UserLease> user = nullptr;  // null: the worker's own
 };
 
 struct ProcessSpec {
@@ -94,6 +96,7 @@ class Process {
   EventLoop* const loop_;
   const Events events_;
   const std::shared_ptr<Cgroup> group_;
+  const std::shared_ptr<const UserLease> user_;
   MarkedOrphans orphans_;
   pid_t pid_ = -1;  // and the id of its group
   int pidfd_ = -1;
@@ -107,5 +110,9 @@ class Process {
   EventLoop::Id group_timer_ = 0;
   EventLoop::Clock::duration group_delay_;
 };
+
+// Other processes of this user cannot look into this one any more, as at the token that it shows to its server
+// (PR_SET_DUMPABLE); what it starts is as usual. REQUIRES: before any Start.
+void HideFromOthers();
 
 }  // namespace winnow

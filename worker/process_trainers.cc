@@ -22,22 +22,60 @@ void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done
 }
 
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
+  if (place_.users != nullptr) {
+    const auto trial = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
+    auto user = trial.ok() ? place_.users->Take(*trial) : trial.status();
+    if (!user.ok()) {
+      done(user.status());
+      return;
+    }
+    places_[assignment.id()].user = std::make_shared<const UserLease>(*std::move(user));
+  }
   // Ranks of a trial share the folder, and rank 0 empties it for all.
   const auto directories = MakeTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
                                                 !assignment.resumes() && assignment.rank() == 0);
   if (!directories.ok()) {
+    places_.erase(assignment.id());
     done(directories.status());
   } else if (!assignment.has_restore()) {
-    done(TakePort(assignment));
+    Give(assignment, done);
   } else if (keeper_ == nullptr) {
+    places_.erase(assignment.id());
     done(absl::UnavailableError(
         "the trial's checkpoint is in the artifact store, which this worker does not use"));
   } else {
-    keeper_->Restore(assignment, directories->checkpoint,
+    keeper_->Restore(assignment, InShared(directories->checkpoint),
                      [this, alive = alive_, assignment, done](const absl::Status& status) {
-                       if (*alive) done(status.ok() ? TakePort(assignment) : status);
+                       if (!*alive) return;
+                       if (status.ok()) {
+                         Give(assignment, done);
+                       } else {
+                         places_.erase(assignment.id());
+                         done(status);
+                       }
                      });
   }
+}
+
+// The last step: what the folders hold is the trainer's user's from now on.
+void ProcessTrainers::Give(const v1::Assignment& assignment, const PrepareDone& done) {
+  const auto place = places_.find(assignment.id());
+  if (place != places_.end() && place->second.user != nullptr) {
+    const absl::Status status = GiveTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
+                                                     place->second.user->user());
+    if (!status.ok()) {
+      places_.erase(place);
+      done(status);
+      return;
+    }
+  }
+  auto prepared = TakePort(assignment);
+  if (!prepared.ok()) places_.erase(assignment.id());
+  done(std::move(prepared));
+}
+
+FolderName ProcessTrainers::InShared(const std::filesystem::path& folder) const {
+  return {place_.shared, folder.lexically_relative(place_.shared)};
 }
 
 void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
@@ -87,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
     if (*alive) places_.erase(id);
     ended(std::move(outcome));
   };
-  auto run = TrainerRun::Start(loop_, place_, assignment, seat, std::move(events));
+  auto run = TrainerRun::Start(loop_, place_, assignment, seat, std::move(events), held.user);
   if (!run.ok()) {
     places_.erase(id);
     return run.status();
@@ -95,14 +133,14 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
   if (!keeps) return std::unique_ptr<Trainer>(*std::move(run));
   const auto directories = NameTrialDirectories(place_.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
-  kept->Watch(*std::move(run), directories->checkpoint);
+  kept->Watch(*std::move(run), InShared(directories->checkpoint));
   return std::unique_ptr<Trainer>(std::move(kept));
 }
 
 void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {
   const auto directories = NameTrialDirectories(place_.shared, wanted.job_id(), wanted.trial());
   if (keeper_ != nullptr && directories.ok())
-    keeper_->StoreModel(wanted, directories->model, std::move(failed));
+    keeper_->StoreModel(wanted, InShared(directories->model), std::move(failed));
 }
 
 }  // namespace winnow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,9 +41,12 @@ class ProcessTrainers : public Trainers {
   struct Place {
     std::optional<PortLease> port;  // of a rank 0
     int slot = -1;                  // WINNOW_SLOT, once it has started
+    std::shared_ptr<const UserLease> user = nullptr;  // whom it runs as; null: as this process
   };
 
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
+  void Give(const v1::Assignment& assignment, const PrepareDone& done);
+  FolderName InShared(const std::filesystem::path& folder) const;
   absl::StatusOr<Prepared> TakePort(const v1::Assignment& assignment);
   int FreeSlot() const;
 

@@ -11,16 +11,15 @@
 namespace winnow {
 namespace {
 
-namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
 }  // namespace
 
-Restoring::Restoring(ArtifactClient* client, v1::Manifest manifest, fs::path folder,
+Restoring::Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
                      const KeepingOptions& options, std::function<void(absl::Status)> done)
     : client_(client),
       manifest_(std::move(manifest)),
-      folder_(std::move(folder)),
+      folder_(folder),
       options_(options),
       thread_([this, done = std::move(done)] { done(Run()); }) {}
 
@@ -38,7 +37,7 @@ void Restoring::Abandon() {
 absl::Status Restoring::Run() {
   if (FolderEquals(folder_, manifest_)) return absl::OkStatus();
   const absl::Status status = RestoreFolder(
-      manifest_, folder_, [this](const v1::BlobName& blob) { return Fetch(blob); },
+      manifest_, folder_.path(), [this](const v1::BlobName& blob) { return Fetch(blob); },
       [this](const std::function<absl::Status()>& put_in_place) {
         std::lock_guard lock(mutex_);
         return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "artifact/folder.h"
 #include "winnow/v1/artifact.pb.h"
 #include "worker/artifact_client.h"
 #include "worker/cancellation.h"
@@ -18,7 +18,7 @@ namespace winnow {
 class Restoring {
  public:
   // `done` is the last thing that its thread calls. UNAVAILABLE: the server could not be had, or no longer has it.
-  Restoring(ArtifactClient* client, v1::Manifest manifest, std::filesystem::path folder,
+  Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
             const KeepingOptions& options, std::function<void(absl::Status)> done);
   // Abandons, and waits for the thread.
   ~Restoring();
@@ -32,7 +32,7 @@ class Restoring {
 
   ArtifactClient* const client_;
   const v1::Manifest manifest_;
-  const std::filesystem::path folder_;
+  const FolderName folder_;
   const KeepingOptions options_;
   Cancellation cancellation_;
   absl::Status missing_;  // why something could not be fetched; of the thread

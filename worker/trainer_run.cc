@@ -1,11 +1,17 @@
 #include "worker/trainer_run.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "artifact/folder.h"
 #include "fmt/format.h"
 #include "worker/failure_cause.h"
 #include "worker/leftover_processes.h"
@@ -45,6 +51,24 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 // Folders and files that cannot be made are the machine's fault.
 absl::Status OfMachine(const absl::Status& status) {
   return absl::ResourceExhaustedError(std::string(status.message()));
+}
+
+// What is the worker's user's in `inherited` becomes the trainer's user's.
+std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::filesystem::path& home,
+                                       std::vector<std::string> inherited) {
+  constexpr std::array<std::string_view, 12> kPersonal = {
+      "HOME=",           "USER=",          "LOGNAME=",         "MAIL=",          "SHELL=",         "TMPDIR=",
+      "XDG_RUNTIME_DIR=", "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "XDG_STATE_HOME=", "SSH_AUTH_SOCK="};
+  std::erase_if(inherited, [&](const std::string& entry) {
+    return std::any_of(kPersonal.begin(), kPersonal.end(),
+                       [&](std::string_view name) { return entry.starts_with(name); });
+  });
+  const std::string name = user.name.empty() ? std::to_string(user.uid) : user.name;
+  for (const std::string& entry :
+       {"HOME=" + home.string(), "TMPDIR=" + home.string(), "USER=" + name, "LOGNAME=" + name}) {
+    inherited.push_back(entry);
+  }
+  return inherited;
 }
 
 MetricRules Rules(const v1::Assignment& assignment) {
@@ -98,11 +122,14 @@ TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
   loop_->Cancel(limit_timer_);
   if (usage_ != nullptr) usage_->Remove(assignment_.id());
+  std::error_code ignored;
+  if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
 }
 
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
                                                               const v1::Assignment& assignment,
-                                                              const TrainerSeat& seat, Events events) {
+                                                              const TrainerSeat& seat, Events events,
+                                                              std::shared_ptr<const UserLease> user) {
   auto secrets = ReadSecrets(place.secrets, place.worker, assignment);
   if (!secrets.ok()) return secrets.status();
   std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place.usage, assignment, std::move(events)));
@@ -116,12 +143,18 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
   std::error_code unread;
   run->had_checkpoint_ = !std::filesystem::is_empty(directories->checkpoint, unread) || unread;
 
+  std::vector<std::string> inherited = place.environment;
+  if (user != nullptr) {
+    if (absl::Status status = run->MakeHome(place, user->user()); !status.ok()) return OfMachine(status);
+    inherited = EnvironmentOf(user->user(), run->home_, std::move(inherited));
+  }
+
   ProcessSpec spec;
   spec.command.assign(assignment.command().begin(), assignment.command().end());
   spec.environment = TrainerEnvironment(assignment, *directories,
                                         {place.host, LocalRank(assignment), seat, place.work.string(),
                                          *std::move(secrets)},
-                                        place.environment);
+                                        inherited);
   spec.mark = AssignmentMark(assignment.id());
   if (place.limiter != nullptr) {
     auto confinement =
@@ -130,6 +163,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
     run->confinement_ = *std::move(confinement);
     spec.setup = run->confinement_->Child();
   }
+  spec.setup.user = std::move(user);
   spec.working_directory = assignment.working_directory();
   spec.program_directory = place.program_directory;
   auto process =
@@ -186,6 +220,19 @@ absl::Status TrainerRun::MakeLogs(const TrainerPlace& place) {
   if (absl::Status status = keep(v1::GetLogsRequest::STDOUT, ".stdout.log", &stdout_); !status.ok())
     return status;
   return keep(v1::GetLogsRequest::STDERR, ".stderr.log", &stderr_);
+}
+
+absl::Status TrainerRun::MakeHome(const TrainerPlace& place, const TrainerUser& user) {
+  std::string name = assignment_.id();
+  std::replace(name.begin(), name.end(), '/', '_');
+  const auto homes = OpenFolder::Make({place.work, kHomes}, 0711);
+  if (!homes.ok()) return homes.status();
+  const auto home = homes->MakeFolder(name, 0700);
+  if (!home.ok()) return home.status();
+  home_ = place.work / kHomes / name;
+  if (absl::Status status = homes->SetMode(0711); !status.ok()) return status;
+  if (fchown(home->descriptor(), user.uid, user.gid) == 0) return absl::OkStatus();
+  return FileError(home_, "cannot be given to the trainer's user", errno);
 }
 
 void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {

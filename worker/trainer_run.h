@@ -19,6 +19,7 @@
 #include "worker/metric_parser.h"
 #include "worker/process.h"
 #include "worker/redactor.h"
+#include "worker/run_as.h"
 #include "worker/trainer_environment.h"
 #include "worker/trainers.h"
 #include "worker/usage.h"
@@ -36,6 +37,7 @@ struct TrainerPlace {
   HostUsage* usage = nullptr;            // likewise; null: what they use is not measured
   std::string worker = "";               // its name
   std::filesystem::path secrets = {};    // see ReadSecrets; empty: there are none
+  const TrainerUsers* users = nullptr;   // likewise; null: they run as the worker's own user
 };
 
 // One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
@@ -43,10 +45,11 @@ struct TrainerPlace {
 class TrainerRun : public Trainer {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's
-  // fault and not the trainer's.
+  // fault and not the trainer's. `user` is whom it runs as, null: the worker's own.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
                                                            const v1::Assignment& assignment,
-                                                           const TrainerSeat& seat, Events events);
+                                                           const TrainerSeat& seat, Events events,
+                                                           std::shared_ptr<const UserLease> user = nullptr);
   ~TrainerRun() override;
 
   void Stop(Why why) override;
@@ -58,6 +61,7 @@ class TrainerRun : public Trainer {
   TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events);
   absl::Status Prepare(const TrainerPlace& place);
   absl::Status MakeLogs(const TrainerPlace& place);
+  absl::Status MakeHome(const TrainerPlace& place, const TrainerUser& user);
   void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
   // Of what was put out, what holds no secret.
@@ -103,6 +107,7 @@ class TrainerRun : public Trainer {
   std::vector<Redactor> redactors_;  // by stream; empty: it was given no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
+  std::filesystem::path home_;  // of its user for this time, removed with it; empty: it has none
   std::unique_ptr<Confinement> confinement_;
   std::unique_ptr<Process> process_;
   bool reached_ = false;  // it has reported resource_to

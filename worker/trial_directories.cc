@@ -1,8 +1,14 @@
 #include "worker/trial_directories.h"
 
-#include <system_error>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "absl/status/status.h"
+#include "artifact/files.h"
 #include "fmt/format.h"
 #include "worker/folders.h"
 
@@ -10,6 +16,10 @@ namespace winnow {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 3> kTrialFolders = {"checkpoint", "model", "output"};
+constexpr int kMostGivenDepth = 200;
+constexpr mode_t kPassThrough = 0711;  // who knows a name in it gets there; the names are not told
 
 // A job's id becomes a folder's name.
 absl::Status CheckJob(std::string_view job) {
@@ -20,34 +30,95 @@ absl::Status CheckJob(std::string_view job) {
   return absl::InvalidArgumentError(fmt::format("job id \"{}\" cannot be the name of a folder", job));
 }
 
+absl::Status GiveError(const OpenFolder& folder, const std::string& name) {
+  return FileError(folder.path() / name, "cannot be given to the trainer's user", errno);
+}
+
+// What is in the folder, if it is `before`'s or was made by this process: what is someone else's came by a hard
+// link and stays theirs.
+absl::Status GiveContents(const OpenFolder& folder, uid_t before, const TrainerUser& user, int depth) {
+  return folder.ForEach([&](const std::string& name, const struct stat& listed) -> absl::Status {
+    const int flags = S_ISDIR(listed.st_mode) ? O_RDONLY | O_DIRECTORY : O_PATH;
+    const OpenFile file(folder.path() / name,
+                        openat(folder.descriptor(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+    struct stat about {};
+    if (file.descriptor() < 0 || fstat(file.descriptor(), &about) != 0) return GiveError(folder, name);
+    const bool made_here = about.st_uid == geteuid() && (S_ISDIR(about.st_mode) || about.st_nlink == 1);
+    const bool of_trainer = about.st_uid == before && before != geteuid();
+    if (!made_here && !of_trainer) return absl::OkStatus();
+    if (fchownat(file.descriptor(), "", user.uid, user.gid, AT_EMPTY_PATH) != 0) return GiveError(folder, name);
+    if (!S_ISDIR(about.st_mode)) return absl::OkStatus();
+    if (depth == kMostGivenDepth) {
+      return absl::ResourceExhaustedError(
+          fmt::format("{} has folders in folders, more than {} deep", folder.path().string(), kMostGivenDepth));
+    }
+    const absl::StatusOr<OpenFolder> inner = folder.Inner(name);
+    return inner.ok() ? GiveContents(*inner, before, user, depth + 1) : inner.status();
+  });
+}
+
+absl::Status GiveFolder(const OpenFolder& folder, const TrainerUser& user) {
+  if (folder.owner() == user.uid) return absl::OkStatus();
+  if (fchown(folder.descriptor(), user.uid, user.gid) != 0) return GiveError(folder, "");
+  if (absl::Status status = folder.SetMode(0700); !status.ok()) return status;
+  return GiveContents(folder, folder.owner(), user, 0);
+}
+
 }  // namespace
+
+absl::StatusOr<FolderName> NameTrialFolder(const fs::path& shared, std::string_view job, int64_t trial) {
+  if (absl::Status status = CheckJob(job); !status.ok()) return status;
+  return FolderName(shared, fs::path("jobs") / job / "trials" / std::to_string(trial));
+}
 
 absl::StatusOr<TrialDirectories> NameTrialDirectories(const fs::path& shared, std::string_view job,
                                                       int64_t trial) {
-  if (absl::Status status = CheckJob(job); !status.ok()) return status;
-  const fs::path root = shared / "jobs" / job / "trials" / std::to_string(trial);
-  return TrialDirectories{root / "checkpoint", root / "model", root / "output"};
+  const auto root = NameTrialFolder(shared, job, trial);
+  if (!root.ok()) return root.status();
+  return TrialDirectories{(*root / kTrialFolders[0]).path(), (*root / kTrialFolders[1]).path(),
+                          (*root / kTrialFolders[2]).path()};
 }
 
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, std::string_view job,
                                                       int64_t trial, bool empty_checkpoint) {
-  const auto named = NameTrialDirectories(shared, job, trial);
-  if (!named.ok()) return named.status();
-  const TrialDirectories& folders = *named;
-  for (const fs::path& folder : {folders.checkpoint, folders.model, folders.output}) {
-    if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  const auto name = NameTrialFolder(shared, job, trial);
+  if (!name.ok()) return name.status();
+  if (absl::Status status = MakeFolder(shared); !status.ok()) return status;
+  const auto root = OpenFolder::Make(*name);
+  if (!root.ok()) return root.status();
+  for (const char* part : kTrialFolders) {
+    // What lies there and is no folder, as a link that a trainer has made, goes.
+    const auto folder = root->MakeFolder(part);
+    if (!folder.ok()) return folder.status();
+    if (!empty_checkpoint || part != kTrialFolders[0]) continue;
+    if (absl::Status status = folder->RemoveAll(); !status.ok()) {
+      return absl::FailedPreconditionError(fmt::format("cannot empty folder {}: {}", folder->path().string(),
+                                                       std::string(status.message())));
+    }
   }
-  if (!empty_checkpoint) return folders;
-  std::error_code error;
-  for (fs::directory_iterator entry(folders.checkpoint, error), end; !error && entry != end;
-       entry.increment(error)) {
-    fs::remove_all(entry->path(), error);
+  return NameTrialDirectories(shared, job, trial);
+}
+
+absl::Status GiveTrialDirectories(const fs::path& shared, std::string_view job, int64_t trial,
+                                  const TrainerUser& user) {
+  const auto name = NameTrialFolder(shared, job, trial);
+  if (!name.ok()) return name.status();
+  FolderName above(name->base, "");
+  for (const fs::path& part : name->below) {
+    above = above / part.string();
+    const auto folder = OpenFolder::Open(above);
+    if (!folder.ok()) return folder.status();
+    const bool is_trial = above.below == name->below;
+    // The trial's own is opened last.
+    for (const char* inner : kTrialFolders) {
+      if (!is_trial) break;
+      const auto given = folder->Inner(inner);
+      absl::Status status = given.ok() ? GiveFolder(*given, user) : given.status();
+      if (!status.ok()) return status;
+    }
+    if (absl::Status status = folder->SetMode(kPassThrough); !status.ok()) return status;
   }
-  if (error) {
-    return absl::FailedPreconditionError(
-        fmt::format("cannot empty folder {}: {}", folders.checkpoint.string(), error.message()));
-  }
-  return folders;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<fs::path> MakeLogPrefix(const fs::path& work, std::string_view job, int64_t trial,

@@ -6,8 +6,13 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "artifact/folder.h"
+#include "worker/run_as.h"
 
 namespace winnow {
+
+// Folder of the homes of trainers that run as another user than their worker, in the worker's.
+inline constexpr char kHomes[] = "homes";
 
 // The folders of one trial, the same for all its attempts and ranks: SHARED/jobs/JOB/trials/N/…
 struct TrialDirectories {
@@ -15,6 +20,9 @@ struct TrialDirectories {
   std::filesystem::path model;
   std::filesystem::path output;
 };
+
+// The folder that holds them; below SHARED no part of its path may be a symbolic link.
+absl::StatusOr<FolderName> NameTrialFolder(const std::filesystem::path& shared, std::string_view job, int64_t trial);
 
 // Their names alone.
 absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::path& shared, std::string_view job,
@@ -24,6 +32,12 @@ absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::pat
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const std::filesystem::path& shared,
                                                       std::string_view job, int64_t trial,
                                                       bool empty_checkpoint);
+
+// Makes the folders, with what the trial's earlier attempts and this process have put there, the user's alone.
+// Those above them stay this process's, who gets through them and sees no names. REQUIRES: they are made; SHARED
+// may be passed by the user.
+absl::Status GiveTrialDirectories(const std::filesystem::path& shared, std::string_view job, int64_t trial,
+                                  const TrainerUser& user);
 
 // WORK/jobs/JOB/TRIAL/attempt-A-rank-R, to which ".stdout.log" or ".stderr.log" is added. Its folder is
 // created.

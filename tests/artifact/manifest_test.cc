@@ -1,6 +1,13 @@
 #include "artifact/manifest.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "artifact/digest.h"
 #include "tests/artifact/folder.h"
@@ -51,6 +58,83 @@ TEST_CASE("Manifest: a symbolic link is passed over, and that is said", "[artifa
   CHECK(MakeManifest(folder.path())->files_size() == 1);
 }
 
+TEST_CASE("Manifest: a folder that is a link itself, or lies behind one, is refused", "[artifact]") {
+  Folder folder;
+  folder.Write("elsewhere/model/secret", "x");
+  fs::create_directory_symlink(folder.path("elsewhere/model"), folder.path("model"));
+  fs::create_directory_symlink(folder.path("elsewhere"), folder.path("trial"));
+  for (const FolderName& name : {FolderName(folder.path("model")), FolderName(folder.path(), "trial/model")}) {
+    INFO(name.path());
+    CHECK(absl::IsFailedPrecondition(MakeManifest(name).status()));
+    CHECK(absl::IsFailedPrecondition(ListFolder(name).status()));
+    CHECK_FALSE(FolderEquals(name, v1::Manifest()));
+  }
+  CHECK(MakeManifest({folder.path(), "elsewhere/model"})->files_size() == 1);
+}
+
+TEST_CASE("Manifest: of a folder that was given to another user, only that user's files are read", "[artifact]") {
+  if (geteuid() != 0) {
+    WARN("skipped here: only root gives folders away");
+    return;
+  }
+  constexpr uid_t kOther = 61184;
+  Folder folder;
+  folder.Write("secret", "of root");
+  folder.Write("model/own", "x");
+  fs::create_hard_link(folder.path("secret"), folder.path("model/secret"));
+  for (const char* name : {"model", "model/own"}) REQUIRE(chown(folder.path(name).c_str(), kOther, kOther) == 0);
+  const auto listing = ListFolder(folder.path("model"));
+  REQUIRE(listing.ok());
+  CHECK(listing->skipped == std::vector<std::string>{"secret: it belongs to another user"});
+  const auto manifest = MakeManifest(folder.path("model"));
+  REQUIRE(manifest->files_size() == 1);
+  CHECK(manifest->files(0).path() == "own");
+  const auto open = OpenFolder::Open(folder.path("model"));
+  CHECK(absl::IsNotFound(open->OpenRegular("secret").status()));
+}
+
+TEST_CASE("Manifest: a link that is swapped in while the folder is read brings nothing of where it leads",
+          "[artifact]") {
+  Folder folder;
+  folder.Write("model/inner/file", "own");
+  folder.Write("elsewhere/file", "secret");
+  std::atomic<bool> over = false;
+  std::thread swapper([&] {
+    fs::create_directory_symlink(folder.path("elsewhere"), folder.path("model/link"));
+    const std::string inner = folder.path("model/inner"), link = folder.path("model/link");
+    while (!over) renameat2(AT_FDCWD, inner.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+  });
+  int read = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto manifest = MakeManifest(folder.path("model"));
+    if (!manifest.ok()) continue;
+    for (const v1::ArtifactFile& file : manifest->files()) {
+      ++read;
+      REQUIRE(file.blobs(0).digest() == DigestOf("own"));
+    }
+  }
+  over = true;
+  swapper.join();
+  CHECK(read > 0);
+}
+
+TEST_CASE("Manifest: a pipe is not waited for", "[artifact]") {
+  Folder folder;
+  REQUIRE(mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+  CHECK(MakeManifest(folder.path())->files_size() == 0);
+  CHECK(absl::IsNotFound(OpenFolder::Open(folder.path())->OpenRegular("pipe").status()));
+}
+
+TEST_CASE("Manifest: folders in folders are followed to a depth, and no further", "[artifact]") {
+  Folder folder;
+  fs::path deep;
+  for (int i = 0; i <= kMaxFolderDepth; ++i) deep /= "d";
+  folder.Write(deep.parent_path() / "file", "x");
+  CHECK(MakeManifest(folder.path())->files_size() == 1);
+  fs::create_directories(folder.path(deep));
+  CHECK(absl::IsInvalidArgument(MakeManifest(folder.path()).status()));
+}
+
 TEST_CASE("Manifest: another byte, size, name or a further file make a folder differ", "[artifact]") {
   Folder folder;
   folder.Write("file", "abc");
@@ -64,7 +148,7 @@ TEST_CASE("Manifest: another byte, size, name or a further file make a folder di
 }
 
 TEST_CASE("Manifest: a folder that is not there is NOT_FOUND", "[artifact]") {
-  CHECK(absl::IsNotFound(MakeManifest("/nowhere/at/all").status()));
+  CHECK(absl::IsNotFound(MakeManifest(fs::path("/nowhere/at/all")).status()));
 }
 
 v1::Manifest OneFile(const std::string& path) {

@@ -39,5 +39,20 @@ TEST_CASE("Snapshot: without a folder there is none", "[artifact]") {
   CHECK(absl::IsNotFound(SnapshotFolder(folder.path("checkpoint"), folder.path("copy"))));
 }
 
+TEST_CASE("Snapshot: a link in the place of the folder or of its copy is not followed", "[artifact]") {
+  Folder folder;
+  folder.Write("elsewhere/secret", "x");
+  fs::create_directory_symlink(folder.path("elsewhere"), folder.path("checkpoint"));
+  CHECK(absl::IsFailedPrecondition(SnapshotFolder(folder.path("checkpoint"), folder.path("copy"))));
+  fs::remove(folder.path("checkpoint"));
+  folder.Write("checkpoint/own", "x");
+  fs::remove_all(folder.path("copy"));
+  fs::create_directory_symlink(folder.path("elsewhere"), folder.path("copy"));
+  CHECK(SnapshotFolder(folder.path("checkpoint"), folder.path("copy")).ok());
+  CHECK(fs::exists(folder.path("elsewhere/secret")));
+  CHECK_FALSE(fs::exists(folder.path("elsewhere/own")));
+  CHECK(fs::exists(folder.path("copy/own")));
+}
+
 }  // namespace
 }  // namespace winnow

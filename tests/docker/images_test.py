@@ -108,6 +108,13 @@ class Topology:
             source, target = volume.split(":", 1)
             source = self.examples if source == "../examples" else f"{self.tag}-{source}"
             arguments += ["--volume", f"{source}:{target}"]
+        for flag, key in (("--cap-drop", "cap_drop"), ("--cap-add", "cap_add"), ("--tmpfs", "tmpfs")):
+            for value in service.get(key, []):
+                arguments += [flag, value]
+        for option in service.get("security_opt", []):
+            arguments += ["--security-opt", option.replace(":true", "")]
+        if service.get("read_only"):
+            arguments += ["--read-only"]
         if "entrypoint" in service:
             arguments += ["--entrypoint", json.dumps(service["entrypoint"])]
         self.started.append(f"{self.tag}-{name}")
@@ -174,6 +181,38 @@ class ImagesTest(unittest.TestCase):
             json.dump(job, file)
         run("chmod", "-R", "a+rX", self.examples)
 
+    def assert_a_job_reads_no_secret(self):
+        """A submitter's own command looks for whatever could be a token, wherever its container has files."""
+        topology = self.topology
+        secrets = {}
+        for name, folder in (("worker-1", "/worker-credentials"), ("cli", "/user-credentials")):
+            self.assertIn(f"{folder[1:]}:{folder}:ro", topology.services[name]["volumes"])
+        for service, volumes in ((name, service["volumes"]) for name, service in topology.services.items()):
+            held = {volume.split(":")[0] for volume in volumes}
+            if service.startswith("worker-"):  # neither the people's tokens nor the server's keys
+                self.assertFalse(held & {"user-credentials", "server-credentials", "server"}, service)
+            secrets[service] = held
+        self.assertNotIn("worker-credentials", secrets["cli"] | secrets["server"])
+
+        script = ("id -u; cat /worker-credentials/worker.token /proc/1/environ; ls /worker-credentials /var/lib/winnow "
+                  "/var/lib/winnow/jobs /proc/1/fd; grep -rls wnw_ / --exclude-dir=sys --exclude-dir=proc --exclude-dir=usr; "
+                  "grep -ls wnw_ /proc/[0-9]*/environ; env | grep -i token; touch /var/lib/winnow/planted /planted; "
+                  "echo loss=1")
+        spec = {"name": "spy", "strategy": "RANDOM", "limits": {"max_trials": 1},
+                "trainer": {"command": ["/bin/sh", "-c", script],
+                            "metrics": [{"name": "loss", "regex": "loss=([0-9]+)"}]},
+                "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}],
+                "objective": {"metric": "loss", "goal": "MINIMIZE"}}
+        with open(f"{self.examples}/spy.json", "w", encoding="utf-8") as file:
+            json.dump(spec, file)
+        os.chmod(f"{self.examples}/spy.json", 0o644)
+        shown = topology.run_service("cli", "submit", "/examples/spy.json", "--watch", ok=(0, 1))
+        self.assertIn("COMPLETED", shown.upper(), shown)
+        printed = topology.run_service("cli", "logs", "latest", "--trial", "1").split()
+        self.assertTrue(61184 <= int(printed[0]) <= 61247, printed)
+        # The spy's own job file, which all may read, is what it finds.
+        self.assertEqual(set(printed[1:]) - {"/examples/spy.json"}, {"loss=1"})
+
     def test_the_topology_finishes_the_quickstart_job_on_clusters_of_three(self):
         topology = self.topology
         sizes = topology.build()
@@ -181,7 +220,7 @@ class ImagesTest(unittest.TestCase):
         for image, size in sizes.items():
             self.assertLess(size, LARGEST, image)
             settings = json.loads(topology.podman("image", "inspect", image))[0]["Config"]
-            self.assertEqual(settings["User"], "winnow", image)
+            self.assertEqual(settings.get("User", ""), "" if image == "winnow/worker" else "winnow", image)
 
         self.write_example()
         topology.create_network()
@@ -199,6 +238,7 @@ class ImagesTest(unittest.TestCase):
         self.assertEqual({trial["state"] for trial in trials} - {"COMPLETED", "PRUNED"}, set())
         for name in workers:  # a rank of each trial was on each of them
             self.assertIn("started", topology.logs(name))
+        self.assert_a_job_reads_no_secret()
         # Without a token nothing is told.
         refused = topology.podman("run", "--rm", "--network", topology.tag, "--add-host",
                                   f"server:{topology.addresses['server']}", "--ulimit", "nofile=1024:1024", "--ulimit",

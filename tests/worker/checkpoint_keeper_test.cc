@@ -7,7 +7,9 @@
 #include "tests/catch.h"
 #include "tests/worker/fake_artifacts.h"
 #include "tests/worker/temp_folder.h"
+#include "worker/artifact_client.h"
 #include "worker/event_loop.h"
+#include "worker/model_upload.h"
 
 namespace winnow {
 namespace {
@@ -268,6 +270,37 @@ TEST_CASE("Keeper: why a model of too many files is not sent is told", "[worker]
   scene.RunLoop();
   CHECK(reason == folder.string() + " has more than 10000 files: too many to be kept");
   CHECK(scene.store.put().empty());
+}
+
+TEST_CASE("Keeper: a model folder that is a link, or lies behind one, is not sent", "[worker]") {
+  Scene scene;
+  fs::create_directories(scene.folder / "elsewhere/model");
+  std::ofstream(scene.folder / "elsewhere/model/secret") << "x";
+  fs::create_directory_symlink(scene.folder / "elsewhere/model", scene.folder / "model");
+  fs::create_directory_symlink(scene.folder / "elsewhere", scene.folder / "7");
+  ArtifactClient client(scene.store.Channel());
+  for (const FolderName& name :
+       {FolderName(scene.folder / "model"), FolderName(scene.folder.path(), "7/model")}) {
+    absl::Status result;
+    { const ModelUpload upload(&client, {}, name, [&](absl::Status status) { result = std::move(status); }); }
+    CHECK(absl::IsFailedPrecondition(result));
+  }
+  CHECK(scene.store.put().empty());
+  CHECK(scene.store.Calls("PutBlob") == 0);
+}
+
+TEST_CASE("Keeper: a checkpoint folder that becomes a link is sent no more", "[worker]") {
+  Scene scene;
+  fs::create_directories(scene.folder / "elsewhere");
+  std::ofstream(scene.folder / "elsewhere/secret") << "x";
+  scene.Save("one", "first");
+  scene.keeper.Watch(scene.assignment, scene.checkpoints);
+  REQUIRE(scene.store.AwaitPut(1));
+  fs::remove_all(scene.checkpoints);
+  fs::create_directory_symlink(scene.folder / "elsewhere", scene.checkpoints);
+  CHECK(scene.End(9));
+  CHECK(scene.store.Blob(DigestOf("x")).empty());
+  CHECK(fs::exists(scene.folder / "elsewhere/secret"));
 }
 
 }  // namespace

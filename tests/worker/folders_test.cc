@@ -49,6 +49,30 @@ TEST_CASE("TrialDirectories: a folder that cannot be made is named", "[worker]")
   CHECK_THAT(std::string(status.message()), Catch::Contains((folder / "jobs").string()));
 }
 
+TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and nothing of where it leads", "[worker]") {
+  TempFolder folder;
+  fs::create_directories(folder / "elsewhere/inner");
+  const auto first = MakeTrialDirectories(folder.path(), "job", 7, false);
+  REQUIRE(first.ok());
+  for (const fs::path& part : {first->checkpoint, first->model}) {
+    fs::remove(part);
+    fs::create_directory_symlink(folder / "elsewhere", part);
+  }
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, true).ok());
+  for (const fs::path& part : {first->checkpoint, first->model}) CHECK(fs::is_directory(fs::symlink_status(part)));
+  CHECK(fs::exists(folder / "elsewhere/inner"));
+
+  fs::create_directory_symlink(folder / "elsewhere", first->checkpoint / "link");
+  REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, true).ok());
+  CHECK(fs::is_empty(first->checkpoint));
+  CHECK(fs::exists(folder / "elsewhere/inner"));
+
+  fs::rename(folder / "jobs/job", folder / "moved");
+  fs::create_directory_symlink(folder / "moved", folder / "jobs/job");
+  CHECK_THAT(std::string(MakeTrialDirectories(folder.path(), "job", 7, true).status().message()),
+             Catch::Contains((folder / "jobs/job").string()));
+}
+
 TEST_CASE("StorageId: workers that come at once agree on one id", "[worker]") {
   TempFolder folder;
   std::vector<std::string> ids(8);

@@ -1,0 +1,135 @@
+#include "artifact/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+// What openat says of a link or a file where a folder is expected.
+absl::Status FolderError(const fs::path& path, int code) {
+  if (code == ELOOP || code == ENOTDIR) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: expected a folder, and no symbolic link", path.string()));
+  }
+  return FileError(path, "cannot open the folder", code);
+}
+
+}  // namespace
+
+absl::StatusOr<OpenFolder> OpenFolder::Wrap(const fs::path& path, int descriptor) {
+  if (descriptor < 0) return FolderError(path, errno);
+  OpenFile file(path, descriptor);
+  struct stat about {};
+  if (fstat(descriptor, &about) != 0) return FileError(path, "cannot look at the folder", errno);
+  return OpenFolder(path, std::move(file), about.st_uid);
+}
+
+absl::StatusOr<OpenFolder> OpenFolder::Open(const FolderName& name) {
+  const fs::path base = name.base.empty() ? "." : name.base;
+  absl::StatusOr<OpenFolder> folder = Wrap(base, open(base.c_str(), kFolderFlags));
+  for (const fs::path& part : name.below) {
+    if (!folder.ok()) break;
+    folder = folder->Inner(part.string());
+  }
+  return folder;
+}
+
+absl::StatusOr<OpenFolder> OpenFolder::Make(const FolderName& name, mode_t mode) {
+  const fs::path base = name.base.empty() ? "." : name.base;
+  absl::StatusOr<OpenFolder> folder = Wrap(base, open(base.c_str(), kFolderFlags));
+  for (const fs::path& part : name.below) {
+    if (!folder.ok()) break;
+    if (mkdirat(folder->descriptor(), part.c_str(), mode) != 0 && errno != EEXIST)
+      return FileError(folder->path() / part, "cannot create folder", errno);
+    folder = folder->Inner(part.string());
+  }
+  return folder;
+}
+
+bool OpenFolder::Believes(uid_t owner) const { return owner_ == geteuid() || owner == owner_; }
+
+absl::StatusOr<OpenFolder> OpenFolder::Inner(const std::string& name) const {
+  return Wrap(path_ / name, openat(descriptor(), name.c_str(), kFolderFlags | O_NOFOLLOW));
+}
+
+absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_t mode) const {
+  struct stat about {};
+  if (fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(about.st_mode))
+    unlinkat(descriptor(), name.c_str(), 0);
+  if (mkdirat(descriptor(), name.c_str(), mode) != 0 && errno != EEXIST)
+    return FileError(path_ / name, "cannot create folder", errno);
+  return Inner(name);
+}
+
+absl::StatusOr<OpenFile> OpenFolder::OpenRegular(const fs::path& path) const {
+  const OpenFolder* above = this;
+  absl::StatusOr<OpenFolder> step = absl::UnknownError("");
+  for (const fs::path& part : path.parent_path()) {
+    step = above->Inner(part.string());
+    if (!step.ok()) return absl::NotFoundError(step.status().message());
+    above = &*step;
+  }
+  const fs::path whole = path_ / path;
+  // A pipe would have us wait for who writes to it.
+  const int descriptor =
+      openat(above->descriptor(), path.filename().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 && errno == ELOOP) return FileError(whole, "is a symbolic link", ENOENT);
+  if (descriptor < 0) return FileError(whole, "cannot open", errno);
+  OpenFile file(whole, descriptor);
+  struct stat about {};
+  if (fstat(descriptor, &about) != 0) return FileError(whole, "cannot look at it", errno);
+  if (!S_ISREG(about.st_mode) || !Believes(about.st_uid))
+    return FileError(whole, "is no regular file of its folder's owner", ENOENT);
+  return file;
+}
+
+absl::Status OpenFolder::ForEach(
+    const std::function<absl::Status(const std::string&, const struct stat&)>& each) const {
+  const int again = openat(descriptor(), ".", kFolderFlags);
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(again < 0 ? nullptr : fdopendir(again), closedir);
+  if (names == nullptr) {
+    const int code = errno;
+    if (again >= 0) close(again);
+    return FileError(path_, "cannot list", code);
+  }
+  for (errno = 0; const dirent* entry = readdir(names.get()); errno = 0) {
+    const std::string name = entry->d_name;
+    struct stat about {};
+    if (name == "." || name == ".." ||
+        fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    if (absl::Status status = each(name, about); !status.ok()) return status;
+  }
+  return errno == 0 ? absl::OkStatus() : FileError(path_, "cannot list", errno);
+}
+
+absl::Status OpenFolder::Remove(const std::string& name) const {
+  std::error_code error;
+  // By the descriptor's own name, so that it is this folder's; remove_all follows no link below it.
+  fs::remove_all(fmt::format("/proc/self/fd/{}/{}", descriptor(), name), error);
+  return error ? FileError(path_ / name, "cannot remove", error.value()) : absl::OkStatus();
+}
+
+absl::Status OpenFolder::RemoveAll() const {
+  return ForEach([this](const std::string& name, const struct stat&) { return Remove(name); });
+}
+
+absl::Status OpenFolder::SetMode(mode_t mode) const {
+  return fchmod(descriptor(), mode) == 0 ? absl::OkStatus()
+                                         : FileError(path_, "cannot set its permissions", errno);
+}
+
+}  // namespace winnow
