@@ -1,4 +1,4 @@
-import type {Trial, TrialCounts, TuningJob, TuningJobSpec} from '../api/types';
+import type {TrialCounts, TuningJob, TuningJobSpec} from '../api/types';
 import {secondsOf} from '../format';
 
 // What trials are ranked by: "loss", "mean loss", "last loss". `best`: "best loss" where it is the best of a trial's values.
@@ -6,10 +6,6 @@ export function objectiveName({metric, value}: TuningJobSpec['objective'], best 
   if (value === 'MEAN') return `mean ${metric}`;
   return value === 'LAST' ? `last ${metric}` : `${best}${metric}`;
 }
-// What a trial counts, and the level of that.
-export const valueOf = (trial: Trial) => trial.value ?? trial.bestObjective;
-export const valueLevelOf = (trial: Trial) => (trial.value === undefined ? trial.bestResource : trial.valueResource);
-
 // In the order in which they are read out.
 export const kStates = ['running', 'pending', 'paused', 'completed', 'pruned', 'failed', 'cancelled'] as const satisfies readonly (keyof TrialCounts)[];
 

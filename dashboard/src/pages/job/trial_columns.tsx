@@ -3,7 +3,7 @@ import type {Trial, TuningJob} from '../../api/types';
 import {paths} from '../../app/router';
 import {StateBadge} from '../../design';
 import {count, duration, exactMoment, hyperparameter, moment, number} from '../../format';
-import {objectiveName, valueOf} from '../job_words';
+import {objectiveName} from '../job_words';
 
 // The columns that the table of trials can have.
 export interface TrialColumn {
@@ -43,7 +43,7 @@ export function columnsFor(job: TuningJob): TrialColumn[] {
   return [
     plain('number', 'trial', 'number', 74, true, (t) => <a href={paths.trial(t.jobId, t.number)}>{count(t.number)}</a>, (t) => t.number),
     plain('state', 'state', 'state', 116, true, (t) => <StateBadge state={t.state} />, (t) => t.state, false),
-    plain('best', objectiveName(job.spec.objective, 'best '), 'objective', Math.min(230, 80 + metric.length * 7), true, (t) => <strong>{number(valueOf(t))}</strong>, valueOf),
+    plain('best', objectiveName(job.spec.objective, 'best '), 'objective', Math.min(230, 80 + metric.length * 7), true, (t) => <strong>{number(t.value)}</strong>, (t) => t.value),
     plain('objective', `newest ${metric}`, undefined, Math.min(230, 80 + metric.length * 7), false, (t) => number(t.objective), (t) => t.objective),
     plain('resource', 'units', 'resource', 84, true, (t) => count(t.resource), (t) => t.resource),
     ...parameters,

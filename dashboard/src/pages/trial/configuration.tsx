@@ -3,7 +3,6 @@ import {paths} from '../../app/router';
 import {positionOf} from '../../charts/axis';
 import {StateBadge} from '../../design';
 import {count, hyperparameter, number, percent} from '../../format';
-import {valueOf} from '../job_words';
 
 interface Place {
   kind: 'this' | 'best' | 'other';
@@ -101,11 +100,11 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
           <tr>
             <th scope="row">{objective}</th>
             <td />
-            <td class="num configuration-own">{number(valueOf(trial))}</td>
-            {best && !isBest && <td class="num best-ink">{number(valueOf(best))}</td>}
+            <td class="num configuration-own">{number(trial.value)}</td>
+            {best && !isBest && <td class="num best-ink">{number(best.value)}</td>}
             {others.map((other) => (
               <td class="num" key={other.number}>
-                {number(valueOf(other))}
+                {number(other.value)}
               </td>
             ))}
           </tr>

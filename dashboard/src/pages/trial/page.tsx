@@ -6,7 +6,7 @@ import {param, paths} from '../../app/router';
 import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats} from '../../design';
 import {count, counted, duration, exactMoment, number, percent} from '../../format';
 import {useLiveJob} from '../job/live';
-import {objectiveName, trialsOf, valueLevelOf, valueOf} from '../job_words';
+import {objectiveName, trialsOf} from '../job_words';
 import {Attempts} from './attempts';
 import {Configuration} from './configuration';
 import {Curves} from './curves';
@@ -135,13 +135,13 @@ function trainingSeconds(trial: Trial, attempts: Attempt[]): number {
 
 function Headline({trial, attempts, job, near}: {trial: Trial; attempts: Attempt[]; job: TuningJob; near?: Neighbours}) {
   const seconds = trainingSeconds(trial, attempts);
-  const value = valueOf(trial);
+  const {value} = trial;
   return (
     <Stats>
       <Stat
         label={`${objectiveName(job.spec.objective, 'Best ')} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
         value={value === undefined ? '–' : <span class={job.best?.trial === trial.number ? 'best-ink' : undefined}>{number(value)}</span>}
-        note={value === undefined ? 'not reported yet' : `at ${counted(valueLevelOf(trial), 'unit')}; now ${number(trial.objective)}`}
+        note={value === undefined ? 'not reported yet' : `at ${counted(trial.valueResource, 'unit')}; now ${number(trial.objective)}`}
       />
       <Stat
         label="Rank"
