@@ -15,8 +15,6 @@ namespace winnow {
 namespace {
 
 constexpr double kStraightShare = 0.5, kExploreShare = 0.03, kSafeguardShare = 0.1;
-// What start-up adds to the share of straight trials, times its part of a whole trial; and how far that goes.
-constexpr double kMoreStraight = 2, kMostMoreStraight = 0.4;
 constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
 constexpr double kLeastChance = 0.05;
 
@@ -78,17 +76,6 @@ class Choice {
     return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) + startup_ * parts;
   }
 
-  // Pausing saves the less, the more of a whole trial its start-up is.
-  double MoreStraight() const {
-    const double part = startup_ / (startup_ + static_cast<double>(highest_));
-    return std::min(kMostMoreStraight, kMoreStraight * part);
-  }
-  // Whether a new trial that is trained to the end at once fits into so large a share of all units.
-  bool GoesStraight(double share) const {
-    if (lowest_ == highest_ || !PaysNow(state_, highest_)) return false;
-    return CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_) <= share * spent_;
-  }
-
   // Whether the rule has had less than its share of the units after the start.
   bool IsDue(SuggestionRule rule, double share) const {
     return CostOf(rule) < share * (spent_ - CostOf(SuggestionRule::kStart));
@@ -132,8 +119,7 @@ class Choice {
     const bool goes_on = promotion && promotion->to < highest_;
     if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
     auto centre = Centre();
-    return New(centre ? *std::move(centre) : *DrawNext(state_),
-               GoesStraight(MoreStraight()) ? SuggestionRule::kStraight : SuggestionRule::kStart);
+    return New(centre ? *std::move(centre) : *DrawNext(state_), SuggestionRule::kStart);
   }
 
   // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
@@ -152,8 +138,9 @@ class Choice {
   }
 
   std::optional<Suggested> Straight() {
-    if (!may_create_) return std::nullopt;
-    if (!GoesStraight(kStraightShare + MoreStraight())) return std::nullopt;
+    if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
+    const double cost = CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_);
+    if (cost > kStraightShare * spent_) return std::nullopt;
     const TrialModel finished(state_, TrialModel::Basis::kFinished);
     if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
     Suggestion suggestion = NewOf(finished);

@@ -26,8 +26,7 @@ namespace winnow {
 //
 // What a part costs before its first unit (scheduler/startup.h) counts like units: in the shares, in the price of
 // a part and of what may follow it. A part trains at least as many units as its start-up costs, so that the
-// lowest rungs are skipped where that is much; and the more of a whole trial it is, the less pausing saves, and
-// the larger is the share of straight trials.
+// lowest rungs are skipped where that is much.
 //
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
 // exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
