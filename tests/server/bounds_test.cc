@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -262,6 +265,65 @@ TEST_CASE("Bounds: health is bad while reads stand still, and good again after",
     CHECK(wait_for(false));
   }
   CHECK(wait_for(true));
+}
+
+// A connection that says nothing.
+class Mute {
+ public:
+  explicit Mute(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    REQUIRE(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  ~Mute() { close(socket_); }
+  Mute(const Mute&) = delete;
+  Mute& operator=(const Mute&) = delete;
+  // Whether the other side ends it, within the time.
+  bool Ends(std::chrono::milliseconds within) const {
+    const auto end = std::chrono::steady_clock::now() + within;
+    while (std::chrono::steady_clock::now() < end) {
+      pollfd wait = {socket_, POLLIN, 0};
+      char bytes[256];
+      if (poll(&wait, 1, 10) == 1 && read(socket_, bytes, sizeof bytes) <= 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  const int socket_;
+};
+
+constexpr std::chrono::seconds kSoon{60};
+
+TEST_CASE("Gate: a connection without an admitted call is ended when its time is over, one with it goes on", "[server]") {
+  ServicePlay play;
+  GrpcServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.gate.patience = std::chrono::milliseconds(100);
+  const auto server = *GrpcServer::Start(options, play.coordinator(), *play.reader, play.hub);
+  const auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials());
+  const auto stub = v1::TuningService::NewStub(channel);
+  grpc::ClientContext context;
+  v1::ListTuningJobsResponse list;
+  REQUIRE(stub->ListTuningJobs(&context, v1::ListTuningJobsRequest(), &list).ok());
+  for (int i = 0; i < 3; ++i) CHECK(Mute(server->port()).Ends(kSoon));
+  CHECK(channel->GetState(false) == GRPC_CHANNEL_READY);
+}
+
+TEST_CASE("Gate: of too many connections without an admitted call the oldest is ended", "[server]") {
+  ServicePlay play;
+  GrpcServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.gate.strangers = 2;
+  const auto server = *GrpcServer::Start(options, play.coordinator(), *play.reader, play.hub);
+  const Mute first(server->port()), second(server->port()), third(server->port());
+  CHECK(first.Ends(kSoon));
+  CHECK_FALSE(third.Ends(std::chrono::milliseconds(0)));
+  const Mute fourth(server->port());
+  CHECK(second.Ends(kSoon));
 }
 
 TEST_CASE("Last resort: acts when its time is over, and not when it is gone before", "[server]") {
