@@ -14,7 +14,6 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kMostTrials = 1'000'000;
-constexpr int64_t kMostResource = 1'000'000'000;
 constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
 constexpr int64_t kMostBrackets = 100;
 constexpr int64_t kMostLosses = 1000;  // of a trial's attempts to the machines

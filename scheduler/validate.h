@@ -7,6 +7,9 @@
 
 namespace winnow {
 
+// Of a trial: no level is beyond it.
+inline constexpr int64_t kMostResource = 1'000'000'000;
+
 struct Violation {
   std::string field;        // path in the job file: parameters[2].continuous.min
   std::string description;  // the value and what was expected

@@ -259,12 +259,9 @@ class SpaceValidator {
       if (SearchSpace::Satisfies(constraint, configuration)) continue;
       Add(at, "breaks " + Entry("constraints", c) + "; expected " + Bounds(constraint));
     }
-    const auto same =
-        std::find(spec_.initial.begin(), spec_.initial.begin() + static_cast<int64_t>(number), configuration);
-    if (same == spec_.initial.begin() + static_cast<int64_t>(number)) return;
-    Add(at, "is the same as " +
-                Entry("initial_configurations", static_cast<size_t>(same - spec_.initial.begin())) +
-                "; expected different ones");
+    const auto [same, is_new] = first_of_.emplace(configuration, number);
+    if (is_new) return;
+    Add(at, "is the same as " + Entry("initial_configurations", same->second) + "; expected different ones");
   }
 
   // "0 <= 2 x - y <= 8"
@@ -282,6 +279,7 @@ class SpaceValidator {
 
   const SearchSpec& spec_;
   std::vector<Violation> violations_;
+  std::map<Configuration, size_t> first_of_;  // initial configurations seen, and where first
 };
 
 }  // namespace

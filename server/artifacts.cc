@@ -7,6 +7,7 @@
 #include "absl/strings/cord.h"
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
+#include "scheduler/validate.h"
 #include "server/cluster.h"
 #include "spec/search_spec.h"
 
@@ -93,6 +94,11 @@ absl::Status Artifacts::WantOfEnded(const Cluster& cluster) {
 
 absl::Status Artifacts::Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request) {
   if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
+  const int64_t resource = request.artifact().resource();
+  if (resource < 0 || resource > kMostResource) {
+    return absl::InvalidArgumentError(
+        fmt::format("artifact.resource: {} is out of range; expected 0 to {}", resource, kMostResource));
+  }
   return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request)
                                                           : PutCheckpoint(jobs, cluster, request);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@ struct AuthOptions {
   bool tokens_required = false;      // false: everyone who reaches the server is an admin
   double calls_per_second = 20'000;  // of each caller; 0: no limit
   Clock clock = Clock::System();
+  std::function<void(std::string_view peer)> on_admit = {};  // told of each call that a peer itself made and may make
 };
 
 // What a call says of its caller.
@@ -59,6 +61,11 @@ class Authority {
 
   // Whether a token that a call was let in by still holds: UNAUTHENTICATED says why not. OK for "".
   absl::Status CheckStill(const std::string& token_id);
+
+  // A call over the connection of `peer` was admitted.
+  void Admitted(std::string_view peer) const {
+    if (options_.on_admit) options_.on_admit(peer);
+  }
 
   bool tokens_required() const { return options_.tokens_required; }
   // 32 random bytes in hexadecimal, new in each process.

@@ -50,12 +50,21 @@ class MethodTimes {
   std::array<std::atomic<prometheus::Histogram*>, kCodes> times_ = {};
 };
 
+// gRPC's own answer to a request that is no message of the method's kind; ours never lack words.
+bool IsUnread(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty();
+}
+
 class CallTime final : public grpc::experimental::Interceptor {
  public:
   explicit CallTime(MethodTimes& times) : times_(times) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      if (IsUnread(methods->GetSendStatus())) {
+        methods->ModifySendStatus({grpc::StatusCode::INVALID_ARGUMENT,
+                                   "the request cannot be read; expected a protobuf message of this method's type"});
+      }
       const std::chrono::duration<double> taken = SteadyClock::now() - begin_;
       times_.Observe(methods->GetSendStatus().error_code(), taken.count());
     }

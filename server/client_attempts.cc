@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "scheduler/random.h"
+#include "scheduler/validate.h"
 #include "server/messages.h"
 #include "spec/search_spec.h"
 
@@ -165,13 +166,13 @@ absl::StatusOr<ClientAttempts::Found> ClientAttempts::Find(const std::string& jo
 }
 
 absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const Points& points) const {
-  const int64_t to = job.state.trial(trial).to;
+  const int64_t end = job.state.trial(trial).to;
+  const int64_t to = end > 0 ? end : kMostResource;
   for (int i = 0; i < points.size(); ++i) {
     const v1::ReportedPoint& point = points[i];
-    if (point.resource() < 1 || (to > 0 && point.resource() > to)) {
-      return absl::InvalidArgumentError(fmt::format("points[{}].resource: {} is out of range; expected {}", i,
-                                                    point.resource(),
-                                                    to > 0 ? fmt::format("1 to {}", to) : "1 or more"));
+    if (point.resource() < 1 || point.resource() > to) {
+      return absl::InvalidArgumentError(
+          fmt::format("points[{}].resource: {} is out of range; expected 1 to {}", i, point.resource(), to));
     }
     if (point.metric().empty()) {
       return absl::InvalidArgumentError(fmt::format("points[{}].metric: is missing; expected its name, as {}",

@@ -32,6 +32,7 @@ struct WorkerEntry {
   int32_t used_slots = 0;                       // by what it holds
   std::map<std::string, HeldAssignment*> held;  // not gone; each takes slots, processors and memory
   std::string leaving_reason;                   // as it says; "": none
+  std::optional<std::string> caller;            // who spoke first for it since the server started: a token's id, "": none
   HeldSlots held_slots;                         // as used_slots, over time
 
   bool live() const { return row.state == "live"; }

@@ -171,11 +171,11 @@ void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
         }});
 }
 
-void Coordinator::Sync(v1::SyncRequest request, SyncDone done) {
+void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
   auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
-  Post({[taken, request = std::move(request), done](Engine& engine) {
+  Post({[taken, request = std::move(request), caller = std::move(caller), done](Engine& engine) {
           *taken = true;
-          engine.Sync(request, done);
+          engine.Sync(request, done, caller);
         },
         [taken, done, metrics = metrics_,
          begin = std::chrono::steady_clock::now()](const absl::Status& committed) {

@@ -42,7 +42,8 @@ class Coordinator {
   // PERMISSION_DENIED, here and below, of a job that is not `by`'s to change.
   void StopJob(std::string id, Requester by, DoneStatus done);
   void DeleteJob(std::string id, Requester by, DoneStatus done);
-  void Sync(v1::SyncRequest request, SyncDone done);
+  // `caller`: as SyncDesk::Take.
+  void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "");
   // The call may be held. Gives a ticket to cancel it by; then `done` is told CANCELLED, unless it was told
   // before.
   int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});

@@ -31,7 +31,8 @@ absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training tra
   return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
 }
 
-absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request) {
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request, const GoOn& go_on) {
+  if (absl::Status status = go_on(); !status.ok()) return status;
   std::vector<Violation> violations = CheckSpec(request.spec());
   if (request.slots() < 0 || request.slots() > kMostPlannedSlots) {
     violations.push_back(
@@ -46,10 +47,12 @@ absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& reques
     violations.push_back({"startup_seconds", fmt::format("is {}; expected 0 to {}", startup, kMostUnitSeconds)});
   }
   if (!violations.empty()) return ViolationsError(violations);
+  if (absl::Status status = go_on(); !status.ok()) return status;
   const SearchSpec search = ToSearchSpec(request.spec());
   v1::TuningPlan plan = PlanMessage(MakePlan(search));
   plan.set_strategy_text(StrategyText(search));
   if (unit > 0) {
+    if (absl::Status status = go_on(); !status.ok()) return status;
     const PlanEstimate estimate = EstimatePlan(search, std::max(1, request.slots()), unit, startup);
     plan.set_elapsed_seconds(estimate.elapsed_seconds);
     plan.set_busy_fraction(estimate.busy_fraction);

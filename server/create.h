@@ -10,6 +10,7 @@ namespace winnow {
 // Checks a spec as CreateTuningJob does; INVALID_ARGUMENT carries every violation. Of files only those are looked at that
 // the server reads for jobs.
 absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training, const ReadableFolders& files);
-absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request);
+// What `go_on` says, if that is not OK, as soon as it was asked again.
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request, const GoOn& go_on);
 
 }  // namespace winnow

@@ -32,8 +32,8 @@ class Engine {
                                         const WarmStart& start, const std::string& owner = "");
   absl::Status StopJob(const std::string& id, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
-  void Sync(const v1::SyncRequest& request, SyncDone done) {
-    desk_.Take(*jobs_, *cluster_, request, std::move(done));
+  void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {
+    desk_.Take(*jobs_, *cluster_, request, caller, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "absl/strings/cord.h"
+#include "spec/names.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
@@ -10,18 +13,44 @@ namespace {
 
 constexpr char kPayload[] = "winnow.v1.BadRequest";
 constexpr size_t kMaxNamed = 5;
+constexpr int kMostListed = 50;
+constexpr size_t kMostFieldBytes = 200, kMostDescriptionBytes = 600;
+// Clients of gRPC take 8 KiB of metadata, where the message is percent-encoded and the details are in base 64.
+constexpr size_t kMostMessageBytes = 2000;
+constexpr size_t kMostDetailsBytes = 3800;
+
+size_t EncodedBytes(std::string_view message) {
+  size_t bytes = 0;
+  for (const unsigned char c : message) bytes += c >= 0x20 && c <= 0x7e && c != '%' ? 1 : 3;
+  return bytes;
+}
+
+std::string Fitting(std::string_view message) {
+  for (size_t most = kMostMessageBytes;; most = most * 3 / 4) {
+    std::string text = Shortened(message, most);
+    if (EncodedBytes(text) <= kMostMessageBytes) return text;
+  }
+}
 
 }  // namespace
 
 absl::Status ViolationsError(const std::vector<Violation>& violations) {
   v1::BadRequest bad;
   std::string message;
-  for (const Violation& violation : violations) {
-    v1::BadRequest::FieldViolation* added = bad.add_violations();
-    added->set_field(violation.field);
-    added->set_description(violation.description);
-    if (bad.violations_size() > static_cast<int>(kMaxNamed)) continue;
-    message += fmt::format("{}{}: {}", message.empty() ? "" : "; ", violation.field, violation.description);
+  size_t bytes = 0;
+  for (size_t i = 0; i < violations.size(); ++i) {
+    v1::BadRequest::FieldViolation listed;
+    listed.set_field(Shortened(violations[i].field, kMostFieldBytes));
+    listed.set_description(Shortened(violations[i].description, kMostDescriptionBytes));
+    if (i < kMaxNamed) message += fmt::format("{}{}: {}", i == 0 ? "" : "; ", listed.field(), listed.description());
+    bytes += listed.ByteSizeLong() + 3;
+    if (bad.violations_size() == kMostListed || bytes > kMostDetailsBytes) {
+      listed.set_field("…");
+      listed.set_description(fmt::format("and {} more", violations.size() - i));
+      *bad.add_violations() = std::move(listed);
+      break;
+    }
+    *bad.add_violations() = std::move(listed);
   }
   if (violations.size() > kMaxNamed) message += fmt::format("; and {} more", violations.size() - kMaxNamed);
   absl::Status status = absl::InvalidArgumentError(message);
@@ -33,7 +62,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   std::string details;
   if (auto payload = status.GetPayload(kPayload)) details = std::string(*payload);
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()), details);
+  const std::string_view message(status.message().data(), status.message().size());
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), Fitting(message), details);
 }
 
 }  // namespace winnow

@@ -9,10 +9,12 @@
 
 namespace winnow {
 
-// INVALID_ARGUMENT that carries every violation; the message names the first few.
+// INVALID_ARGUMENT that carries the violations; of very many the first 50, and how many more there are. The message names
+// the first few. Long texts are shortened.
 absl::Status ViolationsError(const std::vector<Violation>& violations);
 
-// The same code and message; the violations become a BadRequest in the error details.
+// The same code and message; the violations become a BadRequest in the error details. What is too long for gRPC's metadata
+// is shortened.
 grpc::Status ToGrpc(const absl::Status& status);
 
 }  // namespace winnow

@@ -23,6 +23,11 @@ namespace {
 constexpr int kMaxMessageBytes = 16 << 20;
 // Of one connection: a worker has a few calls under way, a web page some dozens.
 constexpr int kMaxStreams = 1000;
+constexpr int kMaxMetadataBytes = 8 << 10;
+// Of the algorithms that gRPC knows only the first: none. What a compressed message unpacks to is not bounded by its size.
+constexpr int kNoCompression = 1;
+// What is unpacked at a time; see gate.h.
+constexpr int kMostReadBytes = 128 << 10;
 constexpr int kHandshakePatienceMs = 20'000;
 // A peer that vanished without a word is noticed in the sum of these.
 constexpr int kPingEveryMs = 30'000;
@@ -46,8 +51,10 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 void SetLimits(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server is refused, not mixed in
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMostReadBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, kNoCompression);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakePatienceMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
@@ -56,6 +63,11 @@ void SetLimits(grpc::ServerBuilder& builder) {
 
 absl::Status Problem(const std::string& path, int error) {
   return absl::FailedPreconditionError(fmt::format("{}: {}", path, strerror(error)));
+}
+
+absl::Status CannotListen(const std::string& address) {
+  return absl::UnavailableError(fmt::format(
+      "cannot listen on {}: the port is taken or the address is not this machine's; name another by --listen", address));
 }
 
 // Nobody else may reach into the socket's folder, from before the socket is there.
@@ -69,6 +81,12 @@ absl::Status CloseFolder(const std::string& socket) {
   if (stat(folder.c_str(), &about) == 0 && (about.st_mode & kMayDoMoreThanPass) == 0) return absl::OkStatus();
   if (chmod(folder.c_str(), kOwnFolder) != 0) return Problem(folder, errno);
   return absl::OkStatus();
+}
+
+// The gate is told whom the authority lets in.
+AuthOptions Watched(AuthOptions options, Gate& gate) {
+  options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
+  return options;
 }
 
 }  // namespace
@@ -100,17 +118,18 @@ absl::Status CheckListen(const GrpcServerOptions& options) {
                      : absl::InvalidArgumentError("--state-dir: " + std::string(socket.status().message()));
 }
 
-GrpcServer::GrpcServer(const GrpcServerOptions& options, Coordinator& coordinator, Reader& reader, Hub& hub,
-                       std::unique_ptr<InsightThreads> insights)
+GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
+                       std::unique_ptr<InsightThreads> insights, SlowReaders slow)
     : coordinator_(coordinator),
       hub_(hub),
-      authority_(options.auth),
+      gate_(std::move(gate)),
+      authority_(Watched(options.auth, *gate_)),
       insights_(std::move(insights)),
-      tuning_(coordinator, reader, hub, authority_, options.training, options.files),
+      tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files),
       worker_(coordinator, authority_),
       admin_(coordinator, hub, authority_),
       artifact_(coordinator, reader, authority_, options.artifacts),
-      insight_(*insights_, authority_),
+      insight_(*insights_, hub, authority_),
       usage_(reader, authority_) {}
 
 absl::Status GrpcServer::LoadTokens() {
@@ -130,7 +149,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!status.ok()) return status;
   auto insights = InsightThreads::Start(reader.file(), reader.clock());
   if (!insights.ok()) return insights.status();
-  std::unique_ptr<GrpcServer> server(new GrpcServer(options, coordinator, reader, hub, *std::move(insights)));
+  absl::StatusOr<SlowReaders> slow = SlowReaders::Start(reader.file(), reader.clock());
+  if (!slow.ok()) return slow.status();
+  absl::StatusOr<std::unique_ptr<Gate>> gate = Gate::Listen(options.address, options.gate);
+  if (!gate.ok()) return CannotListen(options.address);
+  std::unique_ptr<GrpcServer> server(
+      new GrpcServer(options, *std::move(gate), coordinator, reader, hub, *std::move(insights), *std::move(slow)));
   if (status = server->LoadTokens(); !status.ok()) return status;
   static std::once_flag once;
   std::call_once(once, [] {
@@ -138,10 +162,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(
-      options.address,
-      options.tls.used() ? TlsServerCredentials(options.tls) : grpc::InsecureServerCredentials(),
-      &server->port_);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      options.tls.used() ? TlsServerCredentials(options.tls) : grpc::InsecureServerCredentials());
   int socket = 1;
   if (!options.socket.empty()) {
     if (status = CloseFolder(options.socket); !status.ok()) return status;
@@ -157,15 +180,14 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&server->insight_);
   builder.RegisterService(&server->usage_);
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0 || socket == 0) {
-    return absl::UnavailableError(
-        fmt::format("cannot listen on {}: the port is taken or the address is not this machine's; name "
-                    "another by --listen",
-                    server->port_ != 0 && socket == 0 ? options.socket : options.address));
-  }
+  if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
   if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {
     return Problem(options.socket, errno);
   }
+  server->gate_->Open(std::move(acceptor));
+  server->health_ = std::make_unique<HealthWatch>(
+      MakeHealthProbe(coordinator, reader), [raw = server.get()](bool healthy) { raw->TellHealth(healthy); },
+      options.health);
   return server;
 }
 
@@ -180,8 +202,13 @@ std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
   return server_->InProcessChannel(arguments);
 }
 
+void GrpcServer::TellHealth(bool healthy) {
+  if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(healthy);
+}
+
 void GrpcServer::AnnounceStop() {
-  if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+  health_ = nullptr;
+  TellHealth(false);
 }
 
 void GrpcServer::Stop(std::chrono::milliseconds grace) {
@@ -189,6 +216,7 @@ void GrpcServer::Stop(std::chrono::milliseconds grace) {
   coordinator_.StopHolding();
   hub_.Publish(kStopTopic);
   tuning_.StopReplays();
+  gate_->Close();
   server_->Shutdown(std::chrono::system_clock::now() + grace);
   server_->Wait();
   server_ = nullptr;

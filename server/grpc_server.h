@@ -10,6 +10,8 @@
 #include "server/admin_service.h"
 #include "server/artifact_service.h"
 #include "server/auth.h"
+#include "server/gate.h"
+#include "server/health_watch.h"
 #include "server/insight_service.h"
 #include "server/readable_folders.h"
 #include "server/tls.h"
@@ -30,6 +32,8 @@ struct GrpcServerOptions {
   ReadableFolders files = ReadableFolders::Everything();  // that jobs may name
   ArtifactStore* artifacts = nullptr;  // null: there is none
   Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
+  HealthWatchOptions health = {};
+  GateLimits gate = {};
 };
 
 // Whether `address`, given by `flag`, is HOST:PORT that may be listened on: beyond this machine's loopback only if
@@ -49,7 +53,7 @@ class GrpcServer {
                                                            Hub& hub);
   ~GrpcServer();
 
-  int port() const { return port_; }
+  int port() const { return gate_->port(); }
   // A channel to this server within the process, and the key by which its HTTP side is known (see auth.h).
   std::shared_ptr<grpc::Channel> InProcessChannel();
   const std::string& relay_key() const { return authority_.relay_key(); }
@@ -59,12 +63,14 @@ class GrpcServer {
   void Stop(std::chrono::milliseconds grace);
 
  private:
-  GrpcServer(const GrpcServerOptions& options, Coordinator& coordinator, Reader& reader, Hub& hub,
-             std::unique_ptr<InsightThreads> insights);
+  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
+             std::unique_ptr<InsightThreads> insights, SlowReaders slow);
   absl::Status LoadTokens();
+  void TellHealth(bool healthy);
 
   Coordinator& coordinator_;
   Hub& hub_;
+  std::unique_ptr<Gate> gate_;
   Authority authority_;
   std::unique_ptr<InsightThreads> insights_;
   TuningService tuning_;
@@ -74,7 +80,7 @@ class GrpcServer {
   InsightService insight_;
   UsageService usage_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
+  std::unique_ptr<HealthWatch> health_;  // speaks to the server: goes first
 };
 
 }  // namespace winnow

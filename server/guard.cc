@@ -41,6 +41,7 @@ grpc::Status Guard::Admit(const grpc::CallbackServerContext& context, std::strin
   origin.authorization = TheOne(context.client_metadata(), "authorization");
   absl::StatusOr<std::string> admitted = authority_.Admit(service_, method, origin);
   if (!admitted.ok()) return ToGrpc(admitted.status());
+  authority_.Admitted(context.peer());
   if (by != nullptr) *by = authority_.RequesterOf(*admitted);
   return grpc::Status::OK;
 }

@@ -27,6 +27,8 @@ class Hub {
   std::map<std::string, std::map<int64_t, std::shared_ptr<Listener>>> listeners_;
 };
 
+// Topic that is published once when the server stops: streams, long polls and pending calls end.
+inline constexpr char kStopTopic[] = "stop";
 std::string JobTopic(const std::string& job_id);
 std::string LogTopic(int64_t assignment);
 

@@ -1,17 +1,18 @@
 #pragma once
 
 #include "server/guard.h"
+#include "server/hub.h"
 #include "server/insight_threads.h"
 #include "winnow/v1/insight.grpc.pb.h"
 
 namespace winnow {
 
-// The wire of Insights. A caller who is gone when its turn comes is not computed for. REQUIRES threads and
-// authority outlive the gRPC server.
+// The wire of Insights. A caller who is gone when its turn comes is not computed for, and whose turn does not come in
+// time is told so. REQUIRES threads, hub and authority outlive the gRPC server.
 class InsightService final : public v1::InsightService::CallbackService {
  public:
-  InsightService(InsightThreads& threads, Authority& authority)
-      : threads_(threads), guard_(authority, v1::InsightService::service_full_name()) {}
+  InsightService(InsightThreads& threads, Hub& hub, Authority& authority)
+      : threads_(threads), hub_(hub), guard_(authority, v1::InsightService::service_full_name()) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -29,6 +30,7 @@ class InsightService final : public v1::InsightService::CallbackService {
 
  private:
   InsightThreads& threads_;
+  Hub& hub_;
   Guard guard_;
 };
 

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -23,6 +25,7 @@
 #include "server/declared_workers.h"
 #include "server/grpc_server.h"
 #include "server/http/http_server.h"
+#include "server/last_resort.h"
 #include "server/local_workers.h"
 #include "server/metrics.h"
 #include "server/own_files.h"
@@ -39,6 +42,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kWorkersLeave{60};
 constexpr std::chrono::seconds kCallsEnd{5};
 constexpr std::chrono::seconds kAnswersEnd{2};
+// After local workers have left: whatever a call, a read or a model still does.
+constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
 constexpr char kNoHttp[] = "off";
 
@@ -254,6 +259,13 @@ class Signals {
   std::thread thread_;
 };
 
+// All that was acknowledged is recorded, and the next server reads it.
+void LeaveAtOnce() {
+  spdlog::warn("stopped without waiting any longer for what was still read or computed");
+  spdlog::shutdown();
+  std::_Exit(0);
+}
+
 // Returns the exit code.
 int CheckAndTell(const Flags& flags) {
   const auto tell = [](const std::string& finding) { fmt::print("{}\n", finding); };
@@ -297,7 +309,7 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
 }
 
 // Null if there is to be none, or if the default address is not free.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, Coordinator& coordinator,
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, HealthProbe probe,
                                                       Metrics& metrics) {
   if (flags.http == kNoHttp) return nullptr;
   HttpServerOptions options;
@@ -306,9 +318,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
   options.tokens_required = TokensRequired(flags);
   options.relay_key = grpc.relay_key();
   options.metrics = [&metrics] { return metrics.Text(); };
-  options.probe = [&coordinator](std::function<void(absl::Status)> done) {
-    coordinator.Post({[](Engine&) {}, std::move(done)});
-  };
+  options.probe = std::move(probe);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();
@@ -322,6 +332,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
 }
 
 absl::Status Serve(Flags flags, Signals& signals) {
+  std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
   // Gone last: to close a file of the database would give back SQLite's locks.
   absl::StatusOr<OwnFiles> own = OwnFiles::Take(flags.db, fs::absolute(flags.state_dir));
@@ -374,7 +385,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
       GrpcServer::Start(listen, **coordinator, **reader, hub);
   if (!server.ok()) return server.status();
 
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(flags, **server, **coordinator, metrics);
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
   if (!http.ok()) return http.status();
   std::string address =
       fmt::format("{}:{}", flags.listen.substr(0, flags.listen.rfind(':')), (*server)->port());
@@ -410,6 +421,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   if (*http != nullptr) (*http)->AnnounceStop();
   if (workers != nullptr) workers->Stop(kWorkersLeave);
   signals.OnSecond(nullptr);
+  last_resort.emplace(kAllEnds, LeaveAtOnce);
   (*server)->Stop(kCallsEnd);
   if (*http != nullptr) (*http)->Stop(kAnswersEnd);
   // Declared in the order of use, destroyed in the reverse: http, server, reader, coordinator with the store.

@@ -18,6 +18,43 @@ constexpr char kKept[] = ": those of trials that may train on and of the best ar
 constexpr int64_t kWatchBatch = 500;
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
+// Of the jobs of one page of a list, in sum; its last job may go beyond.
+constexpr size_t kMostListBytes = 2 << 20;
+// What a list says of one job's spec, if that is large.
+constexpr int kMostListedValues = 20;
+constexpr size_t kMostListedSpecBytes = 64 << 10;
+
+template <typename Values>
+void KeepFirst(Values* values) {
+  if (values->size() > kMostListedValues) values->DeleteSubrange(kMostListedValues, values->size() - kMostListedValues);
+}
+
+// As ListTuningJobsResponse says.
+void Abridge(v1::TuningJobSpec& spec) {
+  spec.clear_initial_configurations();
+  spec.clear_warm_start();
+  spec.clear_constraints();
+  spec.clear_static_hyperparameters();
+  spec.clear_channels();
+  v1::TrainerSpec& trainer = *spec.mutable_trainer();
+  trainer.clear_environment();
+  trainer.clear_secrets();
+  trainer.clear_metrics();
+  trainer.clear_resource_regex();
+  if (trainer.command_size() > 1) trainer.mutable_command()->DeleteSubrange(1, trainer.command_size() - 1);
+  for (v1::ParameterSpec& parameter : *spec.mutable_parameters()) {
+    if (parameter.has_categorical()) KeepFirst(parameter.mutable_categorical()->mutable_values());
+    if (parameter.has_discrete()) {
+      auto* values = parameter.mutable_discrete()->mutable_values();
+      if (values->size() > kMostListedValues) values->Truncate(kMostListedValues);
+    }
+    if (parameter.has_condition()) KeepFirst(parameter.mutable_condition()->mutable_values());
+  }
+  if (spec.ByteSizeLong() <= kMostListedSpecBytes) return;
+  spec.clear_parameters();
+  trainer.clear_command();
+}
+
 absl::Status NoTrial(const std::string& job, int64_t trial) {
   return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
 }
@@ -106,6 +143,10 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
   return absl::OkStatus();
 }
 
+absl::Status Reads::Probe() {
+  return store_.Read([&]() -> absl::Status { return store_.jobs.List(std::numeric_limits<int64_t>::max(), 1).status(); });
+}
+
 absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
   v1::TuningJob job;
   absl::Status status = store_.Read([&]() -> absl::Status {
@@ -129,14 +170,17 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
   absl::Status status = store_.Read([&]() -> absl::Status {
     absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1);
     if (!rows.ok()) return rows.status();
-    if (static_cast<int64_t>(rows->size()) > *size) {
-      rows->resize(*size);
-      response.set_next_page_token(MakePageToken("jobs", {std::to_string(rows->back().key)}));
-    }
-    for (const JobRow& row : *rows) {
-      absl::Status told = Message(row, *response.add_jobs());
-      if (!told.ok()) return told;
-      response.mutable_jobs()->rbegin()->clear_failures();
+    size_t bytes = 0;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      if (static_cast<int64_t>(i) == *size || bytes > kMostListBytes) {
+        response.set_next_page_token(MakePageToken("jobs", {std::to_string((*rows)[i - 1].key)}));
+        break;
+      }
+      v1::TuningJob& job = *response.add_jobs();
+      if (absl::Status told = Message((*rows)[i], job); !told.ok()) return told;
+      Abridge(*job.mutable_spec());
+      job.clear_failures();
+      bytes += job.ByteSizeLong();
     }
     return absl::OkStatus();
   });

@@ -58,6 +58,8 @@ class Reads {
   // INVALID_ARGUMENT names the field.
   absl::StatusOr<v1::GetWorkerUsageResponse> GetWorkerUsage(const v1::GetWorkerUsageRequest& request);
   absl::StatusOr<v1::GetTrialUsageResponse> GetTrialUsage(const v1::GetTrialUsageRequest& request);
+  // OK: rows can be read.
+  absl::Status Probe();
   // The id of the job that a create request made; "": none.
   absl::StatusOr<std::string> FindRequest(const std::string& request_id);
 

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
+#include "scheduler/validate.h"
 #include "server/artifacts.h"
 #include "server/hub.h"
 #include "server/metrics.h"
 #include "server/usage.h"
+#include "spec/names.h"
 
 namespace winnow {
 namespace {
@@ -25,16 +28,23 @@ constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
+// It stands in tables, paths and log lines.
+absl::Status CheckName(const std::string& name) {
+  const bool prints = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  const bool plain = prints && name.find('/') == std::string::npos && name != "." && name != "..";
+  if (plain && !name.empty() && name.size() <= kMaxIdLength) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
+                  Quoted(absl::CHexEscape(name))));
+}
+
 absl::Status CheckRequest(const v1::SyncRequest& request) {
   auto invalid = [](const char* field, const std::string& value, const char* expected) {
     return absl::InvalidArgumentError(
         fmt::format("{}: {} is not valid; expected {}", field, value, expected));
   };
   if (request.worker_id().empty() || request.worker_id().size() > kMaxIdLength) {
-    return invalid("worker_id", '"' + request.worker_id() + '"', "1 to 128 characters");
-  }
-  if (request.name().empty() || request.name().size() > kMaxIdLength) {
-    return invalid("name", '"' + request.name() + '"', "1 to 128 characters");
+    return invalid("worker_id", Quoted(request.worker_id()), "1 to 128 characters");
   }
   if (request.slots() < 1 || request.slots() > kMaxSlots) {
     return invalid("slots", std::to_string(request.slots()), "1 to 10000");
@@ -128,13 +138,24 @@ absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
                   holder.row.name, holder.row.host, heard));
 }
 
-absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncRequest& request) {
+absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncRequest& request,
+                                             const std::string& caller) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = cluster.FindWorker(request.worker_id());
+  if (worker != nullptr && worker->present() && worker->caller.value_or(caller) != caller) {
+    return absl::PermissionDeniedError(fmt::format(
+        "worker id {} is that of a worker which registered with another token; register under an id of your own",
+        request.worker_id()));
+  }
+  // A worker that is known keeps the name that it has.
+  if (worker == nullptr || worker->row.name != request.name()) {
+    if (status = CheckName(request.name()); !status.ok()) return status;
+  }
   if (worker == nullptr) {
     if (WorkerEntry* older = cluster.FindPresentByName(request.name())) {
-      if (!SameFolder(request.worker_id(), older->row.id)) return NameInUse(*older);
+      const bool same = SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
+      if (!same) return NameInUse(*older);
       cluster.Lose(*older, fmt::format("worker {} was started anew", request.name()));
     }
     WorkerRow row;
@@ -164,6 +185,7 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
   before.last_sync_us = row.last_sync_us;  // which alone is not worth a write
   const bool same = row == before;
   worker->row = std::move(row);
+  worker->caller = caller;
   worker->leaving_reason = request.leaving_reason();
   if (!same) context_.Check(context_.store.workers.Put(worker->row));
   if (worker->present()) cluster.RenewLease(*worker);
@@ -174,7 +196,8 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
 void SyncDesk::TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment,
                           const v1::Report& report) {
   const AssignmentRow& held = assignment.row;
-  if (report.resource() < 1 || (held.resource_to > 0 && report.resource() > held.resource_to)) {
+  const int64_t most = held.resource_to > 0 ? held.resource_to : kMostResource;
+  if (report.resource() < 1 || report.resource() > most) {
     ++refused_.beyond_budget;
     return;
   }
@@ -295,8 +318,9 @@ void SyncDesk::TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::Syn
   }
 }
 
-void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, SyncDone done) {
-  absl::StatusOr<WorkerEntry*> admitted = Admit(cluster, request);
+void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller,
+                    SyncDone done) {
+  absl::StatusOr<WorkerEntry*> admitted = Admit(cluster, request, caller);
   if (!admitted.ok()) {
     refused_calls_.emplace_back(admitted.status(), std::move(done));
     return;

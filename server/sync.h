@@ -35,8 +35,9 @@ class SyncDesk {
  public:
   explicit SyncDesk(Context& context) : context_(context), started_us_(context.wall_us()) {}
 
-  // Inside the transaction. `done` is called by Answer, exactly once.
-  void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, SyncDone done);
+  // Inside the transaction. `done` is called by Answer, exactly once. `caller`: the id of the token that the call was let in
+  // by, "" for none; another than that which first spoke for the worker does not speak for it.
+  void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller, SyncDone done);
   // After the commit: answers every call that is due.
   void Answer(Cluster& cluster);
   // Answers every call with `status`.
@@ -58,7 +59,7 @@ class SyncDesk {
   };
 
   absl::Status NameInUse(const WorkerEntry& holder) const;
-  absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request);
+  absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request, const std::string& caller);
   void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
   void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);

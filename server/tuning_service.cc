@@ -1,5 +1,6 @@
 #include "server/tuning_service.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -7,8 +8,10 @@
 #include "server/ask_call.h"
 #include "server/create.h"
 #include "server/errors.h"
+#include "server/pending_call.h"
 #include "server/warm_start.h"
 #include "server/watch.h"
+#include "spec/check_size.h"
 #include "spec/new_job.h"
 
 namespace winnow {
@@ -19,6 +22,36 @@ using Unary = grpc::ServerUnaryReactor;
 
 // For the files of a warm start, all of them.
 constexpr std::chrono::seconds kReadingPatience{10};
+constexpr int kCreateThreads = 3;
+constexpr int kPreviewThreads = 2;
+// Of calls that wait for such a thread; more are refused.
+constexpr size_t kMostWaiting = 64;
+constexpr std::chrono::seconds kLongestCreate{60};
+constexpr std::chrono::seconds kLongestPreview{20};
+
+absl::Status TooManyWait(const char* method) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: {} calls of this method wait already, as many as may; try again later", method, kMostWaiting));
+}
+
+// Gives the job as it is, as `by` may see it, once `known` says that there is one.
+void Describe(Reader& reader, const absl::StatusOr<std::string>& known, const Requester& by,
+              std::function<void(absl::StatusOr<v1::TuningJob>)> done) {
+  if (!known.ok()) return done(known.status());
+  reader.Post([id = *known, by, done = std::move(done)](Reads& reads) {
+    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(id);
+    if (described.ok()) by.Redact(*described);
+    done(std::move(described));
+  });
+}
+
+// OK as long as `call` waits and `patience` is not over.
+GoOn WhileWaits(std::shared_ptr<PendingCall<v1::TuningJob>> call, std::chrono::milliseconds patience) {
+  return [call = std::move(call), in_time = GoOnFor(patience)] {
+    const absl::Status waits = call->GoOn();
+    return waits.ok() ? in_time() : waits;
+  };
+}
 
 // Finishes a call with what the coordinator or the replays make of it.
 template <typename Response>
@@ -43,53 +76,46 @@ Unary* Answer(CallContext* context, Reader& reader, Response* response, Read rea
 
 }  // namespace
 
-void TuningService::FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id,
-                                  const Requester& by, v1::TuningJob* job) {
-  if (!status.ok()) {
-    reactor->Finish(ToGrpc(status));
-    return;
-  }
-  reader_.Post([reactor, id, by, job](Reads& reads) {
-    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(id);
-    if (described.ok()) {
-      *job = *std::move(described);
-      by.Redact(*job);
-    }
-    reactor->Finish(ToGrpc(described.status()));
-  });
+absl::StatusOr<SlowReaders> SlowReaders::Start(const std::string& file, const Clock& clock) {
+  absl::StatusOr<std::unique_ptr<Reader>> creates = Reader::Start(file, clock, kCreateThreads);
+  if (!creates.ok()) return creates.status();
+  absl::StatusOr<std::unique_ptr<Reader>> previews = Reader::Start(file, clock, kPreviewThreads);
+  if (!previews.ok()) return previews.status();
+  return SlowReaders{*std::move(creates), *std::move(previews)};
 }
 
 Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
                                       v1::TuningJob* job) {
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
-  Unary* reactor = context->DefaultReactor();
-  reader_.Post([this, reactor, request, by, job](Reads& reads) {
+  const auto call = PendingCall<v1::TuningJob>::Start(hub_, job, kLongestCreate);
+  if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
+    call->Answer(ViolationsError(large));
+    return call.get();
+  }
+  const auto kept = std::make_shared<const v1::CreateTuningJobRequest>(*request);
+  const auto answer = [call](absl::StatusOr<v1::TuningJob> described) { call->Answer(std::move(described)); };
+  const auto create = [call, kept, answer, &coordinator = coordinator_, &reader = reader_,
+                       training = training_, &files = files_, by](Reads& reads) {
+    if (!call->GoOn().ok()) return;
     // A repeated request is answered whatever has become of the files since.
-    absl::StatusOr<std::string> known = reads.FindRequest(request->request_id());
-    if (!known.ok() || !known->empty()) {
-      FinishWithJob(reactor, known.status(), known.ok() ? *known : "", by, job);
-      return;
-    }
-    absl::Status status = CheckCreate(*request, training_, files_);
-    if (!status.ok()) {
-      reactor->Finish(ToGrpc(status));
-      return;
-    }
-    absl::StatusOr<WarmStart> start = ReadWarmStart(request->spec(), reads, files_, GoOnFor(kReadingPatience));
-    if (!start.ok()) {
-      reactor->Finish(ToGrpc(start.status()));
-      return;
-    }
-    coordinator_.CreateJob(
-        NewJobSpec(request->spec()), request->request_id(),
-        [this, reactor, by, job](absl::StatusOr<std::string> id) {
+    const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id());
+    if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
+    const absl::Status status = CheckCreate(*kept, training, files);
+    if (!status.ok()) return call->Answer(status);
+    absl::StatusOr<WarmStart> start = ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
+    if (!start.ok()) return call->Answer(start.status());
+    if (!call->GoOn().ok()) return;
+    coordinator.CreateJob(
+        NewJobSpec(kept->spec()), kept->request_id(),
+        [answer, &reader, by](const absl::StatusOr<std::string>& id) {
           if (id.ok()) spdlog::info("{} created job {}", by.ForLog(), *id);
-          FinishWithJob(reactor, id.status(), id.ok() ? *id : "", by, job);
+          Describe(reader, id, by, answer);
         },
         *std::move(start), by.name);
-  });
-  return reactor;
+  };
+  if (!slow_.creates->PostWithin(kMostWaiting, create)) call->Answer(TooManyWait(__func__));
+  return call.get();
 }
 
 Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::DescribeTuningJobRequest* request,
@@ -120,9 +146,10 @@ Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJo
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
   Unary* reactor = context->DefaultReactor();
-  coordinator_.StopJob(request->id(), by, [this, reactor, request, by, job](absl::Status status) {
+  coordinator_.StopJob(request->id(), by, [this, reactor, request, by, job](const absl::Status& status) {
     if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
-    FinishWithJob(reactor, status, request->id(), by, job);
+    const absl::StatusOr<std::string> id = status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
+    Describe(reader_, id, by, FinishBy(reactor, job));
   });
   return reactor;
 }
@@ -172,7 +199,16 @@ Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsR
 Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTuningJobRequest* request,
                                        v1::TuningPlan* plan) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return Answer(context, reader_, plan, [request](Reads&) { return Preview(*request); });
+  const auto call = PendingCall<v1::TuningPlan>::Start(hub_, plan, kLongestPreview);
+  if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
+    call->Answer(ViolationsError(large));
+    return call.get();
+  }
+  const auto preview = [call, kept = std::make_shared<const v1::PreviewTuningJobRequest>(*request)](Reads&) {
+    call->Answer(Preview(*kept, [call] { return call->GoOn(); }));
+  };
+  if (!slow_.previews->PostWithin(kMostWaiting, preview)) call->Answer(TooManyWait(__func__));
+  return call.get();
 }
 
 Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersRequest* request,

@@ -10,15 +10,21 @@
 
 namespace winnow {
 
-// Topic that is published once when the server stops: streams and long polls end.
-inline constexpr char kStopTopic[] = "stop";
+// Who works for calls that may take long, or wait for files of others: few threads beside those of all other reads. What
+// viewers may ask for keeps no submitter waiting.
+struct SlowReaders {
+  static absl::StatusOr<SlowReaders> Start(const std::string& file, const Clock& clock);
+
+  std::unique_ptr<Reader> creates;
+  std::unique_ptr<Reader> previews;
+};
 
 // The wire: converts, hands over to reader or coordinator, maps the status. Every call is finished exactly
 // once. REQUIRES coordinator, reader, hub and authority outlive the gRPC
 // server.
 class TuningService final : public v1::TuningService::CallbackService {
  public:
-  TuningService(Coordinator& coordinator, Reader& reader, Hub& hub, Authority& authority,
+  TuningService(Coordinator& coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
                 Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything())
       : training_(training),
         files_(std::move(files)),
@@ -26,7 +32,8 @@ class TuningService final : public v1::TuningService::CallbackService {
         reader_(reader),
         hub_(hub),
         guard_(authority, v1::TuningService::service_full_name()),
-        replays_(reader) {}
+        replays_(reader),
+        slow_(std::move(slow)) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -54,10 +61,6 @@ class TuningService final : public v1::TuningService::CallbackService {
   void StopReplays() { replays_.Stop(); }
 
  private:
-  // Answers with the job as it is once `status` is known, as `by` may see it; an error is the answer.
-  void FinishWithJob(Unary* reactor, const absl::Status& status, const std::string& id, const Requester& by,
-                     v1::TuningJob* job);
-
   const Training training_;
   const ReadableFolders files_;
   Coordinator& coordinator_;
@@ -65,6 +68,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Hub& hub_;
   Guard guard_;
   Replays replays_;
+  SlowReaders slow_;  // uses all of the above: goes first
 };
 
 }  // namespace winnow

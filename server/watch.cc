@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "server/errors.h"
-#include "server/tuning_service.h"
 
 namespace winnow {
 namespace {

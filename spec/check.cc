@@ -12,6 +12,7 @@
 #include "spec/check_cluster.h"
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
+#include "spec/check_size.h"
 #include "spec/names.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
@@ -24,6 +25,7 @@ constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // of any duration
 constexpr int64_t kMostOffset = 1'000'000'000;
 constexpr int64_t kLongestLease = 86400;  // seconds
 constexpr int kMostSecrets = 100;
+constexpr int64_t kMostExpressionMemory = 1 << 20;  // of one, compiled
 
 bool IsName(const std::string& name, size_t most, const std::string& punctuation) {
   if (name.empty() || name.size() > most || !std::isalnum(static_cast<unsigned char>(name[0]))) return false;
@@ -183,6 +185,7 @@ class SpecChecker {
       return Add(at, std::string("is missing; expected an RE2 expression with one group for ") + of);
     RE2::Options options;
     options.set_log_errors(false);
+    options.set_max_mem(kMostExpressionMemory);
     const RE2 expression(text, options);
     if (!expression.ok()) {
       return Add(at, Quoted(text) + " is not a valid RE2 expression: " + expression.error());
@@ -368,6 +371,7 @@ class SpecChecker {
 }  // namespace
 
 std::vector<Violation> CheckSpec(const v1::TuningJobSpec& spec) {
+  if (std::vector<Violation> large = CheckSize(spec); !large.empty()) return large;
   std::vector<Violation> violations = SpecChecker(spec).Run();
   // A thing that two checks see is said once, by the first.
   std::set<std::pair<std::string, std::string>> said;

@@ -17,6 +17,9 @@
 namespace winnow {
 namespace {
 
+// Violations of many configurations say nothing new.
+constexpr size_t kEnoughSaid = 1000;
+
 using Texts = std::map<std::string, std::string>;
 
 // Given the values of earlier parameters.
@@ -163,7 +166,7 @@ std::vector<Configuration> InitialConfigurations(const v1::TuningJobSpec& spec, 
 
 std::vector<Violation> CheckInitialConfigurations(const v1::TuningJobSpec& spec, const SearchSpec& search) {
   std::vector<Violation> violations;
-  for (int i = 0; i < spec.initial_configurations_size(); ++i) {
+  for (int i = 0; i < spec.initial_configurations_size() && violations.size() < kEnoughSaid; ++i) {
     const Texts texts = ToTexts(spec.initial_configurations(i));
     Checker(texts, search, fmt::format("initial_configurations[{}]", i), &violations).Run();
   }

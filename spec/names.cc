@@ -1,5 +1,7 @@
 #include "spec/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,6 +9,8 @@ namespace winnow {
 namespace {
 
 constexpr size_t kLeastPart = 3;  // letters
+constexpr size_t kMostJoined = 100;
+constexpr size_t kMostQuoted = 200;  // bytes
 
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -48,11 +52,22 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& kn
   return nearest.empty() ? "; expected one of " + Joined(known) : "; did you mean " + nearest + "?";
 }
 
-std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string Shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  // Not within a character of several bytes.
+  const auto continues = [text](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  size_t head = most / 2, tail = text.size() - most / 2;
+  while (head > 0 && continues(head)) --head;
+  while (tail < text.size() && continues(tail)) ++tail;
+  return fmt::format("{} …[{} bytes]… {}", text.substr(0, head), tail - head, text.substr(tail));
+}
+
+std::string Quoted(std::string_view text) { return "\"" + Shortened(text, kMostQuoted) + "\""; }
 
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (size_t i = 0; i < std::min(names.size(), kMostJoined); ++i) text += (text.empty() ? "" : ", ") + names[i];
+  if (names.size() > kMostJoined) text += fmt::format(" and {} more", names.size() - kMostJoined);
   return text;
 }
 

@@ -95,6 +95,19 @@ HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
   return AnswerPage(PageFiles(), path, request);
 }
 
+size_t HttpApp::FreeBody(std::string_view target) {
+  const std::optional<HttpTarget> parsed = ParseTarget(target);
+  const bool login = parsed && parsed->segments.size() == 1 && parsed->segments[0] == "login";
+  return login ? kLoginBody : kUnknownBody;
+}
+
+std::shared_ptr<Exchange> HttpApp::Admit(const HttpRequest& request) const {
+  return MakeUnaryCall(options_.path, {request.peer, AuthorizationOf(request)}, GetCaller(), v1::GetCallerRequest(),
+                       [](const grpc::Status& status, grpc::ByteBuffer) {
+                         return status.ok() ? JsonAnswer(200, "{}") : ErrorAnswer(status);
+                       });
+}
+
 HttpApp::Way HttpApp::Call(const HttpRequest& request, const HttpTarget& target) const {
   const CallFor caller{request.peer, AuthorizationOf(request)};
   const bool reads = IsRead(request.method);

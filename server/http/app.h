@@ -36,6 +36,13 @@ class HttpApp {
   // `request` need not outlive the call.
   Way Handle(const HttpRequest& request) const;
 
+  // How large a body may be before it is known who sends it: those of /login never are larger, others after Admit.
+  static constexpr size_t kLoginBody = 1 << 10;
+  static constexpr size_t kUnknownBody = 16 << 10;
+  static size_t FreeBody(std::string_view target);
+  // 200 if the caller may call anything; else why not. The request's body is not looked at.
+  std::shared_ptr<Exchange> Admit(const HttpRequest& request) const;
+
   // /healthz says 503 from now on.
   void AnnounceStop() { stopping_ = true; }
 

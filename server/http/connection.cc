@@ -134,6 +134,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const size_t body = parser.chunked() ? shared_.limits.body_bytes : parser.content_length().value_or(0);
     const BodyRoom room(shared_.body_bytes, body);
     if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
+    // Who may call nothing is not read for long.
+    const size_t free = HttpApp::FreeBody({parser.get().target().data(), parser.get().target().size()});
+    if (body > free && free == HttpApp::kLoginBody) {
+      if (!parser.chunked()) co_return co_await Refuse(error_code(http::error::body_limit));
+      parser.body_limit(free);
+    } else if (body > free) {
+      const std::shared_ptr<Exchange> admission = shared_.app.Admit(TakeRequest(parser));
+      std::optional<HttpAnswer> answer = co_await AnswerOf(*admission);
+      if (!answer) co_return false;
+      if (answer->status != 200) co_return co_await Send(*std::move(answer), {});
+    }
     if (!parser.is_done()) {
       if (!co_await ReadBody(parser, error)) co_return co_await Refuse(error);
     }
@@ -172,6 +183,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return request;
   }
 
+  void Begin(Exchange& exchange) {
+    exchange.Start([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self) net::post(self->stream_.get_executor(), [self] { self->Wake(); });
+    });
+  }
+
+  // Of an exchange without a stream; absent if the client has gone.
+  net::awaitable<std::optional<HttpAnswer>> AnswerOf(Exchange& exchange) {
+    const CancelAtEnd cancel{exchange};
+    stream_.tcp().expires_never();
+    Begin(exchange);
+    while (!closed_) {
+      Exchange::Step step = exchange.Next();
+      if (step.kind == Exchange::Step::Kind::kAnswer) co_return std::move(step.answer);
+      if (!co_await Wait()) break;
+    }
+    co_return std::nullopt;
+  }
+
   // Whether another request may follow.
   net::awaitable<bool> Answer(HttpRequest request, unsigned version, bool keep_alive) {
     HttpApp::Way way = shared_.app.Handle(request);
@@ -182,10 +213,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (auto* answer = std::get_if<HttpAnswer>(&way)) co_return co_await Send(std::move(*answer), form);
     const std::shared_ptr<Exchange> exchange = std::get<std::shared_ptr<Exchange>>(way);
     const CancelAtEnd cancel{*exchange};
-    exchange->Start([weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (self) net::post(self->stream_.get_executor(), [self] { self->Wake(); });
-    });
+    Begin(*exchange);
     while (!closed_) {
       Exchange::Step step = exchange->Next();
       if (step.kind == Exchange::Step::Kind::kAnswer) co_return co_await Send(std::move(step.answer), form);
@@ -222,7 +250,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_return co_await Refuse(503, "too many streams of events at a time; try again");
     }
     error_code error;
-    co_await Write(StreamHead(chunked), {}, error);
+    co_await Write(StreamHead(chunked, stream_.has_tls()), {}, error);
     const auto frame = [chunked](const std::string& bytes) { return chunked ? Chunk(bytes) : bytes; };
     auto sent = steady_clock::now();
     while (!error && !closed_) {
@@ -253,7 +281,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   net::awaitable<bool> Send(HttpAnswer answer, Form form) {
     if (form.gzip) Compress(answer);
     error_code error;
-    co_await Write(AnswerHead(answer, form.keep_alive),
+    co_await Write(AnswerHead(answer, form.keep_alive, stream_.has_tls()),
                    form.head_only ? std::string_view() : answer.content(), error);
     if (!error && !form.keep_alive) co_await Part();
     co_return !error && form.keep_alive;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +23,7 @@
 #include "rpc/address.h"
 #include "server/http/connection.h"
 #include "server/http/tls_contexts.h"
+#include "server/open_files.h"
 
 namespace winnow {
 namespace {
@@ -38,15 +38,6 @@ constexpr size_t kOtherFiles = 1024;
 constexpr std::chrono::milliseconds kAcceptAgain{50};
 // To cut off what `grace` did not end.
 constexpr std::chrono::seconds kCutOff{5};
-
-// As many open files as this process may have; how many that is.
-size_t RaiseFileLimit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
-  const rlimit raised = {limit.rlim_max, limit.rlim_max};
-  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  return limit.rlim_cur;
-}
 
 // Asio leaves its sockets open over exec. What this process starts is not to hold its connections, nor its port.
 void CloseOnExec(int socket) { fcntl(socket, F_SETFD, FD_CLOEXEC); }

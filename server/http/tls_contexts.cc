@@ -10,10 +10,15 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLookEvery{1};
 constexpr unsigned char kSessions[] = "winnow";
+// Of TLS 1.2; those of 1.3 are all such: with forward secrecy, and encrypted and authenticated as one.
+constexpr char kSuites[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 absl::StatusOr<TlsContexts::Context> Load(const TlsFiles& files) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   context->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
+  if (SSL_CTX_set_cipher_list(context->native_handle(), kSuites) != 1) {
+    return absl::InternalError(std::string("this OpenSSL knows none of the cipher suites ") + kSuites);
+  }
   boost::system::error_code error;
   const auto wrong = [&](const char* flag, const std::string& file) {
     return absl::InvalidArgumentError(std::string(flag) + ": " + file + ": " + error.message());

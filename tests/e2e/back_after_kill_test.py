@@ -66,9 +66,7 @@ class Server(processes.Program):
                      f"127.0.0.1:{self.ports[1]}", "--http-port-file", self.port_files[1], "--local-workers",
                      str(WORKERS), "--slots", "1", "--require-tokens"]
         if tls:
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                            "-days", "2", "-subj", "/CN=localhost", "-keyout", f"{folder}/key.pem", "-out",
-                            f"{folder}/cert.pem"], check=True, capture_output=True)
+            processes.make_certificate(folder)
             arguments += ["--tls-cert", f"{folder}/cert.pem", "--tls-key", f"{folder}/key.pem"]
         super().__init__(arguments, f"{folder}/server.log")
 

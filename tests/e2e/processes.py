@@ -46,6 +46,13 @@ def write_table(path, rows, seed, columns=12):
             file.write(("1," if score > 0 else "0,") + ",".join(f"{v:.4f}" for v in x) + "\n")
 
 
+def make_certificate(folder):
+    """cert.pem and key.pem, of localhost."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                    "2", "-subj", "/CN=localhost", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"],
+                   check=True, capture_output=True)
+
+
 def parent_of(pid):
     """-1 for a process that is gone or only waits to be reaped."""
     try:
@@ -121,7 +128,9 @@ class Server(Program):
         if os.path.exists(self.port_file):
             os.remove(self.port_file)
         self.arguments = [f"{BIN}/winnow-server", "--db", self.database, "--listen", self.address, "--port-file",
-                          self.port_file, "--http", "off", "--local-workers", "0"] + self.flags
+                          self.port_file, "--local-workers", "0"] + self.flags
+        if "--http" not in self.flags:
+            self.arguments += ["--http", "off"]
         super().start()
         wait_until(lambda: os.path.exists(self.port_file) or not self.alive(), "the server listens")
         if not self.alive():

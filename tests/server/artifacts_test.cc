@@ -1,5 +1,7 @@
 #include "server/artifacts.h"
 
+#include <limits>
+
 #include "artifact/refusals.h"
 #include "tests/catch.h"
 #include "tests/server/fake_blobs.h"
@@ -170,6 +172,18 @@ TEST_CASE("Artifacts: paused trials of a rung go on anywhere, and nothing is tra
   CHECK(job.state() == v1::TuningJob::COMPLETED);
   CHECK(seen > 0);
   CHECK(job.spend().resource() == job.planned_resource());
+}
+
+TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[server]") {
+  Scene scene;
+  FakeWorker worker(scene.play, "worker", 1, "disk-1");
+  scene.play.Create(RandomJob(1));
+  REQUIRE(worker.Tell().ok());
+  for (const int64_t level : {int64_t{-1}, int64_t{1'000'000'001}, std::numeric_limits<int64_t>::max()}) {
+    const absl::Status refused = scene.PutCheckpoint(OnlyAssignment(worker), "state", level);
+    CHECK(absl::IsInvalidArgument(refused));
+    CHECK_THAT(std::string(refused.message()), Catch::StartsWith("artifact.resource: " + std::to_string(level)));
+  }
 }
 
 TEST_CASE("Artifacts: a blob that is missing is told as that", "[server]") {

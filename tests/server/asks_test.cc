@@ -1,6 +1,7 @@
 #include "server/asks.h"
 
 #include <cmath>
+#include <limits>
 
 #include "scheduler/replay.h"
 #include "spec/search_spec.h"
@@ -472,6 +473,12 @@ TEST_CASE("Asks: what makes no sense is refused by name", "[server]") {
   CHECK_THAT(words(play.Ask(Asking(other))), Catch::StartsWith("9 ") && Catch::Contains("trainer.external"));
   CHECK_THAT(words(play.Report(Telling(id, trial, 10, 0.5))), Catch::StartsWith("3 points[0].resource: 10"));
   CHECK_THAT(words(play.Report(Telling(id, trial, 0, 0.5))), Catch::StartsWith("3 points[0].resource: 0"));
+  v1::TuningJobSpec open_end = ExternalJob(RandomJob(1, 9));
+  open_end.mutable_limits()->clear_max_trial_resource();
+  const std::string open = play.Create(open_end);
+  const v1::SuggestedTrial endless_trial = AskOne(play, open);
+  CHECK_THAT(words(play.Report(Telling(open, endless_trial, std::numeric_limits<int64_t>::max(), 0.5))),
+             Catch::StartsWith("3 points[0].resource: 9223372036854775807") && Catch::Contains("1 to 1000000000"));
   v1::ReportMetricsRequest nameless = Telling(id, trial, 1, 0.5);
   nameless.mutable_points(0)->clear_metric();
   v1::ReportMetricsRequest endless = Telling(id, trial, 1, 0.5);

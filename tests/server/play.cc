@@ -98,14 +98,15 @@ absl::Status Play::Delete(const std::string& id) {
   return Wait(promise->get_future());
 }
 
-std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequest& request) {
+std::future<absl::StatusOr<v1::SyncResponse>> Play::StartSync(const v1::SyncRequest& request,
+                                                               const std::string& caller) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<v1::SyncResponse>>>();
-  coordinator_->Sync(request, [promise](auto answer) { promise->set_value(std::move(answer)); });
+  coordinator_->Sync(request, [promise](auto answer) { promise->set_value(std::move(answer)); }, caller);
   return promise->get_future();
 }
 
-absl::StatusOr<v1::SyncResponse> Play::Sync(const v1::SyncRequest& request) {
-  return Wait(StartSync(request));
+absl::StatusOr<v1::SyncResponse> Play::Sync(const v1::SyncRequest& request, const std::string& caller) {
+  return Wait(StartSync(request, caller));
 }
 
 std::future<absl::StatusOr<v1::SuggestTrialsResponse>> Play::StartAsk(const v1::SuggestTrialsRequest& request,

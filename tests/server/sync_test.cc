@@ -3,6 +3,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/catch.h"
 #include "tests/server/play.h"
@@ -235,13 +236,74 @@ TEST_CASE("Sync: a request that makes no sense is refused by field", "[server]")
   std::string field;
   SECTION("no id") { request.clear_worker_id(), field = "worker_id"; }
   SECTION("no name") { request.clear_name(), field = "name"; }
+  SECTION("a name with a newline") { request.set_name("one\ntwo"), field = "name"; }
+  SECTION("a name with an escape sequence") { request.set_name("\x1b[2Jone"), field = "name"; }
+  SECTION("a name that is a path") { request.set_name("../../etc"), field = "name"; }
+  SECTION("a folder's name") { request.set_name(".."), field = "name"; }
+  SECTION("a name without end") { request.set_name(std::string(1 << 20, 'n')), field = "name"; }
   SECTION("no slots") { request.set_slots(0), field = "slots"; }
   SECTION("too many slots") { request.set_slots(1'000'000), field = "slots"; }
   SECTION("no such port") { request.set_rendezvous_port(65536), field = "rendezvous_port"; }
   auto answer = play.Sync(request);
   CHECK(answer.status().code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(answer.status().message()), Catch::StartsWith(field + ": "));
+  CHECK(answer.status().message().size() < 1000);
+  CHECK(answer.status().message().find_first_of("\n\x1b") == absl::string_view::npos);
   CHECK(play.Workers().empty());
+}
+
+TEST_CASE("Sync: a worker takes on no name that a new one would not be given", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  v1::SyncRequest request = worker.Request();
+  REQUIRE(play.Sync(request).ok());
+  request.set_name("host/2");
+  CHECK(absl::IsInvalidArgument(play.Sync(request).status()));
+  CHECK(play.Workers()[0].name() == "one");
+}
+
+TEST_CASE("Sync: who has another token does not speak for a worker, nor take its name", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  REQUIRE(play.Sync(worker.Request(), "token-a")->assignments_size() == 1);
+  v1::SyncRequest rogue = worker.Request();
+  rogue.set_name("mine");
+  for (const char* other : {"token-b", ""}) {
+    const absl::Status refused = play.Sync(rogue, other).status();
+    CHECK(absl::IsPermissionDenied(refused));
+    CHECK_THAT(std::string(refused.message()), Catch::Contains(worker.id()) && Catch::Contains("another token"));
+  }
+  // An id of the same work folder, as a process that was started anew has.
+  rogue.set_name("one");
+  rogue.set_worker_id(worker.id().substr(0, 16) + std::string(16, 'f'));
+  CHECK(absl::IsAlreadyExists(play.Sync(rogue, "token-b").status()));
+  CHECK(play.Workers().size() == 1);
+  CHECK(play.Workers()[0].name() == "one");
+  CHECK(play.Sync(worker.Request(), "token-a")->assignments_size() == 1);
+  // After a restart of the server whoever speaks first is bound again.
+  play.Restart();
+  CHECK(play.Sync(worker.Request(), "token-a").ok());
+  CHECK(absl::IsPermissionDenied(play.Sync(worker.Request(), "token-b").status()));
+}
+
+TEST_CASE("Sync: levels beyond any that a trial may have are not counted", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  v1::TuningJobSpec spec = RandomJob(1);
+  spec.mutable_limits()->clear_max_trial_resource();  // how far a trial goes its trainer says
+  const std::string id = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  for (const int64_t level : {int64_t{1'000'000'001}, std::numeric_limits<int64_t>::max()}) {
+    v1::SyncRequest request = worker.Request();
+    v1::Report* report = request.add_reports();
+    report->set_assignment_id(worker.running.begin()->first);
+    report->set_resource(level);
+    report->add_metrics()->set_name("loss");
+    REQUIRE(play.Sync(request).ok());
+  }
+  CHECK(play.Refused().beyond_budget == 2);
+  CHECK(play.Describe(id).spend().resource() == 0);
 }
 
 TEST_CASE("Sync: values that are not numbers count as worst and survive", "[server]") {

@@ -47,6 +47,25 @@ TEST_CASE("Https: who trusts the authority and has a token is served; the cookie
   CHECK(Curl(tls.Url("/healthz")).exit_code == 60);  // curl: the certificate is not trusted
 }
 
+TEST_CASE("Https: a browser is told to come over TLS alone; over plain HTTP it is not", "[http]") {
+  HttpsPlay tls;
+  const Ran healthy = Curl("-D - --cacert " + tls.certificates.ca() + " " + tls.Url("/healthz"));
+  CHECK_THAT(healthy.output, Catch::Contains("Strict-Transport-Security: max-age=31536000"));
+  const HttpPlay plain;
+  CHECK_FALSE(plain.Ask("GET", "/healthz").headers.contains("strict-transport-security"));
+}
+
+TEST_CASE("Https: TLS 1.2 is spoken with suites that encrypt and authenticate as one, and with no others", "[http]") {
+  HttpsPlay tls;
+  const std::string ask = "--tls-max 1.2 --cacert " + tls.certificates.ca() + " --ciphers ";
+  CHECK(Curl(ask + "ECDHE-ECDSA-AES128-GCM-SHA256 " + tls.Url("/healthz")).exit_code == 0);
+  CHECK(Curl(ask + "ECDHE-ECDSA-CHACHA20-POLY1305 " + tls.Url("/healthz")).exit_code == 0);
+  for (const char* old : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA256"}) {
+    INFO(old);
+    CHECK(Curl(ask + old + " " + tls.Url("/healthz")).exit_code == 35);  // curl: no handshake
+  }
+}
+
 TEST_CASE("Https: plain text is not answered", "[http]") {
   HttpsPlay tls;
   HttpClient client(tls.play.port());
