@@ -410,12 +410,13 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   const bool goes_before = fact.end == TrialEnd::kCompleted && spec_.objective_value != ObjectiveValue::kBest;
   if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
   if (fact.end == TrialEnd::kFailed) {
-    FailureCount& same = failures_[fact.reason];
+    // What ended without a value shows its last line, which differs from trial to trial: all are one failure.
+    const bool without_value = trial.failures == 0 && !FailedByMachines(trial);
+    if (without_value && without_value_.empty()) without_value_ = fact.reason;
+    const std::string& reason = without_value ? without_value_ : fact.reason;
+    FailureCount& same = failures_[reason];
     same.first = ++same.trials == 1 ? fact.trial : std::min(same.first, fact.trial);
-    if (!FailedByMachines(trial)) {
-      // What ended without a value has no words of a trainer: the lines that it shows differ from trial to trial.
-      first_failures_.OnFailure(trial.failures > 0 ? fact.reason : "", static_cast<int64_t>(trials_.size()));
-    }
+    if (!FailedByMachines(trial)) first_failures_.OnFailure(reason, static_cast<int64_t>(trials_.size()));
   }
   trial.reason = fact.reason;
   trial.ended_us = time_us;

@@ -281,6 +281,7 @@ class JobState {
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
   std::map<std::string, FailureCount> failures_;
+  std::string without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
   Startup startup_;
 };
 

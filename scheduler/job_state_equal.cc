@@ -68,6 +68,7 @@ bool operator==(const JobState& a, const JobState& b) {
          (!a.ended_ || same_end(*a.ended_, *b.ended_)) && a.best_ == b.best_ && a.best_completed_ == b.best_completed_ &&
          a.undecided_ == b.undecided_ && a.completion_index_ == b.completion_index_ &&
          a.first_failures_ == b.first_failures_ && a.failures_ == b.failures_ &&
+         a.without_value_ == b.without_value_ &&
          a.completed_averages_ == b.completed_averages_;
 }
 

@@ -58,6 +58,9 @@ TEST_CASE("Decide: what the worker says of a program that printed no objective i
   }
   CHECK(job.trial(1).reason == "The last line was `step 3 Loss: 0.1`.");
   CHECK(job.state().closing());  // lines that differ are one failure
+  REQUIRE(job.state().failures().size() == 1);
+  CHECK(job.state().failures().begin()->first == job.trial(1).reason);
+  CHECK(job.state().failures().begin()->second.trials == 3);
 }
 
 TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
