@@ -33,6 +33,17 @@ if(WINNOW_SANITIZE)
   add_link_options(-fsanitize=${WINNOW_SANITIZE})
 endif()
 
+# Hardening: stack protector, checked calls of the C library (FORTIFY), full RELRO, and control-flow protection on x86-64.
+# tests/architecture checks the programs for it. Sanitizers do not go with it, and FORTIFY needs an optimising compiler.
+if(NOT WINNOW_SANITIZE AND NOT WINNOW_FUZZ)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+  add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    add_compile_options(-fcf-protection)
+  endif()
+  add_link_options(-Wl,-z,relro -Wl,-z,now)
+endif()
+
 if(WINNOW_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
     message(FATAL_ERROR "WINNOW_FUZZ needs clang: use the preset \"fuzz\"")
