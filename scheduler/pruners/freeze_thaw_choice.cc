@@ -1,6 +1,5 @@
 #include "scheduler/pruners/freeze_thaw_choice.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
