@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 constexpr mode_t kOthers = 077;
+constexpr mode_t kMoreThanPass = 066;  // trainers of local workers, other users under --run-as, pass to their own folders
 
 absl::Status Refused(const std::string& why) { return absl::FailedPreconditionError(why); }
 
@@ -76,9 +77,9 @@ absl::Status OwnFiles::MakePrivate() const {
                                name, strerror(errno)));
   }
   struct stat folder {};
-  if (fstat(folder_.get(), &folder) != 0 || (folder.st_mode & kOthers) == 0) return absl::OkStatus();
+  if (fstat(folder_.get(), &folder) != 0 || (folder.st_mode & kMoreThanPass) == 0) return absl::OkStatus();
   if (fchmod(folder_.get(), kPrivateFolder) == 0) return absl::OkStatus();
-  return Refused(fmt::format("the state folder can be entered by other users and is not this user's to change: {}; run "
+  return Refused(fmt::format("the state folder can be read by other users and is not this user's to change: {}; run "
                              "the server as its owner, or: chmod 700",
                              strerror(errno)));
 }
