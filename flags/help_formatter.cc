@@ -39,10 +39,10 @@ ValueWords WordsOf(const CLI::Option& option) {
   if (!option.get_option_text().empty()) return {option.get_option_text() == " " ? "" : option.get_option_text(), ""};
   if (option.get_type_size() == 0) return {};
   const std::string type = option.get_type_name();
-  ValueWords words{type.substr(0, type.find(':')), ""};
+  static const std::regex kRange(R"(:(?:INT|UINT|FLOAT) in \[(\S+) - (\S+)\])");
+  ValueWords words{std::regex_replace(type, kRange, ""), ""};
   static const std::map<std::string, std::string> kKinds = {{"INT", "N"}, {"UINT", "N"}, {"FLOAT", "NUMBER"}};
   if (const auto kind = kKinds.find(words.name); kind != kKinds.end()) words.name = kind->second;
-  static const std::regex kRange(R"(in \[(\S+) - (\S+)\])");
   static const std::regex kExponent(R"(e\+0*)");
   if (std::smatch found; std::regex_search(type, found, kRange)) {
     words.range = std::regex_replace(fmt::format("{} to {}", found[1].str(), found[2].str()), kExponent, "e");

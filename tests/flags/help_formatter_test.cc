@@ -18,6 +18,7 @@ struct Program {
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
     app.add_option("--slots", slots, "Trials at a time (default: as many as processors)")->check(CLI::Range(1, 1024));
+    app.add_option("--listen", file, "Where to listen")->type_name("HOST:PORT");
     CLI::Option* first = app.add_flag("--first", one, "one of two");
     app.add_flag("--second", other, "the other")->excludes(first);
     CLI::App* command = app.add_subcommand("start", "Starts the thing");
@@ -37,6 +38,7 @@ TEST_CASE("Help: ranges and defaults are words, never the flag library's", "[fla
   CHECK(help.find("  --rate-limit CALLS          Calls of each caller, per second; 0: any number (0 to 1e9; default\n"
                   "                              20000)\n") != std::string::npos);
   CHECK(help.find("(1 to 1024; default: as many as processors)") != std::string::npos);
+  CHECK(help.find("  --listen HOST:PORT          Where to listen\n") != std::string::npos);
   CHECK(help.find("the other; not with --first") != std::string::npos);
   CHECK(help.find("Things:\n  start                       Starts the thing\n") != std::string::npos);
   CHECK(help.find("FLOAT") == std::string::npos);
