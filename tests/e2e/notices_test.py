@@ -128,10 +128,9 @@ class NoticesTest(unittest.TestCase):
         spec = job("nothing", ["/bin/sh", "-c", "echo step 3 Loss: {{x}}", "trainer"])
         spec["trainer"]["metrics"][0]["regex"] = "loss=([0-9.]+)"
         self.assertEqual(list(self.run_job(spec)), ["UNMATCHED_METRIC"])
-        ends = [event["text"] for event in self.cluster.watches[-1].events if event["kind"] == "trial_ended"]
-        self.assertEqual(len(ends), 1)
-        self.assertRegex(ends[0], r"The program exited without printing `loss` \(regex `loss=.*` matched none of 1 line; the "
-                                  r"last was `step 3 Loss: 0\.")
+        why = self.cluster.client.json("describe", "nothing")["state_reason"]
+        self.assertRegex(why, r"Trial 1 failed: The program exited without printing `loss` \(regex `loss=.*` matched none of 1 "
+                              r"line; the last was `step 3 Loss: 0\.")
 
     def gang(self, name, program):
         path = os.path.join(self.cluster.folder, name + ".py")
