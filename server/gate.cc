@@ -37,6 +37,9 @@ constexpr uint64_t kWakeNumber = 0;
 constexpr uint64_t kFirstConnection = 64;
 constexpr uint32_t kStrangersEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr uint32_t kFriendsEvents = EPOLLRDHUP | EPOLLET;
+// What gRPC reads at once of a stranger is not more than this.
+constexpr int kStrangersBuffer = 64 << 10;
+constexpr int kFriendsBuffer = 4 << 20;
 // What was received is unpacked a little later, so that memory is looked at while nothing comes, too.
 constexpr milliseconds kLookEvery{5};
 // After connections were ended, until gRPC has given back what they took.
@@ -194,6 +197,11 @@ void Gate::Admit(std::string_view peer) {
   if (found == connections_.end() || !found->second.stranger) return;
   Connection& connection = found->second;
   connection.stranger = false;
+  // The system chooses the buffer again, as of any connection; before Linux 5.15 it is as large as may be asked for.
+  const int none = 0;
+  if (setsockopt(connection.socket, SOL_SOCKET, SO_BUF_LOCK, &none, sizeof none) != 0) {
+    SetOption(connection.socket, SOL_SOCKET, SO_RCVBUF, kFriendsBuffer);
+  }
   --strangers_;
   strangers_by_number_.erase(connection.number);
   epoll_event event = {};
@@ -251,6 +259,7 @@ void Gate::HandOn(int socket) {
   }
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kVanishedMs));
+  SetOption(socket, SOL_SOCKET, SO_RCVBUF, kStrangersBuffer);
   {
     std::lock_guard lock(mutex_);
     if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);  // it ended just now
@@ -314,6 +323,8 @@ void Gate::EndGreedyStrangers() {
 }
 
 bool Gate::LookAtStrangers(steady_clock::time_point now) {
+  // Calls that are admitted meanwhile do not wait for this.
+  const int64_t heap = strangers_ == 0 ? 0 : HeapInUse();
   std::lock_guard lock(mutex_);
   int64_t all = 0, most = 0;
   for (const auto& [number, peer] : strangers_by_number_) {
@@ -326,7 +337,6 @@ bool Gate::LookAtStrangers(steady_clock::time_point now) {
     suspicion_ = false;
     return true;
   }
-  const int64_t heap = HeapInUse();
   if (!suspicion_ && !ended_some_) calm_heap_ = heap;
   suspicion_ = true;
   const bool heavy = heap - calm_heap_ > limits_.heap + limits_.heap_factor * all;
