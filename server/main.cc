@@ -203,7 +203,7 @@ std::string Check(const Flags& flags) {
   if (const auto files = FilesOfJobs(flags); !files.ok())
     return "--read-dir: " + std::string(files.status().message());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
-    return fmt::format("--secrets-dir: \"{}\" is no folder; expected one", flags.secrets_dir);
+    return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
   return std::string(CheckListen(ServerOptions(flags)).message());
 }

@@ -37,7 +37,7 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
   }
   struct stat file {};
   if (fstat(own.lock_.get(), &file) != 0 || !S_ISREG(file.st_mode)) {
-    return Refused(fmt::format("{} is no regular file; name another by --db", database));
+    return Refused(fmt::format("{} is not a regular file; name another with --db", database));
   }
   if (!Lock(own.lock_)) {
     return Refused(fmt::format("{} is in use by another winnow-server; name another file by --db", database));

@@ -30,7 +30,7 @@ absl::StatusOr<ReadableFolders> ReadableFolders::Only(const std::vector<std::str
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
     if (error || !fs::is_directory(real, error)) {
-      return absl::InvalidArgumentError(fmt::format("\"{}\" is no folder of this host; expected one", folder));
+      return absl::InvalidArgumentError(fmt::format("\"{}\" is not a directory on this host", folder));
     }
     for (const std::string& name : {fs::absolute(folder).lexically_normal().string(), real.string()}) {
       const size_t end = name.size() > 1 && name.ends_with('/') ? name.size() - 1 : name.size();

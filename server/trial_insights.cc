@@ -105,7 +105,7 @@ absl::StatusOr<LevelQuestion> Insights::AskLevel(const std::string& id,
                                                  const std::vector<std::string>& filters, int64_t resource) {
   if (resource < kOwnLevels) {
     return absl::InvalidArgumentError(fmt::format(
-        "resource: {} is no level; expected one from 1 on, 0 for the one that says most, or {} for "
+        "resource: {} is not a level; expected one from 1 on, 0 for the one that says most, or {} for "
         "each trial's own value",
         resource, kOwnLevels));
   }

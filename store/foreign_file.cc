@@ -68,7 +68,7 @@ absl::StatusOr<ForeignFile> ForeignFile::OpenAt(int folder, const std::string& p
   struct stat stat {};
   if (fstat(found.get(), &stat) != 0) return NotFound(errno, resolve);
   if (S_ISDIR(stat.st_mode)) return absl::InvalidArgumentError("is a folder; expected a regular file");
-  if (!S_ISREG(stat.st_mode)) return absl::InvalidArgumentError("is no regular file");
+  if (!S_ISREG(stat.st_mode)) return absl::InvalidArgumentError("is not a regular file");
   if (may_open != nullptr && !may_open(stat.st_dev, stat.st_ino)) {
     return absl::InvalidArgumentError("is in use by this server itself; expected another file");
   }

@@ -214,7 +214,7 @@ std::string Complete(Flags* flags) {
   }
   if (!flags->secrets_dir.empty()) {
     if (!fs::is_directory(flags->secrets_dir)) {
-      return fmt::format("--secrets-dir: \"{}\" is no folder; expected one", flags->secrets_dir);
+      return fmt::format("--secrets-dir: \"{}\" is not a directory", flags->secrets_dir);
     }
     flags->secrets_dir = fs::absolute(flags->secrets_dir).string();
   }

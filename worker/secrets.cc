@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<std::string>> ReadValue(int folder, const std::stri
   if (file.fd < 0 && (errno == EXDEV || errno == ELOOP)) return Wrong("is a link that leads out of the folder");
   if (file.fd < 0) return Wrong(fmt::format("cannot be read: {}", strerrordesc_np(errno)));
   struct stat stat {};
-  if (fstat(file.fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return Wrong("is no regular file");
+  if (fstat(file.fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return Wrong("is not a regular file");
   std::string value(kMostBytes + 1, '\0');
   size_t size = 0;
   while (size < value.size()) {
@@ -92,7 +92,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
   if (IsFileName(assignment.owner())) places.push_back(assignment.owner());
   places.emplace_back(kEveryone);
   for (const auto& [variable, name] : wanted) {
-    if (!IsFileName(name)) return Wrong(fmt::format("\"{}\" is no name of a secret", name));
+    if (!IsFileName(name)) return Wrong(fmt::format("\"{}\" is not the name of a secret", name));
     for (const std::string& place : places) {
       absl::StatusOr<std::optional<std::string>> value = ReadValue(opened.fd, place + "/" + name);
       if (!value.ok()) {

@@ -43,8 +43,8 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
       {"--db :memory: --local-workers 0", "expected a file"},
       {"--db '' --local-workers 0", "--db: \"\" is not a name"},
       {"--lease nan", "--lease: expected a number of seconds"},
-      {"--read-dir /no/such/folder", "--read-dir: \"/no/such/folder\" is no folder"},
-      {"--secrets-dir /no/such/folder", "--secrets-dir: \"/no/such/folder\" is no folder"},
+      {"--read-dir /no/such/folder", "--read-dir: \"/no/such/folder\" is not a directory"},
+      {"--secrets-dir /no/such/folder", "--secrets-dir: \"/no/such/folder\" is not a directory"},
       {"--declare-workers slots=0", "--declare-workers: \"slots=0\"; expected slots from 1 to 1024"},
   };
   for (const Case& c : cases) {

@@ -88,7 +88,7 @@ TEST_CASE("Files of jobs: inside, what is wrong is said without a word of what i
   REQUIRE(mkfifo(play.folder.file("allowed/fifo").c_str(), 0600) == 0);
   CHECK_THAT(play.Said(play.Table("none.csv"), "none.csv"), Catch::Contains("is not there"));
   for (const grpc::Status& status : {play.Table("fifo"), play.Study("fifo")}) {
-    CHECK_THAT(status.error_message(), Catch::Contains("is no regular file"));
+    CHECK_THAT(status.error_message(), Catch::Contains("is not a regular file"));
   }
   const grpc::Status wrong = play.Table("wrong.csv");
   CHECK_THAT(wrong.error_message(), Catch::Contains("has 2 columns, none of which is named objective"));

@@ -60,7 +60,7 @@ TEST_CASE("Secrets: links stay within the folder, and only regular files of some
   REQUIRE(mkfifo((secrets.folder / "secrets/ana/fifo").c_str(), 0600) == 0);
   CHECK(secrets.Read("ana", "inside")->at("KEY") == "inside it");
   for (const char* name : {"out", "absolute"}) CHECK_THAT(secrets.Problem("ana", name), Catch::Contains("leads out"));
-  CHECK_THAT(secrets.Problem("ana", "fifo"), Catch::Contains("no regular file"));
+  CHECK_THAT(secrets.Problem("ana", "fifo"), Catch::Contains("not a regular file"));
   CHECK_THAT(secrets.Problem("ana", "short"), Catch::Contains("has 3 bytes") && !Catch::Contains("abc"));
   CHECK_THAT(secrets.Problem("ana", "long"), Catch::Contains("more than 65536 bytes"));
   CHECK_THAT(secrets.Problem("ana", "nul"), Catch::Contains("NUL") && !Catch::Contains("abc"));
