@@ -208,7 +208,7 @@ class ImagesTest(unittest.TestCase):
         os.chmod(f"{self.examples}/spy.json", 0o644)
         shown = topology.run_service("cli", "submit", "/examples/spy.json", "--watch", ok=(0, 1))
         self.assertIn("COMPLETED", shown.upper(), shown)
-        printed = topology.run_service("cli", "logs", "latest", "--trial", "1").split()
+        printed = topology.run_service("cli", "logs", "latest", "1").split()
         self.assertTrue(61184 <= int(printed[0]) <= 61247, printed)
         # The spy's own job file, which all may read, is what it finds.
         self.assertEqual(set(printed[1:]) - {"/examples/spy.json"}, {"loss=1"})
