@@ -129,7 +129,7 @@ class NoticesTest(unittest.TestCase):
         spec["trainer"]["metrics"][0]["regex"] = "loss=([0-9.]+)"
         self.assertEqual(list(self.run_job(spec)), ["UNMATCHED_METRIC"])
         why = self.cluster.client.json("describe", "nothing")["state_reason"]
-        self.assertRegex(why, r"Trial 1 failed: The program exited without printing `loss` \(regex `loss=.*` matched none of 1 "
+        self.assertRegex(why, r"Its only trial failed: The program exited without printing `loss` \(regex `loss=.*` matched none of 1 "
                               r"line; the last was `step 3 Loss: 0\.")
 
     def gang(self, name, program):

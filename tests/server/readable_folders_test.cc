@@ -93,7 +93,7 @@ TEST_CASE("Files of jobs: inside, what is wrong is said without a word of what i
   const grpc::Status wrong = play.Table("wrong.csv");
   CHECK_THAT(wrong.error_message(), Catch::Contains("has 2 columns, none of which is named objective"));
   CHECK_THAT(wrong.error_message() + wrong.error_details(), !Catch::Contains("canary"));
-  CHECK_THAT(play.Study("wrong.csv").error_message(), Catch::Contains("is no SQLite file"));
+  CHECK_THAT(play.Study("wrong.csv").error_message(), Catch::Contains("is not a SQLite file"));
 }
 
 TEST_CASE("Files of jobs: channels and programs are looked for only where the site allows", "[server]") {

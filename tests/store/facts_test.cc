@@ -42,7 +42,7 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   auto later = f.store->facts.Load(f.job, 4, 3);
   REQUIRE(later->size() == 3);
   CHECK(later->front().sequence == 5);
-  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 7);
+  CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 8);
 }
 
 TEST_CASE("Facts: read as the tables lie they come in the same order and are the same", "[store]") {
@@ -51,7 +51,7 @@ TEST_CASE("Facts: read as the tables lie they come in the same order and are the
     if (fact.sequence > 1) REQUIRE(f.store->facts.AppendEvent(f.job, fact).ok());
   }
   // Trials that report in turn, before, between and after the others.
-  const std::vector<int64_t> sequences = {1, 17, 19, 18, 21, 20};
+  const std::vector<int64_t> sequences = {1, 18, 20, 19, 22, 21};
   for (size_t i = 0; i < sequences.size(); ++i) {
     f.Report(static_cast<TrialNumber>(i % 2), 1, static_cast<int64_t>(i), "auc", i == 2 ? NAN : 0.5,
              sequences[i]);
@@ -66,7 +66,7 @@ TEST_CASE("Facts: read as the tables lie they come in the same order and are the
                          return absl::OkStatus();
                        })
               .ok());
-  REQUIRE(seen.size() == 21);
+  REQUIRE(seen.size() == 22);
   for (size_t i = 0; i < seen.size(); ++i) {
     CHECK(seen[i].sequence == expected[i].sequence);
     CHECK(seen[i].time_us == expected[i].time_us);

@@ -148,7 +148,7 @@ TEST_CASE("Optuna study: other files are refused and left as they are", "[store]
              Catch::Contains("is not there"));
   std::ofstream(folder.file("text.db")) << std::string(4096, 'x');
   CHECK_THAT(std::string(Read(folder.file("text.db")).status().message()),
-             Catch::Contains("no SQLite file"));
+             Catch::Contains("not a SQLite file"));
   CHECK_FALSE(std::ifstream(folder.file("none.db")).good());
 }
 
