@@ -44,7 +44,7 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
   }
   if (file.st_nlink > 1) {
     return Refused(fmt::format("{} has {} names (hard links), and a log beside one of them would not be found under "
-                               "another; leave it one: find its folder's file system for them with find -samefile",
+                               "another; remove the others, which find -samefile lists, or name a copy with --db",
                                database, file.st_nlink));
   }
   std::error_code error;

@@ -160,10 +160,10 @@ class BeyondLoopback(unittest.TestCase):
         self.assertNotIn("canary-4711", told["ana"] + told["ben"])
         for place, _, files in os.walk(self.folder):
             for name in files:
-                if name == "job.json":
-                    continue
-                with open(os.path.join(place, name), "rb") as file:
-                    self.assertNotIn(b"canary-4711", file.read(), os.path.join(place, name))
+                path = os.path.join(place, name)
+                if os.path.isfile(path):  # no sockets
+                    with open(path, "rb") as file:
+                        self.assertNotIn(b"canary-4711", file.read(), path)
 
     def test_tokens_on_the_command_line(self):
         server = self.begin(Server(self.folder, flags=["--require-tokens"]))
@@ -172,7 +172,7 @@ class BeyondLoopback(unittest.TestCase):
         made = self.winnow(*admin, "create", "--role", "viewer", "--name", "ana", "--days", "30")
         self.assertRegex(made.stdout, r"\Awnw_[0-9a-f]{8}_[-_0-9A-Za-z]{43}\n\Z")  # alone, for a file
         token = made.stdout[4:12]
-        self.assertIn(f"token {token}, of role viewer", made.stderr)
+        self.assertIn(f"Token {token}, role viewer", made.stderr)
         self.assertRegex(self.winnow(*admin, "list").stdout, rf"{token} +ana +viewer .*valid")
         environment = {"WINNOW_SERVER": server.address, "WINNOW_TOKEN": made.stdout.strip()}
         self.assertEqual(self.winnow("list", environment=environment).returncode, 0)
