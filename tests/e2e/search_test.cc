@@ -174,14 +174,14 @@ TEST_CASE("Ask and tell: an attempt that was completed is told no more, and an e
 TEST_CASE("Warm start: every row of what winnow analytics writes of a conditional space is used", "[e2e]") {
   ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
   // A value that a spreadsheet would compute, and a hyperparameter that has the name of a column.
-  const std::string space = R"("trainer": {"command": ["/bin/sh", "-c", "echo loss=0.{{layers}}"], "resumes": false,
+  const std::string space = R"json("trainer": {"command": ["/bin/sh", "-c", "echo loss=0.{{layers}}"], "resumes": false,
                  "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]},
     "parameters": [{"name": "optimizer", "categorical": {"values": ["sgd", "=adam"]}},
       {"name": "momentum", "continuous": {"min": 0.5, "max": 1}, "condition": {"parameter": "optimizer", "values": ["sgd"]}},
       {"name": "beta2", "continuous": {"min": 2, "max": 3}, "condition": {"parameter": "optimizer", "values": ["=adam"]}},
       {"name": "state", "integer": {"min": 4, "max": 5}},
       {"name": "layers", "integer": {"min": 10, "max": 99}}],
-    "objective": {"metric": "loss", "goal": "minimize"}, "working_directory": ")" + server.folder() + "\"";
+    "objective": {"metric": "loss", "goal": "minimize"}, "working_directory": ")json" + server.folder() + "\"";
   const auto run = [&server](const std::vector<std::string>& arguments, const std::string& input = "") {
     return RunWinnow(arguments, server.address(), input);
   };

@@ -74,7 +74,7 @@ class NoTrainers : public Trainers {
   absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment&, Trainer::Events) override {
     return absl::UnimplementedError("nothing is assigned");
   }
-  void StoreModel(const v1::ModelWanted&) override {}
+  void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
 };
 
 class Captured {
