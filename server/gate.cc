@@ -177,13 +177,26 @@ void Gate::Open(std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> 
     epoll_ctl(epoll_, EPOLL_CTL_ADD, listeners_[i], &event);
   }
   thread_ = std::thread([this] { Run(); });
+  hand_over_ = std::thread([this] { HandOver(); });
 }
 
 void Gate::Close() {
-  closing_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+  handed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  {
+    std::lock_guard lock(mutex_);
+    const auto peer = peers_.find(handing_);
+    if (peer != peers_.end()) End(connections_.at(peer->second));  // else it might be read for ever
+    for (const auto& [number, socket] : accepted_) close(socket);
+    accepted_.clear();
+  }
+  if (hand_over_.joinable()) hand_over_.join();
   for (const int listener : listeners_) close(listener);
   listeners_.clear();
   std::lock_guard lock(mutex_);
@@ -286,9 +299,33 @@ void Gate::HandOn(int socket) {
     event.data.u64 = connection.number;
     epoll_ctl(epoll_, EPOLL_CTL_ADD, second, &event);
   }
-  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
-  parameters.fd = socket;
-  acceptor_->HandleNewConnection(&parameters);
+  {
+    std::lock_guard lock(mutex_);
+    accepted_.emplace_back(next_ - 1, socket);
+  }
+  handed_.notify_one();
+}
+
+// gRPC reads and unpacks on the thread that hands a connection over, as long as it has something to say at once: so that is
+// another than the one that watches, and what has come already is shown to gRPC's own threads only afterwards.
+void Gate::HandOver() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    handed_.wait(lock, [this] { return closing_ || !accepted_.empty(); });
+    if (closing_) return;
+    const auto [number, socket] = accepted_.front();
+    accepted_.pop_front();
+    handing_ = number;
+    lock.unlock();
+    SetOption(socket, SOL_SOCKET, SO_RCVLOWAT, kStrangersBuffer);
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.fd = socket;
+    acceptor_->HandleNewConnection(&parameters);
+    lock.lock();
+    handing_ = 0;
+    const auto peer = peers_.find(number);
+    if (peer != peers_.end()) SetOption(connections_.at(peer->second).socket, SOL_SOCKET, SO_RCVLOWAT, 1);
+  }
 }
 
 void Gate::Event(uint64_t number, uint32_t events) {

@@ -4,14 +4,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,8 +32,8 @@ struct GateLimits {
   int64_t all_bytes = 24 << 20;                // of all strangers
   // Heap that may be taken while strangers send, beside `heap_factor` times what they sent. Above it those that sent most
   // are ended.
-  int64_t heap = 32 << 20;
-  int64_t heap_factor = 8;
+  int64_t heap = 24 << 20;
+  int64_t heap_factor = 4;
   int64_t few_bytes = 64 << 10;  // a stranger that sent no more is not suspected
 };
 
@@ -66,6 +69,7 @@ class Gate {
   void Run();
   void AcceptFrom(int listener);
   void HandOn(int socket);
+  void HandOver();
   void Event(uint64_t number, uint32_t events);
   void EndOldStrangers();
   void EndGreedyStrangers();
@@ -96,7 +100,11 @@ class Gate {
   int64_t calm_heap_ = 0;    // heap in use before
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::time_point calm_from_;  // when it will have been
-  std::thread thread_;
+  std::condition_variable handed_;
+  std::deque<std::pair<uint64_t, int>> accepted_;  // guarded by mutex_; numbers and sockets that gRPC is to have
+  uint64_t handing_ = 0;                           // guarded by mutex_; the one that gRPC is being given, 0: none
+  std::thread thread_;                             // accepts, and watches
+  std::thread hand_over_;
 };
 
 }  // namespace winnow

@@ -8,7 +8,7 @@ import threading
 import time
 import zlib
 
-DATA, HEADERS, SETTINGS, WINDOW_UPDATE, CONTINUATION = 0, 1, 4, 8, 9
+DATA, HEADERS, RESET, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 LIST = "/winnow.v1.TuningService/ListTuningJobs"
@@ -111,12 +111,14 @@ class Connection:
     def _take(self, kind, flags, stream, payload):
         if kind == SETTINGS and not flags & ACK and self.settled:
             self.send(frame(SETTINGS, ACK, 0))
-        if kind not in (DATA, HEADERS, 3):
+        if kind == PING and not flags & ACK:
+            self.send(frame(PING, ACK, 0, payload))
+        if kind not in (DATA, HEADERS, RESET):
             return
         with self.change:
             answer = self.answers.setdefault(stream, [b"", b"", False])
             answer[0 if kind == HEADERS else 1] += payload
-            answer[2] = answer[2] or bool(flags & END_STREAM) or kind == 3
+            answer[2] = answer[2] or bool(flags & END_STREAM) or kind == RESET
             self.change.notify_all()
 
     def wait(self, condition, patience):
