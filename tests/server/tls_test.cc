@@ -132,7 +132,7 @@ TEST_CASE("Tls: files that cannot serve are refused by flag, file and reason", "
   CHECK_THAT(check({"", "", certificates.ca()}), Catch::StartsWith("--tls-client-ca"));
   CHECK_THAT(check({"/nonexistent", key("a")}), Catch::Contains("--tls-cert: /nonexistent: No such file"));
   CHECK_THAT(check({text, key("a")}), Catch::Contains("not a certificate in PEM"));
-  CHECK_THAT(check({cert("a"), text}), Catch::Contains("no private key in PEM"));
+  CHECK_THAT(check({cert("a"), text}), Catch::Contains("not a private key in PEM"));
   CHECK_THAT(check({cert("a"), key("b")}), Catch::Contains("not the key of"));
   CHECK_THAT(check({cert("old"), key("old")}), Catch::Contains("has expired"));
   CHECK_THAT(check({cert("a"), key("a"), text}), Catch::StartsWith("--tls-client-ca"));

@@ -44,7 +44,7 @@ TEST_CASE("Secrets: the owner's come before everyone's, and nobody has another's
   CHECK(secrets.Problem("ben", "key") ==
         "worker w1 has no secret \"key\"; expected the file ben/key or everyone/key in its --secrets-dir");
   CHECK_THAT(secrets.Problem("../ana", "key"), !Catch::Contains("of ana"));
-  CHECK_THAT(secrets.Problem("ben", "../ana/key"), Catch::Contains("no name"));
+  CHECK_THAT(secrets.Problem("ben", "../ana/key"), Catch::Contains("not the name"));
 }
 
 TEST_CASE("Secrets: links stay within the folder, and only regular files of some length are secrets", "[worker]") {
