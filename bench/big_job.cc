@@ -9,10 +9,10 @@
 
 #include "scheduler/random.h"
 #include "scheduler/simulate.h"
-#include "server/best_tracker.h"
-#include "server/job_facts.h"
-#include "server/jobs.h"
-#include "server/messages.h"
+#include "server/engine/best_tracker.h"
+#include "server/engine/job_facts.h"
+#include "server/engine/jobs.h"
+#include "server/engine/messages.h"
 #include "spec/search_spec.h"
 
 namespace winnow {

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/collective/tcp_ranks.h"
+#include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "server/engine.h"
+#include "server/engine/engine.h"
 
 namespace winnow {
 

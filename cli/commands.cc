@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/text.h"
+#include "cli/output/text.h"
 #include "cli/validators.h"
 
 namespace winnow::cli {

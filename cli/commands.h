@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "cli/analytics.h"
-#include "cli/ask.h"
-#include "cli/compare.h"
-#include "cli/backup.h"
+#include "cli/commands/analytics.h"
+#include "cli/commands/ask.h"
+#include "cli/commands/backup.h"
+#include "cli/commands/compare.h"
+#include "cli/commands/download.h"
+#include "cli/commands/logs.h"
+#include "cli/commands/plan.h"
+#include "cli/commands/simulate.h"
+#include "cli/commands/submit.h"
+#include "cli/commands/token.h"
+#include "cli/commands/trials.h"
+#include "cli/commands/worker_scheduling.h"
 #include "cli/completion.h"
-#include "cli/download.h"
-#include "cli/logs.h"
-#include "cli/plan.h"
-#include "cli/session.h"
-#include "cli/simulate.h"
-#include "cli/submit.h"
-#include "cli/token.h"
-#include "cli/trials.h"
-#include "cli/worker_scheduling.h"
+#include "cli/session/session.h"
 #include "rpc/endpoint.h"
 
 namespace winnow::cli {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/trials.h"
+#include "cli/commands/trials.h"
 
 namespace winnow::cli {
 namespace {

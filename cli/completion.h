@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 namespace winnow::cli {
 

@@ -1,12 +1,12 @@
 #include <cctype>
 
 #include "cli/commands.h"
-#include "cli/download.h"
-#include "cli/jobs.h"
-#include "cli/text.h"
+#include "cli/commands/download.h"
+#include "cli/commands/jobs.h"
+#include "cli/commands/watch.h"
+#include "cli/commands/workers.h"
+#include "cli/output/text.h"
 #include "cli/validators.h"
-#include "cli/watch.h"
-#include "cli/workers.h"
 
 namespace winnow::cli {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "cli/commands.h"
 #include "cli/completion.h"
-#include "cli/session.h"
-#include "cli/text.h"
+#include "cli/output/text.h"
+#include "cli/session/session.h"
 #include "cli/validators.h"
 #include "flags/help_formatter.h"
 

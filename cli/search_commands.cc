@@ -1,7 +1,7 @@
 #include <cstdint>
 
 #include "cli/commands.h"
-#include "cli/replay.h"
+#include "cli/commands/replay.h"
 #include "cli/validators.h"
 
 namespace winnow::cli {

@@ -1,7 +1,7 @@
 #include <cstdint>
 
 #include "cli/commands.h"
-#include "cli/token.h"
+#include "cli/commands/token.h"
 #include "cli/validators.h"
 
 namespace winnow::cli {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "cli/text.h"
+#include "cli/output/text.h"
 
 namespace winnow::cli {
 

@@ -30,7 +30,7 @@ of what a running server says. A test makes them anew and compares: who changes 
 def pages(folder):
     """{file name: text} by the programs of `folder`."""
     contract = protos.read(ROOT / "proto")
-    permissions = roles.read((ROOT / "server/roles.cc").read_text())
+    permissions = roles.read((ROOT / "server/grpc/roles.cc").read_text())
     with server.running(folder) as running:
         openapi, measured = running.openapi(), running.metrics()
     return {"README.md": CONTENTS, job_file.PAGE: job_file.page(contract), "cli.md": command_line.page(folder),

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// What worker/mlp takes and prints.
+// What trainers/mlp takes and prints.
 BuiltinTrainer MlpTrainer();
 
 // What mlp prints apart from the metrics of validation data. Of `evaluated` those that training sees anyway,

@@ -77,7 +77,7 @@ std::vector<std::map<std::string, std::string>> GbdtPortfolio() {
             {"colsample_bytree", "0.6"}})};
 }
 
-// As worker/gbdt/hyperparameters.cc takes them, but at least one round: none would report nothing.
+// As trainers/gbdt/hyperparameters/hyperparameters.cc takes them, but at least one round: none would report nothing.
 BuiltinTrainer Gbdt() {
   BuiltinTrainer trainer;
   trainer.name = "gbdt";

@@ -8,7 +8,7 @@
 namespace winnow {
 
 // What is wrong with `cluster` and `scheduling`, but for the range of cluster.nodes (ValidateSearch) and for
-// whether any worker could hold it (server/feasible.h).
+// whether any worker could hold it (server/engine/feasible.h).
 std::vector<Violation> CheckCluster(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

@@ -179,7 +179,7 @@ class HyperparameterChecker {
     }
   }
 
-  // What depends on the objective, as worker/gbdt checks it.
+  // What depends on the objective, as trainers/gbdt checks it.
   void Together(const std::map<std::string, std::string>& fixed) {
     const auto given = [&fixed](const char* name) {
       const auto found = fixed.find(name);

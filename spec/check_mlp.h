@@ -31,7 +31,7 @@ class MlpSettings {
   const v1::TuningJobSpec& spec_;
 };
 
-// Hyperparameters that do not go together in every trial, as worker/mlp checks them. REQUIRES: the built-in
+// Hyperparameters that do not go together in every trial, as trainers/mlp checks them. REQUIRES: the built-in
 // trainer is mlp.
 std::vector<Violation> CheckMlp(const v1::TuningJobSpec& spec);
 

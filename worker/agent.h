@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "worker/agent_state.h"
-#include "worker/event_loop.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/timers.h"
+#include "worker/host/usage.h"
 #include "worker/sync_client.h"
-#include "worker/timers.h"
 #include "worker/trainers.h"
-#include "worker/usage.h"
 
 namespace winnow {
 

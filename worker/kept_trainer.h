@@ -5,7 +5,7 @@
 
 #include "artifact/folder.h"
 #include "winnow/v1/worker.pb.h"
-#include "worker/checkpoint_keeper.h"
+#include "worker/checkpoints/checkpoint_keeper.h"
 #include "worker/trainers.h"
 
 namespace winnow {

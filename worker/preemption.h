@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "worker/event_loop.h"
-#include "worker/process.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/process.h"
 
 namespace winnow {
 

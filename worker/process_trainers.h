@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "worker/checkpoint_keeper.h"
-#include "worker/event_loop.h"
-#include "worker/port_lease.h"
+#include "worker/checkpoints/checkpoint_keeper.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/port_lease.h"
 #include "worker/trainer_run.h"
 #include "worker/trainers.h"
 

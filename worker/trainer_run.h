@@ -12,17 +12,17 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "winnow/v1/worker.pb.h"
-#include "worker/event_loop.h"
-#include "worker/limits.h"
-#include "worker/line_splitter.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/limits.h"
+#include "worker/host/line_splitter.h"
+#include "worker/host/process.h"
+#include "worker/host/run_as.h"
+#include "worker/host/usage.h"
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
-#include "worker/process.h"
 #include "worker/redactor.h"
-#include "worker/run_as.h"
 #include "worker/trainer_environment.h"
 #include "worker/trainers.h"
-#include "worker/usage.h"
 
 namespace winnow {
 

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "artifact/files.h"
 #include "fmt/format.h"
-#include "worker/folders.h"
+#include "worker/host/folders.h"
 
 namespace winnow {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "artifact/folder.h"
-#include "worker/run_as.h"
+#include "worker/host/run_as.h"
 
 namespace winnow {
 

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
-#include "worker/folders.h"
+#include "worker/host/folders.h"
 
 namespace winnow {
 

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "worker/gbdt/kernels.h"
+#include "trainers/gbdt/tree/kernels.h"
 
-namespace winnow {
+namespace winnow::gbdt {
 namespace {
 
 constexpr int kRepeats = 9;                    // the best counts: what the machine can do
@@ -165,6 +165,6 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::gbdt
 
-int main() { return winnow::Main(); }
+int main() { return winnow::gbdt::Main(); }

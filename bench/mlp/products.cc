@@ -17,14 +17,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "worker/mlp/batch_order.h"
-#include "worker/mlp/crew.h"
-#include "worker/mlp/hyperparameters.h"
-#include "worker/mlp/kernels.h"
-#include "worker/mlp/layer_stack.h"
-#include "worker/mlp/network.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/network/batch_order.h"
+#include "trainers/mlp/network/crew.h"
+#include "trainers/mlp/network/kernels.h"
+#include "trainers/mlp/network/layer_stack.h"
+#include "trainers/mlp/network/network.h"
 
-namespace winnow {
+namespace winnow::mlp {
 namespace {
 
 enum Kind { kForward, kInputGradient, kWeightGradient };
@@ -243,6 +243,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::mlp
 
-int main(int argc, char** argv) { return winnow::Main(argc, argv); }
+int main(int argc, char** argv) { return winnow::mlp::Main(argc, argv); }

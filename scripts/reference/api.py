@@ -1,4 +1,4 @@
-"""docs/reference/api.md: every method of every service, from proto/winnow/v1, server/roles.cc and /v1/openapi.json."""
+"""docs/reference/api.md: every method of every service, from proto/winnow/v1, server/grpc/roles.cc and /v1/openapi.json."""
 
 from reference import job_file, roles
 from reference.markdown import anchored, escaped, first_sentence, head, one_line, paragraphs, table
@@ -126,7 +126,7 @@ class Pages:
         return text + paragraphs(message.comment) + "\n\n" + self.fields(message)
 
     def text(self):
-        page = head("API: every method", "the comments in proto/winnow/v1, server/roles.cc and /v1/openapi.json")
+        page = head("API: every method", "the comments in proto/winnow/v1, server/grpc/roles.cc and /v1/openapi.json")
         page += "\n" + INTRODUCTION + "\n" + self.contents()
         page += "\nAnd [the paths that are not methods](#paths-that-are-not-methods).\n"
         page += "\nMessages: " + " ".join(f"[{name}](#{anchor(name)})" for name in sorted(self.types)) + "\n"

@@ -1,4 +1,4 @@
-"""Who may call what, from the table in server/roles.cc."""
+"""Who may call what, from the table in server/grpc/roles.cc."""
 
 import re
 
@@ -15,7 +15,7 @@ def bits(expression, known):
 
 
 def read(source):
-    """{(service, method): set of role names} of the text of server/roles.cc."""
+    """{(service, method): set of role names} of the text of server/grpc/roles.cc."""
     known = {}
     for name, expression in re.findall(r"constexpr unsigned (\w+) = ([^;]+);", source):
         known[name] = bits(expression, known)
@@ -27,7 +27,7 @@ def read(source):
 def in_words(roles, where):
     """The least that a caller must be: who may do more may do it too."""
     if not roles:
-        raise Lack(f"{where}: server/roles.cc has no row for it")
+        raise Lack(f"{where}: server/grpc/roles.cc has no row for it")
     least = set(roles) - {"ADMIN"} or {"ADMIN"}
     if "VIEWER" in least:
         least -= {"SUBMITTER"}

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "json/message_json.h"
-#include "server/auth.h"
+#include "server/grpc/auth.h"
+#include "server/grpc/watch.h"
 #include "server/http/errors.h"
-#include "server/watch.h"
 
 namespace winnow {
 namespace {

@@ -41,7 +41,7 @@ class CallCount {
 // Where calls go. Copied freely; what it refers to outlives the calls.
 struct CallPath {
   std::shared_ptr<grpc::Channel> channel;  // within the process
-  std::string relay_key;                   // see server/auth.h
+  std::string relay_key;                   // see server/grpc/auth.h
   std::chrono::milliseconds deadline;      // of a call with one answer
   CallCount* count = nullptr;
 };

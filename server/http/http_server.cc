@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "rpc/address.h"
+#include "server/grpc/open_files.h"
 #include "server/http/connection.h"
 #include "server/http/tls_contexts.h"
-#include "server/open_files.h"
 
 namespace winnow {
 namespace {

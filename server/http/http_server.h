@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/grpc/tls.h"
 #include "server/http/app.h"
-#include "server/tls.h"
 
 namespace winnow {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/tls.h"
+#include "server/grpc/tls.h"
 
 namespace winnow {
 

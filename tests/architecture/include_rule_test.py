@@ -2,8 +2,10 @@
 """The include rule: a folder includes only from folders and libraries that the table below allows it, and its
 CMake link lines ask for nothing else. Run from the repository root."""
 
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
 
@@ -11,30 +13,46 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Folder -> (our folders it may include, outside headers by first path component or name).
 # The standard library is allowed everywhere; "posix" stands for the system's own headers.
+COMMON = {"absl", "fmt", "posix"}
+SERVER = COMMON | {"google", "spdlog"}
+TRAINER = COMMON | {"nlohmann", "CLI"}
+ENGINE = {"server/engine", "store", "spec", "scheduler", "proto", "artifact"}
+TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
     "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
     "insight": ({"insight", "scheduler"}, {"absl", "Eigen"}),
     "flags": ({"flags"}, {"CLI", "fmt", "posix"}),
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
-    "rpc": ({"rpc"}, {"absl", "grpc", "grpcpp", "fmt", "posix"}),
-    "artifact": ({"artifact", "proto"}, {"absl", "openssl", "fmt", "posix"}),
-    "spec": ({"spec", "scheduler", "proto"}, {"absl", "google", "nlohmann", "fmt", "re2", "posix"}),
-    "store": ({"store", "scheduler"}, {"absl", "sqlite3.h", "csv.h", "nlohmann", "fmt", "posix"}),
-    "server": ({"flags", "server", "server/http", "store", "spec", "insight", "scheduler", "proto", "rpc", "artifact"},
-               {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "prometheus", "CLI", "posix"}),
-    "server/http": ({"server/http", "server", "rpc", "json", "proto"},
-                    {"absl", "boost", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "openssl", "zlib.h", "posix"}),
-    "worker": ({"flags", "worker", "proto", "rpc", "artifact"}, {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "spdlog", "CLI", "re2", "posix"}),
-    "worker/data": ({"worker/data"}, {"absl", "openssl", "zlib.h", "fmt", "posix"}),
-    "worker/collective": ({"worker/collective"}, {"absl", "openssl", "fmt", "posix"}),
-    "worker/trainer": ({"worker/trainer", "worker/data", "worker/collective"}, {"absl", "nlohmann", "fmt", "CLI", "posix"}),
-    "worker/gbdt": ({"worker/gbdt", "worker/trainer", "worker/data", "worker/collective"},
-                    {"absl", "nlohmann", "fmt", "CLI", "posix"}),
-    "worker/mlp": ({"worker/mlp", "worker/trainer", "worker/data", "worker/collective"},
-                   {"absl", "nlohmann", "fmt", "CLI", "posix"}),
-    "cli": ({"cli", "flags", "spec", "scheduler", "proto", "rpc", "json", "artifact"},
-            {"absl", "google", "grpc", "grpcpp", "nlohmann", "fmt", "CLI", "posix"}),
+    "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
+    "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
+    "spec": ({"spec", "scheduler", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
+    "store": ({"store", "scheduler"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
+    "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
+    "server/reads": (ENGINE | {"server/reads"}, SERVER),
+    "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
+    "server/host": (ENGINE | {"server/host"}, SERVER | {"openssl"}),
+    "server/grpc": (ENGINE | {"server/grpc", "server/host", "server/reads", "server/insights", "insight", "rpc"},
+                    SERVER | {"grpc", "grpcpp", "openssl", "prometheus"}),
+    "server/http": ({"server/http", "server/grpc", "server/host", "server/reads", "server/engine", "rpc", "json", "proto"},
+                    SERVER | {"boost", "grpc", "grpcpp", "nlohmann", "openssl", "zlib.h"}),
+    "server": ({"server", "server/http", "server/grpc", "server/host", "server/reads", "server/engine", "store", "flags"},
+               SERVER | {"CLI", "grpcpp"}),
+    "worker/host": ({"worker/host", "artifact", "rpc", "proto"}, SERVER | {"nlohmann"}),
+    "worker/checkpoints": ({"worker/checkpoints", "worker/host", "artifact", "proto"}, SERVER | {"grpc", "grpcpp"}),
+    "worker": ({"worker", "worker/host", "worker/checkpoints", "flags", "proto", "rpc", "artifact"},
+               SERVER | {"grpc", "grpcpp", "nlohmann", "CLI", "re2"}),
+    "trainers/data/cache": ({"trainers/data/cache"}, COMMON),
+    "trainers/data": ({"trainers/data", "trainers/data/cache"}, COMMON | {"openssl", "zlib.h"}),
+    "trainers/collective": ({"trainers/collective"}, COMMON | {"openssl"}),
+    "trainers/common": (TRAINERS, TRAINER),
+    "trainers/gbdt": (TRAINERS | {"trainers/gbdt"}, TRAINER),
+    "trainers/mlp": (TRAINERS | {"trainers/mlp"}, TRAINER),
+    "cli/output": ({"cli/output", "flags", "spec", "scheduler", "proto", "json"}, COMMON | {"google", "nlohmann"}),
+    "cli/session": ({"cli/session", "cli/output", "proto", "rpc"}, COMMON | {"google", "grpc", "grpcpp"}),
+    "cli/commands": ({"cli/commands", "cli/session", "cli/output", "flags", "spec", "scheduler", "proto", "rpc", "json", "artifact"},
+                     COMMON | {"google", "grpc", "grpcpp", "nlohmann"}),
+    "cli": ({"cli", "cli/commands", "cli/session", "cli/output", "flags", "proto", "rpc"}, COMMON | {"CLI", "nlohmann", "grpcpp"}),
 }
 
 # What may never be included although it is part of the standard library: the scheduler is pure.
@@ -53,16 +71,18 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 
 # Link names in CMake -> the folder or library they stand for.
 LINK = {
-    "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact", "winnow_scheduler": "scheduler", "winnow_spec": "spec", "winnow_insight": "insight", "winnow_store": "store",
-    "winnow_server_core": "server", "winnow_http": "server/http", "winnow_dashboard": "server/http", "OpenSSL::SSL": "openssl",
-    "winnow_agent": "worker", "winnow_data": "worker/data",
-    "winnow_collective": "worker/collective", "winnow_gbdt": "worker/gbdt",
-    "winnow_trainer": "worker/trainer", "winnow_trainer_program": "worker/trainer", "winnow_mlp": "worker/mlp", "winnow_mlp_kernels": "worker/mlp",
-    "winnow_gbdt_objectives": "worker/gbdt", "winnow_gbdt_kernels": "worker/gbdt", "winnow_cli": "cli",
-    "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h",
+    "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact",
+    "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
+    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_insights": "server/insights",
+    "winnow_host": "server/host", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
+    "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
+    "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
+    "winnow_gbdt_objectives": "trainers/gbdt", "winnow_gbdt_kernels": "trainers/gbdt", "winnow_mlp": "trainers/mlp",
+    "winnow_mlp_kernels": "trainers/mlp", "winnow_cli": "cli",
+    "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h", "OpenSSL::SSL": "openssl",
     "OpenSSL::Crypto": "openssl", "PkgConfig::RE2": "re2", "CLI11::CLI11": "CLI", "fmt::fmt": "fmt", "spdlog::spdlog": "spdlog",
     "gRPC::grpc++": "grpcpp", "gRPC::grpc++_reflection": "grpcpp", "protobuf::libprotobuf": "google",
-    "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost", "winnow_models": "scheduler/models",
+    "Threads::Threads": None, "Eigen3::Eigen": "Eigen", "Boost::headers": "boost",
     "PkgConfig::NLOPT": "nlopt.h", "PkgConfig::PROMETHEUS": "prometheus", "CSV::CSV": "csv.h",
 }
 
@@ -127,10 +147,13 @@ class IncludeRule(unittest.TestCase):
 
     def test_link_lines_ask_for_nothing_else(self):
         wrong = []
-        for folder, (ours, outside) in RULE.items():
+        for folder in RULE:
             lists = ROOT / folder / "CMakeLists.txt"
             if not lists.exists():
                 continue
+            rooms = [RULE[name] for name in RULE if name == folder or
+                     name.startswith(folder + "/") and not (ROOT / name / "CMakeLists.txt").exists()]
+            ours, outside = (set().union(*allowed) for allowed in zip(*rooms))
             text = re.sub(r"#.*", "", lists.read_text())
             for call in re.findall(r"winnow_(?:library|binary)\s*\(([^)]*)\)", text):
                 if "LINK" not in call:
@@ -145,10 +168,39 @@ class IncludeRule(unittest.TestCase):
         for folder, path in sources():
             self.assertNotRegex((ROOT / path).read_text(), r'#include "(tests|bench)/', str(path))
 
-    def test_files_stay_small(self):
-        big = [f"{path}: {count}" for _, path in sources()
-               if (count := (ROOT / path).read_text().count("\n")) > 500]
+    def test_files_and_folders_stay_small(self):
+        big = [f"{path}: {count} lines" for _, path in sources()
+               if (count := (ROOT / path).read_text().count("\n")) > 700]
         self.assertEqual(big, [], "split these; a file is one noun")
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        held = collections.Counter(pathlib.PurePosixPath(path).parent.as_posix() for path in listed)
+        full = [f"{folder}: {count} files" for folder, count in held.items()
+                if count > 60 and not re.match("proto|docs", folder)]
+        self.assertEqual(full, [], "give these rooms")
+
+    def test_no_circle_of_folders(self):
+        arrows = collections.defaultdict(dict)  # folder -> folder -> an include that makes it
+        for _, path in sources():
+            for header in re.findall(r'^\s*#\s*include\s+"([^"]+)"', (ROOT / path).read_text(), re.M):
+                target = pathlib.PurePosixPath(header).parent.as_posix()
+                if target != path.parent.as_posix() and (ROOT / header).exists():
+                    arrows[path.parent.as_posix()].setdefault(target, f"{path} -> {header}")
+        self.assertGreater(len(arrows), 20)
+        seen = {}  # folder -> whether all that it reaches was looked at
+
+        def visit(folder, way):
+            if seen.get(folder) is False:
+                steps = way[way.index(folder):] + [folder]
+                self.fail("a circle of folders:\n" + "\n".join(arrows[a][b] for a, b in zip(steps, steps[1:])))
+            if folder in seen:
+                return
+            seen[folder] = False
+            for target in arrows[folder]:
+                visit(target, way + [folder])
+            seen[folder] = True
+
+        for folder in list(arrows):
+            visit(folder, [])
 
 
 if __name__ == "__main__":

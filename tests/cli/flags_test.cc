@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/text.h"
+#include "cli/output/text.h"
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"

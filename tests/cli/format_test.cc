@@ -1,9 +1,9 @@
-#include "cli/format.h"
+#include "cli/output/format.h"
 
 #include <cmath>
 #include <limits>
 
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "tests/catch.h"
 #include "tests/cli/sample.h"
 

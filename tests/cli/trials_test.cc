@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/text.h"
+#include "cli/output/text.h"
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
 #include "tests/cli/process.h"

@@ -125,11 +125,11 @@ class Sources(unittest.TestCase):
         self.assertIn("`quiet` | boolean | false | Prints nothing. |", job_file.page(contract))
 
     def test_a_method_that_nobody_may_call_is_named(self):
-        with self.assertRaisesRegex(protos.Lack, "TuningService.Sing: server/roles.cc has no row"):
+        with self.assertRaisesRegex(protos.Lack, "TuningService.Sing: server/grpc/roles.cc has no row"):
             roles.in_words(None, "TuningService.Sing")
 
     def test_the_least_role_stands_for_those_that_may_do_more(self):
-        permissions = roles.read((ROOT / "server/roles.cc").read_text())
+        permissions = roles.read((ROOT / "server/grpc/roles.cc").read_text())
         words = {method: roles.in_words(who, method) for (_, method), who in permissions.items()}
         self.assertEqual([words[method] for method in ("ListTrials", "StopTuningJob", "Sync", "Backup", "GetCaller")],
                          ["viewer", "submitter", "worker", "admin", "viewer or worker"])

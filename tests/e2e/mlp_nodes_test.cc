@@ -10,8 +10,8 @@
 #include "tests/cli/process.h"
 #include "tests/e2e/job_client.h"
 #include "tests/support/server_process.h"
-#include "tests/worker/data/idx_samples.h"
-#include "worker/trainer/hash.h"
+#include "tests/trainers/data/idx_samples.h"
+#include "trainers/common/hash.h"
 
 namespace winnow {
 namespace {

@@ -5,16 +5,16 @@
 #include <span>
 
 #include "tests/fuzz/scratch_file.h"
-#include "worker/data/byte_codec.h"
-#include "worker/data/cache_folder.h"
-#include "worker/data/checksum.h"
-#include "worker/data/section_writer.h"
+#include "trainers/data/cache/byte_codec.h"
+#include "trainers/data/cache/cache_folder.h"
+#include "trainers/data/cache/checksum.h"
+#include "trainers/data/cache/section_writer.h"
 
 namespace {
 
 using namespace winnow;
 
-// Where numbers stand in the header, as worker/data/section_writer.cc writes it.
+// Where numbers stand in the header, as trainers/data/cache/section_writer.cc writes it.
 constexpr size_t kSections = 12, kFileSize = 16, kTableOffset = 24, kChecksum = 32, kHeader = 40;
 
 template <typename T>

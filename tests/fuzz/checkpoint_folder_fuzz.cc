@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/scratch_folder.h"
-#include "worker/trainer/checkpoint_folder.h"
+#include "trainers/common/checkpoint_folder.h"
 
 namespace {
 

@@ -1,10 +1,11 @@
 // Checkpoints of winnow-gbdt.
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/gbdt/model_file.h"
+#include "trainers/gbdt/model/model_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::gbdt;
   const absl::StatusOr<GbdtCheckpoint> checkpoint =
       ParseCheckpoint({reinterpret_cast<const char*>(data), size});
   if (!checkpoint.ok()) return 0;

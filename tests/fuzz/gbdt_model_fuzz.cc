@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/gbdt/model_file.h"
+#include "trainers/gbdt/model/model_file.h"
 
 namespace {
 
@@ -21,6 +21,7 @@ winnow::DataSet SomeRows(size_t features) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::gbdt;
   const absl::StatusOr<GbdtModel> model = ParseModel({reinterpret_cast<const char*>(data), size});
   if (!model.ok()) return 0;
   const std::string json = ModelText(*model);

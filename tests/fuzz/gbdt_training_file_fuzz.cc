@@ -1,10 +1,11 @@
 // Training data of winnow-gbdt as an entry of the cache holds them.
 
 #include "tests/fuzz/sections.h"
-#include "worker/gbdt/training_file.h"
+#include "trainers/gbdt/training_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::gbdt;
   const auto entry = fuzz::SectionsFrom(fuzz::Input(data, size));
   if (entry == nullptr) return 0;
   const absl::StatusOr<TrainingData> read = ReadTrainingData(entry);

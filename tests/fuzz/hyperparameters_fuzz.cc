@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/gbdt/hyperparameters.h"
-#include "worker/mlp/hyperparameters.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace {
 
@@ -21,6 +21,8 @@ std::string Json(const Pairs& pairs) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::gbdt;
+  using namespace winnow::mlp;
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> warnings;
   if (const auto gbdt = ParseHyperparameters(text, &warnings); gbdt.ok()) {

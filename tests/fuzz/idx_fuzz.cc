@@ -1,7 +1,7 @@
 // Arrays in IDX, plain or gzip.
 
 #include "tests/fuzz/scratch_file.h"
-#include "worker/data/idx_reader.h"
+#include "trainers/data/idx_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/line_splitter.h"
+#include "worker/host/line_splitter.h"
 #include "worker/metric_parser.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/data/checksum.h"
-#include "worker/mlp/checkpoint.h"
+#include "trainers/data/cache/checksum.h"
+#include "trainers/mlp/model/checkpoint.h"
 
 namespace {
 
@@ -22,6 +22,7 @@ std::string WithChecksum(std::string_view content) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::mlp;
   std::string text(reinterpret_cast<const char*>(data), size);
   constexpr size_t kChecksum = sizeof(uint64_t);
   if (text.starts_with(kFormat) && text.size() >= kFormat.size() + kChecksum && size % 2 == 0)

@@ -2,13 +2,14 @@
 // with.
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/mlp/crew.h"
-#include "worker/mlp/forward.h"
-#include "worker/mlp/model_file.h"
-#include "worker/mlp/safetensors.h"
+#include "trainers/mlp/model/model_file.h"
+#include "trainers/mlp/model/safetensors.h"
+#include "trainers/mlp/network/crew.h"
+#include "trainers/mlp/network/forward.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
+  using namespace winnow::mlp;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const absl::StatusOr<Safetensors> file = ParseSafetensors(text); file.ok()) {
     size_t bytes = 0;

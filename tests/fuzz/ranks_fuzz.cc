@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/collective/hello.h"
-#include "worker/collective/link.h"
-#include "worker/collective/message_link.h"
-#include "worker/collective/reception.h"
+#include "trainers/collective/hello.h"
+#include "trainers/collective/link.h"
+#include "trainers/collective/message_link.h"
+#include "trainers/collective/reception.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/data/section_writer.h"
+#include "trainers/data/cache/section_writer.h"
 
 namespace winnow::fuzz {
 

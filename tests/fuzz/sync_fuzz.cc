@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "server/engine.h"
+#include "server/engine/engine.h"
 #include "spec/check.h"
 #include "spec/job_file.h"
 #include "tests/fuzz/sync_play.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/engine.h"
+#include "server/engine/engine.h"
 #include "store/store.h"
 #include "tests/fuzz/fuzz.h"
 

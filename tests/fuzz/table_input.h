@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/scratch_file.h"
-#include "worker/data/reader.h"
+#include "trainers/data/reader.h"
 
 namespace winnow::fuzz {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "server/engine.h"
+#include "server/engine/engine.h"
 #include "store/store.h"
 #include "winnow/v1/worker.pb.h"
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "server/batches.h"
-#include "server/engine.h"
+#include "server/engine/batches.h"
+#include "server/engine/engine.h"
 #include "store/store.h"
 #include "tests/simulation/setting.h"
 

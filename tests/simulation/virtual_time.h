@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "worker/timers.h"
+#include "worker/host/timers.h"
 
 namespace winnow {
 

@@ -8,9 +8,10 @@
 #include "spec/job_file.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
-#include "worker/mlp/hyperparameters.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow {
+using namespace mlp;
 namespace {
 
 // What must stand beside a hyperparameter for it to make sense.

@@ -4,9 +4,10 @@
 #include <re2/re2.h>
 
 #include "tests/catch.h"
-#include "worker/gbdt/hyperparameters.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
 
 namespace winnow {
+using namespace gbdt;
 namespace {
 
 bool GbdtTakes(const std::string& name, const std::string& value) {

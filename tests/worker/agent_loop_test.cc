@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
-#include "tests/worker/temp_folder.h"
 #include "worker/agent.h"
 #include "worker/process_trainers.h"
 #include "worker/trainer_environment.h"

@@ -9,8 +9,8 @@
 
 #include "rpc/channel.h"
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
-#include "tests/worker/temp_folder.h"
 #include "worker/grpc_sync_client.h"
 #include "worker/process_trainers.h"
 #include "worker/trainer_environment.h"

@@ -1,11 +1,11 @@
-#include "worker/capacity.h"
+#include "worker/host/capacity.h"
 
 #include <filesystem>
 
 #include "tests/catch.h"
-#include "tests/worker/temp_folder.h"
-#include "worker/cgroup.h"
-#include "worker/own_address.h"
+#include "tests/support/temp_folder.h"
+#include "worker/host/cgroup.h"
+#include "worker/host/own_address.h"
 
 namespace winnow {
 namespace {

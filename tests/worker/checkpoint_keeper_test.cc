@@ -1,15 +1,15 @@
-#include "worker/checkpoint_keeper.h"
+#include "worker/checkpoints/checkpoint_keeper.h"
 
 #include <fstream>
 
 #include "artifact/digest.h"
 #include "artifact/manifest.h"
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/fake_artifacts.h"
-#include "tests/worker/temp_folder.h"
-#include "worker/artifact_client.h"
-#include "worker/event_loop.h"
-#include "worker/model_upload.h"
+#include "worker/checkpoints/artifact_client.h"
+#include "worker/checkpoints/model_upload.h"
+#include "worker/host/event_loop.h"
 
 namespace winnow {
 namespace {

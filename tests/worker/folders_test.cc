@@ -1,4 +1,4 @@
-#include "worker/folders.h"
+#include "worker/host/folders.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/catch.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temp_folder.h"
 #include "worker/log_keeper.h"
 #include "worker/storage_id.h"
 #include "worker/trial_directories.h"

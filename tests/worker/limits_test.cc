@@ -1,4 +1,4 @@
-#include "worker/limits.h"
+#include "worker/host/limits.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 #include "tests/catch.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/trainer_play.h"
-#include "worker/group_tree.h"
+#include "worker/host/group_tree.h"
 
 namespace winnow {
 namespace {

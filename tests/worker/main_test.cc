@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/program.h"
-#include "tests/worker/temp_folder.h"
-#include "worker/capacity.h"
+#include "worker/host/capacity.h"
 #include "worker/work_folder_lock.h"
 
 namespace winnow {

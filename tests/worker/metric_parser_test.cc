@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "tests/catch.h"
-#include "worker/line_splitter.h"
+#include "worker/host/line_splitter.h"
 
 namespace winnow {
 namespace {

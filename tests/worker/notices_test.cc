@@ -16,7 +16,7 @@
 #include "tests/catch.h"
 #include "tests/worker/fake_server.h"
 #include "tests/worker/trainer_play.h"
-#include "worker/rank_connections.h"
+#include "worker/host/rank_connections.h"
 
 namespace winnow {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tests/catch.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace winnow {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/process.h"
+#include "worker/host/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <cerrno>
 
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/program.h"
-#include "tests/worker/temp_folder.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/process.h"
+#include "worker/host/process.h"
 
 namespace winnow {
 

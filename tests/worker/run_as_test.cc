@@ -1,4 +1,4 @@
-#include "worker/run_as.h"
+#include "worker/host/run_as.h"
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <set>
 
 #include "tests/catch.h"
+#include "tests/support/temp_folder.h"
 #include "tests/worker/program.h"
-#include "tests/worker/temp_folder.h"
 #include "worker/trial_directories.h"
 
 namespace winnow {

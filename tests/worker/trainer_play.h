@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "tests/catch.h"
-#include "tests/worker/temp_folder.h"
-#include "worker/limits.h"
+#include "tests/support/temp_folder.h"
+#include "worker/host/limits.h"
 #include "worker/trainer_run.h"
 
 namespace winnow {

@@ -1,4 +1,4 @@
-#include "worker/usage.h"
+#include "worker/host/usage.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 
 #include "tests/catch.h"
 #include "tests/worker/trainer_play.h"
-#include "worker/limits.h"
+#include "worker/host/limits.h"
 
 namespace winnow {
 namespace {

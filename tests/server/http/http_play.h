@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "server/http/http_server.h"
+#include "tests/server/grpc/service_play.h"
+#include "tests/server/grpc/token_play.h"
 #include "tests/server/http/client.h"
-#include "tests/server/service_play.h"
-#include "tests/server/token_play.h"
 
 namespace winnow {
 

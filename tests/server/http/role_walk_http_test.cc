@@ -2,9 +2,9 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include "server/grpc/roles.h"
 #include "server/http/routes.h"
-#include "server/roles.h"
-#include "tests/server/canaries.h"
+#include "tests/server/grpc/canaries.h"
 #include "tests/server/http/http_play.h"
 
 namespace winnow {

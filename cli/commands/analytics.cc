@@ -1,0 +1,143 @@
+#include "cli/commands/analytics.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cli/commands/trials.h"
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/progress.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+#include "cli/output/trial_csv.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse& answer) {
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"STATE"}};
+  AddHyperparameters(answer.job().spec(), columns);
+  columns.insert(columns.end(), {{"OBJECTIVE", Align::kRight},
+                                 {"UNITS", Align::kRight, kDropEarly},
+                                 {"START", Align::kRight, kDropEarly + 2},
+                                 {"END", Align::kRight, kDropEarly + 1},
+                                 {"ELAPSED", Align::kRight, kDropEarly + 3},
+                                 {"BILLABLE", Align::kRight, kDropEarly + 4},
+                                 {"REASON", Align::kLeft, kDropEarly - 1}});
+  Table table(std::move(columns));
+  for (const auto& trial : answer.trials()) {
+    std::vector<Table::Cell> row = {{Thousands(trial.number())},
+                                    {StateText(trial.state()), StateStyle(trial.state())}};
+    for (const auto& parameter : answer.job().spec().parameters()) {
+      row.emplace_back(ValueText(trial, parameter.name()));
+    }
+    const bool ended = trial.has_start_time() && trial.has_end_time();
+    row.insert(row.end(), {{trial.has_objective() ? NumberText(trial.objective()) : "–"},
+                           {Thousands(trial.trained_resource())},
+                           {ClockText(trial.start_time())},
+                           {ClockText(trial.end_time())},
+                           {ended ? DurationText(SecondsBetween(trial.start_time(), trial.end_time())) : ""},
+                           {DurationText(trial.billable_node_seconds())},
+                           {trial.state_reason()}});
+    table.Add(std::move(row));
+  }
+  const v1::JobSpend& spend = answer.job().spend();
+  return table.Text(session.out, 0, session.Hint(fmt::format("analytics {} --output csv", answer.job().id()))) +
+         session.out.Wrapped(fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
+                                         Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
+                                         ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
+                                         DurationText(spend.training_seconds()),
+                                         DurationText(spend.billable_node_seconds())));
+}
+
+// A row per trial and resource level, a column per metric.
+std::string CurvesText(const Session& session, const v1::QueryMetricsResponse& answer) {
+  using Align = Table::Align;
+  std::set<std::string> metrics;
+  std::map<std::pair<int64_t, int64_t>, std::map<std::string, double>> rows;
+  for (const auto& point : answer.points()) {
+    metrics.insert(point.metric());
+    rows[{point.trial(), point.resource()}].emplace(point.metric(), point.value());
+  }
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight}, {"UNITS", Align::kRight}};
+  for (const std::string& metric : metrics) columns.push_back({Clean(metric), Align::kRight});
+  Table table(std::move(columns));
+  int64_t trial = 0;
+  for (const auto& [key, values] : rows) {
+    std::vector<Table::Cell> row = {{key.first == trial ? "" : Thousands(key.first)},
+                                    {Thousands(key.second)}};
+    trial = key.first;
+    for (const std::string& metric : metrics) {
+      const auto found = values.find(metric);
+      row.emplace_back(found == values.end() ? "" : NumberText(found->second));
+    }
+    table.Add(std::move(row));
+  }
+  return table.Text(session.out);
+}
+
+std::string CurvesCsv(const v1::QueryMetricsResponse& answer) {
+  std::string csv = "trial,metric,resource,value,attempt,time\n";
+  for (const auto& point : answer.points()) {
+    csv += CsvLine({fmt::format("{}", point.trial()), CsvField(point.metric()), fmt::format("{}", point.resource()),
+                    fmt::format("{}", point.value()), fmt::format("{}", point.attempt()),
+                    UtcText(point.time())});
+  }
+  return csv;
+}
+
+}  // namespace
+
+Exit ShowAnalytics(Session& session, const std::string& job) {
+  const auto answer = session.client().Analytics(job);
+  if (!answer.ok()) return answer.status();
+  switch (session.output) {
+    case Output::kJson:
+      session.out.Print(ToJson(*answer));
+      break;
+    case Output::kJsonLines:
+      session.out.Print(ToJsonLines(answer->trials()));
+      break;
+    case Output::kCsv:
+      session.out.Print(TrialsCsv(answer->job().spec(), answer->trials()));
+      break;
+    case Output::kText:
+      session.out.Print(AnalyticsText(session, *answer));
+      break;
+  }
+  return kSuccess;
+}
+
+Exit ShowMetrics(Session& session, const MetricsOptions& options) {
+  v1::QueryMetricsRequest request;
+  request.set_job_id(options.job);
+  for (const int64_t trial : options.trials) request.add_trials(trial);
+  for (const std::string& metric : options.metrics) request.add_metrics(metric);
+  const auto answer = session.client().Metrics(request);
+  if (!answer.ok()) return answer.status();
+  std::set<int64_t> told;
+  for (const auto& point : answer->points()) told.insert(point.trial());
+  for (const int64_t trial : options.trials) {
+    if (told.contains(trial)) continue;
+    const auto known = session.client().DescribeTrial(options.job, trial);
+    if (!known.ok()) return known.status();
+  }
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*answer));
+  } else if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(answer->points()));
+  } else if (session.output == Output::kCsv) {
+    session.out.Print(CurvesCsv(*answer));
+  } else if (answer->points().empty()) {
+    session.out.Print("No such values have been reported\n");
+  } else {
+    session.out.Print(CurvesText(session, *answer));
+  }
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,114 @@
+#include "cli/commands/backup.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+
+namespace winnow::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// It holds what jobs were started with, and hashes of tokens: its owner's alone.
+constexpr mode_t kOwnerOnly = 0600;
+
+absl::Status CannotWrite(const std::string& path) {
+  return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+// A file that is being written; removed unless Keep was called.
+class PartFile {
+ public:
+  explicit PartFile(std::string file) : file_(std::move(file)), part_(file_ + ".part") {}
+  ~PartFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    if (!kept_) unlink(part_.c_str());
+  }
+
+  absl::Status Open() {
+    descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+    return descriptor_ < 0 ? CannotWrite(part_) : absl::OkStatus();
+  }
+  absl::Status Write(const std::string& data) {
+    for (size_t done = 0; done < data.size();) {
+      const ssize_t bytes = write(descriptor_, data.data() + done, data.size() - done);
+      if (bytes < 0 && errno == EINTR) continue;
+      if (bytes < 0) return CannotWrite(part_);
+      done += static_cast<size_t>(bytes);
+    }
+    written_ += static_cast<int64_t>(data.size());
+    return absl::OkStatus();
+  }
+  // From now on it is `file`, after a power failure too.
+  absl::Status Keep(bool replaces) {
+    if (fsync(descriptor_) != 0) return CannotWrite(part_);
+    // A file that has appeared meanwhile is not replaced unasked.
+    const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, part_.c_str(), AT_FDCWD, file_.c_str(), how) != 0) return CannotWrite(file_);
+    kept_ = true;
+    const std::string folder = fs::absolute(file_).parent_path().string();
+    const int held = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (held < 0) return CannotWrite(folder);
+    const bool synced = fsync(held) == 0;
+    close(held);
+    return synced ? absl::OkStatus() : CannotWrite(folder);
+  }
+  int64_t written() const { return written_; }
+
+ private:
+  const std::string file_;
+  const std::string part_;
+  int descriptor_ = -1;
+  int64_t written_ = 0;
+  bool kept_ = false;
+};
+
+}  // namespace
+
+Exit Backup(Session& session, const BackupOptions& options) {
+  std::error_code none;
+  if (fs::is_directory(options.file, none)) {
+    return UsageError(fmt::format("FILE: {} is a folder; expected the name of a file", Clean(options.file)));
+  }
+  if (!options.force && fs::exists(options.file, none)) {
+    return absl::AlreadyExistsError(fmt::format(
+        "{} is there already; name another file, or replace it with --force", Clean(options.file)));
+  }
+  PartFile file(options.file);
+  absl::Status status = file.Open();
+  if (!status.ok()) return status;
+  int64_t expected = -1;
+  status = session.client().Backup([&](const v1::BackupPart& part) {
+    if (expected < 0) expected = part.total_bytes();
+    return file.Write(part.data());
+  });
+  if (!status.ok()) return status;
+  if (file.written() != expected) {
+    return absl::DataLossError(
+        fmt::format("the copy broke off after {} of {} bytes; nothing is saved, try again", file.written(),
+                    std::max<int64_t>(expected, 0)));
+  }
+  status = file.Keep(options.force);
+  if (!status.ok()) return status;
+  if (session.output == Output::kJson) {
+    const nlohmann::json json = {{"file", options.file}, {"bytes", expected}};
+    session.out.Print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } else {
+    session.out.Print(fmt::format("{}: {} bytes. Verify it with: winnow-server --check --db {}\n",
+                                  Clean(options.file), Thousands(expected), Clean(options.file)));
+  }
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

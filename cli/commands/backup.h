@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "cli/session/session.h"
+
+namespace winnow::cli {
+
+struct BackupOptions {
+  std::string file;
+  bool force = false;  // replaces `file`
+};
+
+// Saves a copy of the server's database as `file`, whole or not at all: it is written to `file`.part, brought
+// to the disk and renamed.
+Exit Backup(Session& session, const BackupOptions& options);
+
+}  // namespace winnow::cli

@@ -1,0 +1,96 @@
+#include "cli/commands/compare.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string GoalText(const v1::ObjectiveSpec& objective) {
+  return fmt::format("{} {}", v1::Goal_Name(objective.goal()), Clean(objective.metric()));
+}
+
+std::string ComparisonText(const Session& session, const v1::Comparison& comparison, bool of_jobs) {
+  using Align = Table::Align;
+  std::string title = Clean(comparison.by());
+  if (of_jobs || comparison.by() == "nodes")
+    std::transform(title.begin(), title.end(), title.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+  const std::string each = of_jobs ? "" : "/TRIAL";
+  Table table({{title, of_jobs ? Align::kLeft : Align::kRight},
+               {"TRIALS", Align::kRight},
+               {"BEST", Align::kRight},
+               {"ELAPSED" + each, Align::kRight},
+               {"NODE-SECONDS" + each, Align::kRight},
+               {"PARETO"}});
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    table.Add({{Clean(row.name())},
+               {Thousands(row.trials())},
+               {row.has_best() ? NumberText(row.best()) : "–", row.pareto() ? Style::kGood : Style::kPlain},
+               {DurationText(row.elapsed_seconds())},
+               {fmt::format("{:.1f}", row.node_seconds())},
+               {row.pareto() ? "*" : ""}});
+  }
+  return table.Text(session.out) +
+         fmt::format("\n{}; *: no other is as good in best, elapsed and node-seconds and better in one\n",
+                     GoalText(comparison.objective()));
+}
+
+std::string ComparisonCsv(const v1::Comparison& comparison) {
+  std::string csv =
+      CsvField(comparison.by()) + ",trials,best_objective,elapsed_seconds,node_seconds,pareto\n";
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    csv += fmt::format("{},{},{},{:.3f},{:.3f},{}\n", CsvField(row.name()), row.trials(),
+                       row.has_best() ? fmt::format("{}", row.best()) : "", row.elapsed_seconds(),
+                       row.node_seconds(), row.pareto() ? 1 : 0);
+  }
+  return csv;
+}
+
+}  // namespace
+
+Exit Compare(Session& session, const CompareOptions& options) {
+  const bool of_trials = options.by_nodes || !options.by.empty();
+  if (of_trials && options.jobs.size() != 1) {
+    return UsageError(fmt::format("{}: the trials of one job are compared; expected one JOB, not {}",
+                                  options.by_nodes ? "--by-nodes" : "--by", options.jobs.size()));
+  }
+  v1::CompareRequest request;
+  request.mutable_job_ids()->Assign(options.jobs.begin(), options.jobs.end());
+  request.set_by(of_trials ? options.by : "#job");
+  auto comparison = session.client().Compare(request);
+  if (absl::IsInvalidArgument(comparison.status()) && comparison.status().message().rfind("by: ", 0) == 0) {
+    return UsageError("--" + std::string(comparison.status().message()));
+  }
+  if (!comparison.ok()) return comparison.status();
+  if (of_trials) {
+    // Groups differ in size: means of a trial.
+    for (v1::ComparisonRow& row : *comparison->mutable_rows()) {
+      row.set_elapsed_seconds(row.elapsed_seconds() / static_cast<double>(row.trials()));
+      row.set_node_seconds(row.node_seconds() / static_cast<double>(row.trials()));
+    }
+  }
+  switch (session.output) {
+    case Output::kJson:
+      session.out.Print(ToJson(*comparison));
+      break;
+    case Output::kJsonLines:
+      session.out.Print(ToJsonLines(comparison->rows()));
+      break;
+    case Output::kCsv:
+      session.out.Print(ComparisonCsv(*comparison));
+      break;
+    case Output::kText:
+      session.out.Print(ComparisonText(session, *comparison, !of_trials));
+      break;
+  }
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,107 @@
+#include "cli/commands/job_source.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+#include "scheduler/validate.h"
+#include "spec/check.h"
+#include "spec/job_file.h"
+#include "spec/violations.h"
+#include "spec/warnings.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kMaxBytes = 8 << 20;
+
+std::string Shown(const std::string& path) { return path == "-" ? "standard input" : Clean(path); }
+
+absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t bytes = read(fd, buffer.data(), buffer.size());
+    if (bytes == 0) return text;
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) {
+      return absl::NotFoundError(fmt::format("cannot read {}: {}", Shown(path), std::strerror(errno)));
+    }
+    text.append(buffer.data(), static_cast<size_t>(bytes));
+    if (text.size() > kMaxBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} is longer than {} MiB; expected a job file", Shown(path), kMaxBytes >> 20));
+    }
+  }
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  if (path == "-") return ReadAll(STDIN_FILENO, path);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return absl::NotFoundError(
+        fmt::format("cannot open the job file {}: {}", Shown(path), std::strerror(errno)));
+  }
+  struct stat status = {};
+  if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    close(fd);
+    return absl::InvalidArgumentError(fmt::format("{} is a folder; expected a job file", Shown(path)));
+  }
+  auto text = ReadAll(fd, path);
+  close(fd);
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name) {
+  const auto text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  ParsedJobFile job = ParseJobFile(*text);
+  std::vector<Violation> violations = std::move(job.violations);
+  const bool readable = violations.empty() || job.spec.ByteSizeLong() > 0;
+
+  std::error_code ignored;
+  const std::filesystem::path folder =
+      path == "-" ? std::filesystem::current_path(ignored)
+                  : std::filesystem::absolute(std::filesystem::path(path), ignored).parent_path();
+  const bool ours = job.spec.working_directory().empty();
+  job.spec.set_working_directory((folder / job.spec.working_directory()).lexically_normal().string());
+  if (ours) job.spec.set_working_directory(folder.lexically_normal().string());
+  if (!name.empty()) job.spec.set_name(name);
+
+  if (readable) {
+    AddUnrelated(CheckSpec(job.spec), &violations);
+    if (job.spec.name() == "latest") {
+      violations.push_back({"name", "\"latest\" stands for the newest job; expected another name"});
+    }
+    // What is wrong here is told together with files that are missing; otherwise the server looks for them.
+    if (!violations.empty() && ours) AddUnrelated(CheckFiles(job.spec), &violations);
+  }
+  if (violations.empty()) return std::move(job.spec);
+
+  std::string message = fmt::format("{} has {}; nothing was sent:", Shown(path),
+                                    Count(static_cast<int64_t>(violations.size()), "problem"));
+  for (const Violation& violation : violations) {
+    const std::string_view field = violation.field.empty() ? std::string_view("job file") : violation.field;
+    message += fmt::format("\n  {}: {}", Clean(field), Clean(violation.description));
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error) {
+  for (const std::string& warning : SpecWarnings(spec))
+    error->Print(fmt::format("winnow: warning: {}\n", Clean(warning)));
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,173 @@
+#include "cli/commands/jobs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/progress.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kMostFailures = 20;  // groups; as many as the server tells
+
+}  // namespace
+
+Exit ListJobs(Session& session, int64_t limit) {
+  const auto list = session.client().List(limit);
+  if (!list.ok()) return list.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*list));
+    return kSuccess;
+  }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->jobs()));
+    return kSuccess;
+  }
+  if (list->jobs().empty()) {
+    session.out.Print("There are no jobs yet. Start one with: " + session.Hint("submit FILE") + "\n");
+    return kSuccess;
+  }
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {{"JOB"},
+               {"STATE"},
+               {"TRIALS", Align::kRight},
+               {"BEST", Align::kRight},
+               {"UNITS", Align::kRight, 2},
+               {"ELAPSED", Align::kRight, 1},
+               {"CREATED", Align::kLeft, 3},
+               {"OBJECTIVE", Align::kLeft, 4}};
+  const bool owned = std::any_of(list->jobs().begin(), list->jobs().end(),
+                                 [](const v1::TuningJob& job) { return !job.owner().empty(); });
+  if (owned) columns.push_back({"OWNER", Align::kLeft, 5});
+  Table table(std::move(columns));
+  for (const auto& job : list->jobs()) {
+    const std::string ended = Thousands(EndedTrials(job.trial_counts()));
+    std::vector<Table::Cell> row = {{job.id(), Style::kBold},
+               {StateText(job.state()), StateStyle(job.state())},
+               {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
+               {job.has_best() ? NumberText(job.best().objective()) : "–"},
+               {Thousands(job.spend().resource())},
+               {DurationText(job.spend().elapsed_seconds())},
+               {TimeText(job.create_time())},
+               {job.spec().objective().metric()}};
+    if (owned) row.emplace_back(job.owner());
+    table.Add(std::move(row));
+  }
+  session.out.Print(table.Text(session.out, 0, session.Hint("list --output jsonl")));
+  if (!list->next_page_token().empty()) {
+    session.out.Print(
+        fmt::format("The newest {}; for more: {}\n", list->jobs_size(), session.Hint("list --limit N")));
+  }
+  return kSuccess;
+}
+
+std::string BracketsText(const Session& session, const v1::TuningJob& job) {
+  if (job.brackets().empty()) return "";
+  using Align = Table::Align;
+  Table table({{"BRACKET"},
+               {"UNITS", Align::kRight},
+               {"ARRIVED", Align::kRight},
+               {"", Align::kLeft, 2},
+               {"RUNNING", Align::kRight},
+               {"BEST", Align::kRight},
+               {"CUT-OFF", Align::kRight, 1}});
+  for (const auto& bracket : job.brackets()) {
+    for (int i = 0; i < bracket.rungs_size(); ++i) {
+      const v1::RungState& rung = bracket.rungs(i);
+      const double part =
+          rung.width() > 0 ? static_cast<double>(rung.arrived()) / static_cast<double>(rung.width()) : 0;
+      const bool whole = rung.arrived() >= rung.width();
+      // Without a planned width, those that have come.
+      const bool open = rung.width() == 0;
+      table.Add({{i == 0 ? fmt::format("{}: s = {}", bracket.index() + 1, bracket.s()) : ""},
+                 {Thousands(rung.resource())},
+                 {open ? Thousands(rung.arrived())
+                       : fmt::format("{}/{}", Thousands(rung.arrived()), Thousands(rung.width()))},
+                 {open ? "" : BarText(part, 10), whole ? Style::kGood : Style::kBusy},
+                 {rung.running() > 0 ? Thousands(rung.running()) : ""},
+                 {rung.has_best() ? NumberText(rung.best()) : ""},
+                 {rung.has_cutoff() ? NumberText(rung.cutoff()) : ""}});
+    }
+  }
+  std::string text = table.Text(session.out, 2);
+  for (const auto& bracket : job.brackets()) {
+    if (bracket.end_reason().empty()) continue;
+    text += fmt::format("  bracket {} ended: {}\n", bracket.index() + 1, Clean(bracket.end_reason()));
+  }
+  return text;
+}
+
+Exit DescribeJob(Session& session, const std::string& name) {
+  const auto job = session.client().Describe(name);
+  if (!job.ok()) return job.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*job));
+    return kSuccess;
+  }
+  const Terminal& out = session.out;
+  const v1::JobSpend& spend = job->spend();
+  std::string text = fmt::format("{}  {}{}\n", out.Paint(Style::kBold, job->id()),
+                                 out.Paint(StateStyle(job->state()), StateText(job->state())),
+                                 job->state_reason().empty() ? "" : "  " + Clean(job->state_reason()));
+  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
+  const auto lines = [&](std::string_view label, const std::vector<std::string>& values) {
+    for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
+  };
+  if (!job->owner().empty()) line("owner", Clean(job->owner()));
+  line("strategy", StrategyText(job->spec()));
+  if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
+  if (!job->warm_start_text().empty()) line("priors", Clean(job->warm_start_text()));
+  line("best", BestText(*job));
+  line("created", TimeText(job->create_time()));
+  if (job->has_end_time()) line("ended", TimeText(job->end_time()));
+  line("trials",
+       CountsText(job->trial_counts()) +
+           (job->planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job->planned_trials())) : ""));
+  lines("failures", FailureTexts(*job, kMostFailures));
+  line("trained", ResourceText(*job));
+  line("time", TimeText(*job, spend.elapsed_seconds()) +
+                   fmt::format("; {} billable", DurationText(spend.billable_node_seconds())));
+  lines("notices", NoticeTexts(*job));
+  const std::string brackets = BracketsText(session, *job);
+  session.out.Print(text + (brackets.empty() ? "" : "\n" + brackets));
+  return kSuccess;
+}
+
+Exit StopJob(Session& session, const std::string& name) {
+  const auto job = session.client().Stop(name);
+  if (!job.ok()) return job.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*job));
+  } else if (HasEnded(*job)) {
+    session.out.Print(fmt::format("{} has ended: {}\n", job->id(), StateText(job->state())));
+  } else {
+    session.out.Print(fmt::format("{} is stopping: no further trial starts. See it end with: {}\n", job->id(),
+                                  session.Hint("watch " + job->id())));
+  }
+  return kSuccess;
+}
+
+Exit DeleteJob(Session& session, const std::string& job) {
+  if (job == "latest") {
+    return UsageError("delete takes a job's id, not \"latest\", so that none is deleted by mistake. See: " +
+                      session.Hint("list"));
+  }
+  const absl::Status status = session.client().Delete(job);
+  if (absl::IsFailedPrecondition(status)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}\nStop it first with: {}", std::string(status.message()), session.Hint("stop " + job)));
+  }
+  if (!status.ok()) return status;
+  session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())
+                                                    : fmt::format("{} is deleted\n", job));
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

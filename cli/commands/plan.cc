@@ -1,0 +1,121 @@
+#include "cli/commands/plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cli/commands/job_source.h"
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/progress.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+#include "scheduler/plan.h"
+#include "spec/cluster.h"
+#include "spec/plan_message.h"
+#include "spec/search_spec.h"
+
+namespace winnow::cli {
+namespace {
+
+// Units that the bracket trains: each rung goes on from the one below if the trainer resumes.
+int64_t BracketResource(const BracketPlan& bracket, bool resumes) {
+  int64_t units = 0;
+  int64_t below = 0;
+  for (const RungPlan& rung : bracket.rungs) {
+    units += rung.trials * (rung.resource - below);
+    if (resumes) below = rung.resource;
+  }
+  return units;
+}
+
+std::string BracketTable(const Session& session, const Plan& plan, bool resumes) {
+  size_t rungs = 0;
+  for (const BracketPlan& bracket : plan.brackets) rungs = std::max(rungs, bracket.rungs.size());
+  std::vector<Table::Column> columns = {{"BRACKET"}};
+  for (size_t i = 0; i < rungs; ++i) columns.push_back({fmt::format("RUNG {}", i + 1), Table::Align::kRight});
+  columns.push_back({"UNITS", Table::Align::kRight});
+  Table table(std::move(columns));
+  for (size_t b = 0; b < plan.brackets.size(); ++b) {
+    const BracketPlan& bracket = plan.brackets[b];
+    std::vector<Table::Cell> row = {fmt::format("{}: s = {}", b + 1, bracket.s)};
+    for (size_t i = 0; i < rungs; ++i) {
+      row.emplace_back(i < bracket.rungs.size() ? fmt::format("{} × {}", Thousands(bracket.rungs[i].trials),
+                                                              Thousands(bracket.rungs[i].resource))
+                                                : "");
+    }
+    row.emplace_back(Thousands(BracketResource(bracket, resumes)));
+    table.Add(std::move(row));
+  }
+  return table.Text(session.out, 2) + "  trials × the units each of them has been trained for\n\n";
+}
+
+std::string Totals(const Session& session, const Plan& plan, const PlanEstimate& estimate, bool resumes) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("  {}{}\n", session.out.Paint(Style::kDim, fmt::format("{:<16}", label)), value);
+  };
+  std::string widths;
+  for (const BracketPlan& bracket : plan.brackets) {
+    if (bracket.rungs.empty()) continue;
+    widths += (widths.empty() ? "" : "/") + Thousands(bracket.rungs.front().trials);
+  }
+  if (!widths.empty()) line("brackets", fmt::format("{} ({} trials)", plan.brackets.size(), widths));
+  line("configurations", plan.trials > 0 ? Thousands(plan.trials) : "until another limit ends the job");
+  if (plan.evaluations > 0)
+    line("evaluations", Thousands(plan.evaluations) + " (a trial counts once per rung)");
+  if (plan.brackets.empty()) {
+    if (plan.resource > 0) line("resource", Thousands(plan.resource) + " units");
+  } else if (plan.resource_with_resume > 0) {
+    line("resource", fmt::format("{} units{}", Thousands(plan.resource_with_resume),
+                                 resumes ? "" : " if the trainer could resume; it cannot"));
+    line("without resume", Thousands(plan.resource_without_resume) + " units");
+    if (plan.full_resource > 0) {
+      line("all to the end", fmt::format("{} units; the plan saves {}", Thousands(plan.full_resource),
+                                         PercentText(1 - static_cast<double>(plan.resource) /
+                                                             static_cast<double>(plan.full_resource))));
+    }
+  }
+  if (estimate.elapsed_seconds > 0) {
+    std::string time = fmt::format("about {}, slots {} busy", DurationText(estimate.elapsed_seconds),
+                                   PercentText(estimate.busy_fraction));
+    if (estimate.startup_fraction > 0)
+      time += fmt::format(", {} of that in start-up", PercentText(estimate.startup_fraction));
+    line("time", time);
+  }
+  if (!plan.note.empty()) line("note", Clean(plan.note));
+  return text;
+}
+
+}  // namespace
+
+Exit ShowPlan(Session& session, const PlanOptions& options) {
+  const auto spec = LoadJob(options.file, options.name);
+  if (!spec.ok()) return spec.status();
+  PrintWarnings(*spec, &session.err);
+  const SearchSpec search = ToSearchSpec(*spec);
+  const int64_t ranks = options.workers * (options.slots / ShapeOf(*spec).slots);
+  const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // for one trial at least
+  const Plan plan = MakePlan(search);
+  const PlanEstimate estimate = options.unit_seconds > 0
+                                    ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds,
+                                                   options.startup_seconds)
+                                    : PlanEstimate();
+  if (session.output == Output::kJson) {
+    v1::TuningPlan message = PlanMessage(plan);
+    message.set_strategy_text(winnow::StrategyText(search));
+    message.set_elapsed_seconds(estimate.elapsed_seconds);
+    message.set_busy_fraction(estimate.busy_fraction);
+    message.set_startup_fraction(estimate.startup_fraction);
+    session.out.Print(ToJson(message));
+    return kSuccess;
+  }
+  std::string text =
+      fmt::format("{}  {}\n\n", session.out.Paint(Style::kBold, spec->name()), StrategyText(*spec));
+  if (!plan.brackets.empty()) text += BracketTable(session, plan, search.resumes);
+  session.out.Print(text + Totals(session, plan, estimate, search.resumes));
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "cli/session/session.h"
+
+namespace winnow::cli {
+
+// Has the server decide the job again from its recorded facts and prints the first difference, if there is
+// one; then the exit code is kFailure under `verify`.
+Exit Replay(Session& session, const std::string& job, bool verify);
+
+}  // namespace winnow::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "cli/session/session.h"
+
+namespace winnow::cli {
+
+struct SubmitOptions {
+  std::string file;        // "-": standard input
+  std::string name;        // replaces the job file's, if given
+  std::string request_id;  // "": a fresh one
+  bool watch = false;
+  bool verbose = false;  // of the watch
+};
+// Starts the job that the file describes.
+Exit Submit(Session& session, const SubmitOptions& options);
+
+}  // namespace winnow::cli

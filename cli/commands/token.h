@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/session/session.h"
+
+namespace winnow::cli {
+
+struct CreateTokenOptions {
+  std::string role;  // viewer, submitter, worker or admin
+  std::string name;
+  int64_t days = 0;  // 0: it does not expire
+};
+
+// The secret alone goes to standard output, so that it can be sent to a file; what it is good for, to
+// standard error.
+Exit CreateToken(Session& session, const CreateTokenOptions& options);
+Exit ListTokens(Session& session);
+Exit RevokeToken(Session& session, const std::string& id);
+
+}  // namespace winnow::cli

@@ -1,0 +1,218 @@
+#include "cli/commands/trials.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/progress.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+#include "cli/output/trial_csv.h"
+
+namespace winnow::cli {
+namespace {
+
+// Whether `sort` names a column of the job's trials.
+absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
+  std::string column = sort;
+  for (const std::string suffix : {" desc", " asc"}) {
+    if (column.ends_with(suffix)) column.resize(column.size() - suffix.size());
+  }
+  const std::vector<std::string> known = SortColumns(job.spec());
+  if (std::find(known.begin(), known.end(), column) != known.end()) return absl::OkStatus();
+  const std::vector<std::string> near = Nearest(column, known);
+  return UsageError(fmt::format("--sort: there is no column \"{}\"{}; expected {}", Clean(column),
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", OneOf(near)),
+                                OneOf(known)));
+}
+
+std::string ObjectiveText(const v1::Trial& trial) {
+  return trial.has_objective() ? NumberText(trial.objective()) : "–";
+}
+
+}  // namespace
+
+std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec) {
+  std::vector<std::string> columns = {"number", "objective", "resource", "training_seconds"};
+  for (const auto& parameter : spec.parameters()) columns.push_back(parameter.name());
+  return columns;
+}
+
+void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns) {
+  int drop = 0;
+  for (const auto& parameter : spec.parameters()) {
+    const auto align = parameter.has_categorical() ? Table::Align::kLeft : Table::Align::kRight;
+    columns.push_back({Clean(parameter.name()), align, ++drop});
+  }
+}
+
+Exit ListTrials(Session& session, const TrialsOptions& options) {
+  const auto job = session.client().Describe(options.job);
+  if (!job.ok()) return job.status();
+  v1::ListTrialsRequest request;
+  request.set_job_id(job->id());
+  if (!options.sort.empty()) {
+    if (const absl::Status status = CheckSort(*job, options.sort); !status.ok()) return status;
+    const bool plain = options.sort.ends_with(" asc");
+    request.set_order_by(plain ? options.sort.substr(0, options.sort.size() - 4) : options.sort);
+  }
+  for (const v1::Trial::State state : options.states) request.add_states(state);
+  const auto list = session.client().Trials(request, options.limit);
+  if (!list.ok()) return list.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*list));
+    return kSuccess;
+  }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->trials()));
+    return kSuccess;
+  }
+  if (session.output == Output::kCsv) {
+    session.out.Print(TrialsCsv(job->spec(), list->trials()));
+    return kSuccess;
+  }
+  if (list->trials().empty()) {
+    session.out.Print(job->id() +
+                      (options.states.empty() ? " has no trials yet\n" : " has no such trials\n"));
+    return kSuccess;
+  }
+
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {{"TRIAL", Align::kRight},
+                                        {"STATE"},
+                                        {"BEST", Align::kRight},
+                                        {"AT", Align::kRight, kDropEarly + 3},
+                                        {"LAST", Align::kRight, kDropEarly + 2},
+                                        {"UNITS", Align::kRight, kDropEarly},
+                                        {"TRAINING", Align::kRight, kDropEarly + 1}};
+  AddHyperparameters(job->spec(), columns);
+  Table table(std::move(columns));
+  for (const auto& trial : list->trials()) {
+    const bool best = job->has_best() && job->best().trial() == trial.number();
+    std::vector<Table::Cell> row = {{Thousands(trial.number()), best ? Style::kGood : Style::kPlain},
+                                    {StateText(trial.state()), StateStyle(trial.state())},
+                                    {trial.has_best_objective() ? NumberText(trial.best_objective()) : "–",
+                                     best ? Style::kGood : Style::kPlain},
+                                    {trial.has_best_objective() ? Thousands(trial.best_resource()) : ""},
+                                    {ObjectiveText(trial)},
+                                    {Thousands(trial.resource())},
+                                    {DurationText(trial.training_seconds())}};
+    for (const auto& parameter : job->spec().parameters()) row.emplace_back(ValueText(trial, parameter.name()));
+    table.Add(std::move(row));
+  }
+  session.out.Print(table.Text(session.out, 0, session.Hint(fmt::format("trials {} --output csv", job->id()))));
+  if (!list->next_page_token().empty()) {
+    session.out.Print(
+        fmt::format("{} of {}\n", Thousands(list->trials_size()), Count(list->total_size(), "trial")));
+  }
+  return kSuccess;
+}
+
+Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
+  const auto answer = session.client().DescribeTrial(job, number);
+  if (!answer.ok()) return answer.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*answer));
+    return kSuccess;
+  }
+  const Terminal& out = session.out;
+  const v1::Trial& trial = answer->trial();
+  std::string text = fmt::format(
+      "{}  {}\n", out.Paint(Style::kBold, fmt::format("{} trial {}", trial.job_id(), trial.number())),
+      out.Paint(StateStyle(trial.state()), StateText(trial.state())));
+  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
+  if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
+  if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
+  if (trial.has_objective()) {
+    std::string objective =
+        fmt::format("{} at {}", NumberText(trial.objective()), Count(trial.resource(), "unit"));
+    if (trial.has_best_objective() && trial.best_resource() != trial.resource()) {
+      objective += fmt::format("; best {} at {}", NumberText(trial.best_objective()),
+                               Count(trial.best_resource(), "unit"));
+    }
+    const bool plain = !trial.has_value() || (trial.has_best_objective() && trial.value() == trial.best_objective());
+    if (!plain && trial.value() != trial.objective()) objective += fmt::format("; counts as {}", NumberText(trial.value()));
+    line("objective", objective);
+  } else {
+    line("objective", "none reported");
+  }
+  if (trial.bracket() >= 0)
+    line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
+  if (trial.nodes() > 1) line("nodes", Thousands(trial.nodes()));
+  line("trained",
+       fmt::format("{} in {}, {} billable", Count(trial.trained_resource(), "unit"),
+                   DurationText(trial.training_seconds()), DurationText(trial.billable_node_seconds())));
+  if (trial.has_start_time()) line("started", TimeText(trial.start_time()));
+  if (trial.has_end_time()) line("ended", TimeText(trial.end_time()));
+
+  using Align = Table::Align;
+  if (!trial.hyperparameters().empty()) {
+    Table parameters({{"HYPERPARAMETER"}, {"VALUE"}});
+    for (const auto& value : trial.hyperparameters()) {
+      const bool active = value.value_case() != v1::HyperparameterValue::VALUE_NOT_SET;
+      parameters.Add({{value.name()}, {active ? ValueText(value, true) : "–"}});
+    }
+    text += "\n" + parameters.Text(out, 2);
+  }
+  if (!answer->attempts().empty()) {
+    Table attempts({{"ATTEMPT", Align::kRight},
+                    {"UNITS", Align::kRight},
+                    {"STARTED"},
+                    {"TOOK", Align::kRight},
+                    {"WORKERS"},
+                    {"OUTCOME"}});
+    for (const auto& attempt : answer->attempts()) {
+      std::string workers;
+      for (const auto& rank : attempt.ranks()) workers += (workers.empty() ? "" : ", ") + rank.worker();
+      const std::string outcome = attempt.outcome().empty() ? "running" : attempt.outcome();
+      attempts.Add(
+          {{Thousands(attempt.number())},
+           {fmt::format("{}–{}", Thousands(attempt.resource_from()),
+                        attempt.resource_to() > 0 ? Thousands(attempt.resource_to()) : "end")},
+           {ClockText(attempt.start_time())},
+           {attempt.has_end_time() ? DurationText(SecondsBetween(attempt.start_time(), attempt.end_time()))
+                                   : ""},
+           {workers},
+           {attempt.reason().empty() ? outcome : outcome + ": " + attempt.reason()}});
+    }
+    text += "\n" + attempts.Text(out, 2);
+  }
+  if (!answer->events().empty()) {
+    Table events({{"TIME"}, {"EVENT"}});
+    for (const auto& event : answer->events()) events.Add({{ClockText(event.time())}, {event.text()}});
+    text += "\n" + events.Text(out, 2);
+  }
+  session.out.Print(text);
+  return kSuccess;
+}
+
+Exit ShowBest(Session& session, const std::string& name) {
+  const auto job = session.client().Describe(name);
+  if (!job.ok()) return job.status();
+  if (!job->has_best()) {
+    return absl::NotFoundError(fmt::format("{} has no best trial: none has reported a finite value of {}{}",
+                                           job->id(), Clean(job->spec().objective().metric()),
+                                           HasEnded(*job) ? "" : " so far"));
+  }
+  const auto answer = session.client().DescribeTrial(job->id(), job->best().trial());
+  if (!answer.ok()) return answer.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(answer->trial()));
+    return kSuccess;
+  }
+  Table table({{"HYPERPARAMETER"}, {"VALUE"}});
+  for (const auto& value : answer->trial().hyperparameters()) {
+    if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
+      continue;  // it does not exist in this trial
+    table.Add({{value.name()}, {ValueText(value, true)}});
+  }
+  session.out.Print(fmt::format(
+      "{} {}{} ({}, trial {}, at {})\n\n{}", Clean(job->spec().objective().metric()),
+      session.out.Paint(Style::kGood, NumberText(job->best().objective())), HasEnded(*job) ? "" : " so far",
+      job->id(), job->best().trial(), Count(job->best().resource(), "unit"), table.Text(session.out, 2)));
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

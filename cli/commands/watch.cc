@@ -1,0 +1,248 @@
+#include "cli/commands/watch.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "cli/commands/jobs.h"
+#include "cli/commands/summary.h"
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/progress.h"
+#include "cli/output/text.h"
+#include "cli/session/feed.h"
+#include "cli/session/interrupt.h"
+
+namespace winnow::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kShownEvents = 4;
+constexpr int kRedrawMs = 1000;
+constexpr size_t kMostReason = 80;  // columns
+
+// Events as they come, of trials that go on.
+bool IsDailyBusiness(const v1::TuningJobEvent& event) {
+  const std::string& kind = event.kind();
+  return kind == "reported" || kind == "trial_created" || kind == "trial_started" || kind == "attempt_started" ||
+         kind == "trial_paused" || kind == "trial_resumed";
+}
+
+// Whether an attempt ended otherwise than as planned.
+bool IsSetback(const v1::TuningJobEvent& event, bool with_failures) {
+  return event.text().find(" lost attempt ") != std::string::npos ||
+         (with_failures && event.text().find(" failed in attempt ") != std::string::npos);
+}
+
+// "trial 7 PRUNED  auc 0.745 at 2 units".
+std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
+  std::string text = fmt::format("trial {} {}", trial.number(), StateText(trial.state()));
+  const bool has_value = trial.has_value() || trial.has_best_objective();
+  if (has_value) {
+    text += fmt::format("  {} {} at {}", Clean(job.spec().objective().metric()),
+                        NumberText(trial.has_value() ? trial.value() : trial.best_objective()),
+                        Count(trial.has_value() ? trial.value_resource() : trial.best_resource(), "unit"));
+  }
+  if (trial.state() == v1::Trial::FAILED && !trial.state_reason().empty()) {
+    text += ": " + Fit(Clean(trial.state_reason()), kMostReason);
+  }
+  return text;
+}
+
+// What the user sees of one watch.
+class View {
+ public:
+  View(Session& session, v1::TuningJob job, bool verbose)
+      : session_(session), verbose_(verbose), job_(std::move(job)), received_(Clock::now()) {
+    if (live()) Draw();
+  }
+
+  bool live() const { return session_.output == Output::kText && session_.out.interactive(); }
+  const v1::TuningJob& job() const { return job_; }
+
+  void Show(const v1::TuningJobEvent& event) {
+    const bool trial_ended = event.kind() == "trial_ended";
+    if (event.has_job()) {
+      job_ = event.job();
+      received_ = Clock::now();
+      ended_since_ = 0;
+    } else if (trial_ended && event.sequence() > job_.last_sequence()) {
+      ++ended_since_;
+    }
+    if (session_.output == Output::kJson) {
+      session_.out.Print(ToJson(event, true));
+    } else if (verbose_ && !live()) {
+      if (event.kind() == "attempt_ended" ? IsSetback(event, true) : !IsDailyBusiness(event)) Tell(event, event.text());
+    } else if (trial_ended) {
+      Tell(event, EndOf(event));
+    } else if (event.kind() == "attempt_ended" ? IsSetback(event, false)
+                                               : !IsDailyBusiness(event) && event.kind() != "suggested") {
+      Tell(event, event.text());
+    }
+  }
+
+  void Draw() { session_.out.Redraw(Frame() + note_); }
+
+  void ServerLost() {
+    const std::string text =
+        "The server at " + session_.endpoint.address + " is away; the job's trials may go on. Waiting for it…";
+    if (live()) {
+      note_ = session_.out.Paint(Style::kBad, text) + "\n";
+    } else {
+      session_.err.Print("winnow: " + text + "\n");
+    }
+  }
+
+  void ServerBack(const v1::TuningJob& now) {
+    job_ = now;
+    received_ = Clock::now();
+    ended_since_ = 0;
+    note_.clear();
+    if (!live()) session_.err.Print("winnow: the server is back\n");
+  }
+
+ private:
+  double elapsed() const {
+    if (HasEnded(job_)) return job_.spend().elapsed_seconds();
+    return job_.spend().elapsed_seconds() + std::chrono::duration<double>(Clock::now() - received_).count();
+  }
+
+  // The end of a trial in short: the event's own words hold no value.
+  std::string EndOf(const v1::TuningJobEvent& event) {
+    const auto answer = session_.client().DescribeTrial(job_.id(), event.trial());
+    if (!answer.ok()) return event.text();
+    const bool best = job_.has_best() && job_.best().trial() == event.trial();
+    return EndText(job_, answer->trial()) + (best ? ", best so far" : "");
+  }
+
+  void Tell(const v1::TuningJobEvent& event, const std::string& text) {
+    if (live()) {
+      told_.push_back(fmt::format("  {}  {}\n", session_.out.Paint(Style::kDim, ClockText(event.time())), Clean(text)));
+      if (told_.size() > kShownEvents) told_.erase(told_.begin());
+      return;
+    }
+    std::string done = Thousands(EndedTrials(job_.trial_counts()) + ended_since_);
+    if (job_.planned_trials() > 0) done += "/" + Thousands(job_.planned_trials());
+    const std::optional<double> part = Fraction(job_, elapsed());
+    session_.out.Print(fmt::format("{}  {} trials done{}  {}\n", ClockText(event.time()), done,
+                                   part ? fmt::format(", {}", PercentText(*part)) : "", Clean(text)));
+  }
+
+  // The table: how the job stands now, and what was told last.
+  std::string Frame() const {
+    const Terminal& out = session_.out;
+    std::string text =
+        fmt::format("{}  {}  {}\n", out.Paint(Style::kBold, job_.id()),
+                    out.Paint(StateStyle(job_.state()), StateText(job_.state())), StrategyText(job_.spec()));
+    const double seconds = elapsed();
+    const std::optional<double> part = Fraction(job_, seconds);
+    if (part) {
+      const std::optional<double> left = SecondsLeft(job_, seconds);
+      const std::string after = HasEnded(job_) ? ""
+                                : left        ? fmt::format("   about {} left", DurationText(*left))
+                                              : "   time left not known yet";
+      text += fmt::format("{} {:>5}{}\n",
+                          out.Paint(Style::kGood, BarText(*part, std::clamp(out.width() - 45, 10, 50))),
+                          PercentText(*part), after);
+    }
+    const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 9, value); };
+    line("best", job_.has_best() ? out.Paint(Style::kGood, BestText(job_)) : BestText(job_));
+    line("trials",
+         CountsText(job_.trial_counts()) +
+             (job_.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job_.planned_trials())) : ""));
+    line("trained", ResourceText(job_));
+    line("time", TimeText(job_, seconds));
+    for (const std::string& notice : NoticeTexts(job_)) line("notice", notice);
+    const std::string brackets = BracketsText(session_, job_);
+    if (!brackets.empty()) text += "\n" + brackets;
+    if (!told_.empty()) text += "\n";
+    for (const std::string& told : told_) text += told;
+    return text;
+  }
+
+  Session& session_;
+  const bool verbose_;
+  v1::TuningJob job_;
+  Clock::time_point received_;     // when job_ came
+  std::vector<std::string> told_;  // the last lines under the table
+  std::string note_;               // a line under them
+  int64_t ended_since_ = 0;        // trials that ended after job_
+};
+
+Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
+  const auto job = session.client().Describe(last.id());
+  if (!job.ok()) return job.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*job, true));
+  } else {
+    const auto summary = SummaryText(session, *job);
+    if (!summary.ok()) return summary.status();
+    if (live) session.out.Redraw("");
+    session.out.Print(*summary);
+  }
+  return job->state() == v1::TuningJob::FAILED ? kFailure : kSuccess;
+}
+
+absl::Status GaveUp(const Session& session, const std::string& job, absl::Duration away, const absl::Status& last) {
+  return absl::UnavailableError(fmt::format(
+      "waited {} for the server, which is still away; the job may go on.\nWatch it again with: {}\n"
+      "Wait longer with --patience SECONDS. The last try: {}",
+      DurationText(absl::ToDoubleSeconds(away)), session.Hint("watch " + job), std::string(last.message())));
+}
+
+}  // namespace
+
+Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, const WatchOptions& options) {
+  const bool live = session.output == Output::kText && session.out.interactive();
+  if (HasEnded(job)) return Finish(session, job, false);
+  const Interrupt interrupt;
+  View view(session, job, options.verbose);
+  Feed feed(&session.client(), job.id(), after_sequence, options.patience);
+  std::optional<absl::Time> lost;
+  while (session.out.write_error() == 0) {
+    pollfd fds[] = {{feed.fd(), POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
+    poll(fds, 2, live ? kRedrawMs : -1);
+    for (Feed::Item& item : feed.Take()) {
+      switch (item.kind) {
+        case Feed::Item::kEvent:
+          view.Show(item.event);
+          break;
+        case Feed::Item::kLost:
+          lost = absl::Now();
+          view.ServerLost();
+          break;
+        case Feed::Item::kBack:
+          lost.reset();
+          view.ServerBack(item.event.job());
+          break;
+        case Feed::Item::kEnd:
+          if (lost && IsLoss(item.status)) return GaveUp(session, job.id(), absl::Now() - *lost, item.status);
+          if (!item.status.ok()) return item.status;
+          return Finish(session, view.job(), live);
+      }
+    }
+    if (live) view.Draw();
+    if (interrupt.raised()) {
+      session.err.Print(fmt::format("\nThe job goes on. Watch it again with: {}\nStop it with: {}\n",
+                                    session.Hint("watch " + job.id()), session.Hint("stop " + job.id())));
+      return kInterrupted;
+    }
+  }
+  return kFailure;
+}
+
+Exit Watch(Session& session, const std::string& name, const WatchOptions& options) {
+  const auto job = session.client().Describe(name);
+  if (!job.ok()) return job.status();
+  return WatchFrom(session, *job, job->last_sequence(), options);
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,125 @@
+#include "cli/commands/workers.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+
+namespace winnow::cli {
+
+namespace {
+
+// "3.5/8 GiB"; empty where the worker has not said how much there is.
+std::string InUse(double used, double total, const char* unit = "") {
+  if (total <= 0) return "";
+  return fmt::format("{}/{}{}", NumberText(std::round(used * 10) / 10),
+                     NumberText(std::round(total * 10) / 10), unit);
+}
+
+// "53 %"; empty where the worker has not said.
+std::string ShareText(bool known, double share) { return known ? fmt::format("{:.0f} %", share * 100) : ""; }
+
+std::string LabelsText(const v1::Worker& worker) {
+  const std::map<std::string, std::string> sorted(worker.labels().begin(), worker.labels().end());
+  std::string text;
+  for (const auto& [name, value] : sorted) {
+    text += (text.empty() ? "" : " ") + name + (value.empty() ? "" : "=" + value);
+  }
+  return text;
+}
+
+std::string SchedulingText(v1::Worker::Scheduling scheduling) {
+  switch (scheduling) {
+    case v1::Worker::CORDONED:
+      return "cordoned";
+    case v1::Worker::DRAINING:
+      return "draining";
+    case v1::Worker::QUARANTINED:
+      return "quarantined";
+    default:
+      return "assigned nothing new";
+  }
+}
+
+// The worker's state, and whether it is given trials if it is not.
+Table::Cell StateCell(const v1::Worker& worker) {
+  const bool known =
+      v1::Worker::State_IsValid(worker.state()) && worker.state() != v1::Worker::STATE_UNSPECIFIED;
+  std::string text = known ? v1::Worker::State_Name(worker.state()) : "UNKNOWN";
+  const bool open =
+      worker.scheduling() == v1::Worker::OPEN || !v1::Worker::Scheduling_IsValid(worker.scheduling());
+  if (!open) text += ", " + v1::Worker::Scheduling_Name(worker.scheduling());
+  if (worker.state() == v1::Worker::LOST) return {text, Style::kBad};
+  if (worker.state() != v1::Worker::LIVE) return {text, Style::kDim};
+  return {text, open ? Style::kGood : Style::kBad};
+}
+
+}  // namespace
+
+Exit ListWorkers(Session& session, bool all) {
+  const auto list = session.client().Workers(all);
+  if (!list.ok()) return list.status();
+  if (session.output == Output::kJson) {
+    session.out.Print(ToJson(*list));
+    return kSuccess;
+  }
+  if (session.output == Output::kJsonLines) {
+    session.out.Print(ToJsonLines(list->workers()));
+    return kSuccess;
+  }
+  if (list->workers().empty()) {
+    session.out.Print("There are no workers, so nothing can train. Start one with: winnow-worker --server " +
+                      session.endpoint.address + "\n");
+    return kSuccess;
+  }
+  using Align = Table::Align;
+  Table table({{"WORKER"},
+               {"HOST", Align::kLeft, 2},
+               {"STATE"},
+               {"SLOTS IN USE", Align::kRight},
+               {"CPUS", Align::kRight, 3},
+               {"MEMORY", Align::kRight, 4},
+               {"HOST CPU", Align::kRight, 5},
+               {"HOST MEMORY", Align::kRight, 6},
+               {"LIMITS BY", Align::kLeft, 9},
+               {"LABELS", Align::kLeft, 1},
+               {"LAST HEARD", Align::kLeft, 7},
+               {"VERSION", Align::kLeft, 8}});
+  std::string reasons;
+  int64_t used = 0;
+  int64_t slots = 0;
+  for (const auto& worker : list->workers()) {
+    const bool live = worker.state() == v1::Worker::LIVE || worker.state() == v1::Worker::LEAVING;
+    if (live) {
+      used += worker.used_slots();
+      slots += worker.slots();
+    }
+    table.Add({{worker.name(), Style::kBold},
+               {worker.host()},
+               StateCell(worker),
+               {fmt::format("{}/{}", worker.used_slots(), worker.slots())},
+               {InUse(worker.used_cpus(), worker.cpus())},
+               {InUse(worker.used_memory_gib(), worker.memory_gib(), " GiB")},
+               {ShareText(worker.has_host_cpu(), worker.host_cpu())},
+               {ShareText(worker.has_host_memory(), worker.host_memory())},
+               {worker.limits()},
+               {LabelsText(worker)},
+               {TimeText(worker.last_sync_time())},
+               {worker.version()}});
+    if (!worker.scheduling_reason().empty()) {
+      reasons += fmt::format("{} is {}: {}\n", Clean(worker.name()), SchedulingText(worker.scheduling()),
+                             Clean(worker.scheduling_reason()));
+    }
+  }
+  session.out.Print(table.Text(session.out, 0, session.Hint("workers --output jsonl")) +
+                    fmt::format("{} of {} in use\n", Thousands(used), Count(slots, "slot")) + reasons);
+  return kSuccess;
+}
+
+}  // namespace winnow::cli

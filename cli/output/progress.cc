@@ -1,0 +1,184 @@
+#include "cli/output/progress.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+#include "spec/strategy.h"
+
+namespace winnow::cli {
+namespace {
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return static_cast<double>(duration.seconds()) + duration.nanos() * 1e-9;
+}
+
+constexpr double kTellingStartup = 0.05;  // of trial time
+
+double Ratio(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+
+}  // namespace
+
+bool HasEnded(const v1::TuningJob& job) {
+  return job.state() == v1::TuningJob::COMPLETED || job.state() == v1::TuningJob::STOPPED ||
+         job.state() == v1::TuningJob::FAILED;
+}
+
+std::string StateText(v1::TuningJob::State state) {
+  return v1::TuningJob::State_IsValid(state) && state != v1::TuningJob::STATE_UNSPECIFIED
+             ? v1::TuningJob::State_Name(state)
+             : "UNKNOWN";
+}
+
+std::string StateText(v1::Trial::State state) {
+  return v1::Trial::State_IsValid(state) && state != v1::Trial::STATE_UNSPECIFIED
+             ? v1::Trial::State_Name(state)
+             : "UNKNOWN";
+}
+
+Style StateStyle(v1::TuningJob::State state) {
+  switch (state) {
+    case v1::TuningJob::RUNNING:
+    case v1::TuningJob::STOPPING:
+      return Style::kBusy;
+    case v1::TuningJob::COMPLETED:
+      return Style::kGood;
+    case v1::TuningJob::FAILED:
+      return Style::kBad;
+    default:
+      return Style::kPlain;
+  }
+}
+
+Style StateStyle(v1::Trial::State state) {
+  switch (state) {
+    case v1::Trial::RUNNING:
+      return Style::kBusy;
+    case v1::Trial::COMPLETED:
+      return Style::kGood;
+    case v1::Trial::FAILED:
+      return Style::kBad;
+    case v1::Trial::PRUNED:
+    case v1::Trial::CANCELLED:
+      return Style::kDim;
+    default:
+      return Style::kPlain;
+  }
+}
+
+std::string StrategyText(const v1::TuningJobSpec& spec) {
+  const Strategy strategy = StrategyOf(spec);
+  std::string text = StrategyName(strategy.sampler.kind, strategy.pruner.kind);
+  if (HasRungs(strategy.pruner.kind)) {
+    const RungSettings& rungs = strategy.pruner.rungs;
+    text += fmt::format(", R = {}, eta = {}", Thousands(rungs.max_resource), rungs.reduction_factor);
+    if (rungs.min_resource > 1) text += fmt::format(", r = {}", Thousands(rungs.min_resource));
+  }
+  return text + fmt::format(", {} {}", spec.objective().goal() == v1::MINIMIZE ? "minimize" : "maximize",
+                            Clean(spec.objective().metric()));
+}
+
+std::string CountsText(const v1::TrialCounts& counts) {
+  const std::pair<int64_t, const char*> parts[] = {
+      {counts.running(), "running"}, {counts.pending(), "waiting for slots"},
+      {counts.paused(), "paused"},   {counts.completed(), "completed"},
+      {counts.pruned(), "pruned"},   {counts.cancelled(), "cancelled"},
+      {counts.failed(), "failed"}};
+  std::string text;
+  for (const auto& [number, word] : parts) {
+    if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Thousands(number), word);
+  }
+  return text.empty() ? "none yet" : text;
+}
+
+int64_t EndedTrials(const v1::TrialCounts& counts) {
+  return counts.completed() + counts.pruned() + counts.cancelled() + counts.failed();
+}
+
+int64_t AllTrials(const v1::TrialCounts& counts) {
+  return EndedTrials(counts) + counts.pending() + counts.running() + counts.paused();
+}
+
+std::string BestText(const v1::TuningJob& job) {
+  if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
+  return fmt::format("trial {}: {} at {}", job.best().trial(), NumberText(job.best().objective()),
+                     Count(job.best().resource(), "unit"));
+}
+
+std::string ResourceText(const v1::TuningJob& job) {
+  const v1::JobSpend& spend = job.spend();
+  const int64_t planned = job.planned_resource();
+  std::string text = Count(spend.resource(), "unit");
+  if (planned > spend.resource()) text += fmt::format(" of {} planned", Thousands(planned));
+  if (spend.saved_resource() > 0) {
+    const int64_t whole = spend.resource() + spend.saved_resource();
+    text += fmt::format("; pruning saved {} more ({})", Thousands(spend.saved_resource()),
+                        PercentText(Ratio(spend.saved_resource(), whole)));
+  }
+  return text;
+}
+
+std::string TimeText(const v1::TuningJob& job, double elapsed) {
+  const v1::JobSpend& spend = job.spend();
+  std::string text = fmt::format("{} elapsed, {} of trial time", DurationText(elapsed), DurationText(spend.training_seconds()));
+  if (elapsed > 0 && spend.training_seconds() > 1.05 * elapsed) {
+    text += fmt::format(" ({:.1f}× parallel)", spend.training_seconds() / elapsed);
+  }
+  if (spend.training_seconds() > 0 && spend.startup_seconds() >= kTellingStartup * spend.training_seconds()) {
+    text += fmt::format(", {} of it start-up", PercentText(spend.startup_seconds() / spend.training_seconds()));
+  }
+  return text;
+}
+
+std::vector<std::string> FailureTexts(const v1::TuningJob& job, size_t most) {
+  std::vector<std::string> texts;
+  int64_t left = job.trial_counts().failed();
+  for (const v1::FailureGroup& group : job.failures()) {
+    if (texts.size() == most) break;
+    const std::string first = group.trials() > 1 ? fmt::format("first: trial {}", group.first_trial())
+                                                 : fmt::format("trial {}", group.first_trial());
+    const std::string reason = group.reason().empty() ? "no reason given" : Clean(group.reason());
+    texts.push_back(fmt::format("{} × {} ({})", Thousands(group.trials()), reason, first));
+    left -= group.trials();
+  }
+  if (!texts.empty() && left > 0) texts.push_back(fmt::format("{} for other reasons", Thousands(left)));
+  return texts;
+}
+
+std::vector<std::string> NoticeTexts(const v1::TuningJob& job) {
+  std::vector<std::string> texts;
+  for (const v1::JobNotice& notice : job.notices()) {
+    const std::string where = notice.trial() > 0 ? fmt::format("trial {}: ", notice.trial()) : "";
+    texts.push_back(where + Clean(notice.text()));
+  }
+  return texts;
+}
+
+std::optional<double> Fraction(const v1::TuningJob& job, double elapsed) {
+  if (job.state() == v1::TuningJob::COMPLETED) return 1;
+  const v1::LimitsSpec& limits = job.spec().limits();
+  double fraction = -1;
+  if (job.planned_resource() > 0) {
+    fraction = Ratio(job.spend().resource(), job.planned_resource());
+  } else if (job.planned_trials() > 0) {
+    fraction = Ratio(EndedTrials(job.trial_counts()), job.planned_trials());
+  } else if (limits.max_total_resource() > 0) {
+    fraction = Ratio(job.spend().resource(), limits.max_total_resource());
+  }
+  if (limits.has_max_wall_time() && Seconds(limits.max_wall_time()) > 0) {
+    fraction = std::max(fraction, elapsed / Seconds(limits.max_wall_time()));
+  }
+  if (fraction < 0) return std::nullopt;
+  return std::min(fraction, 0.99);
+}
+
+std::optional<double> SecondsLeft(const v1::TuningJob& job, double elapsed) {
+  const std::optional<double> fraction = Fraction(job, elapsed);
+  if (!fraction || *fraction <= 0 || *fraction >= 0.99 || elapsed <= 0) return std::nullopt;
+  return elapsed / *fraction - elapsed;
+}
+
+}  // namespace winnow::cli

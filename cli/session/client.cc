@@ -1,0 +1,377 @@
+#include "cli/session/client.h"
+
+#include <fmt/core.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "cli/output/text.h"
+#include "rpc/channel.h"
+#include "winnow/v1/admin.grpc.pb.h"
+#include "winnow/v1/insight.grpc.pb.h"
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr absl::Duration kWatchDeadline = absl::Minutes(5);
+constexpr absl::Duration kReplayWait = absl::Minutes(15);
+constexpr absl::Duration kBackupWait = absl::Hours(6);  // of a large database over a slow connection
+constexpr int32_t kJobPage = 1000;
+constexpr int32_t kTrialPage = 10000;
+constexpr int32_t kPointPage = 100000;
+
+std::string Violations(const v1::BadRequest& request) {
+  std::string text;
+  for (const auto& violation : request.violations()) {
+    text += fmt::format("\n  {}: {}", Clean(violation.field()), Clean(violation.description()));
+  }
+  return text;
+}
+
+// Rows to ask for when `had` of `limit` (0: all) are there and a page holds at most `most`.
+int32_t PageSize(int64_t limit, int64_t had, int32_t most) {
+  return limit == 0 ? most : static_cast<int32_t>(std::min<int64_t>(limit - had, most));
+}
+
+}  // namespace
+
+bool IsLoss(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
+         absl::IsDeadlineExceeded(status);
+}
+
+struct Client::Connection {
+  Endpoint endpoint;
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel;
+  std::unique_ptr<v1::TuningService::Stub> stub;  // this and the next two: null without a channel
+  std::unique_ptr<v1::InsightService::Stub> insight;
+  std::unique_ptr<v1::AdminService::Stub> admin;
+  std::mutex mutex;
+  grpc::ClientContext* watching = nullptr;  // guarded by mutex
+  bool cancelled = false;                   // guarded by mutex
+
+  // The only place where a call's deadline is set.
+  static void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
+    context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
+  }
+
+  v1::TuningService::Stub* StubOf(v1::TuningService::Stub*) const { return stub.get(); }
+  v1::InsightService::Stub* StubOf(v1::InsightService::Stub*) const { return insight.get(); }
+  v1::AdminService::Stub* StubOf(v1::AdminService::Stub*) const { return admin.get(); }
+
+  template <class Stub, class Request, class Response>
+  absl::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response, absl::Duration longest) const {
+    if (!channel.ok()) return channel.status();
+    grpc::ClientContext context;
+    SetDeadline(context, longest);
+    Stub* const called = StubOf(static_cast<Stub*>(nullptr));
+    return Explain((called->*method)(&context, request, response), longest);
+  }
+
+  // What to do where no server is reached.
+  std::string Advice() const {
+    const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
+    const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:");
+    return here ? fmt::format("\nStart it with: winnow-server --listen {}\n{}", endpoint.address, other) : "";
+  }
+
+  // What the user reads: the server's words, and what to do next.
+  absl::Status Explain(const grpc::Status& status, absl::Duration longest) const {
+    const std::string said = Clean(status.error_message());
+    const auto code = static_cast<absl::StatusCode>(status.error_code());
+    switch (status.error_code()) {
+      case grpc::StatusCode::OK:
+        return absl::OkStatus();
+      case grpc::StatusCode::UNAVAILABLE:
+        return absl::Status(code, fmt::format("cannot reach winnow-server at {}: {}{}", endpoint.address,
+                                              Clean(ExplainFailure(endpoint, status)), Advice()));
+      case grpc::StatusCode::DEADLINE_EXCEEDED:
+        return absl::Status(
+            code, fmt::format("winnow-server at {} gave no answer within {} s.\nIt may be busy: try "
+                              "again, or wait longer with --timeout SECONDS.",
+                              endpoint.address, absl::ToDoubleSeconds(longest)));
+      case grpc::StatusCode::UNIMPLEMENTED:
+        return absl::Status(
+            code, fmt::format("the server at {} does not know this call: {}\nIs it a winnow-server, "
+                              "and of this version? See winnow-server --version.",
+                              endpoint.address, said));
+      case grpc::StatusCode::INVALID_ARGUMENT: {
+        v1::BadRequest details;
+        const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 0;
+        return absl::Status(code, listed ? "the server refuses it:" + Violations(details) : said);
+      }
+      default:
+        return absl::Status(code, said);
+    }
+  }
+};
+
+Client::Client(const Endpoint& endpoint, absl::Duration timeout)
+    : timeout_(timeout), connection_(std::make_unique<Connection>()) {
+  connection_->endpoint = endpoint;
+  connection_->channel = Connect(endpoint);
+  if (!connection_->channel.ok()) return;
+  connection_->stub = v1::TuningService::NewStub(*connection_->channel);
+  connection_->insight = v1::InsightService::NewStub(*connection_->channel);
+  connection_->admin = v1::AdminService::NewStub(*connection_->channel);
+}
+
+Client::~Client() = default;
+
+absl::StatusOr<std::string> Client::JobId(const std::string& job) {
+  if (job != "latest") return job;
+  const auto newest = List(1);
+  if (!newest.ok()) return newest.status();
+  if (newest->jobs().empty()) {
+    return absl::NotFoundError(
+        "there are no jobs yet, so there is no latest one. Start one with: winnow submit FILE");
+  }
+  return newest->jobs(0).id();
+}
+
+absl::Status Client::ExplainUnknown(absl::Status status, const std::string& job) {
+  if (!absl::IsNotFound(status)) return status;
+  const auto list = List(0);
+  if (!list.ok()) return status;
+  std::vector<std::string> ids;
+  for (const auto& known : list->jobs()) ids.push_back(known.id());
+  if (std::find(ids.begin(), ids.end(), job) != ids.end()) {
+    return absl::NotFoundError(
+        fmt::format("{}\nSee what there is with: winnow trials {}", std::string(status.message()), job));
+  }
+  if (ids.empty()) {
+    return absl::NotFoundError(fmt::format(
+        "there is no job \"{}\": there are no jobs yet. Start one with: winnow submit FILE", Clean(job)));
+  }
+  const std::vector<std::string> near = Nearest(job, ids);
+  const std::string guess = near.empty() ? "" : fmt::format(" Did you mean {}?", OneOf(near));
+  return absl::NotFoundError(
+      fmt::format("there is no job \"{}\".{}\nSee all jobs with: winnow list", Clean(job), guess));
+}
+
+template <class Response, class Request, class Method>
+absl::StatusOr<Response> Client::Call(Method method, const Request& request, const std::string& job,
+                                      absl::Duration wait) {
+  Response response;
+  const absl::Status status = connection_->Call(method, request, &response, timeout_ + wait);
+  if (!status.ok()) return job.empty() ? status : ExplainUnknown(status, job);
+  return response;
+}
+
+absl::StatusOr<v1::TuningJob> Client::Create(const v1::CreateTuningJobRequest& request) {
+  return Call<v1::TuningJob>(&v1::TuningService::Stub::CreateTuningJob, request);
+}
+
+absl::StatusOr<v1::TuningJob> Client::Describe(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::DescribeTuningJobRequest request;
+  request.set_id(*id);
+  return Call<v1::TuningJob>(&v1::TuningService::Stub::DescribeTuningJob, request, *id);
+}
+
+absl::StatusOr<v1::TuningJob> Client::Stop(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::StopTuningJobRequest request;
+  request.set_id(*id);
+  return Call<v1::TuningJob>(&v1::TuningService::Stub::StopTuningJob, request, *id);
+}
+
+absl::Status Client::Delete(const std::string& job) {
+  v1::DeleteTuningJobRequest request;
+  request.set_id(job);
+  return Call<v1::DeleteTuningJobResponse>(&v1::TuningService::Stub::DeleteTuningJob, request, job).status();
+}
+
+absl::StatusOr<v1::ListTuningJobsResponse> Client::List(int64_t limit) {
+  v1::ListTuningJobsResponse all;
+  v1::ListTuningJobsRequest request;
+  do {
+    request.set_page_size(PageSize(limit, all.jobs_size(), kJobPage));
+    auto page = Call<v1::ListTuningJobsResponse>(&v1::TuningService::Stub::ListTuningJobs, request);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty() && (limit == 0 || all.jobs_size() < limit));
+  all.set_next_page_token(request.page_token());
+  return all;
+}
+
+absl::StatusOr<v1::ListTrialsResponse> Client::Trials(v1::ListTrialsRequest request, int64_t limit) {
+  const auto id = JobId(request.job_id());
+  if (!id.ok()) return id.status();
+  request.set_job_id(*id);
+  v1::ListTrialsResponse all;
+  do {
+    request.set_page_size(PageSize(limit, all.trials_size(), kTrialPage));
+    auto page = Call<v1::ListTrialsResponse>(&v1::TuningService::Stub::ListTrials, request, *id);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty() && (limit == 0 || all.trials_size() < limit));
+  all.set_next_page_token(request.page_token());
+  return all;
+}
+
+absl::StatusOr<v1::DescribeTrialResponse> Client::DescribeTrial(const std::string& job, int64_t trial) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::DescribeTrialRequest request;
+  request.set_job_id(*id);
+  request.set_trial(trial);
+  return Call<v1::DescribeTrialResponse>(&v1::TuningService::Stub::DescribeTrial, request, *id);
+}
+
+absl::StatusOr<v1::QueryMetricsResponse> Client::Metrics(v1::QueryMetricsRequest request) {
+  const auto id = JobId(request.job_id());
+  if (!id.ok()) return id.status();
+  request.set_job_id(*id);
+  request.set_page_size(kPointPage);
+  v1::QueryMetricsResponse all;
+  do {
+    auto page = Call<v1::QueryMetricsResponse>(&v1::TuningService::Stub::QueryMetrics, request, *id);
+    if (!page.ok()) return page.status();
+    request.set_page_token(page->next_page_token());
+    all.MergeFrom(*page);
+  } while (!request.page_token().empty());
+  all.clear_next_page_token();
+  return all;
+}
+
+absl::StatusOr<v1::GetAnalyticsResponse> Client::Analytics(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::GetAnalyticsRequest request;
+  request.set_job_id(*id);
+  return Call<v1::GetAnalyticsResponse>(&v1::TuningService::Stub::GetAnalytics, request, *id);
+}
+
+absl::StatusOr<v1::Comparison> Client::Compare(v1::CompareRequest request) {
+  for (std::string& job : *request.mutable_job_ids()) {
+    auto id = JobId(job);
+    if (!id.ok()) return id.status();
+    job = *std::move(id);
+  }
+  auto comparison = Call<v1::Comparison>(&v1::InsightService::Stub::Compare, request);
+  if (!absl::IsNotFound(comparison.status())) return comparison;
+  const std::string said(comparison.status().message());
+  const auto unknown = std::find_if(request.job_ids().begin(), request.job_ids().end(), [&](const std::string& id) {
+    return said.find(fmt::format("\"{}\"", id)) != std::string::npos;
+  });
+  if (unknown == request.job_ids().end()) return comparison;
+  return ExplainUnknown(comparison.status(), *unknown);
+}
+
+absl::StatusOr<v1::ListWorkersResponse> Client::Workers(bool include_gone) {
+  v1::ListWorkersRequest request;
+  request.set_include_gone(include_gone);
+  return Call<v1::ListWorkersResponse>(&v1::TuningService::Stub::ListWorkers, request);
+}
+
+absl::StatusOr<v1::GetLogsResponse> Client::Logs(const v1::GetLogsRequest& request) {
+  const absl::Duration wait =
+      absl::Seconds(request.wait().seconds()) + absl::Nanoseconds(request.wait().nanos());
+  return Call<v1::GetLogsResponse>(&v1::TuningService::Stub::GetLogs, request, request.job_id(), wait);
+}
+
+absl::StatusOr<v1::ReplayTuningJobResponse> Client::Replay(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::ReplayTuningJobRequest request;
+  request.set_id(*id);
+  return Call<v1::ReplayTuningJobResponse>(&v1::TuningService::Stub::ReplayTuningJob, request, *id,
+                                           kReplayWait);
+}
+
+absl::StatusOr<v1::SuggestTrialsResponse> Client::Suggest(const v1::SuggestTrialsRequest& request) {
+  const absl::Duration wait =
+      absl::Seconds(request.wait().seconds()) + absl::Nanoseconds(request.wait().nanos());
+  return Call<v1::SuggestTrialsResponse>(&v1::TuningService::Stub::SuggestTrials, request, request.job_id(),
+                                         wait);
+}
+
+absl::StatusOr<v1::ReportMetricsResponse> Client::Report(const v1::ReportMetricsRequest& request) {
+  return Call<v1::ReportMetricsResponse>(&v1::TuningService::Stub::ReportMetrics, request, request.job_id());
+}
+
+absl::StatusOr<v1::CompleteTrialResponse> Client::Complete(const v1::CompleteTrialRequest& request) {
+  return Call<v1::CompleteTrialResponse>(&v1::TuningService::Stub::CompleteTrial, request, request.job_id());
+}
+
+absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
+  return Call<v1::CreateTokenResponse>(&v1::AdminService::Stub::CreateToken, request);
+}
+
+absl::StatusOr<v1::ListTokensResponse> Client::Tokens() {
+  return Call<v1::ListTokensResponse>(&v1::AdminService::Stub::ListTokens, v1::ListTokensRequest());
+}
+
+absl::StatusOr<v1::Worker> Client::SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request) {
+  return Call<v1::Worker>(&v1::AdminService::Stub::SetWorkerScheduling, request);
+}
+
+absl::StatusOr<v1::Token> Client::RevokeToken(const std::string& id) {
+  v1::RevokeTokenRequest request;
+  request.set_id(id);
+  return Call<v1::Token>(&v1::AdminService::Stub::RevokeToken, request);
+}
+
+absl::Status Client::Backup(const std::function<absl::Status(const v1::BackupPart&)>& on_part) {
+  if (!connection_->channel.ok()) return connection_->channel.status();
+  grpc::ClientContext context;
+  const absl::Duration longest = timeout_ + kBackupWait;
+  Connection::SetDeadline(context, longest);
+  auto parts = connection_->admin->Backup(&context, v1::BackupRequest());
+  v1::BackupPart part;
+  absl::Status taken;
+  while (taken.ok() && parts->Read(&part)) taken = on_part(part);
+  if (!taken.ok()) context.TryCancel();
+  const grpc::Status status = parts->Finish();
+  return taken.ok() ? connection_->Explain(status, longest) : taken;
+}
+
+absl::Status Client::Watch(const std::string& job, int64_t after_sequence,
+                           const std::function<void(const v1::TuningJobEvent&)>& on_event) {
+  if (!connection_->channel.ok()) return connection_->channel.status();
+  v1::WatchTuningJobRequest request;
+  request.set_id(job);
+  request.set_after_sequence(after_sequence);
+  grpc::ClientContext context;
+  Connection::SetDeadline(context, kWatchDeadline);
+  {
+    const std::lock_guard lock(connection_->mutex);
+    if (connection_->cancelled) return absl::CancelledError("the watch was cancelled");
+    connection_->watching = &context;
+  }
+  const auto stream = connection_->stub->WatchTuningJob(&context, request);
+  v1::TuningJobEvent event;
+  while (stream->Read(&event)) on_event(event);
+  const grpc::Status status = stream->Finish();
+  {
+    const std::lock_guard lock(connection_->mutex);
+    connection_->watching = nullptr;
+  }
+  return ExplainUnknown(connection_->Explain(status, kWatchDeadline), job);
+}
+
+void Client::CancelWatch() {
+  const std::lock_guard lock(connection_->mutex);
+  connection_->cancelled = true;
+  if (connection_->watching != nullptr) connection_->watching->TryCancel();
+}
+
+bool Client::AwaitConnection(absl::Time deadline) {
+  return connection_->channel.ok() && (*connection_->channel)->WaitForConnected(absl::ToChronoTime(deadline));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Client::channel() { return connection_->channel; }
+
+absl::Status Client::Explain(const grpc::Status& status) { return connection_->Explain(status, timeout_); }
+
+}  // namespace winnow::cli

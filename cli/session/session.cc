@@ -1,0 +1,29 @@
+#include "cli/session/session.h"
+
+#include "absl/strings/cord.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "winnow/usage";
+
+}  // namespace
+
+Client& Session::client() {
+  if (connected == nullptr) connected = std::make_unique<Client>(endpoint, timeout);
+  return *connected;
+}
+
+std::string Session::Hint(const std::string& arguments) const {
+  return "winnow " + arguments + endpoint_flags;
+}
+
+absl::Status UsageError(const std::string& message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kUsagePayload, absl::Cord());
+  return status;
+}
+
+bool IsUsageError(const absl::Status& status) { return status.GetPayload(kUsagePayload).has_value(); }
+
+}  // namespace winnow::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/output/terminal.h"
+#include "cli/session/client.h"
+#include "rpc/endpoint.h"
+
+namespace winnow::cli {
+
+enum class Output { kText, kJson, kJsonLines, kCsv };
+
+// The exit code of a command that did what it was asked to, or why it could not.
+using Exit = absl::StatusOr<int>;
+constexpr int kSuccess = 0;
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kInterrupted = 130;
+
+// What every command is given.
+struct Session {
+  Endpoint endpoint = {};
+  std::string endpoint_flags = "";  // those of the command line, which hints must name again
+  absl::Duration timeout = absl::Seconds(10);
+  Output output = Output::kText;
+  Terminal out;  // standard output
+  Terminal err;  // standard error
+
+  // Made when it is first asked for, since most of `plan` and `completion` need none.
+  Client& client();
+  // A command that the user may run next: "winnow trials j --sort objective", with --server and the like if they are needed.
+  std::string Hint(const std::string& arguments) const;
+
+  std::unique_ptr<Client> connected;
+};
+
+// An error of the command line rather than of the work: exit code 2.
+absl::Status UsageError(const std::string& message);
+bool IsUsageError(const absl::Status& status);
+
+}  // namespace winnow::cli

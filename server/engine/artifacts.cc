@@ -1,0 +1,332 @@
+#include "server/engine/artifacts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "absl/strings/cord.h"
+#include "artifact/manifest.h"
+#include "artifact/refusals.h"
+#include "scheduler/validate.h"
+#include "server/engine/cluster.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kCheckpoint[] = "checkpoint";
+constexpr char kModel[] = "model";
+// A worker that was heard of so lately may come back, and take a trial on.
+constexpr int64_t kMayReturnUs = 3'600'000'000;
+// Of jobs that ended before this server started, how many and how old ones may still get their model.
+constexpr int64_t kEndedJobs = 100;
+constexpr int64_t kEndedUs = 86'400'000'000;
+// A model that was asked for stays so long: time enough to fetch it over a slow line.
+constexpr int64_t kAskedUs = 3'600'000'000;
+
+const char* KindName(v1::Artifact::Kind kind) { return kind == v1::Artifact::MODEL ? kModel : kCheckpoint; }
+
+}  // namespace
+
+absl::Status Artifacts::Load() {
+  kept_.clear();
+  best_.clear();
+  wanted_.clear();
+  asked_.clear();
+  lost_.clear();
+  unused_.clear();
+  if (blobs_ == nullptr) return absl::OkStatus();
+  absl::StatusOr<std::vector<ArtifactRow>> rows = context_.store.artifacts.List();
+  if (!rows.ok()) return rows.status();
+  for (const ArtifactRow& row : *rows) {
+    Kept& kept = kept_[{row.job, row.trial}];
+    if (row.kind == kModel) {
+      kept.model = true;
+    } else {
+      kept.checkpoint = row.resource;
+    }
+  }
+  return FindLost();
+}
+
+absl::Status Artifacts::LoadWanted(const Jobs& jobs, const Cluster& cluster) {
+  if (blobs_ == nullptr) return absl::OkStatus();
+  if (absl::Status status = WantOfEnded(cluster); !status.ok()) return status;
+  std::set<std::string> asked;
+  for (const auto& [key, job] : jobs.all()) SettleJob(*job, cluster, asked);
+  return absl::OkStatus();
+}
+
+// Rows whose blobs are not there are deleted at the next Settle.
+absl::Status Artifacts::FindLost() {
+  absl::StatusOr<std::vector<BlobRow>> blobs = context_.store.artifacts.Blobs();
+  if (!blobs.ok()) return blobs.status();
+  for (const BlobRow& row : *blobs) {
+    v1::BlobName name;
+    name.set_digest(row.digest);
+    name.set_size(row.size);
+    if (blobs_->Claim(name)) continue;
+    lost_.insert(row.digest);
+    absl::StatusOr<std::vector<ArtifactRow>> of = context_.store.artifacts.Of(row.digest);
+    if (!of.ok()) return of.status();
+    for (const ArtifactRow& artifact : *of) kept_.erase({artifact.job, artifact.trial});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Artifacts::WantOfEnded(const Cluster& cluster) {
+  absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.List(INT64_MAX, kEndedJobs);
+  if (!rows.ok()) return rows.status();
+  for (const JobRow& row : *rows) {
+    if (row.end_us == 0 || row.end_us < context_.wall_us() - kEndedUs) continue;
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+    if (!spec.ok()) return spec.status();
+    if (spec->trainer().external()) continue;
+    absl::StatusOr<TrialNumber> best =
+        context_.store.trials.Best(row.key, ToSearchSpec(*spec));
+    if (!best.ok()) return best.status();
+    if (*best == 0) continue;
+    Want({row.key, *best}, row.id, cluster, nullptr);
+    ForgetAsked(row.key, *best);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Artifacts::Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request) {
+  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
+  const int64_t resource = request.artifact().resource();
+  if (resource < 0 || resource > kMostResource) {
+    return absl::InvalidArgumentError(
+        fmt::format("artifact.resource: {} is out of range; expected 0 to {}", resource, kMostResource));
+  }
+  return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request)
+                                                          : PutCheckpoint(jobs, cluster, request);
+}
+
+absl::Status Artifacts::PutCheckpoint(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request) {
+  const HeldAssignment* held = cluster.FindAssignment(request.assignment_id());
+  v1::Artifact artifact = request.artifact();
+  const OpenJob* job = held == nullptr ? nullptr : jobs.FindKey(held->row.job);
+  if (job == nullptr || held->row.rank != 0 || artifact.job_id() != job->row.id ||
+      artifact.trial() != held->row.trial || job->state.trial(held->row.trial).ended()) {
+    return absl::FailedPreconditionError(
+        fmt::format("assignment {} is not that of rank 0 of a trial that trains: its checkpoint is not taken",
+                    request.assignment_id()));
+  }
+  const AssignmentRow& row = held->row;
+  artifact.set_attempt(row.attempt);
+  const int64_t most = row.resource_to > 0 ? row.resource_to : INT64_MAX;
+  artifact.set_resource(std::clamp(artifact.resource(), std::min(row.resource_from, most), most));
+  absl::Status status = Record(row.job, artifact);
+  if (status.ok()) kept_[{row.job, row.trial}].checkpoint = artifact.resource();
+  return status;
+}
+
+absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
+  const v1::Artifact& artifact = request.artifact();
+  const auto wanted = std::find_if(wanted_.begin(), wanted_.end(), [&](const auto& entry) {
+    return entry.second.job_id == artifact.job_id() && entry.first.second == artifact.trial();
+  });
+  if (wanted == wanted_.end()) {
+    return absl::FailedPreconditionError(fmt::format("the model of trial {} of job \"{}\" is not wanted",
+                                                     artifact.trial(), artifact.job_id()));
+  }
+  const Key key = wanted->first;
+  const bool of_best = wanted->second.until_us == 0;
+  absl::Status status = Record(key.first, artifact);
+  if (!status.ok()) return status;
+  wanted_.erase(wanted);
+  kept_[key].model = true;
+  if (!of_best) {
+    asked_[key] = context_.wall_us() + kAskedUs;
+    return status;
+  }
+  std::vector<Key> others;  // that were the best before
+  for (auto kept = kept_.lower_bound({key.first, 0}); kept != kept_.end() && kept->first.first == key.first;
+       ++kept) {
+    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0) others.push_back(kept->first);
+  }
+  for (const Key& other : others) Drop(other, kModel);
+  return status;
+}
+
+absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
+  std::vector<BlobRow> blobs;
+  for (const v1::BlobName& blob : BlobsOf(artifact.manifest())) {
+    if (!blobs_->Claim(blob)) {
+      absl::Status missing =
+          absl::FailedPreconditionError(fmt::format("blob {} is not there", blob.digest()));
+      missing.SetPayload(kMissingBlob, absl::Cord(blob.digest()));
+      return missing;
+    }
+    blobs.push_back({blob.digest(), blob.size()});
+  }
+  ArtifactRow row;
+  row.job = job;
+  row.trial = artifact.trial();
+  row.kind = KindName(artifact.kind());
+  row.attempt = artifact.attempt();
+  row.resource = artifact.resource();
+  row.manifest = artifact.manifest().SerializeAsString();
+  row.create_us = context_.wall_us();
+  for (const std::string& digest : context_.Check(context_.store.artifacts.Put(row, blobs)))
+    unused_.insert(digest);
+  for (const BlobRow& blob : blobs) unused_.erase(blob.digest);
+  return context_.failure;
+}
+
+void Artifacts::LoseBlob(const std::string& digest) {
+  for (const ArtifactRow& row : context_.Check(context_.store.artifacts.Of(digest))) {
+    Drop({row.job, row.trial}, row.kind.c_str());
+  }
+}
+
+void Artifacts::ForgetJob(int64_t job) {
+  if (blobs_ == nullptr) return;
+  for (const std::string& digest : context_.Check(context_.store.artifacts.DeleteJob(job)))
+    unused_.insert(digest);
+  const auto of_job = [job](const auto& entry) { return entry.first.first == job; };
+  std::erase_if(kept_, of_job);
+  std::erase_if(wanted_, of_job);
+  std::erase_if(asked_, of_job);
+}
+
+bool Artifacts::CanRestore(int64_t job, TrialNumber trial, int64_t from) const {
+  const auto found = kept_.find({job, trial});
+  return found != kept_.end() && found->second.checkpoint.has_value() && *found->second.checkpoint >= from;
+}
+
+bool Artifacts::OneStorage(const Cluster& cluster) {
+  if (!one_storage_) {
+    std::set<std::string> storages;
+    for (const auto& [id, worker] : cluster.workers()) {
+      if (worker.present() || worker.row.last_sync_us > context_.wall_us() - kMayReturnUs) {
+        storages.insert(worker.row.storage_id);
+      }
+    }
+    one_storage_ = storages.size() <= 1;
+  }
+  return *one_storage_;
+}
+
+void Artifacts::Describe(const Cluster& cluster, int64_t job, const StoragePlaces& places,
+                         v1::Assignment& message) {
+  if (blobs_ == nullptr || !message.resumes()) return;
+  const bool spread = std::any_of(places.ranks.begin(), places.ranks.end(),
+                                  [&](const std::string& storage) { return storage != places.ranks[0]; });
+  message.set_keep_checkpoints(message.rank() == 0 && (spread || !OneStorage(cluster)));
+  const bool prepared = message.world_size() > 1 && !message.await_start();
+  const bool newest_is_there = !spread && !places.idle && places.ranks[0] == places.home;
+  if (prepared || places.home.empty() || newest_is_there) return;
+  if (CanRestore(job, message.trial(), 0)) {
+    auto row = context_.Check(context_.store.artifacts.Find(job, message.trial(), kCheckpoint));
+    if (row) message.mutable_restore()->ParseFromString(row->manifest);
+  } else if (spread) {
+    message.mutable_restore();  // nothing: ranks must not begin with what only some of them find
+  }
+}
+
+void Artifacts::Drop(Key key, const char* kind) {
+  for (const std::string& digest :
+       context_.Check(context_.store.artifacts.Delete(key.first, key.second, kind))) {
+    unused_.insert(digest);
+  }
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return;
+  if (std::string_view(kind) == kModel) {
+    found->second.model = false;
+    asked_.erase(key);
+  } else {
+    found->second.checkpoint.reset();
+  }
+  if (!found->second.model && !found->second.checkpoint) kept_.erase(found);
+}
+
+void Artifacts::DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best) {
+  const Key key{job.row.key, trial};
+  const auto found = kept_.find(key);
+  if (found == kept_.end() || best == trial) return;
+  const TrialState& state = job.state.trial(trial);
+  const bool over = (state.ended() && !state.live) || job.state.ended();
+  if (found->second.checkpoint && over) Drop(key, kCheckpoint);
+}
+
+void Artifacts::SettleJob(const OpenJob& job, const Cluster& cluster, std::set<std::string>& asked) {
+  if (job.external()) return;
+  const int64_t key = job.row.key;
+  const std::optional<TrialNumber> best = job.state.best_trial();
+  TrialNumber& known = best_[key];
+  if (known != best.value_or(0)) {
+    wanted_.erase({key, known});
+    if (known > 0) DropUnneeded(job, known, best);
+    known = best.value_or(0);
+  }
+  for (const TrialNumber trial : job.touched) {
+    DropUnneeded(job, trial, best);
+    if (job.state.trial(trial).live) DropAskedOf({key, trial});
+  }
+  if (job.state.ended()) {
+    std::vector<TrialNumber> rest;
+    for (auto kept = kept_.lower_bound({key, 0}); kept != kept_.end() && kept->first.first == key; ++kept) {
+      rest.push_back(kept->first.second);
+    }
+    for (const TrialNumber trial : rest) DropUnneeded(job, trial, best);
+    best_.erase(key);
+  }
+  if (!best) return;
+  const TrialState& trial = job.state.trial(*best);
+  if (trial.live || !(trial.ended() || job.state.ended())) return;
+  // What somebody has asked for stays as the best's.
+  if (asked_.erase({key, *best}) > 0) ForgetAsked(key, *best);
+  if (const auto wanted = wanted_.find({key, *best}); wanted != wanted_.end()) wanted->second.until_us = 0;
+  const auto found = kept_.find({key, *best});
+  if (found == kept_.end() || !found->second.model) Want({key, *best}, job.row.id, cluster, &asked);
+}
+
+void Artifacts::Want(Key key, const std::string& job_id, const Cluster& cluster,
+                     std::set<std::string>* asked, int64_t until_us) {
+  const auto kept = kept_.find(key);
+  if ((kept != kept_.end() && kept->second.model) || wanted_.count(key) > 0) return;
+  const auto rows = context_.Check(context_.store.assignments.OfTrial(key.first, key.second));
+  const auto last =
+      std::find_if(rows.rbegin(), rows.rend(), [](const AssignmentRow& row) { return row.rank == 0; });
+  if (last == rows.rend()) return;
+  const auto home = cluster.workers().find(last->worker);
+  if (home == cluster.workers().end()) return;
+  wanted_[key] = {job_id, last->worker, home->second.row.storage_id, "", until_us};
+  if (asked == nullptr) return;
+  for (const auto& [id, worker] : cluster.workers()) {
+    if (worker.present() && worker.row.storage_id == home->second.row.storage_id) asked->insert(id);
+  }
+}
+
+void Artifacts::Settle(const Jobs& jobs, const Cluster& cluster, std::set<std::string>& asked) {
+  if (blobs_ == nullptr) return;
+  for (const std::string& digest : lost_) LoseBlob(digest);
+  lost_.clear();
+  DropAsked();
+  for (const auto& [key, job] : jobs.all()) {
+    if (job->changed) SettleJob(*job, cluster, asked);
+  }
+}
+
+void Artifacts::AddWanted(const Cluster& cluster, const WorkerEntry& worker,
+                          v1::SyncResponse& response) const {
+  for (const auto& [key, wanted] : wanted_) {
+    if (wanted.storage != worker.row.storage_id) continue;
+    if (wanted.until_us > 0 && wanted.until_us < context_.wall_us()) continue;
+    const auto home = cluster.workers().find(wanted.worker);
+    const bool there = home != cluster.workers().end() && home->second.present();
+    if (there && wanted.worker != worker.row.id) continue;
+    v1::ModelWanted* added = response.add_models_wanted();
+    added->set_job_id(wanted.job_id);
+    added->set_trial(key.second);
+  }
+}
+
+void Artifacts::Committed() {
+  for (const std::string& digest : unused_) blobs_->Forget(digest);
+  unused_.clear();
+}
+
+}  // namespace winnow

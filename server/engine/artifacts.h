@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/engine/blob_index.h"
+#include "server/engine/context.h"
+#include "server/engine/jobs.h"
+#include "winnow/v1/worker.pb.h"
+
+namespace winnow {
+
+class Cluster;
+struct WorkerEntry;
+
+// Where the ranks of an attempt find files, and where the trial's are.
+struct StoragePlaces {
+  std::vector<std::string> ranks;  // storage ids
+  std::string home;                // where rank 0 of the attempt before was; "": there was none
+  bool idle = false;               // that attempt reported nothing: it may never have had the checkpoint
+};
+
+// Checkpoints and models that have left their workers: which there are, who is given one, which are needed no
+// more, and whose model is to come. Kept are the newest checkpoint of each trial that may train on, and of
+// the best trial its checkpoint and its model; another trial's model is fetched when somebody asks for it, and
+// kept for a while. Owner: the coordinator thread; methods run inside the batch's
+// transaction unless they say otherwise.
+class Artifacts {
+ public:
+  // Without `blobs` nothing is ever kept.
+  Artifacts(Context& context, BlobIndex* blobs) : context_(context), blobs_(blobs) {}
+
+  // What has lost a blob counts as gone.
+  absl::Status Load();
+  // REQUIRES jobs and cluster are loaded.
+  absl::Status LoadWanted(const Jobs& jobs, const Cluster& cluster);
+
+  // FAILED_PRECONDITION: fenced, not wanted, or (payload kMissingBlob) a blob is not there; NOT_FOUND names
+  // the job. REQUIRES a manifest that CheckManifest takes.
+  absl::Status Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
+  // For a model that GetArtifact has not found (trial 0: the best): asks the workers that have the trial's folder,
+  // which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where it comes; FAILED_PRECONDITION with
+  // the worker's reason if that cannot send it; else the status says where it is, or why there is none.
+  absl::Status AskModel(const Jobs& jobs, const Cluster& cluster, const v1::GetArtifactRequest& request,
+                        std::set<std::string>& asked);
+  // A worker cannot send a model that it was asked for. Nothing happens if that is not wanted of it.
+  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
+  // The blob was damaged: nothing that is of it is of use any more.
+  void LoseBlob(const std::string& digest);
+  void ForgetJob(int64_t job);
+
+  // Whether a checkpoint of at least that level could be given to any worker.
+  bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
+  // Fills in restore and keep_checkpoints. `attempt` is not started yet.
+  void Describe(const Cluster& cluster, int64_t job, const StoragePlaces& places, v1::Assignment& message);
+
+  // At the batch's end, before rows are written: drops what no trial needs any more, and wants the model of a
+  // best trial that has ended. Workers that are to be told so are added to `asked`.
+  void Settle(const Jobs& jobs, const Cluster& cluster, std::set<std::string>& asked);
+  // What the worker is asked for.
+  void AddWanted(const Cluster& cluster, const WorkerEntry& worker, v1::SyncResponse& response) const;
+
+  void Begin() { one_storage_.reset(); }
+  void Committed();  // outside of a transaction
+
+ private:
+  using Key = std::pair<int64_t, TrialNumber>;  // job, trial
+  struct Kept {
+    std::optional<int64_t> checkpoint;  // its level
+    bool model = false;
+  };
+  struct Wanted {
+    std::string job_id;
+    std::string worker;   // that ran rank 0 last
+    std::string storage;  // its
+    std::string problem = {};  // why it was not sent when that was tried last
+    int64_t until_us = 0;  // somebody waits for it so long; 0: it is the best trial's, and wanted until it comes
+  };
+
+  absl::Status FindLost();
+  void DropAsked();
+  void DropAskedOf(Key key);
+  void ForgetAsked(int64_t job, TrialNumber best);
+  absl::Status WantOfEnded(const Cluster& cluster);
+  absl::Status PutCheckpoint(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
+  absl::Status PutModel(const v1::PutArtifactRequest& request);
+  absl::Status Record(int64_t job, v1::Artifact artifact);
+  void Drop(Key key, const char* kind);
+  void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
+  void SettleJob(const OpenJob& job, const Cluster& cluster, std::set<std::string>& asked);
+  void Want(Key key, const std::string& job_id, const Cluster& cluster, std::set<std::string>* asked,
+            int64_t until_us = 0);
+  bool OneStorage(const Cluster& cluster);
+
+  Context& context_;
+  BlobIndex* const blobs_;
+  std::map<Key, Kept> kept_;
+  std::map<int64_t, TrialNumber> best_;  // of open jobs, as last settled
+  std::map<Key, Wanted> wanted_;         // models
+  std::map<Key, int64_t> asked_;         // models that are kept only since they were asked for, until when
+  std::set<std::string> lost_;           // blobs that were missing at Load
+  std::set<std::string> unused_;         // to be forgotten once the batch is committed
+  std::optional<bool> one_storage_;      // of this batch: whether all workers share their folder
+};
+
+}  // namespace winnow

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/engine/client_attempts.h"
+#include "server/engine/context.h"
+#include "server/engine/jobs.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+using SuggestDone = std::function<void(absl::StatusOr<v1::SuggestTrialsResponse>)>;
+
+// SuggestTrials (proto/winnow/v1/tuning.proto): calls that wait for something to train, served in the order
+// in which they came. Owner: the coordinator thread.
+class AskDesk {
+ public:
+  explicit AskDesk(Context& context) : context_(context) {}
+
+  // Inside the transaction. `done` is called once, by Answer or RefuseAll. `ticket`: later calls have higher
+  // ones.
+  void Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done);
+  // The client waits no more: what the call was given meanwhile is handed back.
+  void Cancel(int64_t ticket, Jobs& jobs, ClientAttempts& attempts);
+  void WaitOver(int64_t ticket);
+  // Inside the transaction, after all else: gives the waiting calls what there is.
+  void Serve(Jobs& jobs, ClientAttempts& attempts);
+  // After the commit: answers every call that is due.
+  void Answer();
+  // Answers every call with `status`. What one of them was given is not in the tables, or its lease runs out.
+  void RefuseAll(const absl::Status& status);
+  // Inside the transaction. From now on no call is held back.
+  void StopHolding(Jobs& jobs, ClientAttempts& attempts);
+  size_t held() const { return calls_.size(); }
+
+ private:
+  struct Call {
+    int64_t job = 0;
+    std::string client;
+    int count = 0;
+    SuggestDone done;
+    v1::SuggestTrialsResponse response;
+    absl::Status status;
+    bool due = false;
+  };
+
+  absl::Status Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, Call& call);
+  // False: the job has nothing more for now.
+  bool Fill(OpenJob& job, Call& call, Jobs& jobs, ClientAttempts& attempts);
+
+  Context& context_;
+  bool holding_ = true;
+  std::map<int64_t, Call> calls_;  // by ticket
+};
+
+}  // namespace winnow

@@ -1,0 +1,94 @@
+#include "server/engine/batches.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "server/engine/metrics.h"
+#include "store/room.h"
+
+namespace winnow {
+namespace {
+
+// How often to look whether there is room again while nobody calls: leases must run out some time.
+constexpr int64_t kRetryUs = 1'000'000;
+
+// What callers of a batch that was rolled back are told.
+absl::Status NotRecorded(const absl::Status& why) {
+  const std::string text = "not recorded, send it again: " + std::string(why.message());
+  return absl::IsResourceExhausted(why) ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
+}
+
+// How long a batch takes, told to the metrics if there are any.
+class BatchTimes {
+ public:
+  explicit BatchTimes(Metrics* metrics) : metrics_(metrics), begun_(Now()), decided_(begun_) {}
+
+  void Decided() { decided_ = Now(); }
+  void Committed() const {
+    if (metrics_ == nullptr) return;
+    const Clock::time_point committed = Now();
+    metrics_->commit.Observe(Seconds(committed - decided_));
+    metrics_->batch.Observe(Seconds(committed - begun_));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point Now() const { return metrics_ == nullptr ? Clock::time_point() : Clock::now(); }
+  static double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+  Metrics* const metrics_;
+  const Clock::time_point begun_;
+  Clock::time_point decided_;
+};
+
+}  // namespace
+
+absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
+  BatchTimes times(engine_.context().options.metrics);
+  bool began = false;
+  absl::Status status = CatchUp();
+  if (status.ok()) {
+    engine_.Begin();
+    status = store_.Write([&] {
+      began = true;
+      for (const UseCase& use_case : batch) use_case.run(engine_);
+      if (std::exchange(stood_still_, false)) engine_.RenewLeases();
+      engine_.FireDeadlines(now_us);
+      const absl::Status finished = engine_.Finish();
+      times.Decided();
+      return finished;
+    });
+  }
+  refused_ = !status.ok();
+  if (status.ok()) {
+    times.Committed();
+    engine_.Committed();
+    return status;
+  }
+  if (absl::IsDataLoss(status)) return status;
+  status = NotRecorded(status);
+  if (began) {
+    engine_.RolledBack(status);
+    behind_ = true;
+  }
+  retry_us_ = engine_.context().steady_us() + kRetryUs;
+  return status;
+}
+
+absl::Status Batches::CatchUp() {
+  if (!behind_) return absl::OkStatus();
+  // Loading takes long where much is recorded: not for a batch that could not be recorded anyway.
+  absl::Status room = CheckRoom(store_.database().file());
+  if (!room.ok()) return room;
+  if (absl::Status loaded = engine_.Load(); !loaded.ok())
+    return absl::DataLossError(std::string(loaded.message()));
+  behind_ = false;
+  return absl::OkStatus();
+}
+
+std::optional<int64_t> Batches::next_deadline() const {
+  return refused_ ? retry_us_ : engine_.next_deadline();
+}
+
+}  // namespace winnow

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "scheduler/decide.h"
+#include "server/engine/cluster.h"
+#include "server/engine/context.h"
+#include "server/engine/jobs.h"
+#include "server/engine/requester.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// Attempts that clients train by themselves (ask and tell). Their facts are those of every other attempt;
+// their leases are kept here. Owner: the coordinator thread; every method runs inside the batch's
+// transaction.
+class ClientAttempts {
+ public:
+  ClientAttempts(Context& context, Jobs& jobs, Cluster& cluster)
+      : context_(context), jobs_(jobs), cluster_(cluster) {}
+
+  // REQUIRES jobs are loaded. Every live attempt gets a whole lease.
+  void Load();
+
+  // Records the admission and starts the attempt. REQUIRES an external job and an admission that runs a
+  // trial.
+  absl::StatusOr<v1::SuggestedTrial> Start(OpenJob& job, const Admission& admission,
+                                           const std::string& client);
+  // What an admission calls for instead of an attempt.
+  void Follow(OpenJob& job, const Decision& decision) { cluster_.Observe(job, ToBody(decision)); }
+  // It never reached its client: costs the trial no attempt. Does nothing if it is not live any more.
+  void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
+  void LeaseExpired(const std::string& subject);
+
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request, const Requester& by);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request, const Requester& by);
+
+ private:
+  using Points = google::protobuf::RepeatedPtrField<v1::ReportedPoint>;
+  // A trial as it is now; of a job that has ended, as its rows say.
+  struct Found {
+    int64_t key = 0;
+    OpenJob* job = nullptr;  // null: has ended
+    v1::TuningJobSpec spec;
+    TrialRow trial;
+    bool live = false;
+  };
+  struct Client {
+    std::string name;      // "": not known since the server was started anew
+    int64_t heard_us = 0;  // wall time of its last word
+  };
+
+  absl::StatusOr<Found> Find(const std::string& job_id, const Requester& by, int64_t trial, int64_t attempt);
+  void Renew(const OpenJob& job, TrialNumber trial, const std::string& client);
+  absl::Status Check(const OpenJob& job, TrialNumber trial, const Points& points) const;
+  void Record(OpenJob& job, TrialNumber trial, const Points& points);
+  void End(OpenJob& job, TrialNumber trial, AttemptOutcome outcome, const std::string& reason,
+           int64_t ended_us);
+  absl::StatusOr<bool> IsRepeated(const Found& found, const v1::CompleteTrialRequest& request);
+
+  Context& context_;
+  Jobs& jobs_;
+  Cluster& cluster_;
+  std::map<std::string, Client> clients_;  // of live attempts, by the subject of the lease
+};
+
+// How long a client of the job may be silent.
+int64_t ClientLeaseUs(const v1::TuningJobSpec& spec);
+
+}  // namespace winnow

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "scheduler/placement.h"
+#include "server/engine/suggester.h"
+#include "store/store.h"
+
+namespace winnow {
+
+class Artifacts;
+class BlobIndex;
+class Metrics;
+class UsageDesk;
+
+// Where time comes from; tests tick it themselves.
+struct Clock {
+  std::function<int64_t()> wall_us;    // since the Unix epoch: what is recorded
+  std::function<int64_t()> steady_us;  // never jumps: leases and holds
+  static Clock System();
+};
+
+// What falls due, by kind and subject. Times are of Clock::steady_us.
+class Deadlines {
+ public:
+  enum class Kind {
+    kLease,        // of a worker
+    kHold,         // a held Sync
+    kWallTime,     // of a job
+    kNodeTime,     // of a job
+    kClientLease,  // of an attempt that a client trains
+    kAsk,          // a held SuggestTrials
+    kQuarantine,   // of a worker's name
+  };
+  using Key = std::pair<Kind, std::string>;
+
+  void Set(Kind kind, const std::string& subject, int64_t at);
+  void Clear(Kind kind, const std::string& subject);
+  std::optional<int64_t> next() const;
+  // Takes out those at or before `now`, earliest first.
+  std::vector<Key> TakeDue(int64_t now);
+
+ private:
+  std::map<Key, int64_t> at_;
+  std::set<std::pair<int64_t, Key>> order_;
+};
+
+struct EngineOptions {
+  int64_t lease_us = 15'000'000;
+  // A worker that was lost, or could not start what it was given, so often within `quarantine_window` leases is given
+  // nothing for `quarantine_time` leases.
+  int quarantine_after = 3;
+  int64_t quarantine_window = 40;
+  int64_t quarantine_time = 20;
+  Clock clock = Clock::System();
+  std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
+  std::vector<WorkerRoom> declared;       // machines that may be there at once, of which jobs may ask for any
+  ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
+  BlobIndex* blobs = nullptr;             // of the artifact store; null: there is none
+  Metrics* metrics = nullptr;             // outlives what it measures; null: nothing is measured
+};
+
+// What the use cases of one batch share. Owner: the coordinator thread.
+struct Context {
+  Context(Store& store, EngineOptions options);
+
+  Store& store;
+  EngineOptions options;
+  Deadlines deadlines;
+  Artifacts* artifacts = nullptr;  // set before anything is loaded
+  UsageDesk* usage = nullptr;      // likewise
+
+  // The first write that failed: the batch will be rolled back and nothing of it acknowledged.
+  absl::Status failure;
+  void Check(const absl::Status& status) {
+    if (failure.ok()) failure = status;
+  }
+  template <typename T>
+  T Check(absl::StatusOr<T> value, T otherwise = T()) {
+    if (value.ok()) return *std::move(value);
+    Check(value.status());
+    return otherwise;
+  }
+
+  // Topics (see Hub) to tell once the batch is committed.
+  std::set<std::string> changed;
+
+  int64_t wall_us() const { return options.clock.wall_us(); }
+  int64_t steady_us() const { return options.clock.steady_us(); }
+};
+
+}  // namespace winnow

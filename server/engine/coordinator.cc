@@ -1,0 +1,237 @@
+#include "server/engine/coordinator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "server/engine/metrics.h"
+namespace winnow {
+namespace {
+
+// A delay of one part in so many of a lease: the thread was not let run, and workers could not be heard.
+constexpr int kStandstillParts = 3;
+
+// How often the metrics are told how things stand while something happens.
+constexpr std::chrono::seconds kCountEvery{1};
+
+}  // namespace
+
+Coordinator::Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options)
+    : store_(std::move(store)),
+      hub_(hub),
+      clock_(options.clock),
+      metrics_(options.metrics),
+      make_model_(options.make_model),
+      engine_(*store_, std::move(options)),
+      batches_(*store_, engine_) {}
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<Store> store, Hub& hub,
+                                                                EngineOptions options) {
+  std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), hub, std::move(options)));
+  absl::Status status = coordinator->engine_.Load();
+  if (!status.ok()) return status;
+  // It only saves time: a disk that is full, for one, does not keep the server from starting.
+  (void)DescribeEnded(*coordinator->store_);
+  coordinator->models_ = std::make_unique<SuggestionThread>(
+      coordinator->store_->database().file(), coordinator->make_model_,
+      [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
+        raw->Post({[job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); },
+                   [](const absl::Status&) {}});
+      },
+      [metrics = coordinator->metrics_](double seconds) {
+        if (metrics != nullptr) metrics->suggest.Observe(seconds);
+      });
+  coordinator->Count();
+  coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
+  return coordinator;
+}
+
+Coordinator::~Coordinator() {
+  if (models_ != nullptr) models_->Stop();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Coordinator::Post(UseCase use_case) {
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(use_case));
+  }
+  wake_.notify_one();
+}
+
+size_t Coordinator::queue_length() {
+  std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+void Coordinator::Wake() {
+  {
+    std::lock_guard lock(mutex_);
+    looked_ = false;
+  }
+  wake_.notify_one();
+}
+
+void Coordinator::Run() {
+  // The last moment at which this thread is known to have been let run.
+  auto alive = std::chrono::steady_clock::now();
+  while (true) {
+    std::deque<UseCase> batch;
+    bool last = false;
+    int64_t now_us = 0;
+    {
+      std::unique_lock lock(mutex_);
+      auto ready = [&] { return !queue_.empty() || stopping_ || !looked_; };
+      std::optional<std::chrono::steady_clock::time_point> due;
+      if (const std::optional<int64_t> deadline = batches_.next_deadline()) {
+        due = std::chrono::steady_clock::now() + std::chrono::microseconds(*deadline - clock_.steady_us());
+      }
+      if (!counted_ && (!due || count_due_ < *due)) due = count_due_;
+      due ? (void)wake_.wait_until(lock, *due, ready) : wake_.wait(lock, ready);
+      // In this order: what is judged to be due was so before the moment up to which the delay is measured.
+      now_us = clock_.steady_us();
+      const auto woken = std::chrono::steady_clock::now();
+      if (due) NoteDelay(woken - std::max(alive, *due));
+      alive = woken;
+      batch.swap(queue_);
+      looked_ = true;
+      last = stopping_ && batch.empty();
+    }
+    if (last) break;
+    RunBatch(std::move(batch), now_us);
+    Count();
+    const auto done = std::chrono::steady_clock::now();
+    NoteDelay(done - alive);
+    alive = done;
+  }
+  engine_.RefuseAll(absl::UnavailableError("the server is stopping"));
+}
+
+void Coordinator::Count() {
+  if (metrics_ == nullptr) return;
+  const auto now = std::chrono::steady_clock::now();
+  counted_ = now >= count_due_;
+  if (!counted_) return;
+  metrics_->Put(CountState(engine_));
+  count_due_ = now + kCountEvery;
+}
+
+void Coordinator::NoteDelay(std::chrono::nanoseconds delay) {
+  const std::chrono::microseconds lease(engine_.context().options.lease_us);
+  if (delay * kStandstillParts > lease) batches_.StoodStill();
+}
+
+void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
+  const absl::Status status = batches_.Run(batch, now_us);
+  if (status.ok()) {
+    AskModels();
+    for (const std::string& topic : engine_.TakeChanged()) hub_.Publish(topic);
+  } else if (absl::IsDataLoss(status)) {
+    if (on_fatal_) on_fatal_(status);
+    std::abort();
+  }
+  for (UseCase& use_case : batch) use_case.complete(status);
+}
+
+void Coordinator::AskModels() {
+  Jobs& jobs = engine_.jobs();
+  for (int64_t key : std::exchange(jobs.to_ask, {})) {
+    if (const OpenJob* job = jobs.FindKey(key)) models_->Ask(key, job->state.spec());
+  }
+  for (int64_t key : std::exchange(jobs.gone, {})) models_->Forget(key);
+}
+
+void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
+                            WarmStart start, std::string owner) {
+  PostFor<std::string>(std::move(done),
+                       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
+                        owner = std::move(owner)](Engine& engine) {
+                         return engine.CreateJob(spec, request_id, start, owner);
+                       });
+}
+
+void Coordinator::StopJob(std::string id, Requester by, DoneStatus done) {
+  auto status = std::make_shared<absl::Status>();
+  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.StopJob(id, by); },
+        [status, done = std::move(done)](const absl::Status& committed) {
+          done(committed.ok() ? *status : committed);
+        }});
+}
+
+void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
+  auto status = std::make_shared<absl::Status>();
+  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.DeleteJob(id, by); },
+        [status, done = std::move(done)](const absl::Status& committed) {
+          done(committed.ok() ? *status : committed);
+        }});
+}
+
+void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
+  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
+  Post({[taken, request = std::move(request), caller = std::move(caller), done](Engine& engine) {
+          *taken = true;
+          engine.Sync(request, done, caller);
+        },
+        [taken, done, metrics = metrics_,
+         begin = std::chrono::steady_clock::now()](const absl::Status& committed) {
+          if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+          if (!committed.ok() || metrics == nullptr) return;
+          metrics->sync.Observe(
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        }});
+}
+
+int64_t Coordinator::SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by) {
+  const int64_t ticket = ++tickets_;
+  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
+  Post({[ticket, taken, request = std::move(request), by = std::move(by), done](Engine& engine) {
+          *taken = true;
+          engine.SuggestTrials(ticket, request, by, done);
+        },
+        [taken, done](const absl::Status& committed) {
+          if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+        }});
+  return ticket;
+}
+
+void Coordinator::CancelSuggestTrials(int64_t ticket) {
+  Post({[ticket](Engine& engine) { engine.CancelSuggestTrials(ticket); }, [](const absl::Status&) {}});
+}
+
+void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
+                                Requester by) {
+  PostFor<v1::ReportMetricsResponse>(
+      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.ReportMetrics(request, by);
+      });
+}
+
+void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
+                                Requester by) {
+  PostFor<v1::CompleteTrialResponse>(
+      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.CompleteTrial(request, by);
+      });
+}
+
+void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done) {
+  PostFor<std::vector<v1::Worker>>(
+      std::move(done), [include_gone](Engine& engine) { return engine.ListWorkers(include_gone); });
+}
+
+void Coordinator::SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done) {
+  PostFor<v1::Worker>(std::move(done), [request = std::move(request)](Engine& engine) {
+    return engine.SetWorkerScheduling(request);
+  });
+}
+
+void Coordinator::StopHolding() {
+  Post({[](Engine& engine) { engine.StopHolding(); }, [](const absl::Status&) {}});
+}
+
+}  // namespace winnow

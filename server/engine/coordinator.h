@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/engine/batches.h"
+#include "server/engine/engine.h"
+#include "server/engine/hub.h"
+
+namespace winnow {
+
+// The one writer: a thread that drains a queue of use cases, runs everything drained inside one SQLite
+// transaction, and completes the calls after the commit. If the commit fails nothing is acknowledged: callers
+// are told "not recorded, send it again" (RESOURCE_EXHAUSTED on a full disk, else UNAVAILABLE) and all state
+// is read anew from the tables once there is room again. Methods are thread-safe; completions run on the
+// coordinator's thread and must not block.
+class Coordinator {
+ public:
+  template <typename T>
+  using Done = std::function<void(absl::StatusOr<T>)>;
+  using DoneStatus = std::function<void(absl::Status)>;
+
+  // Loads the tables and starts the thread. `hub` outlives it.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(std::unique_ptr<Store> store, Hub& hub,
+                                                            EngineOptions options);
+  // Waits for the model's fit that is under way, if one is, answers what is queued, then stops; nothing may
+  // be posted any more.
+  ~Coordinator();
+
+  // REQUIRES the spec is checked. Gives the job's id.
+  void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
+                 WarmStart start = {}, std::string owner = "");
+  // PERMISSION_DENIED, here and below, of a job that is not `by`'s to change.
+  void StopJob(std::string id, Requester by, DoneStatus done);
+  void DeleteJob(std::string id, Requester by, DoneStatus done);
+  // `caller`: as SyncDesk::Take.
+  void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "");
+  // The call may be held. Gives a ticket to cancel it by; then `done` is told CANCELLED, unless it was told
+  // before.
+  int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});
+  void CancelSuggestTrials(int64_t ticket);
+  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done, Requester by = {});
+  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done, Requester by = {});
+  void ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done);
+  void SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done);
+
+  // Held calls are answered UNAVAILABLE and none is held back any more: the server is about to stop.
+  void StopHolding();
+  const std::string& database_file() const { return store_->database().file(); }
+  // How many use cases wait for their batch.
+  size_t queue_length();
+  // Looks at the clock anew; for tests that tick it.
+  void Wake();
+  // Called on the coordinator's thread if the tables are damaged or cannot be read any more: it says so and
+  // ends the process, which is aborted if it returns, for nothing that is not recorded may be acknowledged.
+  // Set before the first call.
+  void OnFatal(std::function<void(absl::Status)> handler) { on_fatal_ = std::move(handler); }
+
+  // Part of the next batch.
+  using UseCase = winnow::UseCase;
+  void Post(UseCase use_case);
+
+ private:
+  Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
+  void Run();
+  // `done` is told what `run` made of it, or why the batch was not committed.
+  template <typename T>
+  void PostFor(Done<T> done, std::function<absl::StatusOr<T>(Engine&)> run) {
+    auto answer = std::make_shared<absl::StatusOr<T>>();
+    Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine); },
+          [answer, done = std::move(done)](const absl::Status& committed) {
+            committed.ok() ? done(std::move(*answer)) : done(committed);
+          }});
+  }
+  void RunBatch(std::deque<UseCase> batch, int64_t now_us);
+  void AskModels();
+  void NoteDelay(std::chrono::nanoseconds delay);
+  // Tells the metrics how things stand, unless it was done a moment ago: then a little later.
+  void Count();
+
+  std::unique_ptr<Store> store_;
+  Hub& hub_;
+  Clock clock_;
+  Metrics* const metrics_;  // null: nothing is measured
+  ModelFactory make_model_;
+  Engine engine_;                                    // the thread's own
+  Batches batches_;                                  // the thread's own
+  bool counted_ = true;                              // nothing has happened since; the thread's own
+  std::chrono::steady_clock::time_point count_due_;  // not before; the thread's own
+  std::unique_ptr<SuggestionThread> models_;
+  std::atomic<int64_t> tickets_ = 0;
+  std::function<void(absl::Status)> on_fatal_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  // Guarded by mutex_:
+  std::deque<UseCase> queue_;
+  bool looked_ = true;  // nobody asked to look at the clock
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow

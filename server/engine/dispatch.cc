@@ -1,0 +1,134 @@
+#include "server/engine/dispatch.h"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "scheduler/decide.h"
+#include "scheduler/fair_share.h"
+#include "scheduler/reservation.h"
+#include "scheduler/suggest.h"
+#include "server/engine/feasible.h"
+
+namespace winnow {
+namespace {
+
+// The rooms of workers that may be given something, did they hold nothing.
+std::vector<WorkerRoom> WholeRooms(const Cluster& cluster) {
+  std::vector<WorkerRoom> rooms;
+  for (const auto& [id, worker] : cluster.workers()) {
+    if (worker.live() && cluster.marks().Find(worker.row.name) == nullptr)
+      rooms.push_back(WholeRoom(worker.row));
+  }
+  return rooms;
+}
+
+class Round {
+ public:
+  Round(Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
+    for (const auto& [key, job] : jobs.all()) {
+      if (job->state.ended() || job->external()) continue;
+      order_.insert(job->claim());
+      if (!job->reserved.empty()) holder_ = job.get();
+    }
+  }
+
+  void Run() {
+    if (order_.empty()) return;
+    rooms_ = cluster_.Rooms();
+    while (!order_.empty() && !rooms_.empty()) {
+      const Claim claim = *order_.begin();
+      order_.erase(order_.begin());
+      Serve(*jobs_.FindKey(claim.job), claim);
+    }
+  }
+
+ private:
+  enum class Placed { kYes, kNoWork, kNoRoom };
+
+  void Serve(OpenJob& job, const Claim& claim) {
+    const bool bound = holder_ != nullptr && Binds(holder_->claim(), claim);
+    const std::vector<WorkerRoom> left =
+        bound ? Unreserved(rooms_, holder_->reserved) : std::vector<WorkerRoom>();
+    const std::vector<WorkerRoom>& rooms = bound ? left : rooms_;
+    if (rooms.empty()) return;
+    GangRequest gang;
+    const Placed placed = PlaceOne(job, rooms, &gang);
+    if (placed == Placed::kNoRoom && !bound) return Keep(job, gang);
+    if (placed != Placed::kNoRoom && holder_ == &job) Release();
+    if (placed == Placed::kYes) order_.insert(job.claim());
+  }
+
+  // Keeps workers for the job's gang in place of another's, which comes after it.
+  void Keep(OpenJob& job, const GangRequest& gang) {
+    Reservation chosen = Reserve(rooms_, whole(), gang, job.reserved);
+    if (chosen.empty()) {
+      if (holder_ == &job) Release();
+      return;  // not even empty workers would hold it
+    }
+    if (holder_ != nullptr) Release();
+    job.reserved = std::move(chosen);
+    holder_ = &job;
+  }
+
+  void Release() {
+    holder_->reserved.clear();
+    holder_ = nullptr;
+  }
+
+  Placed PlaceOne(OpenJob& job, const std::vector<WorkerRoom>& rooms, GangRequest* gang) {
+    while (true) {
+      std::optional<Admission> admission = Admit(job.state);
+      if (!admission) return AskModel(job);
+      if (admission->trial > 0) {
+        *gang = cluster_.Gang(job, admission->trial, admission->from);
+        gang->nodes = NodesOf(job.state, *admission);
+        gang->shape = job.shape;
+        const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);
+        if (!workers) return Placed::kNoRoom;
+        if (admission->from > 0 && !cluster_.Share(*workers, gang->storage_id) &&
+            !cluster_.CanRestore(job, admission->trial, admission->from)) {
+          // Then it has to train all again, which the limits must allow: it is admitted anew.
+          if (admission->decision) cluster_.Observe(job, ToBody(*admission->decision));
+          cluster_.Observe(job, CheckpointLost{admission->trial});
+          continue;
+        }
+        if (admission->decision) cluster_.Observe(job, ToBody(*admission->decision));
+        cluster_.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
+        for (const std::string& worker : *workers) Take(worker, job.shape, &rooms_);
+        std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
+        return Placed::kYes;
+      }
+      cluster_.Observe(job, ToBody(*admission->decision));
+    }
+  }
+
+  // There is no work, unless the job's model knows some. A gang's is asked before there is room for all of
+  // it: while it thought, others would take that room, and only what is to be placed can be kept waiting.
+  Placed AskModel(OpenJob& job) {
+    const int32_t nodes = job.state.spec().LeastNodes();
+    if (WantsSuggestion(job.state) &&
+        (CapacityOf(rooms_, job.shape) >= nodes || CapacityOf(whole(), job.shape) >= nodes)) {
+      jobs_.AskModel(job);
+    }
+    return Placed::kNoWork;
+  }
+
+  const std::vector<WorkerRoom>& whole() {
+    if (whole_.empty()) whole_ = WholeRooms(cluster_);
+    return whole_;
+  }
+
+  Jobs& jobs_;
+  Cluster& cluster_;
+  std::set<Claim> order_;
+  OpenJob* holder_ = nullptr;  // for whose gang workers are kept
+  std::vector<WorkerRoom> rooms_;
+  std::vector<WorkerRoom> whole_;
+};
+
+}  // namespace
+
+void Dispatch(Jobs& jobs, Cluster& cluster) { Round(jobs, cluster).Run(); }
+
+}  // namespace winnow

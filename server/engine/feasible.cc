@@ -1,0 +1,163 @@
+#include "server/engine/feasible.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "server/engine/violations.h"
+#include "spec/cluster.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+std::string Counted(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+class RanksFit {
+ public:
+  RanksFit(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+           const std::vector<WorkerRoom>& declared)
+      : spec_(spec), shape_(ShapeOf(spec)), known_(known), declared_(declared) {}
+
+  std::vector<Violation> Check() const {
+    if (known_.empty() && declared_.empty()) return {};
+    const bool tuned = !spec_.cluster().nodes_parameter().empty();
+    const int32_t nodes = ToSearchSpec(spec_).MostNodes();
+    const int64_t most = Most(shape_);
+    if (most >= nodes) return {};
+    if (most == 0) return {NoRank()};
+    const std::string what = tuned ? fmt::format("is \"{}\", of which the largest value is {}",
+                                                 spec_.cluster().nodes_parameter(), nodes)
+                                   : fmt::format("is {}", nodes);
+    return {{tuned ? "cluster.nodes_parameter" : "cluster.nodes",
+             fmt::format("{}, but no set of {} workers could hold {} of {}{}: the largest is {}", what,
+                         Whose(), Counted(nodes, "rank"), ShareText(shape_), LabelsText(shape_), most)}};
+  }
+
+ private:
+  // Of ranks of that shape, on machines that may be there together.
+  int64_t Most(const RankShape& shape) const {
+    return std::max(CapacityOf(known_, shape), CapacityOf(declared_, shape));
+  }
+
+  const char* Whose() const {
+    return declared_.empty() ? "registered" : known_.empty() ? "declared" : "registered or declared";
+  }
+
+  // Says which of the things asked for is too much for every worker, the first that is.
+  Violation NoRank() const {
+    RankShape so_far;
+    so_far.labels = shape_.labels;
+    if (Most(so_far) == 0) {
+      return {"cluster.labels", fmt::format("no {} worker is one{}", Whose(), LabelsText(shape_))};
+    }
+    const auto refuse = [this](const char* field, const std::string& asked, const std::string& most) {
+      return Violation{field, fmt::format("is {}, but the most that a {} worker{} has is {}", asked, Whose(),
+                                          LabelsText(shape_), most)};
+    };
+    so_far.slots = shape_.slots;
+    if (Most(so_far) == 0) {
+      const double most = Largest([](const WorkerRoom& room) { return room.free_slots; });
+      return refuse("cluster.slots", fmt::format("{}", shape_.slots), fmt::format("{}", most));
+    }
+    so_far.cpus = shape_.cpus;
+    if (Most(so_far) == 0) {
+      const double most = Largest([](const WorkerRoom& room) { return room.free_cpus; });
+      return refuse("cluster.cpus", fmt::format("{}", shape_.cpus), fmt::format("{}", most));
+    }
+    const double most = Largest([](const WorkerRoom& room) { return room.free_memory_gib; });
+    return refuse("cluster.memory_gib", fmt::format("{}", shape_.memory_gib), fmt::format("{:.4g}", most));
+  }
+
+  template <class Of>
+  double Largest(Of of) const {
+    double largest = 0;
+    for (const auto* rooms : {&known_, &declared_}) {
+      for (const WorkerRoom& room : *rooms) {
+        if (HasLabels(room, shape_)) largest = std::max(largest, static_cast<double>(of(room)));
+      }
+    }
+    return largest;
+  }
+
+  const v1::TuningJobSpec& spec_;
+  const RankShape shape_;
+  const std::vector<WorkerRoom>& known_;
+  const std::vector<WorkerRoom>& declared_;
+};
+
+}  // namespace
+
+WorkerRoom WholeRoom(const WorkerRow& worker) {
+  WorkerRoom room{worker.id, worker.slots, worker.storage_id, worker.labels};
+  if (worker.cpus > 0) room.free_cpus = worker.cpus;
+  if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
+  return room;
+}
+
+std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers) {
+  std::map<std::string, const WorkerRow*> newest;
+  for (const WorkerRow& worker : workers) {
+    const WorkerRow*& known = newest[worker.name];
+    if (known == nullptr || worker.register_us >= known->register_us) known = &worker;
+  }
+  std::vector<WorkerRoom> rooms;
+  for (const auto& [name, worker] : newest) {
+    if (worker->state != "gone") rooms.push_back(WholeRoom(*worker));
+  }
+  return rooms;
+}
+
+std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
+                                 const std::vector<WorkerRoom>& declared) {
+  if (spec.trainer().external()) return {};
+  return RanksFit(spec, known, declared).Check();
+}
+
+absl::Status Fits(const v1::TuningJobSpec& spec, const Cluster& cluster,
+                  const std::vector<WorkerRoom>& declared) {
+  std::vector<WorkerRow> rows;
+  for (const auto& [id, worker] : cluster.workers()) rows.push_back(worker.row);
+  const std::vector<Violation> found = CheckFits(spec, KnownMachines(rows), declared);
+  return found.empty() ? absl::OkStatus() : ViolationsError(found);
+}
+
+std::string ShareText(const RankShape& shape) {
+  std::string text = Counted(shape.slots, "slot");
+  const std::string cpus = shape.cpus > 0 ? fmt::format("{} processors", shape.cpus) : "";
+  const std::string memory = shape.memory_gib > 0 ? fmt::format("{} GiB", shape.memory_gib) : "";
+  if (!cpus.empty() && !memory.empty()) return text + ", " + cpus + " and " + memory;
+  if (!cpus.empty() || !memory.empty()) text += " and " + cpus + memory;
+  return text;
+}
+
+std::string LabelsText(const RankShape& shape) {
+  std::vector<std::string> labels;
+  for (const auto& [name, value] : shape.labels) labels.push_back(value.empty() ? name : name + "=" + value);
+  if (labels.empty()) return "";
+  return fmt::format(" with label{} {}", labels.size() == 1 ? "" : "s", fmt::join(labels, ", "));
+}
+
+std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<WorkerRoom>& whole) {
+  if (whole.empty()) return "Waiting for a worker: none is present.";
+  const bool plain = shape == RankShape{};
+  const std::string of_each = plain ? "" : " of " + ShareText(shape);
+  const int64_t most = CapacityOf(whole, shape);
+  if (most < nodes) {
+    if (plain) return fmt::format("Waiting for {} slots at once: the workers present have {}.", nodes, most);
+    return fmt::format("Waiting for workers: {}{}{} at once, of which those present could hold {}.",
+                       Counted(nodes, "rank"), of_each, LabelsText(shape), most);
+  }
+  const int64_t slots = static_cast<int64_t>(nodes) * shape.slots;
+  const std::string what = shape.cpus > 0 || shape.memory_gib > 0
+                               ? fmt::format("room for {}{}", Counted(nodes, "rank"), of_each)
+                               : fmt::format("{} free slot{}", slots, slots == 1 ? "" : "s");
+  const std::string labels = LabelsText(shape);
+  return fmt::format("Waits for {}{}{}.", what, labels.empty() ? "" : " on workers", labels);
+}
+
+}  // namespace winnow

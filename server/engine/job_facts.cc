@@ -1,0 +1,52 @@
+#include "server/engine/job_facts.h"
+
+#include <fmt/format.h>
+
+namespace winnow {
+namespace {
+
+const char* StateName(JobEnd end) {
+  switch (end) {
+    case JobEnd::kCompleted:
+      return "completed";
+    case JobEnd::kStopped:
+      return "stopped";
+    case JobEnd::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
+                        const std::function<void(const Fact&)>& applied) {
+  auto take = [&](const Fact& fact) -> absl::Status {
+    if (const std::string why = state.Contradiction(fact); !why.empty()) {
+      return absl::DataLossError(
+          fmt::format("job \"{}\": fact {} contradicts those before it: {}", row.id, fact.sequence, why));
+    }
+    state.Apply(fact);
+    applied(fact);
+    return absl::OkStatus();
+  };
+  if (state.last_sequence() == 0) return facts.ForEach(row.key, take);
+  absl::StatusOr<std::vector<Fact>> newer = facts.Load(row.key, state.last_sequence());
+  if (!newer.ok()) return newer.status();
+  for (const Fact& fact : *newer) {
+    absl::Status status = take(fact);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void NoteInRow(const Fact& fact, JobRow& row) {
+  if (std::holds_alternative<StopRequested>(fact.body)) row.state = "stopping";
+  if (const auto* ended = std::get_if<JobEnded>(&fact.body)) {
+    row.state = StateName(ended->end);
+    row.reason = ended->reason;
+    row.end_us = fact.time_us;
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,82 @@
+#include "server/engine/job_view.h"
+
+#include <fmt/format.h>
+
+#include "server/engine/job_facts.h"
+#include "server/engine/jobs.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMaxViews = 128;
+
+}  // namespace
+
+absl::StatusOr<JobHead> FindJob(Store& store, const std::string& id) {
+  absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
+  if (!spec.ok()) return spec.status();
+  SearchSpec search = ToSearchSpec(*spec);
+  return JobHead{**std::move(row), *std::move(spec), std::move(search)};
+}
+
+absl::StatusOr<std::optional<v1::TuningJob>> KeptDescription(Store& store, const JobRow& row) {
+  if (row.end_us == 0) return std::nullopt;
+  const absl::StatusOr<std::optional<std::string>> kept = store.summaries.Description(row.key);
+  if (!kept.ok()) return kept.status();
+  v1::TuningJob job;
+  if (!*kept || !job.ParseFromString(**kept) || job.last_sequence() != row.last_sequence) return std::nullopt;
+  absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+  if (!spec.ok()) return spec.status();
+  *job.mutable_spec() = *std::move(spec);
+  return job;
+}
+
+void JobViews::Forget(int64_t key) {
+  auto found = views_.find(key);
+  if (found == views_.end()) return;
+  ages_.erase(found->second->age);
+  views_.erase(found);
+}
+
+absl::StatusOr<const JobView*> JobViews::Get(const std::string& id) {
+  absl::StatusOr<std::optional<JobRow>> row = store_.jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  return Get(**row);
+}
+
+absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
+  auto found = views_.find(row.key);
+  if (found == views_.end()) {
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+    if (!spec.ok()) return spec.status();
+    SearchSpec search = ToSearchSpec(*spec);
+    ages_.push_front(row.key);
+    Plan plan = MakePlan(search);
+    std::string strategy = StrategyText(search);
+    auto kept = std::make_unique<Kept>(
+        Kept{{row, *std::move(spec), JobState(std::move(search)), {}, std::move(strategy), std::move(plan)},
+             ages_.begin()});
+    found = views_.emplace(row.key, std::move(kept)).first;
+  }
+  Kept& kept = *found->second;
+  ages_.splice(ages_.begin(), ages_, kept.age);
+  absl::Status status = ApplyFacts(store_.facts, row, kept.view.state, [&](const Fact& fact) {
+    if (const auto* ended = std::get_if<BracketEnded>(&fact.body)) {
+      kept.view.bracket_ends[ended->bracket] = ended->reason;
+    }
+  });
+  if (!status.ok()) {
+    Forget(row.key);
+    return status;
+  }
+  kept.view.row = row;
+  if (views_.size() > kMaxViews) Forget(ages_.back());
+  return &kept.view;
+}
+
+}  // namespace winnow

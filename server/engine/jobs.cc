@@ -1,0 +1,292 @@
+#include "server/engine/jobs.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scheduler/decide.h"
+#include "scheduler/plan.h"
+#include "scheduler/suggest.h"
+#include "server/engine/artifacts.h"
+#include "server/engine/hub.h"
+#include "server/engine/job_facts.h"
+#include "server/engine/messages.h"
+#include "spec/cluster.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+TrialNumber TrialOf(const FactBody& body) {
+  return std::visit(
+      [](const auto& fact) -> TrialNumber {
+        if constexpr (requires { fact.trial; }) {
+          return fact.trial;
+        } else {
+          return 0;
+        }
+      },
+      body);
+}
+
+std::string SpecToJson(const v1::TuningJobSpec& spec) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  (void)google::protobuf::util::MessageToJsonString(spec, &json, options);
+  return json;
+}
+
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json) {
+  v1::TuningJobSpec spec;
+  auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
+  if (!status.ok()) return absl::DataLossError("a stored spec cannot be read: " + status.ToString());
+  return spec;
+}
+
+OpenJob::OpenJob(JobRow the_row, v1::TuningJobSpec the_spec)
+    : row(std::move(the_row)), spec(std::move(the_spec)), state(ToSearchSpec(spec)), shape(ShapeOf(spec)) {}
+
+Claim OpenJob::claim() const {
+  return {row.key, spec.scheduling().priority(), WeightOf(spec), state.totals().live_nodes * shape.slots,
+          !reserved.empty()};
+}
+
+void OpenJob::Count(const TrialState& trial, int sign) {
+  live_started_us += sign * trial.nodes * (trial.attempt_started_us - row.create_us);
+}
+
+int64_t OpenJob::NodeTimeUs(int64_t now_us) const {
+  const JobTotals& totals = state.totals();
+  const int64_t live_us = totals.live_nodes * (now_us - row.create_us) - live_started_us;
+  return totals.node_us + std::max<int64_t>(0, live_us);
+}
+
+absl::Status Jobs::Load() {
+  absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
+  if (!rows.ok()) return rows.status();
+  for (JobRow& row : *rows) {
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+    if (!spec.ok()) return spec.status();
+    auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
+    const absl::StatusOr<int64_t> last_step = context_.store.summaries.LastStep(job->row.key);
+    if (!last_step.ok()) return last_step.status();
+    absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
+      if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      const std::optional<BestStep> step = job->best.Note(job->state, fact.time_us);
+      // A file of an earlier version has none of them.
+      if (step && step->sequence > *last_step) job->steps.push_back(*step);
+    });
+    if (!status.ok()) return status;
+    job->changed = !job->steps.empty();
+    for (const TrialState& trial : job->state.trials()) {
+      if (trial.live) job->Count(trial, 1);
+    }
+    WatchWallTime(*job);
+    WatchNodeTime(*job);
+    jobs_[job->row.key] = std::move(job);
+  }
+  return absl::OkStatus();
+}
+
+void Jobs::WatchWallTime(const OpenJob& job) {
+  int64_t limit = job.state.spec().limits.max_wall_time_us;
+  if (limit <= 0 || job.state.time_limit()) return;
+  int64_t left = job.row.create_us + limit - context_.wall_us();
+  context_.deadlines.Set(Deadlines::Kind::kWallTime, job.row.id, context_.steady_us() + left);
+}
+
+void Jobs::WatchNodeTime(const OpenJob& job) {
+  const int64_t limit = job.state.spec().limits.max_node_time_us;
+  if (limit <= 0) return;
+  const int64_t rate = job.state.totals().live_nodes;
+  const int64_t left = limit - job.NodeTimeUs(context_.wall_us());
+  if (job.state.closing() || job.state.ended() || (left > 0 && rate == 0)) {
+    context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
+    return;
+  }
+  const int64_t wait = left > 0 ? (left + rate - 1) / rate : 0;
+  context_.deadlines.Set(Deadlines::Kind::kNodeTime, job.row.id, context_.steady_us() + wait);
+}
+
+void Jobs::AskModel(OpenJob& job) {
+  if (job.awaits_suggestion) return;
+  job.awaits_suggestion = true;
+  to_ask.push_back(job.row.key);
+}
+
+bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
+  if (!WantsSuggestion(job.state)) return false;
+  // That nothing is worth training was said without what has ended since.
+  if (answer.trial == 0 && answer.based_on < job.newest_end) return false;
+  return job.state.Contradiction({job.state.last_sequence() + 1, 0, answer}).empty();
+}
+
+absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                         const WarmStart& start, const std::string& owner,
+                                         const std::function<absl::Status()>& fits) {
+  if (!request_id.empty()) {
+    absl::StatusOr<std::optional<JobRow>> known = context_.store.jobs.FindRequest(request_id);
+    if (!known.ok()) return known.status();
+    if (*known) return (*known)->id;
+  }
+  if (absl::Status status = fits(); !status.ok()) return status;
+  JobRow row;
+  row.request_id = request_id;
+  row.spec = SpecToJson(spec);
+  row.state = "running";
+  row.create_us = context_.wall_us();
+  row.warm_start = start.text;
+  row.owner = owner;
+  absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
+  if (!inserted.ok()) {
+    context_.Check(inserted.status());
+    return inserted.status();
+  }
+  auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
+  WatchWallTime(*job);
+  OpenJob& created = *(jobs_[job->row.key] = std::move(job));
+  for (const PriorObserved& prior : start.priors) Observe(created, prior);
+  return created.row.id;
+}
+
+absl::Status Jobs::Delete(const std::string& id, const Requester& by) {
+  absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+  if (absl::Status mine = by.MayChange(id, (*row)->owner); !mine.ok()) return mine;
+  if (FindKey((*row)->key) != nullptr) {
+    return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
+  }
+  if (context_.artifacts != nullptr) context_.artifacts->ForgetJob((*row)->key);
+  context_.Check(context_.store.jobs.Delete((*row)->key));
+  context_.changed.insert(JobTopic(id));
+  return absl::OkStatus();
+}
+
+// The rows that change with the fact.
+void Jobs::Note(OpenJob& job, const Fact& fact) {
+  job.changed = true;
+  TrialNumber trial = TrialOf(fact.body);
+  // A model may have named a trial that is yet to be created.
+  if (trial > 0 && trial <= static_cast<int64_t>(job.state.trials().size())) job.touched.insert(trial);
+  if (std::holds_alternative<TrialEnded>(fact.body)) ended_trials.emplace_back(&job, trial);
+  NoteInRow(fact, job.row);
+  if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+  if (std::holds_alternative<JobEnded>(fact.body)) {
+    context_.deadlines.Clear(Deadlines::Kind::kWallTime, job.row.id);
+    context_.deadlines.Clear(Deadlines::Kind::kNodeTime, job.row.id);
+  }
+  if (std::holds_alternative<AttemptStarted>(fact.body)) {
+    job.Count(job.state.trial(trial), 1);
+    WatchNodeTime(job);
+  }
+  if (std::holds_alternative<AttemptEnded>(fact.body)) {
+    job.Count(job.state.trial(trial), -1);
+    job.newest_end = fact.sequence;
+    WatchNodeTime(job);
+  }
+}
+
+void Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
+  for (const Fact& fact : Advance(job.state, time_us, std::move(body))) {
+    // A report has its row already.
+    if (!std::holds_alternative<Reported>(fact.body)) {
+      context_.Check(context_.store.facts.AppendEvent(job.row.key, fact));
+    }
+    Note(job, fact);
+  }
+  if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
+  const IdenticalCurves& curves = job.state.identical_curves();
+  if (curves.seen()) {
+    ObserveNotice(job, {curves.trials().back(), NoticeKind::kIdenticalCurves,
+                        fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
+                                    curves.trials().size(), job.state.spec().objective_metric)});
+  }
+}
+
+void Jobs::ObserveNotice(OpenJob& job, Noticed notice) {
+  if (job.state.noticed(notice.kind)) return;
+  Record(job, std::move(notice), context_.wall_us());
+}
+
+bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
+  return context_.Check(context_.store.facts.AppendReport(job.row.key, report));
+}
+
+bool Jobs::ObserveReport(OpenJob& job, const ReportRow& report) {
+  ReportRow row = report;
+  row.sequence = job.state.last_sequence() + 1;
+  // One NaN is as good as another; the stored one is the quiet NaN.
+  if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
+  if (!StoreMetric(job, row)) return false;
+  Record(job, Reported{row.trial, row.attempt, row.resource, row.value}, row.time_us);
+  return true;
+}
+
+OpenJob* Jobs::Find(const std::string& id) {
+  for (const auto& [key, job] : jobs_) {
+    if (job->row.id == id) return job.get();
+  }
+  return nullptr;
+}
+
+OpenJob* Jobs::FindKey(int64_t key) {
+  auto found = jobs_.find(key);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+std::string Description(const OpenJob& job) {
+  v1::TuningJob message = ToProto({job.row, job.state, job.bracket_ends, MakePlan(job.state.spec()),
+                                   StrategyText(job.state.spec())},
+                                  job.row.end_us);
+  return message.SerializeAsString();
+}
+
+absl::Status DescribeEnded(Store& store) {
+  const absl::StatusOr<std::vector<std::string>> ids = store.summaries.Undescribed();
+  if (!ids.ok()) return ids.status();
+  for (const std::string& id : *ids) {
+    absl::StatusOr<std::optional<JobRow>> row = store.jobs.Find(id);
+    if (!row.ok()) return row.status();
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson((*row)->spec);
+    if (!spec.ok()) continue;
+    OpenJob job(**std::move(row), *std::move(spec));
+    absl::Status status = ApplyFacts(store.facts, job.row, job.state, [&job](const Fact& fact) {
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+    });
+    if (!status.ok()) continue;
+    status = store.Write([&] { return store.summaries.PutDescription(job.row.key, Description(job)); });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void Jobs::Flush() {
+  for (const auto& [key, job] : jobs_) {
+    if (!job->changed) continue;
+    for (TrialNumber trial : job->touched) {
+      context_.Check(context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
+    }
+    job->touched.clear();
+    job->row.last_sequence = job->state.last_sequence();
+    context_.Check(context_.store.jobs.Update(job->row));
+    for (const BestStep& step : job->steps) context_.Check(context_.store.summaries.AddStep(key, step));
+    job->steps.clear();
+    if (job->state.ended()) context_.Check(context_.store.summaries.PutDescription(key, Description(*job)));
+    job->changed = false;
+    context_.changed.insert(JobTopic(job->row.id));
+  }
+}
+
+void Jobs::ForgetEnded() {
+  std::erase_if(jobs_, [this](const auto& entry) {
+    const bool ended = entry.second->state.ended().has_value();
+    if (ended) gone.push_back(entry.first);
+    return ended;
+  });
+}
+
+}  // namespace winnow

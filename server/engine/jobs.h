@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "scheduler/fair_share.h"
+#include "scheduler/job_state.h"
+#include "scheduler/placement.h"
+#include "scheduler/reservation.h"
+#include "server/engine/best_tracker.h"
+#include "server/engine/context.h"
+#include "server/engine/requester.h"
+#include "server/engine/warm_start.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// A job that has not ended: its facts' index and the rows that are to be written.
+struct OpenJob {
+  OpenJob(JobRow the_row, v1::TuningJobSpec the_spec);
+
+  JobRow row;
+  v1::TuningJobSpec spec;
+  JobState state;
+  std::set<TrialNumber> touched;   // their rows in `trials` are to be written at the end of the batch
+  bool changed = false;            // so is the job's own
+  const RankShape shape;           // what each rank of its trials takes
+  Reservation reserved;            // workers that are kept for its gang, which waits; see Dispatch
+  bool awaits_suggestion = false;  // its model was asked and has not answered yet
+  int64_t newest_end = 0;          // sequence of its newest AttemptEnded
+  std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
+  BestTracker best;
+  std::vector<BestStep> steps;     // of its best value: to be written at the end of the batch
+  int64_t live_started_us = 0;     // sum over live ranks of when they were placed, since the job was created
+
+  bool external() const { return spec.trainer().external(); }
+  // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
+  void Count(const TrialState& trial, int sign);
+  // What it holds, for who comes first.
+  Claim claim() const;
+  // Over all ranks of all attempts, live ones up to `now_us`.
+  int64_t NodeTimeUs(int64_t now_us) const;
+};
+
+// The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
+// coordinator thread; every method runs inside the batch's transaction.
+class Jobs {
+ public:
+  explicit Jobs(Context& context) : context_(context) {}
+
+  // All open jobs, as their rows say.
+  absl::Status Load();
+
+  // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
+  absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
+                                     const WarmStart& start, const std::string& owner,
+                                     const std::function<absl::Status()>& fits);
+  // NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete; FAILED_PRECONDITION while it runs.
+  absl::Status Delete(const std::string& id, const Requester& by);
+
+  // Records `body` and every decision that follows from it. Trials that ended this way are queued in
+  // ended_trials: their processes are to be stopped by the caller.
+  void Observe(OpenJob& job, FactBody body) { Record(job, std::move(body), context_.wall_us()); }
+  // A report; false: the same trial, attempt, resource and metric were reported before.
+  bool ObserveReport(OpenJob& job, const ReportRow& report);
+  // Something that looks wrong; nothing happens if that kind was noticed before.
+  void ObserveNotice(OpenJob& job, Noticed notice);
+  // A value of another metric than the objective.
+  bool StoreMetric(OpenJob& job, const ReportRow& report);
+
+  // Its model is to be asked once the batch is committed, if it is not being asked already.
+  void AskModel(OpenJob& job);
+  // Whether the model's answer still fits the job, which may have moved on since it was asked.
+  bool IsWanted(const OpenJob& job, const Suggested& answer) const;
+  // Sets the deadline anew at which max_node_seconds will be used up.
+  void WatchNodeTime(const OpenJob& job);
+
+  OpenJob* Find(const std::string& id);
+  OpenJob* FindKey(int64_t key);
+  const std::map<int64_t, std::unique_ptr<OpenJob>>& all() const { return jobs_; }
+
+  // Writes the rows that follow from the facts of this batch.
+  void Flush();
+  // After the commit: ended jobs are read from their rows from now on.
+  void ForgetEnded();
+
+  std::deque<std::pair<OpenJob*, TrialNumber>> ended_trials;
+  std::vector<int64_t> to_ask;  // keys of jobs whose models are to be asked
+  std::vector<int64_t> gone;    // keys of jobs that have ended
+
+ private:
+  void Record(OpenJob& job, FactBody body, int64_t time_us);
+  void Note(OpenJob& job, const Fact& fact);
+  void WatchWallTime(const OpenJob& job);
+  Context& context_;
+  std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;
+};
+
+// How a job that has ended is described from now on: what SummaryTable keeps. REQUIRES all its facts are applied.
+std::string Description(const OpenJob& job);
+// Describes the ended jobs of which no description is kept, as after a file of an earlier version was opened: takes as long as
+// reading their facts. One whose facts cannot be read is left out: who reads it is told why.
+absl::Status DescribeEnded(Store& store);
+
+// Trial that a fact is about; 0: the job.
+TrialNumber TrialOf(const FactBody& body);
+
+// The spec as it is stored. DATA_LOSS if a stored one cannot be read.
+std::string SpecToJson(const v1::TuningJobSpec& spec);
+absl::StatusOr<v1::TuningJobSpec> SpecFromJson(const std::string& json);
+
+}  // namespace winnow

@@ -1,0 +1,277 @@
+#include "server/engine/messages.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "scheduler/pruners/none.h"
+#include "spec/values.h"
+#include "store/fact_codec.h"
+#include "store/fact_text.h"
+
+namespace winnow {
+namespace {
+
+double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
+
+v1::Trial::State TrialStateOf(const std::string& name) {
+  const auto phase = PhaseOf(name);
+  return phase ? StateOf(*phase) : v1::Trial::STATE_UNSPECIFIED;
+}
+
+const char* OutcomeName(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::kFinished:
+      return "finished";
+    case AttemptOutcome::kFailed:
+      return "failed";
+    case AttemptOutcome::kLost:
+      return "lost";
+    case AttemptOutcome::kHandedBack:
+      return "handed back";
+    case AttemptOutcome::kStopped:
+      return "stopped";
+  }
+  return "";
+}
+
+// What it counts at the level; absent: nothing, or no number.
+std::optional<double> ValueAt(const JobState& state, const TrialState& trial, int64_t resource) {
+  const auto value = trial.counted_at(resource, state.spec().objective_value);
+  return value && !std::isnan(*value) ? value : std::nullopt;
+}
+
+void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungState& message) {
+  const BracketState& opened = state.brackets()[bracket];
+  const RungState& rung = opened.rungs[index];
+  message.set_resource(opened.plan.rungs[index].resource);
+  message.set_width(opened.plan.rungs[index].trials);
+  message.set_entered(static_cast<int64_t>(rung.entered.size()));
+  message.set_arrived(rung.arrived);
+  if (rung.cut && !std::isnan(rung.cutoff)) message.set_cutoff(rung.cutoff);
+  bool maximize = state.spec().goal == Goal::kMaximize;
+  for (TrialNumber number : rung.entered) {
+    const TrialState& trial = state.trial(number);
+    if (trial.live && !trial.ended() && trial.rung == static_cast<int64_t>(index)) {
+      message.set_running(message.running() + 1);
+    }
+    std::optional<double> value = ValueAt(state, trial, message.resource());
+    if (!value) continue;
+    if (!message.has_best() || (maximize ? *value > message.best() : *value < message.best())) {
+      message.set_best(*value);
+    }
+  }
+}
+
+void FillSpend(const JobRow& row, const JobState& state, int64_t now_us, v1::JobSpend& spend) {
+  spend.set_resource(state.totals().resource);
+  int64_t training_us = 0;
+  int64_t full = 0, saved = 0;
+  for (const TrialState& trial : state.trials()) {
+    training_us += trial.training_us;
+    int64_t end = UnstoppedResource(state.spec(), trial.configuration);
+    full += end > 0 ? end : trial.curve.empty() ? 0 : trial.curve.back().first;
+    if (trial.phase == TrialPhase::kPruned) saved += std::max<int64_t>(0, end - trial.trained_resource);
+  }
+  spend.set_saved_resource(saved);
+  spend.set_full_resource(full);
+  spend.set_training_seconds(Seconds(training_us));
+  spend.set_billable_node_seconds(Seconds(state.totals().node_us));
+  spend.set_startup_seconds(std::min(state.startup().total_seconds(), Seconds(training_us)));
+  spend.set_elapsed_seconds(Seconds((row.end_us > 0 ? row.end_us : now_us) - row.create_us));
+}
+
+// Failed trials by reason.
+void AddFailures(const JobState& state, v1::TuningJob& job) {
+  constexpr size_t kMostGroups = 20;
+  std::vector<const std::pair<const std::string, FailureCount>*> groups;
+  for (const auto& group : state.failures()) groups.push_back(&group);
+  const size_t shown = std::min(groups.size(), kMostGroups);
+  std::partial_sort(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(shown), groups.end(),
+                    [](const auto* a, const auto* b) {
+                      if (a->second.trials != b->second.trials) return a->second.trials > b->second.trials;
+                      return a->second.first < b->second.first;
+                    });
+  for (size_t i = 0; i < shown; ++i) {
+    v1::FailureGroup& group = *job.add_failures();
+    group.set_reason(groups[i]->first);
+    group.set_trials(groups[i]->second.trials);
+    group.set_first_trial(groups[i]->second.first);
+  }
+}
+
+}  // namespace
+
+v1::Trial::State StateOf(TrialPhase phase) {
+  return static_cast<v1::Trial::State>(v1::Trial::PENDING + static_cast<int>(phase));
+}
+
+v1::TuningJob::State JobStateOf(const std::string& name) {
+  if (name == "running") return v1::TuningJob::RUNNING;
+  if (name == "stopping") return v1::TuningJob::STOPPING;
+  if (name == "completed") return v1::TuningJob::COMPLETED;
+  if (name == "stopped") return v1::TuningJob::STOPPED;
+  if (name == "failed") return v1::TuningJob::FAILED;
+  return v1::TuningJob::STATE_UNSPECIFIED;
+}
+
+std::string ChoiceReason(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    if (const auto* created = std::get_if<TrialCreated>(&fact.body)) return created->why;
+  }
+  return "";
+}
+
+void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
+                        google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values) {
+  for (size_t i = 0; i < configuration.size() && i < spec.parameters.size(); ++i) {
+    if (std::holds_alternative<Inactive>(configuration[i])) continue;
+    *values.Add() = ToProto(spec.parameters[i].name, configuration[i]);
+  }
+}
+
+google::protobuf::Timestamp ToTimestamp(int64_t us) {
+  return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(us);
+}
+
+int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration) {
+  int64_t end = FullResource(spec, configuration);
+  if (!HasRungs(spec.pruner.kind)) return end;
+  return end > 0 ? std::min(end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
+}
+
+v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
+  v1::TuningJob job = ToProto(JobParts{view.row, view.state, view.bracket_ends, view.plan, view.strategy_text}, now_us);
+  *job.mutable_spec() = view.spec;
+  return job;
+}
+
+v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
+  const JobRow& row = view.row;
+  const JobState& state = view.state;
+  v1::TuningJob job;
+  job.set_id(row.id);
+  job.set_state(JobStateOf(row.state));
+  job.set_state_reason(row.reason);
+  *job.mutable_create_time() = ToTimestamp(row.create_us);
+  if (row.end_us > 0) *job.mutable_end_time() = ToTimestamp(row.end_us);
+  const JobTotals& totals = state.totals();
+  v1::TrialCounts* counts = job.mutable_trial_counts();
+  counts->set_pending(totals.pending);
+  counts->set_running(totals.running);
+  counts->set_paused(totals.paused);
+  counts->set_completed(totals.completed);
+  counts->set_pruned(totals.pruned);
+  counts->set_failed(totals.failed);
+  counts->set_cancelled(totals.cancelled);
+  if (std::optional<TrialNumber> best = state.best_trial()) {
+    job.mutable_best()->set_trial(*best);
+    job.mutable_best()->set_objective(state.trial(*best).value);
+    job.mutable_best()->set_resource(state.trial(*best).value_resource);
+  }
+  FillSpend(row, state, now_us, *job.mutable_spend());
+  for (size_t i = 0; i < state.brackets().size(); ++i) {
+    v1::BracketState* bracket = job.add_brackets();
+    bracket->set_index(static_cast<int64_t>(i));
+    bracket->set_s(state.brackets()[i].plan.s);
+    const auto end = view.bracket_ends.find(static_cast<int64_t>(i));
+    if (end != view.bracket_ends.end()) bracket->set_end_reason(end->second);
+    for (size_t r = 0; r < state.brackets()[i].rungs.size(); ++r) {
+      FillRung(state, static_cast<int64_t>(i), r, *bracket->add_rungs());
+    }
+  }
+  for (const auto& [noticed, time_us] : state.notices()) {
+    v1::JobNotice* notice = job.add_notices();
+    notice->set_kind(static_cast<v1::JobNotice::Kind>(noticed.kind));
+    notice->set_trial(noticed.trial);
+    notice->set_text(noticed.text);
+    *notice->mutable_time() = ToTimestamp(time_us);
+  }
+  job.set_planned_trials(view.plan.trials);
+  job.set_planned_resource(view.plan.resource);
+  job.set_last_sequence(state.last_sequence());
+  job.set_strategy_text(view.strategy_text);
+  job.set_warm_start_text(row.warm_start);
+  job.set_owner(row.owner);
+  AddFailures(state, job);
+  return job;
+}
+
+v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row) {
+  v1::Trial trial;
+  trial.set_job_id(job_id);
+  trial.set_number(row.number);
+  trial.set_state(TrialStateOf(row.state));
+  trial.set_state_reason(row.reason);
+  AddHyperparameters(spec, row.configuration, *trial.mutable_hyperparameters());
+  if (row.objective) trial.set_objective(*row.objective);
+  trial.set_resource(row.resource);
+  if (row.best_objective) trial.set_best_objective(*row.best_objective);
+  trial.set_best_resource(row.best_resource);
+  if (row.value) trial.set_value(*row.value);
+  trial.set_value_resource(row.value_resource);
+  trial.set_bracket(row.bracket);
+  trial.set_rung(row.rung);
+  trial.set_attempts(row.attempts);
+  *trial.mutable_create_time() = ToTimestamp(row.create_us);
+  if (row.start_us > 0) *trial.mutable_start_time() = ToTimestamp(row.start_us);
+  if (row.end_us > 0) *trial.mutable_end_time() = ToTimestamp(row.end_us);
+  trial.set_training_seconds(Seconds(row.training_us));
+  trial.set_nodes(spec.Nodes(row.configuration));
+  trial.set_billable_node_seconds(Seconds(row.training_us * trial.nodes()));
+  trial.set_trained_resource(row.trained_resource);
+  return trial;
+}
+
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric, TrialPhase state) {
+  v1::TuningJobEvent event;
+  event.set_sequence(fact.sequence);
+  *event.mutable_time() = ToTimestamp(fact.time_us);
+  event.set_kind(std::string(FactKind(fact)));
+  event.set_trial(EncodeFact(fact).trial);
+  event.set_text(FactText(fact, metric, state));
+  return event;
+}
+
+std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
+                                    const std::vector<WorkerRow>& workers) {
+  std::map<std::string, const WorkerRow*> by_id;
+  for (const WorkerRow& worker : workers) by_id[worker.id] = &worker;
+  std::vector<v1::Attempt> attempts;
+  for (const Fact& fact : facts) {
+    const auto* started = std::get_if<AttemptStarted>(&fact.body);
+    if (started == nullptr) continue;
+    v1::Attempt& attempt = attempts.emplace_back();
+    attempt.set_number(started->attempt);
+    attempt.set_resource_from(started->from);
+    attempt.set_resource_to(started->to);
+    *attempt.mutable_start_time() = ToTimestamp(fact.time_us);
+  }
+  for (const AssignmentRow& row : ranks) {
+    if (row.attempt < 1 || row.attempt > static_cast<int64_t>(attempts.size())) continue;
+    v1::Attempt& attempt = attempts[row.attempt - 1];
+    if (attempt.ranks_size() == 0 && row.start_us > 0)
+      *attempt.mutable_start_time() = ToTimestamp(row.start_us);
+    v1::Rank* rank = attempt.add_ranks();
+    rank->set_rank(row.rank);
+    rank->set_assignment_id(row.id);
+    auto worker = by_id.find(row.worker);
+    rank->set_worker(worker == by_id.end() ? row.worker : worker->second->name);
+    if (worker != by_id.end()) rank->set_host(worker->second->host);
+  }
+  for (const Fact& fact : facts) {
+    const auto* ended = std::get_if<AttemptEnded>(&fact.body);
+    if (ended == nullptr || ended->attempt < 1 || ended->attempt > static_cast<int64_t>(attempts.size()))
+      continue;
+    v1::Attempt& attempt = attempts[ended->attempt - 1];
+    *attempt.mutable_end_time() = ToTimestamp(ended->ended_us > 0 ? ended->ended_us : fact.time_us);
+    attempt.set_outcome(OutcomeName(ended->outcome));
+    attempt.set_reason(ended->reason);
+  }
+  return attempts;
+}
+
+}  // namespace winnow

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/engine/cluster.h"
+#include "server/engine/context.h"
+#include "server/engine/jobs.h"
+#include "winnow/v1/worker.pb.h"
+
+namespace winnow {
+
+using SyncDone = std::function<void(absl::StatusOr<v1::SyncResponse>)>;
+
+// What was refused since the start; for tests and metrics.
+struct RefusedReports {
+  int64_t fenced = 0;         // under an assignment that is not live, or not of this worker
+  int64_t duplicate = 0;      // known already
+  int64_t beyond_budget = 0;  // above the part's level, or below 1
+};
+
+// What became of workers' reports since the start. Those of a batch that was not recorded come again.
+struct ReportCounts {
+  int64_t accepted = 0;   // with a value that was not known
+  int64_t duplicate = 0;  // without
+};
+
+// Sync (proto/winnow/v1/worker.proto): takes in what a worker says, and answers at once or when there is
+// something to answer. Owner: the coordinator thread.
+class SyncDesk {
+ public:
+  explicit SyncDesk(Context& context) : context_(context), started_us_(context.wall_us()) {}
+
+  // Inside the transaction. `done` is called by Answer, exactly once. `caller`: the id of the token that the call was let in
+  // by, "" for none; another than that which first spoke for the worker does not speak for it.
+  void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller, SyncDone done);
+  // After the commit: answers every call that is due.
+  void Answer(Cluster& cluster);
+  // Answers every call with `status`.
+  void RefuseAll(const absl::Status& status);
+  // From now on nothing is held back.
+  void StopHolding() { holding_ = false; }
+  void HoldExpired(const std::string& worker) { due_.insert(worker); }
+
+  const RefusedReports& refused() const { return refused_; }
+  const ReportCounts& reports() const { return reports_; }
+
+ private:
+  struct Call {
+    SyncDone done;
+    std::set<std::string> stated;  // assignments that it said it runs or is stopping
+    std::set<std::string> running;
+    std::set<std::string> prepared;
+    bool at_once = false;
+  };
+
+  absl::Status NameInUse(const WorkerEntry& holder) const;
+  absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request, const std::string& caller);
+  void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
+  void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
+  void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);
+  void TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request);
+  void NoteRunning(const Cluster& cluster, HeldAssignment& assignment);
+  void TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
+  bool Differs(const Call& call, const WorkerEntry& worker) const;
+  v1::SyncResponse Compose(const Cluster& cluster, WorkerEntry& worker) const;
+
+  Context& context_;
+  int64_t started_us_;
+  bool holding_ = true;
+  std::map<std::string, Call> calls_;                    // by worker id: the newest
+  std::vector<std::pair<std::string, SyncDone>> older_;  // to be answered with the list as it is
+  std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
+  std::set<std::string> due_;  // workers whose hold has expired
+  RefusedReports refused_;
+  ReportCounts reports_;
+};
+
+}  // namespace winnow

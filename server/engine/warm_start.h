@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scheduler/facts.h"
+
+namespace winnow {
+
+// What a job begins with.
+struct WarmStart {
+  std::vector<PriorObserved> priors;
+  // "41 results used: 20 from job a-1, 21 from study.db; 3 left out: 2 with eta outside its range, 1 without
+  // a value."
+  // "": the spec names no earlier work.
+  std::string text;
+};
+
+}  // namespace winnow

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "server/engine/coordinator.h"
+#include "server/engine/hub.h"
+#include "server/grpc/backup.h"
+#include "server/grpc/guard.h"
+#include "winnow/v1/admin.grpc.pb.h"
+
+namespace winnow {
+
+// The wire of what those who run the server say to it. REQUIRES coordinator, hub and authority outlive the
+// gRPC server.
+class AdminService final : public v1::AdminService::CallbackService {
+ public:
+  AdminService(Coordinator& coordinator, Hub& hub, Authority& authority)
+      : coordinator_(coordinator),
+        hub_(hub),
+        guard_(authority, v1::AdminService::service_full_name()),
+        backups_(coordinator.database_file()) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* CreateToken(Context*, const v1::CreateTokenRequest*, v1::CreateTokenResponse*) override;
+  Unary* ListTokens(Context*, const v1::ListTokensRequest*, v1::ListTokensResponse*) override;
+  Unary* RevokeToken(Context*, const v1::RevokeTokenRequest*, v1::Token*) override;
+  Unary* SetWorkerScheduling(Context*, const v1::SetWorkerSchedulingRequest*, v1::Worker*) override;
+  Unary* GetCaller(Context*, const v1::GetCallerRequest*, v1::Caller*) override;
+  grpc::ServerWriteReactor<v1::BackupPart>* Backup(Context*, const v1::BackupRequest*) override;
+
+ private:
+  Coordinator& coordinator_;
+  Hub& hub_;
+  Guard guard_;
+  Backups backups_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,250 @@
+#include "server/grpc/artifact_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "artifact/digest.h"
+#include "artifact/manifest.h"
+#include "artifact/refusals.h"
+#include "server/engine/artifacts.h"
+#include "server/grpc/call_limit.h"
+#include "server/grpc/errors.h"
+
+namespace winnow {
+namespace {
+
+using CallContext = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
+constexpr int kMaxDigests = 10'000;  // of one FindMissingBlobs
+constexpr int kMaxBlobs = 64;        // under way at a time, of 4 MiB each
+constexpr std::chrono::minutes kBlobPatience(5);
+constexpr int kThreads = 2;  // a disk gains little from more
+
+grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
+
+absl::Status NoStore() { return absl::FailedPreconditionError("this server keeps no artifacts"); }
+
+// Which kind of refusal it was goes along as the status's details.
+grpc::Status WithDetails(const absl::Status& status, const char* kind) {
+  const grpc::Status plain = ToGrpc(status);
+  return status.GetPayload(kind) ? grpc::Status(plain.error_code(), plain.error_message(), kind) : plain;
+}
+
+}  // namespace
+
+// Gathers a blob, then has it written.
+class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPart> {
+ public:
+  Upload(ArtifactService& service, CallContext* context) : service_(service), limit_(context, kBlobPatience) {
+    StartRead(&part_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      Store();
+    } else if (const grpc::Status status = Take(); !status.ok()) {
+      Finish(status);
+    } else if (there_) {
+      Finish(grpc::Status::OK);  // it need not be sent
+    } else {
+      StartRead(&part_);
+    }
+  }
+  void OnDone() override {
+    --service_.blobs_;
+    delete this;
+  }
+
+ private:
+  grpc::Status Take() {
+    if (digest_.empty()) {
+      if (!IsDigest(part_.digest()))
+        return Invalid("digest: expected 64 hexadecimal digits in the first part");
+      if (part_.size() < 1 || part_.size() > kBlobBytes) {
+        return Invalid(fmt::format("size: {} is not valid; expected 1 to {}", part_.size(), kBlobBytes));
+      }
+      digest_ = part_.digest();
+      size_ = part_.size();
+      there_ = service_.store_->Has(digest_);
+      bytes_.reserve(static_cast<size_t>(size_));
+    }
+    if (static_cast<int64_t>(part_.data().size()) > kMaxPartBytes ||
+        static_cast<int64_t>(bytes_.size() + part_.data().size()) > size_) {
+      return Invalid(
+          fmt::format("data: more than a part's {} bytes, or than the blob's size", kMaxPartBytes));
+    }
+    bytes_ += part_.data();
+    return grpc::Status::OK;
+  }
+
+  void Store() {
+    if (digest_.empty() || static_cast<int64_t>(bytes_.size()) != size_) {
+      Finish(Invalid(fmt::format("the stream ended after {} of {} bytes", bytes_.size(), size_)));
+      return;
+    }
+    service_.threads_.Post([this] { Finish(ToGrpc(service_.store_->Put(digest_, bytes_))); });
+  }
+
+  ArtifactService& service_;
+  CallLimit limit_;
+  v1::BlobPart part_;
+  std::string digest_;
+  int64_t size_ = 0;
+  std::string bytes_;
+  bool there_ = false;
+};
+
+class ArtifactService::Download final : public grpc::ServerWriteReactor<v1::BlobPart> {
+ public:
+  Download(ArtifactService& service, CallContext* context, std::string digest)
+      : service_(service), limit_(context, kBlobPatience), digest_(std::move(digest)) {
+    service_.threads_.Post([this] {
+      absl::StatusOr<std::string> bytes = service_.store_->Get(digest_);
+      if (!bytes.ok()) {
+        Finish(ToGrpc(bytes.status()));
+        return;
+      }
+      bytes_ = *std::move(bytes);
+      Send();
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) {
+      Finish(grpc::Status::CANCELLED);
+    } else if (sent_ == bytes_.size()) {
+      Finish(grpc::Status::OK);
+    } else {
+      Send();
+    }
+  }
+  void OnDone() override {
+    --service_.blobs_;
+    delete this;
+  }
+
+ private:
+  void Send() {
+    part_.Clear();
+    if (sent_ == 0) {
+      part_.set_digest(digest_);
+      part_.set_size(static_cast<int64_t>(bytes_.size()));
+    }
+    part_.set_data(bytes_.substr(sent_, kMaxPartBytes));
+    sent_ += part_.data().size();
+    StartWrite(&part_);
+  }
+
+  ArtifactService& service_;
+  CallLimit limit_;
+  const std::string digest_;
+  std::string bytes_;
+  size_t sent_ = 0;
+  v1::BlobPart part_;
+};
+
+ArtifactService::ArtifactService(Coordinator& coordinator, Reader& reader, Authority& authority,
+                                 ArtifactStore* store)
+    : coordinator_(coordinator),
+      reader_(reader),
+      guard_(authority, v1::ArtifactService::service_full_name()),
+      store_(store),
+      threads_(store == nullptr ? 0 : kThreads) {}
+
+grpc::Status ArtifactService::BeginBlob() {
+  if (store_ == nullptr) return ToGrpc(NoStore());
+  if (++blobs_ <= kMaxBlobs) return grpc::Status::OK;
+  --blobs_;
+  return {grpc::StatusCode::UNAVAILABLE, fmt::format("{} blobs are under way; try again", kMaxBlobs)};
+}
+
+Unary* ArtifactService::FindMissingBlobs(CallContext* context, const v1::FindMissingBlobsRequest* request,
+                                         v1::FindMissingBlobsResponse* response) {
+  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  if (store_ == nullptr) {
+    reactor->Finish(ToGrpc(NoStore()));
+    return reactor;
+  }
+  const auto& digests = request->digests();
+  if (digests.size() > kMaxDigests || !std::all_of(digests.begin(), digests.end(), IsDigest)) {
+    reactor->Finish(
+        Invalid(fmt::format("digests: expected at most {}, each of 64 hexadecimal digits", kMaxDigests)));
+    return reactor;
+  }
+  for (const std::string& digest : store_->Missing({digests.begin(), digests.end()})) {
+    response->add_digests(digest);
+  }
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerReadReactor<v1::BlobPart>* ArtifactService::PutBlob(CallContext* context, v1::PutBlobResponse*) {
+  using Reactor = grpc::ServerReadReactor<v1::BlobPart>;
+  if (auto* refused = guard_.Refuse<Reactor>(context, __func__)) return refused;
+  if (const grpc::Status status = BeginBlob(); !status.ok()) return new RefusedCall<Reactor>(status);
+  return new Upload(*this, context);
+}
+
+grpc::ServerWriteReactor<v1::BlobPart>* ArtifactService::GetBlob(CallContext* context,
+                                                                 const v1::GetBlobRequest* request) {
+  using Reactor = grpc::ServerWriteReactor<v1::BlobPart>;
+  if (auto* refused = guard_.Refuse<Reactor>(context, __func__)) return refused;
+  if (!IsDigest(request->digest())) {
+    return new RefusedCall<Reactor>(Invalid("digest: expected 64 hexadecimal digits"));
+  }
+  if (const grpc::Status status = BeginBlob(); !status.ok()) return new RefusedCall<Reactor>(status);
+  return new Download(*this, context, request->digest());
+}
+
+Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactRequest* request,
+                                    v1::PutArtifactResponse*) {
+  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  const v1::Artifact::Kind kind = request->artifact().kind();
+  absl::Status status = CheckManifest(request->artifact().manifest());
+  if (kind != v1::Artifact::CHECKPOINT && kind != v1::Artifact::MODEL) {
+    status = absl::InvalidArgumentError("artifact.kind: expected CHECKPOINT or MODEL");
+  }
+  if (!status.ok()) {
+    reactor->Finish(ToGrpc(status));
+    return reactor;
+  }
+  auto result = std::make_shared<absl::Status>();
+  coordinator_.Post({[result, request](Engine& engine) { *result = engine.PutArtifact(*request); },
+                     [result, reactor](const absl::Status& committed) {
+                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kMissingBlob));
+                     }});
+  return reactor;
+}
+
+Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactRequest* request,
+                                    v1::Artifact* response) {
+  if (auto* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([this, reactor, request, response](Reads& reads) {
+    absl::StatusOr<v1::Artifact> artifact = reads.GetArtifact(*request);
+    if (artifact.ok()) *response = *std::move(artifact);
+    const bool may_come = request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);
+    if (may_come)
+      AskModel(reactor, *request);
+    else
+      reactor->Finish(ToGrpc(artifact.status()));
+  });
+  return reactor;
+}
+
+void ArtifactService::AskModel(Unary* reactor, const v1::GetArtifactRequest& request) {
+  auto result = std::make_shared<absl::Status>();
+  coordinator_.Post({[result, request](Engine& engine) { *result = engine.AskModel(request); },
+                     [result, reactor](const absl::Status& committed) {
+                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kModelComes));
+                     }});
+}
+
+}  // namespace winnow

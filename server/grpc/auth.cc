@@ -1,0 +1,117 @@
+#include "server/grpc/auth.h"
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <cstdlib>
+
+#include "absl/time/time.h"
+#include "server/grpc/roles.h"
+#include "server/grpc/token_secret.h"
+
+namespace winnow {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kUnixPeer = "unix:";
+
+// Without the port, so that a caller stays the same over its connections.
+std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+std::string TimeText(int64_t us) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMicros(us), absl::UTCTimeZone());
+}
+
+absl::Status NoToken() {
+  return absl::UnauthenticatedError(
+      "this server asks for a token: name its file by --token-file or WINNOW_TOKEN_FILE (an admin makes one "
+      "with: winnow token create)");
+}
+
+std::string MakeRelayKey() {
+  unsigned char bytes[32];
+  if (RAND_bytes(bytes, sizeof bytes) != 1) std::abort();  // nobody could be told apart
+  std::string key;
+  for (unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
+  return key;
+}
+
+}  // namespace
+
+Authority::Authority(AuthOptions options)
+    : options_(std::move(options)), relay_key_(MakeRelayKey()), limit_(options_.calls_per_second) {}
+
+void Authority::Put(const TokenRow& row) {
+  std::lock_guard lock(mutex_);
+  tokens_[row.id] = row;
+}
+
+absl::Status Authority::CheckHolds(const TokenRow& row) const {
+  if (row.revoke_us != 0) {
+    return absl::UnauthenticatedError(
+        fmt::format("the token {} was revoked on {}", row.id, TimeText(row.revoke_us)));
+  }
+  if (row.expire_us != 0 && row.expire_us <= options_.clock.wall_us()) {
+    return absl::UnauthenticatedError(
+        fmt::format("the token {} has expired on {}", row.id, TimeText(row.expire_us)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Authority::Identity> Authority::Identify(const CallOrigin& origin) {
+  const std::string host = HostOf(origin.peer);
+  if (!options_.tokens_required || origin.peer.starts_with(kUnixPeer)) return Identity{v1::ADMIN, "", host};
+  std::string_view secret = origin.authorization;
+  if (!secret.starts_with(kBearer)) return NoToken();
+  secret.remove_prefix(kBearer.size());
+  const std::string hash = HashSecret(secret);
+  std::lock_guard lock(mutex_);
+  const auto known = tokens_.find(TokenIdOf(secret));
+  if (known == tokens_.end() || !SameHash(known->second.hash, hash)) {
+    return absl::UnauthenticatedError("this server does not know this token");
+  }
+  if (absl::Status holds = CheckHolds(known->second); !holds.ok()) return holds;
+  return Identity{RoleOf(known->second.role), known->first, "token " + known->first};
+}
+
+absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::string_view method,
+                                             const CallOrigin& origin) {
+  const absl::StatusOr<Identity> identity = Identify(origin);
+  const std::string caller = identity.ok() ? identity->caller : HostOf(origin.peer);
+  {
+    std::lock_guard lock(mutex_);
+    if (!limit_.Take(caller, options_.clock.steady_us())) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "{} makes more than {} calls per second; winnow-server --rate-limit says how many it may", caller,
+          limit_.per_second()));
+    }
+  }
+  if (!identity.ok()) return identity.status();
+  if (MayCall(identity->role, service, method)) return identity->token_id;
+  return absl::PermissionDeniedError(WhyNot(identity->role, service, method));
+}
+
+Authority::Caller Authority::CallerOf(const std::string& token_id) {
+  if (token_id.empty()) return {v1::ADMIN, ""};
+  std::lock_guard lock(mutex_);
+  const auto known = tokens_.find(token_id);
+  return known == tokens_.end() ? Caller{} : Caller{RoleOf(known->second.role), known->second.name};
+}
+
+Requester Authority::RequesterOf(const std::string& token_id) {
+  if (token_id.empty()) return {};
+  Caller caller = CallerOf(token_id);
+  if (caller.name.empty()) caller.name = "token " + token_id;
+  return {std::move(caller.name), token_id, caller.role == v1::ADMIN};
+}
+
+absl::Status Authority::CheckStill(const std::string& token_id) {
+  if (token_id.empty()) return absl::OkStatus();
+  std::lock_guard lock(mutex_);
+  const auto known = tokens_.find(token_id);
+  return known == tokens_.end() ? NoToken() : CheckHolds(known->second);
+}
+
+std::string TokenTopic(const std::string& token_id) { return "token/" + token_id; }
+
+}  // namespace winnow

@@ -1,0 +1,225 @@
+#include "server/grpc/grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/server_builder.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <future>
+#include <mutex>
+
+#include "rpc/address.h"
+#include "server/grpc/call_times.h"
+#include "server/grpc/tokens.h"
+
+namespace winnow {
+namespace {
+
+constexpr int kMaxMessageBytes = 16 << 20;
+// Of one connection: a worker has a few calls under way, a web page some dozens.
+constexpr int kMaxStreams = 1000;
+constexpr int kMaxMetadataBytes = 8 << 10;
+// Of the algorithms that gRPC knows only the first: none. What a compressed message unpacks to is not bounded by its size.
+constexpr int kNoCompression = 1;
+// What is unpacked at a time; see gate.h.
+constexpr int kMostReadBytes = 128 << 10;
+constexpr int kHandshakePatienceMs = 20'000;
+// A peer that vanished without a word is noticed in the sum of these.
+constexpr int kPingEveryMs = 30'000;
+constexpr int kPingPatienceMs = 10'000;
+// Clients of ours ping every 10 s; one that does so more often than this is cut off.
+constexpr int kLeastPingIntervalMs = 5'000;
+constexpr mode_t kOwnFolder = 0700;
+constexpr mode_t kMayDoMoreThanPass = 0066;  // others
+constexpr mode_t kOwnSocket = 0600;
+
+// Takes reflection, which the library adds to all servers of the process, from one of them.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    const std::string reflection = grpc::reflection::ProtoServerReflectionPlugin().name();
+    std::erase_if(*plugins, [&](const auto& plugin) { return plugin->name() == reflection; });
+  }
+};
+
+void SetLimits(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMostReadBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, kNoCompression);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakePatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingIntervalMs);
+}
+
+absl::Status Problem(const std::string& path, int error) {
+  return absl::FailedPreconditionError(fmt::format("{}: {}", path, strerror(error)));
+}
+
+absl::Status CannotListen(const std::string& address) {
+  return absl::UnavailableError(fmt::format(
+      "cannot listen on {}: the port is taken or the address is not this machine's; name another by --listen", address));
+}
+
+// Nobody else may reach into the socket's folder, from before the socket is there.
+absl::Status CloseFolder(const std::string& socket) {
+  const std::filesystem::path folder = std::filesystem::path(socket).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Problem(folder, error.value());
+  // Trainers of local workers that run as other users pass through it to their own folders, at any time.
+  struct stat about {};
+  if (stat(folder.c_str(), &about) == 0 && (about.st_mode & kMayDoMoreThanPass) == 0) return absl::OkStatus();
+  if (chmod(folder.c_str(), kOwnFolder) != 0) return Problem(folder, errno);
+  return absl::OkStatus();
+}
+
+// The gate is told whom the authority lets in.
+AuthOptions Watched(AuthOptions options, Gate& gate) {
+  options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
+  return options;
+}
+
+}  // namespace
+
+absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded) {
+  const absl::StatusOr<Address> parsed = ParseAddress(address, 0);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, std::string(parsed.status().message())));
+  }
+  if (parsed->kind == Address::Kind::kUnix) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: \"{}\" is a socket's path; expected HOST:PORT", flag, address));
+  }
+  if (parsed->kind == Address::Kind::kLoopback || guarded) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: name "
+      "the server's certificate by --tls-cert FILE and --tls-key FILE",
+      flag, address));
+}
+
+absl::Status CheckListen(const GrpcServerOptions& options) {
+  const bool guarded = options.tls.used() && options.auth.tokens_required;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, true); !status.ok()) return status;
+  if (absl::Status status = CheckTlsFiles(options.tls); !status.ok()) return status;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, guarded); !status.ok()) return status;
+  if (options.socket.empty()) return absl::OkStatus();
+  const absl::StatusOr<Address> socket = ParseAddress("unix:" + options.socket);
+  return socket.ok() ? absl::OkStatus()
+                     : absl::InvalidArgumentError("--state-dir: " + std::string(socket.status().message()));
+}
+
+GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
+                       std::unique_ptr<InsightThreads> insights, SlowReaders slow)
+    : coordinator_(coordinator),
+      hub_(hub),
+      gate_(std::move(gate)),
+      authority_(Watched(options.auth, *gate_)),
+      insights_(std::move(insights)),
+      tuning_(coordinator, reader, std::move(slow), hub, authority_, options.training, options.files),
+      worker_(coordinator, authority_),
+      admin_(coordinator, hub, authority_),
+      artifact_(coordinator, reader, authority_, options.artifacts),
+      insight_(*insights_, hub, authority_),
+      usage_(reader, authority_) {}
+
+absl::Status GrpcServer::LoadTokens() {
+  std::promise<absl::StatusOr<std::vector<TokenRow>>> promise;
+  ListTokens(coordinator_,
+             [&](absl::StatusOr<std::vector<TokenRow>> rows) { promise.set_value(std::move(rows)); });
+  const absl::StatusOr<std::vector<TokenRow>> rows = promise.get_future().get();
+  if (!rows.ok()) return rows.status();
+  for (const TokenRow& row : *rows) authority_.Put(row);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
+                                                              Coordinator& coordinator, Reader& reader,
+                                                              Hub& hub) {
+  absl::Status status = CheckListen(options);
+  if (!status.ok()) return status;
+  auto insights = InsightThreads::Start(reader.file(), reader.clock());
+  if (!insights.ok()) return insights.status();
+  absl::StatusOr<SlowReaders> slow = SlowReaders::Start(reader.file(), reader.clock());
+  if (!slow.ok()) return slow.status();
+  absl::StatusOr<std::unique_ptr<Gate>> gate = Gate::Listen(options.address, options.gate);
+  if (!gate.ok()) return CannotListen(options.address);
+  std::unique_ptr<GrpcServer> server(
+      new GrpcServer(options, *std::move(gate), coordinator, reader, hub, *std::move(insights), *std::move(slow)));
+  if (status = server->LoadTokens(); !status.ok()) return status;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+  grpc::ServerBuilder builder;
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      options.tls.used() ? TlsServerCredentials(options.tls) : grpc::InsecureServerCredentials());
+  int socket = 1;
+  if (!options.socket.empty()) {
+    if (status = CloseFolder(options.socket); !status.ok()) return status;
+    builder.AddListeningPort("unix:" + options.socket, grpc::InsecureServerCredentials(), &socket);
+  }
+  SetLimits(builder);
+  if (options.metrics != nullptr) MeasureCalls(*options.metrics, builder);
+  if (options.auth.tokens_required) builder.SetOption(std::make_unique<WithoutReflection>());
+  builder.RegisterService(&server->tuning_);
+  builder.RegisterService(&server->worker_);
+  builder.RegisterService(&server->admin_);
+  builder.RegisterService(&server->artifact_);
+  builder.RegisterService(&server->insight_);
+  builder.RegisterService(&server->usage_);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || socket == 0) return CannotListen(options.socket);
+  if (!options.socket.empty() && chmod(options.socket.c_str(), kOwnSocket) != 0) {
+    return Problem(options.socket, errno);
+  }
+  server->gate_->Open(std::move(acceptor));
+  server->health_ = std::make_unique<HealthWatch>(
+      MakeHealthProbe(coordinator, reader), [raw = server.get()](bool healthy) { raw->TellHealth(healthy); },
+      options.health);
+  return server;
+}
+
+GrpcServer::~GrpcServer() {
+  if (server_ != nullptr) Stop(std::chrono::milliseconds(0));
+}
+
+std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return server_->InProcessChannel(arguments);
+}
+
+void GrpcServer::TellHealth(bool healthy) {
+  if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(healthy);
+}
+
+void GrpcServer::AnnounceStop() {
+  health_ = nullptr;
+  TellHealth(false);
+}
+
+void GrpcServer::Stop(std::chrono::milliseconds grace) {
+  AnnounceStop();
+  coordinator_.StopHolding();
+  hub_.Publish(kStopTopic);
+  tuning_.StopReplays();
+  gate_->Close();
+  server_->Shutdown(std::chrono::system_clock::now() + grace);
+  server_->Wait();
+  server_ = nullptr;
+}
+
+}  // namespace winnow

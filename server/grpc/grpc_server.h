@@ -1,0 +1,86 @@
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/grpc/admin_service.h"
+#include "server/grpc/artifact_service.h"
+#include "server/grpc/auth.h"
+#include "server/grpc/gate.h"
+#include "server/grpc/health_watch.h"
+#include "server/grpc/insight_service.h"
+#include "server/grpc/tls.h"
+#include "server/grpc/tuning_service.h"
+#include "server/grpc/usage_service.h"
+#include "server/grpc/worker_service.h"
+#include "server/reads/readable_folders.h"
+
+namespace winnow {
+
+struct GrpcServerOptions {
+  std::string address = "127.0.0.1:7070";  // HOST:PORT; port 0: chosen by the system
+  TlsFiles tls = {};
+  // A Unix socket beside it, on which every caller is an admin; "": none. Its folder is closed to other
+  // users.
+  std::string socket = {};
+  AuthOptions auth = {};
+  Training training = Training::kHere;
+  ReadableFolders files = ReadableFolders::Everything();  // that jobs may name
+  ArtifactStore* artifacts = nullptr;  // null: there is none
+  Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
+  HealthWatchOptions health = {};
+  GateLimits gate = {};
+};
+
+// Whether `address`, given by `flag`, is HOST:PORT that may be listened on: beyond this machine's loopback only if
+// `guarded`, by TLS and tokens. INVALID_ARGUMENT says what is wrong.
+absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded);
+
+// What a server may listen on. INVALID_ARGUMENT says what is wrong: with the address or a file, or that TLS
+// and tokens are missing beyond this machine's loopback.
+absl::Status CheckListen(const GrpcServerOptions& options);
+
+// The gRPC server with its services, health and, where no tokens are required, reflection.
+class GrpcServer {
+ public:
+  // UNAVAILABLE if the address cannot be had; else as CheckListen.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
+                                                           Coordinator& coordinator, Reader& reader,
+                                                           Hub& hub);
+  ~GrpcServer();
+
+  int port() const { return gate_->port(); }
+  // A channel to this server within the process, and the key by which its HTTP side is known (see auth.h).
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+  const std::string& relay_key() const { return authority_.relay_key(); }
+  // Health says NOT_SERVING from now on; calls are still taken.
+  void AnnounceStop();
+  // Ends streams and held calls, waits for the others until `grace` is over, then cancels them.
+  void Stop(std::chrono::milliseconds grace);
+
+ private:
+  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
+             std::unique_ptr<InsightThreads> insights, SlowReaders slow);
+  absl::Status LoadTokens();
+  void TellHealth(bool healthy);
+
+  Coordinator& coordinator_;
+  Hub& hub_;
+  std::unique_ptr<Gate> gate_;
+  Authority authority_;
+  std::unique_ptr<InsightThreads> insights_;
+  TuningService tuning_;
+  WorkerService worker_;
+  AdminService admin_;
+  ArtifactService artifact_;
+  InsightService insight_;
+  UsageService usage_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HealthWatch> health_;  // speaks to the server: goes first
+};
+
+}  // namespace winnow

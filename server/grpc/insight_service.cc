@@ -1,0 +1,176 @@
+#include "server/grpc/insight_service.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "server/grpc/pending_call.h"
+#include "server/insights/insight_messages.h"
+
+namespace winnow {
+namespace {
+
+using CallContext = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
+constexpr std::chrono::seconds kLongestInsight{60};
+// Of calls that wait for the thread of the tables; more are refused.
+constexpr size_t kMostInsightsWaiting = 256;
+
+template <typename Response>
+using Call = std::shared_ptr<PendingCall<Response>>;
+
+// Runs `ask` on the thread of the tables, unless nobody waits for it any more; then has the curves read of
+// the jobs whose tables it opened.
+template <typename Request, typename Response, typename Ask>
+Unary* Post(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
+  const Call<Response> call = PendingCall<Response>::Start(hub, response, kLongestInsight);
+  const auto kept = std::make_shared<const Request>(*request);
+  const bool posted = threads.tables->PostWithin(
+      kMostInsightsWaiting, [call, kept, &threads, ask = std::move(ask)](Insights& insights) {
+        if (!call->GoOn().ok()) return;
+        ask(call, kept, insights);
+        for (const auto& opened : insights.TakeOpened()) {
+          threads.curves->Post([opened](LearningCurves& curves) { curves.Warm(opened.first, opened.second); });
+        }
+      });
+  if (!posted) {
+    call->Answer(absl::ResourceExhaustedError(
+        fmt::format("{} calls of this kind wait already, as many as may; try again later", kMostInsightsWaiting)));
+  }
+  return call.get();
+}
+
+// Answers a request by what `method` makes of it.
+template <typename Request, typename Response>
+Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Response* response,
+              absl::StatusOr<Response> (Insights::*method)(const Request&)) {
+  return Post(hub, threads, request, response,
+              [method](const Call<Response>& call, const std::shared_ptr<const Request>& asked, Insights& insights) {
+                call->Answer((insights.*method)(*asked));
+              });
+}
+
+// Runs `ask` on the thread of the tables once the trials that the request means are compared at the level
+// that it means, which the thread of the curves finds out.
+template <typename Request, typename Response, typename Ask>
+Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
+  return Post(hub, threads, request, response,
+              [&threads, ask = std::move(ask)](const Call<Response>& call, const std::shared_ptr<const Request>& asked,
+                                               Insights& insights) {
+                absl::StatusOr<LevelQuestion> question = insights.AskLevel(
+                    asked->job_id(), {asked->filters().begin(), asked->filters().end()}, asked->resource());
+                if (!question.ok()) return call->Answer(question.status());
+                const std::weak_ptr<InsightReader> back = threads.tables;
+                threads.curves->Post([call, asked, back, ask, question = *std::move(question)](LearningCurves& curves) {
+                  if (!call->GoOn().ok()) return;
+                  absl::StatusOr<LevelScores> compared = curves.Compare(question);
+                  const std::shared_ptr<InsightReader> tables = back.lock();
+                  if (compared.ok() && tables == nullptr) compared = absl::CancelledError("the server stops");
+                  if (!compared.ok()) return call->Answer(compared.status());
+                  tables->Post([call, asked, ask, compared = *std::move(compared)](Insights& again) {
+                    if (call->GoOn().ok()) ask(call, *asked, again, compared);
+                  });
+                });
+              });
+}
+
+// Has a forest fitted, and answers the call with what `make` makes of it.
+template <typename Response, typename Make>
+void AskForest(InsightThreads& threads, const Call<Response>& call, ForestQuestion question, Make make) {
+  threads.forests.Ask(
+      std::move(question), [call] { return !call->GoOn().ok(); },
+      [call, make = std::move(make)](const std::shared_ptr<const SolvedForest>& solved) {
+        call->Answer(solved != nullptr ? absl::StatusOr<Response>(make(*solved))
+                                       : absl::CancelledError("the server stops, or nobody waits"));
+      });
+}
+
+}  // namespace
+
+Unary* InsightService::GetProgress(CallContext* context, const v1::GetProgressRequest* request,
+                                   v1::GetProgressResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::GetProgress);
+}
+
+Unary* InsightService::GetSieve(CallContext* context, const v1::GetSieveRequest* request,
+                                v1::Sieve* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::GetSieve);
+}
+
+Unary* InsightService::GetParallelCoordinates(CallContext* context,
+                                              const v1::GetParallelCoordinatesRequest* request,
+                                              v1::ParallelCoordinates* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::GetParallelCoordinates);
+}
+
+Unary* InsightService::QueryTrials(CallContext* context, const v1::QueryTrialsRequest* request,
+                                   v1::QueryTrialsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::QueryTrials);
+}
+
+Unary* InsightService::GetNeighbours(CallContext* context, const v1::GetNeighboursRequest* request,
+                                     v1::Neighbours* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::GetNeighbours);
+}
+
+Unary* InsightService::Compare(CallContext* context, const v1::CompareRequest* request,
+                               v1::Comparison* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::Compare);
+}
+
+Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLearningCurvesRequest* request,
+                                         v1::LearningCurves* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Post(hub_, threads_, request, response,
+              [&threads = threads_](const Call<v1::LearningCurves>& call,
+                                    const std::shared_ptr<const v1::GetLearningCurvesRequest>& asked,
+                                    Insights& insights) {
+                absl::StatusOr<CurvesQuestion> question = insights.AskCurves(*asked);
+                if (!question.ok()) return call->Answer(question.status());
+                threads.curves->Post([call, question = *std::move(question)](LearningCurves& curves) {
+                  if (call->GoOn().ok()) call->Answer(curves.Answer(question));
+                });
+              });
+}
+
+Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
+                                     v1::Importance* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return PostCompared(hub_, threads_, request, response,
+                      [&threads = threads_](const Call<v1::Importance>& call, const v1::GetImportanceRequest& asked,
+                                            Insights& insights, const LevelScores& compared) {
+                        absl::StatusOr<ForestQuestion> question = insights.AskForest(asked, compared);
+                        if (!question.ok()) return call->Answer(question.status());
+                        AskForest(threads, call, *std::move(question),
+                                  [](const SolvedForest& forest) { return ToProto(forest); });
+                      });
+}
+
+Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
+                                v1::Slice* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return PostCompared(hub_, threads_, request, response,
+                      [&threads = threads_](const Call<v1::Slice>& call, const v1::GetSliceRequest& asked,
+                                            Insights& insights, const LevelScores& compared) {
+                        absl::StatusOr<SliceAnswer> answer = insights.GetSlice(asked, compared);
+                        if (!answer.ok()) return call->Answer(answer.status());
+                        AskForest(threads, call, std::move(answer->question),
+                                  [slice = std::move(answer->slice),
+                                   dimension = answer->dimension](const SolvedForest& forest) {
+                                    v1::Slice whole = slice;
+                                    FillMarginal(forest, dimension, whole);
+                                    return whole;
+                                  });
+                      });
+}
+
+}  // namespace winnow

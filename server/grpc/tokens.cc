@@ -1,0 +1,101 @@
+#include "server/grpc/tokens.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <memory>
+#include <utility>
+
+#include "server/grpc/roles.h"
+#include "server/grpc/token_secret.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kLongestName = 128;
+constexpr int64_t kLongestSeconds = 100LL * 365 * 86'400;
+
+absl::Status Check(const v1::CreateTokenRequest& request) {
+  if (RoleName(request.role()).empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "role: {} is none; expected VIEWER, SUBMITTER, WORKER or ADMIN", static_cast<int>(request.role())));
+  }
+  if (request.name().size() > kLongestName) {
+    return absl::InvalidArgumentError(
+        fmt::format("name: it has {} characters; expected at most {}", request.name().size(), kLongestName));
+  }
+  if (request.valid_seconds() < 0 || request.valid_seconds() > kLongestSeconds) {
+    return absl::InvalidArgumentError(fmt::format(
+        "valid_seconds: {} is out of range; expected 1 to {}, or 0 for a token that does not expire",
+        request.valid_seconds(), kLongestSeconds));
+  }
+  return absl::OkStatus();
+}
+
+// Runs `run` in the coordinator's next transaction; `done` is told its answer once it is committed.
+template <typename T>
+void Post(Coordinator& coordinator, std::function<absl::StatusOr<T>(Context&)> run,
+          Coordinator::Done<T> done) {
+  auto answer = std::make_shared<absl::StatusOr<T>>();
+  coordinator.Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine.context()); },
+                    [answer, done = std::move(done)](const absl::Status& committed) {
+                      committed.ok() ? done(std::move(*answer)) : done(committed);
+                    }});
+}
+
+}  // namespace
+
+void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,
+                 Coordinator::Done<MadeToken> done) {
+  if (absl::Status status = Check(request); !status.ok()) return done(status);
+  absl::StatusOr<TokenSecret> secret = MakeTokenSecret();
+  if (!secret.ok()) return done(secret.status());
+  MadeToken made;
+  made.row.id = secret->id;
+  made.row.name = request.name();
+  made.row.role = RoleName(request.role());
+  made.row.hash = HashSecret(secret->secret);
+  made.secret = std::move(secret->secret);
+  const int64_t valid_us = request.valid_seconds() * 1'000'000;
+  Post<MadeToken>(
+      coordinator,
+      [made, valid_us](Context& context) mutable -> absl::StatusOr<MadeToken> {
+        made.row.create_us = context.wall_us();
+        if (valid_us > 0) made.row.expire_us = made.row.create_us + valid_us;
+        absl::Status status = context.store.tokens.Insert(made.row);
+        if (status.ok()) return made;
+        if (!absl::IsAlreadyExists(status)) context.Check(status);
+        return status;
+      },
+      std::move(done));
+}
+
+void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow>> done) {
+  Post<std::vector<TokenRow>>(
+      coordinator, [](Context& context) { return context.store.tokens.List(); }, std::move(done));
+}
+
+void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done) {
+  Post<TokenRow>(
+      coordinator,
+      [id](Context& context) {
+        absl::StatusOr<TokenRow> row = context.store.tokens.Revoke(id, context.wall_us());
+        if (!row.ok() && !absl::IsNotFound(row.status())) context.Check(row.status());
+        return row;
+      },
+      std::move(done));
+}
+
+v1::Token ToMessage(const TokenRow& row) {
+  using google::protobuf::util::TimeUtil;
+  v1::Token token;
+  token.set_id(row.id);
+  token.set_name(row.name);
+  token.set_role(RoleOf(row.role));
+  *token.mutable_create_time() = TimeUtil::MicrosecondsToTimestamp(row.create_us);
+  if (row.expire_us != 0) *token.mutable_expire_time() = TimeUtil::MicrosecondsToTimestamp(row.expire_us);
+  if (row.revoke_us != 0) *token.mutable_revoke_time() = TimeUtil::MicrosecondsToTimestamp(row.revoke_us);
+  return token;
+}
+
+}  // namespace winnow

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/engine/coordinator.h"
+#include "store/tokens.h"
+#include "winnow/v1/admin.pb.h"
+
+namespace winnow {
+
+// The use cases of tokens, posted to the coordinator; completions run on its thread, after the commit.
+
+struct MadeToken {
+  TokenRow row;
+  std::string secret;  // nowhere else
+};
+// INVALID_ARGUMENT names the field. The token's times are of the coordinator's clock.
+void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,
+                 Coordinator::Done<MadeToken> done);
+void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow>> done);
+// NOT_FOUND names the id.
+void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done);
+
+v1::Token ToMessage(const TokenRow& row);
+
+}  // namespace winnow

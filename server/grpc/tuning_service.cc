@@ -1,0 +1,276 @@
+#include "server/grpc/tuning_service.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "server/engine/violations.h"
+#include "server/grpc/ask_call.h"
+#include "server/grpc/errors.h"
+#include "server/grpc/pending_call.h"
+#include "server/grpc/watch.h"
+#include "server/reads/create.h"
+#include "server/reads/warm_start_reading.h"
+#include "spec/check_size.h"
+#include "spec/new_job.h"
+
+namespace winnow {
+namespace {
+
+using CallContext = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
+// For the files of a warm start, all of them.
+constexpr std::chrono::seconds kReadingPatience{10};
+constexpr int kCreateThreads = 3;
+constexpr int kPreviewThreads = 2;
+// Of calls that wait for such a thread; more are refused.
+constexpr size_t kMostWaiting = 64;
+constexpr std::chrono::seconds kLongestCreate{60};
+constexpr std::chrono::seconds kLongestPreview{20};
+
+absl::Status TooManyWait(const char* method) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: {} calls of this method wait already, as many as may; try again later", method, kMostWaiting));
+}
+
+// Gives the job as it is, as `by` may see it, once `known` says that there is one.
+void Describe(Reader& reader, const absl::StatusOr<std::string>& known, const Requester& by,
+              std::function<void(absl::StatusOr<v1::TuningJob>)> done) {
+  if (!known.ok()) return done(known.status());
+  reader.Post([id = *known, by, done = std::move(done)](Reads& reads) {
+    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(id);
+    if (described.ok()) by.Redact(*described);
+    done(std::move(described));
+  });
+}
+
+// OK as long as `call` waits and `patience` is not over.
+GoOn WhileWaits(std::shared_ptr<PendingCall<v1::TuningJob>> call, std::chrono::milliseconds patience) {
+  return [call = std::move(call), in_time = GoOnFor(patience)] {
+    const absl::Status waits = call->GoOn();
+    return waits.ok() ? in_time() : waits;
+  };
+}
+
+// Finishes a call with what the coordinator or the replays make of it.
+template <typename Response>
+std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response* response) {
+  return [reactor, response](absl::StatusOr<Response> answer) {
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  };
+}
+
+// Answers a request by what `read` makes of it on the reader's thread.
+template <typename Response, typename Read>
+Unary* Answer(CallContext* context, Reader& reader, Response* response, Read read) {
+  Unary* reactor = context->DefaultReactor();
+  reader.Post([reactor, response, read = std::move(read)](Reads& reads) {
+    absl::StatusOr<Response> answer = read(reads);
+    if (answer.ok()) *response = *std::move(answer);
+    reactor->Finish(ToGrpc(answer.status()));
+  });
+  return reactor;
+}
+
+}  // namespace
+
+absl::StatusOr<SlowReaders> SlowReaders::Start(const std::string& file, const Clock& clock) {
+  absl::StatusOr<std::unique_ptr<Reader>> creates = Reader::Start(file, clock, kCreateThreads);
+  if (!creates.ok()) return creates.status();
+  absl::StatusOr<std::unique_ptr<Reader>> previews = Reader::Start(file, clock, kPreviewThreads);
+  if (!previews.ok()) return previews.status();
+  return SlowReaders{*std::move(creates), *std::move(previews)};
+}
+
+Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
+                                      v1::TuningJob* job) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  const auto call = PendingCall<v1::TuningJob>::Start(hub_, job, kLongestCreate);
+  if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
+    call->Answer(ViolationsError(large));
+    return call.get();
+  }
+  const auto kept = std::make_shared<const v1::CreateTuningJobRequest>(*request);
+  const auto answer = [call](absl::StatusOr<v1::TuningJob> described) { call->Answer(std::move(described)); };
+  const auto create = [call, kept, answer, &coordinator = coordinator_, &reader = reader_,
+                       training = training_, &files = files_, by](Reads& reads) {
+    if (!call->GoOn().ok()) return;
+    // A repeated request is answered whatever has become of the files since.
+    const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id());
+    if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
+    const absl::Status status = CheckCreate(*kept, training, files);
+    if (!status.ok()) return call->Answer(status);
+    absl::StatusOr<WarmStart> start = ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
+    if (!start.ok()) return call->Answer(start.status());
+    if (!call->GoOn().ok()) return;
+    coordinator.CreateJob(
+        NewJobSpec(kept->spec()), kept->request_id(),
+        [answer, &reader, by](const absl::StatusOr<std::string>& id) {
+          if (id.ok()) spdlog::info("{} created job {}", by.ForLog(), *id);
+          Describe(reader, id, by, answer);
+        },
+        *std::move(start), by.name);
+  };
+  if (!slow_.creates->PostWithin(kMostWaiting, create)) call->Answer(TooManyWait(__func__));
+  return call.get();
+}
+
+Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::DescribeTuningJobRequest* request,
+                                        v1::TuningJob* job) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, job, [request, by](Reads& reads) {
+    absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(request->id());
+    if (described.ok()) by.Redact(*described);
+    return described;
+  });
+}
+
+Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJobsRequest* request,
+                                     v1::ListTuningJobsResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, response, [request, by](Reads& reads) {
+    absl::StatusOr<v1::ListTuningJobsResponse> listed = reads.ListTuningJobs(*request);
+    if (!listed.ok()) return listed;
+    for (v1::TuningJob& job : *listed->mutable_jobs()) by.Redact(job);
+    return listed;
+  });
+}
+
+Unary* TuningService::StopTuningJob(CallContext* context, const v1::StopTuningJobRequest* request,
+                                    v1::TuningJob* job) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.StopJob(request->id(), by, [this, reactor, request, by, job](const absl::Status& status) {
+    if (status.ok()) spdlog::info("{} stopped job {}", by.ForLog(), request->id());
+    const absl::StatusOr<std::string> id = status.ok() ? absl::StatusOr<std::string>(request->id()) : status;
+    Describe(reader_, id, by, FinishBy(reactor, job));
+  });
+  return reactor;
+}
+
+Unary* TuningService::DeleteTuningJob(CallContext* context, const v1::DeleteTuningJobRequest* request,
+                                      v1::DeleteTuningJobResponse*) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.DeleteJob(request->id(), by, [reactor, request, by](absl::Status status) {
+    if (status.ok()) spdlog::info("{} deleted job {}", by.ForLog(), request->id());
+    reactor->Finish(ToGrpc(status));
+  });
+  return reactor;
+}
+
+Unary* TuningService::ListTrials(CallContext* context, const v1::ListTrialsRequest* request,
+                                 v1::ListTrialsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.ListTrials(*request); });
+}
+
+Unary* TuningService::DescribeTrial(CallContext* context, const v1::DescribeTrialRequest* request,
+                                    v1::DescribeTrialResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, reader_, response,
+                [request](Reads& reads) { return reads.DescribeTrial(*request); });
+}
+
+Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsRequest* request,
+                                   v1::QueryMetricsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
+}
+
+Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsRequest* request,
+                                   v1::GetAnalyticsResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return Answer(context, reader_, response, [request, by](Reads& reads) {
+    absl::StatusOr<v1::GetAnalyticsResponse> analytics = reads.GetAnalytics(*request);
+    if (analytics.ok()) by.Redact(*analytics->mutable_job());
+    return analytics;
+  });
+}
+
+Unary* TuningService::PreviewTuningJob(CallContext* context, const v1::PreviewTuningJobRequest* request,
+                                       v1::TuningPlan* plan) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  const auto call = PendingCall<v1::TuningPlan>::Start(hub_, plan, kLongestPreview);
+  if (const std::vector<Violation> large = CheckSize(request->spec()); !large.empty()) {
+    call->Answer(ViolationsError(large));
+    return call.get();
+  }
+  const auto preview = [call, kept = std::make_shared<const v1::PreviewTuningJobRequest>(*request)](Reads&) {
+    call->Answer(Preview(*kept, [call] { return call->GoOn(); }));
+  };
+  if (!slow_.previews->PostWithin(kMostWaiting, preview)) call->Answer(TooManyWait(__func__));
+  return call.get();
+}
+
+Unary* TuningService::ListWorkers(CallContext* context, const v1::ListWorkersRequest* request,
+                                  v1::ListWorkersResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.ListWorkers(request->include_gone(),
+                           [reactor, response](absl::StatusOr<std::vector<v1::Worker>> workers) {
+                             if (workers.ok())
+                               response->mutable_workers()->Assign(workers->begin(), workers->end());
+                             reactor->Finish(ToGrpc(workers.status()));
+                           });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::TuningJobEvent>* TuningService::WatchTuningJob(
+    CallContext* context, const v1::WatchTuningJobRequest* request) {
+  Requester by;
+  if (auto* refused = guard_.Refuse<grpc::ServerWriteReactor<v1::TuningJobEvent>>(context, __func__, &by)) {
+    return refused;
+  }
+  return JobWatch::Start(*context, reader_, hub_, *request, {guard_.authority(), by});
+}
+
+Unary* TuningService::GetLogs(CallContext* context, const v1::GetLogsRequest* request,
+                              v1::GetLogsResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return LogPoll::Start(reader_, hub_, *request, response);
+}
+
+Unary* TuningService::ReplayTuningJob(CallContext* context, const v1::ReplayTuningJobRequest* request,
+                                      v1::ReplayTuningJobResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  replays_.Replay(request->id(), FinishBy(reactor, response));
+  return reactor;
+}
+
+Unary* TuningService::SuggestTrials(CallContext* context, const v1::SuggestTrialsRequest* request,
+                                    v1::SuggestTrialsResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  return AskCall::Start(coordinator_, *request, by, response);
+}
+
+Unary* TuningService::ReportMetrics(CallContext* context, const v1::ReportMetricsRequest* request,
+                                    v1::ReportMetricsResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.ReportMetrics(*request, FinishBy(reactor, response), std::move(by));
+  return reactor;
+}
+
+Unary* TuningService::CompleteTrial(CallContext* context, const v1::CompleteTrialRequest* request,
+                                    v1::CompleteTrialResponse* response) {
+  Requester by;
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  coordinator_.CompleteTrial(*request, FinishBy(reactor, response), std::move(by));
+  return reactor;
+}
+
+}  // namespace winnow

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "server/engine/coordinator.h"
+#include "server/engine/hub.h"
+#include "server/grpc/guard.h"
+#include "server/reads/create.h"
+#include "server/reads/reader.h"
+#include "server/reads/replays.h"
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow {
+
+// Who works for calls that may take long, or wait for files of others: few threads beside those of all other reads. What
+// viewers may ask for keeps no submitter waiting.
+struct SlowReaders {
+  static absl::StatusOr<SlowReaders> Start(const std::string& file, const Clock& clock);
+
+  std::unique_ptr<Reader> creates;
+  std::unique_ptr<Reader> previews;
+};
+
+// The wire: converts, hands over to reader or coordinator, maps the status. Every call is finished exactly
+// once. REQUIRES coordinator, reader, hub and authority outlive the gRPC
+// server.
+class TuningService final : public v1::TuningService::CallbackService {
+ public:
+  TuningService(Coordinator& coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
+                Training training = Training::kHere, ReadableFolders files = ReadableFolders::Everything())
+      : training_(training),
+        files_(std::move(files)),
+        coordinator_(coordinator),
+        reader_(reader),
+        hub_(hub),
+        guard_(authority, v1::TuningService::service_full_name()),
+        replays_(reader),
+        slow_(std::move(slow)) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* CreateTuningJob(Context*, const v1::CreateTuningJobRequest*, v1::TuningJob*) override;
+  Unary* DescribeTuningJob(Context*, const v1::DescribeTuningJobRequest*, v1::TuningJob*) override;
+  Unary* ListTuningJobs(Context*, const v1::ListTuningJobsRequest*, v1::ListTuningJobsResponse*) override;
+  Unary* StopTuningJob(Context*, const v1::StopTuningJobRequest*, v1::TuningJob*) override;
+  Unary* DeleteTuningJob(Context*, const v1::DeleteTuningJobRequest*, v1::DeleteTuningJobResponse*) override;
+  Unary* ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
+  Unary* DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
+  Unary* QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
+  Unary* GetAnalytics(Context*, const v1::GetAnalyticsRequest*, v1::GetAnalyticsResponse*) override;
+  Unary* PreviewTuningJob(Context*, const v1::PreviewTuningJobRequest*, v1::TuningPlan*) override;
+  grpc::ServerWriteReactor<v1::TuningJobEvent>* WatchTuningJob(Context*,
+                                                               const v1::WatchTuningJobRequest*) override;
+  Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
+  Unary* GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
+  Unary* ReplayTuningJob(Context*, const v1::ReplayTuningJobRequest*, v1::ReplayTuningJobResponse*) override;
+  Unary* SuggestTrials(Context*, const v1::SuggestTrialsRequest*, v1::SuggestTrialsResponse*) override;
+  Unary* ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
+  Unary* CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
+
+  // Replays that wait or run are answered UNAVAILABLE: the server is about to stop.
+  void StopReplays() { replays_.Stop(); }
+
+ private:
+  const Training training_;
+  const ReadableFolders files_;
+  Coordinator& coordinator_;
+  Reader& reader_;
+  Hub& hub_;
+  Guard guard_;
+  Replays replays_;
+  SlowReaders slow_;  // uses all of the above: goes first
+};
+
+}  // namespace winnow

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "server/grpc/guard.h"
+#include "server/reads/reader.h"
+#include "winnow/v1/usage.grpc.pb.h"
+
+namespace winnow {
+
+// The wire of what is known of workers' use. REQUIRES reader and authority outlive the gRPC server.
+class UsageService final : public v1::UsageService::CallbackService {
+ public:
+  UsageService(Reader& reader, Authority& authority)
+      : reader_(reader), guard_(authority, v1::UsageService::service_full_name()) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* GetWorkerUsage(Context*, const v1::GetWorkerUsageRequest*, v1::GetWorkerUsageResponse*) override;
+  Unary* GetTrialUsage(Context*, const v1::GetTrialUsageRequest*, v1::GetTrialUsageResponse*) override;
+
+ private:
+  Reader& reader_;
+  Guard guard_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <grpcpp/alarm.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "server/engine/hub.h"
+#include "server/grpc/auth.h"
+#include "server/reads/reader.h"
+#include "winnow/v1/tuning.grpc.pb.h"
+
+namespace winnow {
+
+// Initial metadata of a stream whose request was good: whoever relays it may say so before the first message.
+inline constexpr char kStreamOpen[] = "winnow-stream-open";
+
+// One call of WatchTuningJob: reads what is committed, writes it, waits for the next commit; ends with the
+// job. Reactions, the hub's and the reader's threads meet here: everything goes through Next.
+class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
+                       public std::enable_shared_from_this<JobWatch> {
+ public:
+  // By whose leave a stream goes on.
+  struct Leave {
+    Authority& authority;
+    Requester by;
+  };
+  // Ends with UNAUTHENTICATED when the token is revoked, and before the next event once it has expired.
+  // `context` is the call's.
+  static JobWatch* Start(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+                         const v1::WatchTuningJobRequest& request, Leave leave);
+
+  void OnSendInitialMetadataDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  JobWatch(grpc::CallbackServerContext& context, Reader& reader, Hub& hub,
+           const v1::WatchTuningJobRequest& request, Leave leave);
+  void Changed();
+  void End(grpc::Status status);
+  void Read(Reads& reads);
+  // Does whatever is to be done next, if anything.
+  void Next();
+
+  grpc::CallbackServerContext& context_;
+  Reader& reader_;
+  Hub& hub_;
+  const std::string id_;
+  const Leave leave_;
+  std::shared_ptr<JobWatch> self_;  // until gRPC is done with this call
+  int64_t job_subscription_ = 0;
+  int64_t stop_subscription_ = 0;
+  int64_t token_subscription_ = 0;
+
+  std::mutex mutex_;  // guards what follows
+  int64_t after_;
+  std::deque<v1::TuningJobEvent> outbox_;
+  v1::TuningJobEvent current_;  // the one that gRPC writes
+  std::optional<grpc::Status> end_;
+  bool changed_ = true;  // something may have been committed since the last read
+  enum class Open { kNotYet, kWanted, kDone } open_ = Open::kNotYet;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool finished_ = false;
+};
+
+// One call of GetLogs: answers when there are bytes beyond the offset, when the process has ended, or after
+// the time that the client is willing to wait.
+class LogPoll final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<LogPoll> {
+ public:
+  static LogPoll* Start(Reader& reader, Hub& hub, const v1::GetLogsRequest& request,
+                        v1::GetLogsResponse* response);
+
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  LogPoll(Reader& reader, Hub& hub, const v1::GetLogsRequest& request, v1::GetLogsResponse* response)
+      : reader_(reader), hub_(hub), request_(request), response_(response) {}
+  void Look(bool last);
+  void Read(Reads& reads, bool last);
+  void Finish(const absl::Status& status);
+
+  Reader& reader_;
+  Hub& hub_;
+  const v1::GetLogsRequest request_;
+  v1::GetLogsResponse* const response_;
+  std::shared_ptr<LogPoll> self_;  // until gRPC is done with this call
+
+  std::mutex mutex_;  // guards what follows
+  bool waiting_ = false;
+  bool finished_ = false;
+  int64_t log_subscription_ = 0;
+  int64_t stop_subscription_ = 0;
+  std::unique_ptr<grpc::Alarm> alarm_;
+};
+
+}  // namespace winnow

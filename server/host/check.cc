@@ -1,0 +1,213 @@
+#include "server/host/check.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "server/engine/job_facts.h"
+#include "server/engine/jobs.h"
+#include "server/host/check_blobs.h"
+#include "spec/search_spec.h"
+#include "store/migrations.h"
+#include "store/store.h"
+#include "store/wal_check.h"
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Opened so that nothing of it changes; also where nothing can be written.
+absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
+  std::error_code none;
+  // Its logs lie beside the file itself.
+  const std::string file = fs::canonical(name, none).string();
+  if (none || !fs::is_regular_file(file, none)) {
+    return absl::NotFoundError(name + ": there is no such file; name the database by --db");
+  }
+  // Before SQLite looks, which would take the damage for the log's end and note that down beside it.
+  if (absl::Status log = CheckLog(file); !log.ok()) return log;
+  const auto log_bytes = fs::file_size(file + "-wal", none);
+  const bool has_log = !none && log_bytes > 0;
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);
+  // The first look at the file is what needs the log's index beside it.
+  absl::Status status =
+      database.ok() ? (*database)->QueryInt("PRAGMA schema_version").status() : database.status();
+  if (absl::IsFailedPrecondition(status) && !has_log) {
+    database = Database::Open(file, OpenMode::kStill);
+    if (!database.ok()) return database.status();
+    status = (*database)->QueryInt("PRAGMA schema_version").status();
+  }
+  if (!status.ok()) return status;
+  if (has_log) (*database)->KeepLog();
+  return database;
+}
+
+// Tells in which column a row differs from what it should be.
+class RowCheck {
+ public:
+  RowCheck(std::string subject, const TellFinding& tell) : subject_(std::move(subject)), tell_(tell) {}
+
+  template <typename T>
+  void Equal(const char* column, const T& row, const T& facts) const {
+    if (row == facts) return;
+    tell_(fmt::format("{}: {} is {}, its facts say {}", subject_, column, Show(row), Show(facts)));
+  }
+
+ private:
+  static std::string Show(int64_t value) { return std::to_string(value); }
+  static std::string Show(const std::string& value) { return '"' + value + '"'; }
+  static std::string Show(const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "none";
+  }
+  static std::string Show(const Configuration&) { return "another one"; }
+  std::string subject_;
+  const TellFinding& tell_;
+};
+
+void CompareTrial(const TrialRow& row, const TrialRow& facts, const RowCheck& check) {
+  check.Equal("state", row.state, facts.state);
+  check.Equal("reason", row.reason, facts.reason);
+  check.Equal("configuration", row.configuration, facts.configuration);
+  check.Equal("objective", row.objective, facts.objective);
+  check.Equal("resource", row.resource, facts.resource);
+  check.Equal("best_objective", row.best_objective, facts.best_objective);
+  check.Equal("best_resource", row.best_resource, facts.best_resource);
+  check.Equal("value", row.value, facts.value);
+  check.Equal("value_resource", row.value_resource, facts.value_resource);
+  check.Equal("bracket", row.bracket, facts.bracket);
+  check.Equal("rung", row.rung, facts.rung);
+  check.Equal("attempts", row.attempts, facts.attempts);
+  check.Equal("create_us", row.create_us, facts.create_us);
+  check.Equal("start_us", row.start_us, facts.start_us);
+  check.Equal("end_us", row.end_us, facts.end_us);
+  check.Equal("training_us", row.training_us, facts.training_us);
+  check.Equal("trained_resource", row.trained_resource, facts.trained_resource);
+}
+
+class JobCheck {
+ public:
+  JobCheck(Store& store, const JobRow& row, CheckSummary& summary, const TellFinding& tell)
+      : store_(store), row_(row), summary_(summary), tell_(tell) {}
+
+  void Run() {
+    absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row_.spec);
+    if (!spec.ok()) return Tell(std::string(spec.status().message()));
+    external_ = spec->trainer().external();
+    JobState state(ToSearchSpec(*spec));
+    JobRow expected = row_;
+    expected.state = "running";
+    expected.reason = "";
+    expected.end_us = 0;
+    absl::Status status =
+        ApplyFacts(store_.facts, row_, state, [&](const Fact& fact) { NoteInRow(fact, expected); });
+    summary_.facts += state.last_sequence();
+    // What follows from facts can only be compared with all of them.
+    if (!status.ok()) return tell_(std::string(status.message()));
+    const RowCheck check(fmt::format("job {}", row_.id), tell_);
+    check.Equal("last_sequence", row_.last_sequence, state.last_sequence());
+    check.Equal("state", row_.state, expected.state);
+    check.Equal("reason", row_.reason, expected.reason);
+    check.Equal("end_us", row_.end_us, expected.end_us);
+    for (const TrialState& trial : state.trials()) {
+      CheckTrial(trial);
+      CheckAttempts(trial);
+    }
+    const auto trials = static_cast<int64_t>(state.trials().size());
+    summary_.trials += trials;
+    absl::StatusOr<int64_t> rows = store_.trials.Count(row_.key, {});
+    if (!rows.ok()) return Tell(std::string(rows.status().message()));
+    if (*rows != trials) Tell(fmt::format("there are {} rows of trials, its facts say {}", *rows, trials));
+  }
+
+ private:
+  void Tell(const std::string& text) const { tell_(fmt::format("job {}: {}", row_.id, text)); }
+
+  void CheckTrial(const TrialState& trial) {
+    absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(row_.key, trial.number);
+    if (!row.ok())
+      return Tell(fmt::format("trial {}: {}", trial.number, std::string(row.status().message())));
+    if (!*row) return Tell(fmt::format("trial {} has no row", trial.number));
+    CompareTrial(**row, MakeTrialRow(trial),
+                 RowCheck(fmt::format("job {}: trial {}", row_.id, trial.number), tell_));
+  }
+
+  void CheckAttempts(const TrialState& trial) {
+    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(row_.key, trial.number);
+    if (!ranks.ok())
+      return Tell(fmt::format("trial {}: {}", trial.number, std::string(ranks.status().message())));
+    bool held = false;
+    for (const AssignmentRow& rank : *ranks) {
+      if (rank.attempt > trial.attempts) {
+        Tell(fmt::format("assignment {} is of attempt {}, but trial {} has had {}", rank.id, rank.attempt,
+                         trial.number, trial.attempts));
+      }
+      if (rank.state == "gone") continue;
+      held = true;
+      if (!trial.live || rank.attempt != trial.attempts) {
+        Tell(fmt::format("assignment {} is {}, but the attempt has ended", rank.id, rank.state));
+      }
+    }
+    if (trial.live && !external_ && !held) {
+      Tell(fmt::format("trial {} has a live attempt that no worker holds", trial.number));
+    }
+    summary_.assignments += static_cast<int64_t>(ranks->size());
+  }
+
+  Store& store_;
+  const JobRow& row_;
+  CheckSummary& summary_;
+  const TellFinding& tell_;
+  bool external_ = false;
+};
+
+absl::Status CheckRows(Store& store, const std::string& state_dir, CheckSummary& summary,
+                       const TellFinding& tell) {
+  absl::Status status = CheckAssignments(store.database(), tell);
+  if (status.ok()) status = CheckLooseRows(store.database(), tell);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::vector<JobRow>> jobs = store.jobs.List(std::numeric_limits<int64_t>::max(), -1);
+  if (!jobs.ok()) return jobs.status();
+  for (auto row = jobs->rbegin(); row != jobs->rend(); ++row) JobCheck(store, *row, summary, tell).Run();
+  summary.jobs = static_cast<int64_t>(jobs->size());
+  return CheckBlobs(store.database(), state_dir, summary, tell);
+}
+
+}  // namespace
+
+absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::string& state_dir,
+                                           const TellFinding& tell) {
+  CheckSummary summary;
+  const TellFinding count = [&](const std::string& text) {
+    ++summary.findings;
+    tell(text);
+  };
+  absl::StatusOr<std::unique_ptr<Database>> database = OpenToCheck(file);
+  if (!database.ok()) return database.status();
+  absl::Status status = CheckVersion(**database);
+  if (!status.ok()) return status;
+  summary.version = static_cast<int64_t>(Migrations().size());
+  const std::unique_ptr<Store> store = Store::Over(*std::move(database));
+  status = store->Read([&]() -> absl::Status {
+    absl::Status looked = CheckFile(store->database(), count);
+    if (!looked.ok()) return looked;
+    return CheckRows(*store, state_dir, summary, count);
+  });
+  // Damage may also be what ends the look.
+  if (!status.ok()) count(std::string(status.message()));
+  return summary;
+}
+
+std::string Text(const CheckSummary& s, const std::string& file) {
+  const char* unseen =
+      s.blobs > 0 && !s.has_state_dir ? " (their files were not looked at: there is no state folder)" : "";
+  const std::string seen = fmt::format(
+      "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}", s.version,
+      s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen);
+  if (s.sound()) return fmt::format("{} is sound: {}", file, seen);
+  return fmt::format("{} is not sound: {} findings ({}); see \"Checking a database\" in docs/operations.md",
+                     file, s.findings, seen);
+}
+
+}  // namespace winnow

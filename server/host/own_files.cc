@@ -1,0 +1,87 @@
+#include "server/host/own_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kPrivateFile = 0600;
+constexpr mode_t kPrivateFolder = 0700;
+constexpr mode_t kOthers = 077;
+constexpr mode_t kMoreThanPass = 066;  // trainers of local workers, other users under --run-as, pass to their own folders
+
+absl::Status Refused(const std::string& why) { return absl::FailedPreconditionError(why); }
+
+// A lock of the file that is open, not of its name; it goes with the descriptor and with the process. It is another kind
+// than SQLite's, so neither sees the other's.
+bool Lock(const OwnedDescriptor& file) { return flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
+
+}  // namespace
+
+absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::string& state_dir) {
+  OwnFiles own;
+  own.lock_ = OwnedDescriptor(open(database.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kPrivateFile));
+  if (!own.lock_.ok()) {
+    return Refused(fmt::format("cannot open {}: {}; the database's folder must exist and be writable: check its owner, "
+                               "its permissions and that the disk has room, or name another file by --db",
+                               database, strerror(errno)));
+  }
+  struct stat file {};
+  if (fstat(own.lock_.get(), &file) != 0 || !S_ISREG(file.st_mode)) {
+    return Refused(fmt::format("{} is not a regular file; name another with --db", database));
+  }
+  if (!Lock(own.lock_)) {
+    return Refused(fmt::format("{} is in use by another winnow-server; name another file by --db", database));
+  }
+  if (file.st_nlink > 1) {
+    return Refused(fmt::format("{} has {} names (hard links), and a log beside one of them would not be found under "
+                               "another; remove the others, which find -samefile lists, or name a copy with --db",
+                               database, file.st_nlink));
+  }
+  std::error_code error;
+  own.database_ = fs::canonical(database, error).string();
+  if (error) return Refused(fmt::format("{}: {}", database, error.message()));
+
+  fs::create_directories(fs::path(state_dir).parent_path(), error);
+  if (mkdir(state_dir.c_str(), kPrivateFolder) != 0 && errno != EEXIST) {
+    return Refused(fmt::format("cannot make {}: {}; name another folder by --state-dir", state_dir, strerror(errno)));
+  }
+  own.folder_ = OwnedDescriptor(open(state_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own.folder_.ok()) {
+    return Refused(fmt::format("cannot open {}: {}; name another folder by --state-dir", state_dir, strerror(errno)));
+  }
+  if (!Lock(own.folder_)) {
+    return Refused(fmt::format("{} is the state folder of another winnow-server that runs; name another by --state-dir",
+                               state_dir));
+  }
+  return own;
+}
+
+absl::Status OwnFiles::MakePrivate() const {
+  for (const char* part : {"", "-wal", "-shm"}) {
+    const std::string name = database_ + part;
+    struct stat file {};
+    if (lstat(name.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || (file.st_mode & kOthers) == 0) continue;
+    if (chmod(name.c_str(), kPrivateFile) == 0) continue;
+    return Refused(fmt::format("{} can be read or written by other users and is not this user's to change: {}; run "
+                               "the server as its owner, or: chmod 600",
+                               name, strerror(errno)));
+  }
+  struct stat folder {};
+  if (fstat(folder_.get(), &folder) != 0 || (folder.st_mode & kMoreThanPass) == 0) return absl::OkStatus();
+  if (fchmod(folder_.get(), kPrivateFolder) == 0) return absl::OkStatus();
+  return Refused(fmt::format("the state folder can be read by other users and is not this user's to change: {}; run "
+                             "the server as its owner, or: chmod 700",
+                             strerror(errno)));
+}
+
+}  // namespace winnow

@@ -1,0 +1,216 @@
+// Jobs side by side, or one job's trials by what they have in common.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "insight/pareto.h"
+#include "scheduler/space.h"
+#include "server/engine/job_view.h"
+#include "server/insights/insights.h"
+
+namespace winnow {
+namespace {
+
+constexpr int kMostCompared = 100;
+constexpr char kJobs[] = "#job";
+// A number with more values than this is compared by so many parts of its axis.
+constexpr size_t kMostValues = 12;
+constexpr double kBins = 8;
+
+std::string GoalText(const v1::ObjectiveSpec& objective) {
+  return fmt::format("{} {}", v1::Goal_Name(objective.goal()), objective.metric());
+}
+
+// "a, b or c"
+std::string OneOf(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+// Of a job, from its trials.
+void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
+  const TrialColumns& columns = job.columns;
+  row.set_trials(static_cast<int64_t>(columns.size()));
+  if (columns.ranked() > 0) row.set_best(columns.best[columns.Ranking().front()]);
+  double node_us = 0;
+  for (size_t i = 0; i < columns.size(); ++i)
+    node_us += static_cast<double>(columns.training_us[i]) * columns.nodes[i];
+  row.set_node_seconds(node_us / 1e6);
+  const int64_t end_us = job.row.end_us > 0 ? job.row.end_us : now_us;
+  row.set_elapsed_seconds(static_cast<double>(end_us - job.row.create_us) / 1e6);
+}
+
+void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
+  const v1::TrialCounts& counts = job.trial_counts();
+  row.set_trials(counts.pending() + counts.running() + counts.paused() + counts.completed() +
+                 counts.pruned() + counts.failed() + counts.cancelled());
+  if (job.has_best()) row.set_best(job.best().objective());
+  row.set_elapsed_seconds(job.spend().elapsed_seconds());
+  row.set_node_seconds(job.spend().billable_node_seconds());
+}
+
+// The trials of a job by what they have in common.
+struct Grouping {
+  std::vector<double> keys;             // by row; NaN: in no group
+  std::map<double, std::string> names;  // of each key
+  bool by_name = false;  // groups stand in the order of their names, as text does; else of their keys
+};
+
+Grouping GroupingByNodes(const std::vector<int32_t>& nodes) {
+  Grouping grouping;
+  for (const int32_t count : nodes) {
+    grouping.keys.push_back(std::max(1, count));
+    grouping.names[grouping.keys.back()] = fmt::format("{}", std::max(1, count));
+  }
+  return grouping;
+}
+
+std::string ValueText(const AxisScale& axis, double number) {
+  if (axis.categorical()) return axis.values()[static_cast<size_t>(number)];
+  return axis.integer() ? fmt::format("{}", static_cast<int64_t>(number)) : DoubleToString(number);
+}
+
+// By a hyperparameter's values. Of a number that has many, by even parts of its axis, which are named for the
+// least and the greatest value in them.
+Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
+  Grouping grouping{numbers, {}, axis.categorical()};
+  for (const double number : numbers) {
+    if (!std::isnan(number)) grouping.names.try_emplace(number);  // NaN: it does not exist there
+  }
+  if (axis.categorical() || axis.discrete() || grouping.names.size() <= kMostValues) {
+    for (auto& [number, name] : grouping.names) name = ValueText(axis, number);
+    return grouping;
+  }
+  grouping.names.clear();
+  std::map<double, std::pair<double, double>> ends;
+  for (double& key : grouping.keys) {
+    if (std::isnan(key)) continue;
+    const double number = key;
+    key = std::min(std::floor(axis.PositionOf(number) * kBins), kBins - 1);
+    auto& [low, high] = ends.try_emplace(key, number, number).first->second;
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  const auto text = [&](double number) {
+    return axis.integer() ? ValueText(axis, number) : fmt::format("{:.4g}", number);
+  };
+  for (const auto& [key, end] : ends) {
+    grouping.names[key] =
+        end.first == end.second ? text(end.first) : text(end.first) + " to " + text(end.second);
+  }
+  return grouping;
+}
+
+void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& comparison) {
+  const TrialColumns& columns = job.columns;
+  std::map<std::pair<double, std::string>, v1::ComparisonRow> rows;
+  for (const uint32_t i : columns.Ranking()) {  // the first of a group is its best
+    const double key = grouping.keys[i];
+    if (std::isnan(key)) continue;
+    v1::ComparisonRow& row = rows[{grouping.by_name ? 0 : key, grouping.names.at(key)}];
+    row.set_trials(row.trials() + 1);
+    if (const double score = columns.score(i); !row.has_best() && !std::isnan(score)) row.set_best(score);
+    const double seconds = static_cast<double>(columns.training_us[i]) / 1e6;
+    row.set_elapsed_seconds(row.elapsed_seconds() + seconds);
+    row.set_node_seconds(row.node_seconds() + seconds * columns.nodes[i]);
+  }
+  for (auto& [key, row] : rows) {
+    row.set_name(key.second);
+    *comparison.add_rows() = std::move(row);
+  }
+}
+
+// `each`: groups of trials differ in size, so their times are compared by trial.
+void MarkPareto(bool each, v1::Comparison& comparison) {
+  std::vector<Outcome> outcomes;
+  for (const v1::ComparisonRow& row : comparison.rows()) {
+    const double part = each ? static_cast<double>(row.trials()) : 1;
+    outcomes.push_back({row.has_best() ? std::optional(row.best()) : std::nullopt,
+                        row.elapsed_seconds() / part, row.node_seconds() / part});
+  }
+  const Goal goal = comparison.objective().goal() == v1::MAXIMIZE ? Goal::kMaximize : Goal::kMinimize;
+  const std::vector<bool> front = ParetoFront(outcomes, goal);
+  for (int i = 0; i < comparison.rows_size(); ++i) comparison.mutable_rows(i)->set_pareto(front[i]);
+}
+
+}  // namespace
+
+absl::Status Insights::AddJob(const std::string& id, v1::Comparison& comparison) {
+  const absl::StatusOr<JobHead> job = FindJob(store_, id);
+  if (!job.ok()) return job.status();
+  const v1::ObjectiveSpec& objective = job->spec.objective();
+  if (comparison.rows().empty()) *comparison.mutable_objective() = objective;
+  if (GoalText(objective) != GoalText(comparison.objective())) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} has the objective {}, {} has {}; expected jobs with the same one",
+                    comparison.rows(0).name(), GoalText(comparison.objective()), id, GoalText(objective)));
+  }
+  v1::ComparisonRow& row = *comparison.add_rows();
+  row.set_name(id);
+  const absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, job->row);
+  if (!kept.ok()) return kept.status();
+  if (*kept) {
+    FillRow(**kept, row);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<const JobTrials*> trials = tables_.Get(id);
+  if (!trials.ok()) return trials.status();
+  FillRow(**trials, clock_.wall_us(), row);
+  return absl::OkStatus();
+}
+
+absl::Status Insights::AddGroups(const std::string& id, const std::string& by, v1::Comparison& comparison) {
+  const absl::StatusOr<const JobTrials*> got = tables_.Get(id);
+  if (!got.ok()) return got.status();
+  const JobTrials& job = **got;
+  *comparison.mutable_objective() = job.spec.objective();
+  comparison.set_by(by.empty() ? "nodes" : by);
+  if (by.empty()) {
+    FillTrials(job, GroupingByNodes(job.columns.nodes), comparison);
+    return absl::OkStatus();
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < job.columns.axes().size(); ++i) {
+    const AxisScale& axis = job.columns.axes()[i];
+    names.push_back(axis.name());
+    if (axis.name() != by) continue;
+    FillTrials(job, GroupingBy(axis, job.columns.number[i]), comparison);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("by: {} has no hyperparameter \"{}\"; expected {}", id, by, OneOf(names)));
+}
+
+absl::StatusOr<v1::Comparison> Insights::Compare(const v1::CompareRequest& request) {
+  if (request.job_ids_size() < 1 || request.job_ids_size() > kMostCompared) {
+    return absl::InvalidArgumentError(
+        fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostCompared));
+  }
+  const bool of_jobs = request.job_ids_size() > 1 || request.by() == kJobs;
+  if (of_jobs && !request.by().empty() && request.by() != kJobs) {
+    return absl::InvalidArgumentError(fmt::format(
+        "by: the trials of one job are compared; expected one job, not {}", request.job_ids_size()));
+  }
+  v1::Comparison comparison;
+  const absl::Status status = store_.Read([&]() -> absl::Status {
+    if (!of_jobs) return AddGroups(request.job_ids(0), request.by(), comparison);
+    comparison.set_by("job");
+    for (const std::string& id : request.job_ids()) {
+      absl::Status added = AddJob(id, comparison);
+      if (!added.ok()) return added;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  MarkPareto(!of_jobs, comparison);
+  return comparison;
+}
+
+}  // namespace winnow

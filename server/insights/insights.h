@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/insights/forests.h"
+#include "server/insights/learning_curves.h"
+#include "server/insights/trial_tables.h"
+#include "server/reads/reading_thread.h"
+#include "winnow/v1/insight.pb.h"
+
+namespace winnow {
+
+// All of a slice but what a forest is to add.
+struct SliceAnswer {
+  v1::Slice slice;
+  ForestQuestion question;
+  size_t dimension = 0;
+};
+
+// What a search has found, from its table of trials. Each method reads one state of the file. Errors:
+// NOT_FOUND names the job or trial, INVALID_ARGUMENT the field. Owner: its thread.
+class Insights {
+ public:
+  Insights(Store& store, Clock clock) : store_(store), clock_(std::move(clock)), tables_(store) {}
+
+  absl::StatusOr<v1::GetProgressResponse> GetProgress(const v1::GetProgressRequest& request);
+  absl::StatusOr<v1::Sieve> GetSieve(const v1::GetSieveRequest& request);
+  absl::StatusOr<v1::ParallelCoordinates> GetParallelCoordinates(
+      const v1::GetParallelCoordinatesRequest& request);
+  absl::StatusOr<v1::QueryTrialsResponse> QueryTrials(const v1::QueryTrialsRequest& request);
+  absl::StatusOr<v1::Neighbours> GetNeighbours(const v1::GetNeighboursRequest& request);
+  absl::StatusOr<v1::Comparison> Compare(const v1::CompareRequest& request);
+  // What others are to work out.
+  absl::StatusOr<CurvesQuestion> AskCurves(const v1::GetLearningCurvesRequest& request);
+  absl::StatusOr<LevelQuestion> AskLevel(const std::string& job, const std::vector<std::string>& filters,
+                                         int64_t resource);
+  // `compared`: the answer to AskLevel for the request's job, filters and resource.
+  absl::StatusOr<ForestQuestion> AskForest(const v1::GetImportanceRequest& request,
+                                           const LevelScores& compared);
+  absl::StatusOr<SliceAnswer> GetSlice(const v1::GetSliceRequest& request, const LevelScores& compared);
+
+  // Jobs whose tables have been read from their beginning since this was asked last: their curves will be
+  // asked for.
+  std::vector<std::pair<int64_t, std::string>> TakeOpened() { return tables_.TakeOpened(); }
+
+  const TrialTables& tables() const { return tables_; }
+
+ private:
+  // Shows the job's table and the marks of the trials that pass the filters.
+  using Look = std::function<absl::Status(const JobTrials&, const std::vector<uint8_t>&)>;
+  absl::Status With(const std::string& id, const std::vector<std::string>& filters, const Look& look);
+  template <typename Request>
+  absl::Status With(const Request& request, const Look& look) {
+    return With(request.job_id(), {request.filters().begin(), request.filters().end()}, look);
+  }
+  absl::Status AddJob(const std::string& id, v1::Comparison& comparison);
+  absl::Status AddGroups(const std::string& id, const std::string& by, v1::Comparison& comparison);
+  absl::StatusOr<v1::Progress> ProgressOf(const std::string& id, size_t most);
+  absl::Status AddTrial(const JobTrials& job, size_t row, v1::Trial& message);
+
+  Store& store_;
+  Clock clock_;
+  TrialTables tables_;
+  std::map<int64_t, std::vector<BestStep>> old_steps_;  // by job; of jobs that ended before steps were kept
+};
+
+using InsightReader = ReadingThread<Insights>;
+
+// `asked`, or `otherwise` for 0. INVALID_ARGUMENT names the field if it lies outside `least` to `most`.
+absl::StatusOr<size_t> Bounded(const char* field, int64_t asked, int64_t otherwise, int64_t least,
+                               int64_t most);
+
+}  // namespace winnow

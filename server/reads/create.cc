@@ -1,0 +1,64 @@
+#include "server/reads/create.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/plan.h"
+#include "server/engine/violations.h"
+#include "spec/plan_message.h"
+#include "spec/search_spec.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMaxRequestId = 128;
+constexpr int32_t kMostPlannedSlots = 100'000;
+constexpr double kMostUnitSeconds = 1e9;
+
+}  // namespace
+
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training, const ReadableFolders& files) {
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  MayTell may_tell;
+  if (!files.all()) may_tell = [&files](const std::string& path) { return files.MayTell(path); };
+  std::vector<Violation> missing = CheckFiles(request.spec(), training, may_tell);
+  violations.insert(violations.end(), missing.begin(), missing.end());
+  if (request.request_id().size() > kMaxRequestId) {
+    violations.push_back({"request_id", fmt::format("has {} characters; expected at most {}",
+                                                    request.request_id().size(), kMaxRequestId)});
+  }
+  return violations.empty() ? absl::OkStatus() : ViolationsError(violations);
+}
+
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request, const GoOn& go_on) {
+  if (absl::Status status = go_on(); !status.ok()) return status;
+  std::vector<Violation> violations = CheckSpec(request.spec());
+  if (request.slots() < 0 || request.slots() > kMostPlannedSlots) {
+    violations.push_back(
+        {"slots", fmt::format("is {}; expected 1 to {}, or 0 for 1", request.slots(), kMostPlannedSlots)});
+  }
+  const double unit = request.unit_seconds();
+  if (!(unit >= 0 && unit <= kMostUnitSeconds)) {
+    violations.push_back({"unit_seconds", fmt::format("is {}; expected 0 to {}", unit, kMostUnitSeconds)});
+  }
+  const double startup = request.startup_seconds();
+  if (!(startup >= 0 && startup <= kMostUnitSeconds)) {
+    violations.push_back({"startup_seconds", fmt::format("is {}; expected 0 to {}", startup, kMostUnitSeconds)});
+  }
+  if (!violations.empty()) return ViolationsError(violations);
+  if (absl::Status status = go_on(); !status.ok()) return status;
+  const SearchSpec search = ToSearchSpec(request.spec());
+  v1::TuningPlan plan = PlanMessage(MakePlan(search));
+  plan.set_strategy_text(StrategyText(search));
+  if (unit > 0) {
+    if (absl::Status status = go_on(); !status.ok()) return status;
+    const PlanEstimate estimate = EstimatePlan(search, std::max(1, request.slots()), unit, startup);
+    plan.set_elapsed_seconds(estimate.elapsed_seconds);
+    plan.set_busy_fraction(estimate.busy_fraction);
+    plan.set_startup_fraction(estimate.startup_fraction);
+  }
+  return plan;
+}
+
+}  // namespace winnow

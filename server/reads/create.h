@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "server/reads/readable_folders.h"
+#include "spec/check.h"
+#include "winnow/v1/tuning.pb.h"
+
+namespace winnow {
+
+// Checks a spec as CreateTuningJob does; INVALID_ARGUMENT carries every violation. Of files only those are looked at that
+// the server reads for jobs.
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training, const ReadableFolders& files);
+// What `go_on` says, if that is not OK, as soon as it was asked again.
+absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& request, const GoOn& go_on);
+
+}  // namespace winnow

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "server/reads/reading_thread.h"
+#include "server/reads/reads.h"
+
+namespace winnow {
+
+// Answers what clients ask of jobs, trials, reports and logs.
+using Reader = ReadingThread<Reads>;
+
+}  // namespace winnow

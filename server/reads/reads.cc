@@ -1,0 +1,458 @@
+#include "server/reads/reads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "absl/strings/cord.h"
+#include "server/engine/messages.h"
+#include "server/reads/paging.h"
+#include "server/reads/wait_reason.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kKept[] = ": those of trials that may train on and of the best are kept, where workers share no folder";
+constexpr int64_t kWatchBatch = 500;
+constexpr int64_t kMaxLogAnswer = 4 << 20;
+
+// Of the jobs of one page of a list, in sum; its last job may go beyond.
+constexpr size_t kMostListBytes = 2 << 20;
+// What a list says of one job's spec, if that is large.
+constexpr int kMostListedValues = 20;
+constexpr size_t kMostListedSpecBytes = 64 << 10;
+
+template <typename Values>
+void KeepFirst(Values* values) {
+  if (values->size() > kMostListedValues) values->DeleteSubrange(kMostListedValues, values->size() - kMostListedValues);
+}
+
+// As ListTuningJobsResponse says.
+void Abridge(v1::TuningJobSpec& spec) {
+  spec.clear_initial_configurations();
+  spec.clear_warm_start();
+  spec.clear_constraints();
+  spec.clear_static_hyperparameters();
+  spec.clear_channels();
+  v1::TrainerSpec& trainer = *spec.mutable_trainer();
+  trainer.clear_environment();
+  trainer.clear_secrets();
+  trainer.clear_metrics();
+  trainer.clear_resource_regex();
+  if (trainer.command_size() > 1) trainer.mutable_command()->DeleteSubrange(1, trainer.command_size() - 1);
+  for (v1::ParameterSpec& parameter : *spec.mutable_parameters()) {
+    if (parameter.has_categorical()) KeepFirst(parameter.mutable_categorical()->mutable_values());
+    if (parameter.has_discrete()) {
+      auto* values = parameter.mutable_discrete()->mutable_values();
+      if (values->size() > kMostListedValues) values->Truncate(kMostListedValues);
+    }
+    if (parameter.has_condition()) KeepFirst(parameter.mutable_condition()->mutable_values());
+  }
+  if (spec.ByteSizeLong() <= kMostListedSpecBytes) return;
+  spec.clear_parameters();
+  trainer.clear_command();
+}
+
+absl::Status NoTrial(const std::string& job, int64_t trial) {
+  return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
+}
+
+// Which attempts or ranks there are instead. `ranks` of all attempts, by attempt and rank.
+absl::Status NoRank(const v1::GetLogsRequest& request, const std::vector<AssignmentRow>& ranks) {
+  std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
+  if (ranks.empty()) return absl::NotFoundError(trial + " has no attempt yet: it has not started");
+  int64_t newest = ranks.back().attempt;
+  int64_t attempt = request.attempt() == 0 ? newest : request.attempt();
+  int32_t last = -1;
+  for (const AssignmentRow& row : ranks) {
+    if (row.attempt == attempt) last = std::max(last, row.rank);
+  }
+  if (last < 0) {
+    return absl::NotFoundError(fmt::format("{} has no attempt {}; its newest is {}", trial, attempt, newest));
+  }
+  return absl::NotFoundError(fmt::format("attempt {} of {} has no rank {}; its ranks are 0 to {}", attempt,
+                                         trial, request.rank(), last));
+}
+
+std::string StateName(int state) {
+  std::string name = v1::Trial::State_Name(static_cast<v1::Trial::State>(state));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const SearchSpec& spec) {
+  TrialQuery query;
+  for (int state : request.states()) {
+    if (state < v1::Trial::PENDING || state > v1::Trial::CANCELLED) {
+      return absl::InvalidArgumentError(fmt::format("states: {} is not a state of a trial", state));
+    }
+    query.states.push_back(StateName(state));
+  }
+  std::string column = request.order_by();
+  bool reverse = false;
+  for (const char* suffix : {" desc", " asc"}) {
+    if (column.size() < std::string_view(suffix).size() || !column.ends_with(suffix)) continue;
+    reverse = std::string_view(suffix) == " desc";
+    column.resize(column.size() - std::string_view(suffix).size());
+    break;
+  }
+  query.descending = reverse;
+  if (column.empty() || column == "number") return query;
+  if (column == "objective") {
+    query.order = TrialColumn::kObjective;
+    query.descending = (spec.goal == Goal::kMaximize) != reverse;
+    if (spec.objective_value != ObjectiveValue::kBest)
+      query.completed = reverse ? TrialQuery::Completed::kLast : TrialQuery::Completed::kFirst;
+    return query;
+  }
+  if (column == "resource" || column == "training_seconds") {
+    query.order = column == "resource" ? TrialColumn::kResource : TrialColumn::kTrainingTime;
+    return query;
+  }
+  std::string names = "number, objective, resource, training_seconds";
+  for (size_t i = 0; i < spec.parameters.size(); ++i) {
+    names += ", " + spec.parameters[i].name;
+    if (spec.parameters[i].name != column) continue;
+    query.order = TrialColumn::kHyperparameter;
+    query.parameter = static_cast<int>(i);
+  }
+  if (query.order == TrialColumn::kHyperparameter) return query;
+  return absl::InvalidArgumentError(
+      fmt::format("order_by: \"{}\" is not known; expected one of {}", request.order_by(), names));
+}
+
+}  // namespace
+
+absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
+  absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, row);
+  if (!kept.ok()) return kept.status();
+  if (*kept) {
+    message = **std::move(kept);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<const JobView*> view = views_.Get(row);
+  if (!view.ok()) return view.status();
+  const JobView& job = **view;
+  message = ToProto(job, clock_.wall_us());
+  if (message.state() != v1::TuningJob::RUNNING || job.state.totals().running > 0) return absl::OkStatus();
+  absl::StatusOr<std::string> reason = WaitReason(store_, job);
+  if (!reason.ok()) return reason.status();
+  message.set_state_reason(*std::move(reason));
+  return absl::OkStatus();
+}
+
+absl::Status Reads::Probe() {
+  return store_.Read([&]() -> absl::Status { return store_.jobs.List(std::numeric_limits<int64_t>::max(), 1).status(); });
+}
+
+absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
+  v1::TuningJob job;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<std::optional<JobRow>> row = store_.jobs.Find(id);
+    if (!row.ok()) return row.status();
+    if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return Message(**row, job);
+  });
+  if (!status.ok()) return status;
+  return job;
+}
+
+absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListTuningJobsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 50, 1000);
+  if (!size.ok()) return size.status();
+  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), "jobs", 1);
+  if (!token.ok()) return token.status();
+  absl::StatusOr<int64_t> before = PageNumber(*token, 0, std::numeric_limits<int64_t>::max());
+  if (!before.ok()) return before.status();
+  v1::ListTuningJobsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<std::vector<JobRow>> rows = store_.jobs.List(*before, *size + 1);
+    if (!rows.ok()) return rows.status();
+    size_t bytes = 0;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      if (static_cast<int64_t>(i) == *size || bytes > kMostListBytes) {
+        response.set_next_page_token(MakePageToken("jobs", {std::to_string((*rows)[i - 1].key)}));
+        break;
+      }
+      v1::TuningJob& job = *response.add_jobs();
+      if (absl::Status told = Message((*rows)[i], job); !told.ok()) return told;
+      Abridge(*job.mutable_spec());
+      job.clear_failures();
+      bytes += job.ByteSizeLong();
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 100, 10'000);
+  if (!size.ok()) return size.status();
+  // A token belongs to its ordering and filter.
+  std::string kind = "trials " + request.job_id() + " " + request.order_by();
+  for (int state : request.states()) kind += " " + std::to_string(state);
+  absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
+  if (!token.ok()) return token.status();
+  absl::StatusOr<int64_t> offset = PageNumber(*token, 0, 0);
+  if (!offset.ok()) return offset.status();
+  v1::ListTrialsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    absl::StatusOr<TrialQuery> query = ToQuery(request, job->search);
+    if (!query.ok()) return query.status();
+    absl::StatusOr<int64_t> count = store_.trials.Count(job->row.key, query->states);
+    if (!count.ok()) return count.status();
+    query->offset = *offset;
+    query->limit = *size;
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, *query);
+    if (!rows.ok()) return rows.status();
+    for (const TrialRow& row : *rows) {
+      *response.add_trials() = ToProto(job->row.id, job->search, row);
+    }
+    response.set_total_size(*count);
+    int64_t next = *offset + static_cast<int64_t>(rows->size());
+    if (!rows->empty() && next < *count)
+      response.set_next_page_token(MakePageToken(kind, {std::to_string(next)}));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::DescribeTrialRequest& request) {
+  v1::DescribeTrialResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    const int64_t key = job->row.key;
+    const SearchSpec& spec = job->search;
+    absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(key, request.trial());
+    if (!row.ok()) return row.status();
+    if (!*row) return NoTrial(request.job_id(), request.trial());
+    *response.mutable_trial() = ToProto(request.job_id(), spec, **row);
+    absl::StatusOr<std::vector<Fact>> facts = store_.facts.LoadTrial(key, request.trial());
+    if (!facts.ok()) return facts.status();
+    response.mutable_trial()->set_choice_reason(ChoiceReason(*facts));
+    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
+    if (!ranks.ok()) return ranks.status();
+    absl::StatusOr<std::vector<WorkerRow>> workers = store_.workers.List(true);
+    if (!workers.ok()) return workers.status();
+    for (v1::Attempt& attempt : ToAttempts(*ranks, *facts, *workers)) {
+      *response.add_attempts() = std::move(attempt);
+    }
+    const TrialPhase phase = PhaseOf((*row)->state).value_or(TrialPhase::kPruned);
+    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, spec.objective_metric, phase);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::QueryMetricsResponse> Reads::QueryMetrics(const v1::QueryMetricsRequest& request) {
+  absl::StatusOr<int64_t> size = PageSize(request.page_size(), 10'000, 100'000);
+  if (!size.ok()) return size.status();
+  absl::StatusOr<std::vector<std::string>> token =
+      ReadPageToken(request.page_token(), "metrics " + request.job_id(), 3);
+  if (!token.ok()) return token.status();
+  ReportCursor cursor;
+  if (!token->empty()) {
+    absl::StatusOr<int64_t> trial = PageNumber(*token, 0, 0);
+    absl::StatusOr<int64_t> resource = PageNumber(*token, 1, 0);
+    if (!trial.ok()) return trial.status();
+    if (!resource.ok()) return resource.status();
+    cursor = {*trial, (*token)[2], *resource};
+  }
+  v1::QueryMetricsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    absl::StatusOr<std::vector<ReportRow>> rows =
+        store_.facts.Query(job->row.key, {request.trials().begin(), request.trials().end()},
+                           {request.metrics().begin(), request.metrics().end()}, cursor, *size + 1);
+    if (!rows.ok()) return rows.status();
+    if (static_cast<int64_t>(rows->size()) > *size) {
+      rows->resize(*size);
+      const ReportRow& last = rows->back();
+      response.set_next_page_token(
+          MakePageToken("metrics " + request.job_id(),
+                        {std::to_string(last.trial), std::to_string(last.resource), last.metric}));
+    }
+    for (const ReportRow& row : *rows) {
+      v1::MetricPoint* point = response.add_points();
+      point->set_trial(row.trial);
+      point->set_metric(row.metric);
+      point->set_resource(row.resource);
+      point->set_value(row.value);
+      point->set_attempt(row.attempt);
+      *point->mutable_time() = ToTimestamp(row.time_us);
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::GetAnalyticsResponse> Reads::GetAnalytics(const v1::GetAnalyticsRequest& request) {
+  v1::GetAnalyticsResponse response;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    absl::Status told = Message(job->row, *response.mutable_job());
+    if (!told.ok()) return told;
+    response.mutable_job()->clear_failures();
+    absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
+    if (!rows.ok()) return rows.status();
+    for (const TrialRow& row : *rows) *response.add_trials() = ToProto(job->row.id, job->search, row);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
+  int64_t limit = request.limit() == 0 ? kMaxLogBytes : request.limit();
+  if (limit < 0 || limit > kMaxLogAnswer) {
+    return absl::InvalidArgumentError(fmt::format(
+        "limit: {} is out of range; expected 1 to {}, or 0 for the default", request.limit(), kMaxLogAnswer));
+  }
+  if (request.offset() < 0) {
+    return absl::InvalidArgumentError(fmt::format("offset: {} is negative", request.offset()));
+  }
+  LogAnswer answer;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<std::optional<JobRow>> job = store_.jobs.Find(request.job_id());
+    if (!job.ok()) return job.status();
+    if (!*job) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+    const int64_t key = (*job)->key;
+    const absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find(key, request.trial());
+    if (!trial.ok()) return trial.status();
+    if (!*trial) return NoTrial(request.job_id(), request.trial());
+    absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(key, request.trial());
+    if (!ranks.ok()) return ranks.status();
+    const AssignmentRow* found = nullptr;
+    for (const AssignmentRow& row : *ranks) {
+      if (row.rank == request.rank() && (request.attempt() == 0 || row.attempt == request.attempt()))
+        found = &row;
+    }
+    if (found == nullptr) {
+      return NoRank(request, *ranks);
+    }
+    absl::StatusOr<LogPart> part = store_.logs.Read(found->key, request.stream(), request.offset(), limit);
+    if (!part.ok()) return part.status();
+    answer.assignment = found->key;
+    answer.response.set_next_offset(part->next_offset);
+    answer.response.set_ended(found->state == "gone" && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_attempt(found->attempt);
+    answer.response.set_truncated(part->truncated);
+    answer.response.set_data(std::move(part->data));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return answer;
+}
+
+absl::Status Reads::Look(const std::string& id, const std::function<void(const JobView&)>& look) {
+  return store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    look(**view);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
+  Record record;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<const JobView*> view = views_.Get(id);
+    if (!view.ok()) return view.status();
+    absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load((*view)->row.key);
+    if (!facts.ok()) return facts.status();
+    record = {(*view)->state.spec(), *std::move(facts)};
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return record;
+}
+
+absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
+  WatchBatch batch;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    absl::StatusOr<JobHead> found = FindJob(store_, id);
+    if (!found.ok()) return found.status();
+    const JobHead& job = *found;
+    if (after >= 0) {
+      absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
+      if (!facts.ok()) return facts.status();
+      for (const Fact& fact : *facts) {
+        TrialPhase phase = TrialPhase::kPruned;
+        if (const auto* end = std::get_if<TrialEnded>(&fact.body); end != nullptr && end->end == TrialEnd::kStopped) {
+          absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(job.row.key, end->trial);
+          if (!row.ok()) return row.status();
+          if (*row) phase = PhaseOf((*row)->state).value_or(phase);
+        }
+        batch.events.push_back(ToProto(fact, job.search.objective_metric, phase));
+      }
+    }
+    int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)
+                                        : batch.events.back().sequence();
+    batch.more = sent < job.row.last_sequence;
+    batch.ended = !batch.more && job.row.end_us > 0;
+    absl::Status told = Message(job.row, batch.job);
+    batch.job.clear_failures();
+    return told;
+  });
+  if (!status.ok()) return status;
+  return batch;
+}
+
+absl::StatusOr<std::string> Reads::FindRequest(const std::string& request_id) {
+  if (request_id.empty()) return "";
+  absl::StatusOr<std::optional<JobRow>> row = store_.jobs.FindRequest(request_id);
+  if (!row.ok()) return row.status();
+  return *row ? (*row)->id : "";
+}
+
+absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& request) {
+  if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
+    return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
+  }
+  const char* kind = request.kind() == v1::Artifact::MODEL ? "model" : "checkpoint";
+  v1::Artifact artifact;
+  absl::Status status = store_.Read([&]() -> absl::Status {
+    const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
+    if (!job.ok()) return job.status();
+    const absl::StatusOr<TrialNumber> named =
+        request.trial() > 0 ? absl::StatusOr<TrialNumber>(request.trial())
+                            : store_.trials.Best(job->row.key, job->search);
+    if (!named.ok()) return named.status();
+    const TrialNumber trial = *named;
+    if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));
+    const absl::StatusOr<std::optional<TrialRow>> there = store_.trials.Find(job->row.key, trial);
+    if (!there.ok()) return there.status();
+    if (!*there) return NoTrial(request.job_id(), trial);
+    auto row = store_.artifacts.Find(job->row.key, trial, kind);
+    if (!row.ok()) return row.status();
+    if (!*row) {
+      const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", kind,
+                                                          trial, request.job_id(), why));
+      if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
+      return none;
+    }
+    artifact.set_job_id(request.job_id());
+    artifact.set_trial(trial);
+    artifact.set_kind(request.kind());
+    artifact.set_attempt((*row)->attempt);
+    artifact.set_resource((*row)->resource);
+    if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
+    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", kind, trial));
+  });
+  if (!status.ok()) return status;
+  return artifact;
+}
+
+}  // namespace winnow

@@ -1,0 +1,373 @@
+#include "server/engine/artifacts.h"
+
+#include <limits>
+
+#include "artifact/refusals.h"
+#include "tests/catch.h"
+#include "tests/server/engine/fake_blobs.h"
+#include "tests/server/engine/play.h"
+
+namespace winnow {
+namespace {
+
+// A file "state" with those bytes.
+v1::Manifest ManifestOf(const std::string& bytes) {
+  v1::Manifest manifest;
+  v1::ArtifactFile* file = manifest.add_files();
+  file->set_path("state");
+  file->set_size(static_cast<int64_t>(bytes.size()));
+  v1::BlobName* blob = file->add_blobs();
+  blob->set_digest(DigestOf(bytes));
+  blob->set_size(static_cast<int64_t>(bytes.size()));
+  return manifest;
+}
+
+struct Scene {
+  FakeBlobs blobs;
+  Play play{15'000'000, &blobs};
+
+  absl::Status Put(const v1::PutArtifactRequest& request) {
+    absl::Status status;
+    REQUIRE(play.Inside([&](Engine& engine) { status = engine.PutArtifact(request); }).ok());
+    return status;
+  }
+  // A checkpoint of that assignment, whose blob is there.
+  absl::Status PutCheckpoint(const v1::Assignment& assignment, const std::string& bytes, int64_t resource) {
+    blobs.Add(bytes);
+    v1::PutArtifactRequest request;
+    request.set_assignment_id(assignment.id());
+    request.mutable_artifact()->set_job_id(assignment.job_id());
+    request.mutable_artifact()->set_trial(assignment.trial());
+    request.mutable_artifact()->set_kind(v1::Artifact::CHECKPOINT);
+    request.mutable_artifact()->set_resource(resource);
+    *request.mutable_artifact()->mutable_manifest() = ManifestOf(bytes);
+    return Put(request);
+  }
+  absl::Status PutModel(const std::string& job, int64_t trial, const std::string& bytes) {
+    blobs.Add(bytes);
+    v1::PutArtifactRequest request;
+    request.mutable_artifact()->set_job_id(job);
+    request.mutable_artifact()->set_trial(trial);
+    request.mutable_artifact()->set_kind(v1::Artifact::MODEL);
+    *request.mutable_artifact()->mutable_manifest() = ManifestOf(bytes);
+    return Put(request);
+  }
+};
+
+const v1::Assignment& OnlyAssignment(const FakeWorker& worker) {
+  REQUIRE(worker.running.size() == 1);
+  return worker.running.begin()->second.assignment;
+}
+
+// Two workers that share no folder, and a job of one trial, which is placed on the first.
+struct TwoDisks : Scene {
+  TwoDisks() {
+    REQUIRE(lost.Tell().ok());
+    play.Create(RandomJob(1));
+    REQUIRE(lost.Tell().ok());
+  }
+  FakeWorker lost{play, "lost", 1, "disk-1"};
+  FakeWorker other{play, "other", 1, "disk-2"};
+};
+
+// A trial of nine levels that has reached five on `lost`, which is then not heard of until its lease is over.
+void LoseAtFive(TwoDisks& scene) {
+  FakeWorker &lost = scene.lost, &other = scene.other;
+  REQUIRE(other.Tell().ok());
+  for (int i = 0; i < 5; ++i) REQUIRE(lost.Step().ok());
+  scene.play.Tick(8'000'000);
+  REQUIRE(other.Tell().ok());
+  scene.play.Tick(8'000'000);
+  REQUIRE(other.Tell().ok());
+}
+
+TEST_CASE("Artifacts: checkpoints are asked for only where workers do not share their folder", "[server]") {
+  Scene scene;
+  scene.play.Create(RandomJob(1));
+  FakeWorker one(scene.play, "one", 1, "disk-1");
+  SECTION("one folder") {
+    FakeWorker other(scene.play, "other", 1, "disk-1");
+    REQUIRE(one.Tell().ok());
+    CHECK_FALSE(OnlyAssignment(one).keep_checkpoints());
+  }
+  SECTION("two folders") {
+    FakeWorker other(scene.play, "other", 1, "disk-2");
+    other.leaving = true;  // it could not take the trial now, but may come back
+    REQUIRE(other.Tell().ok());
+    REQUIRE(one.Tell().ok());
+    CHECK(OnlyAssignment(one).keep_checkpoints());
+    CHECK_FALSE(OnlyAssignment(one).has_restore());
+  }
+}
+
+TEST_CASE("Artifacts: a trial whose worker is lost goes on elsewhere with its newest checkpoint",
+          "[server]") {
+  TwoDisks scene;
+  FakeWorker &lost = scene.lost, &other = scene.other;
+  const v1::Assignment first = OnlyAssignment(lost);
+  REQUIRE(scene.PutCheckpoint(first, "at two", 0).ok());
+  REQUIRE(scene.PutCheckpoint(first, "at three", 0).ok());
+  CHECK_FALSE(scene.blobs.Has("at two"));
+  LoseAtFive(scene);
+  const v1::Assignment second = OnlyAssignment(other);
+  CHECK(second.attempt() == 2);
+  CHECK(second.restore().ShortDebugString() == ManifestOf("at three").ShortDebugString());
+
+  // The lost one is fenced.
+  CHECK(absl::IsFailedPrecondition(scene.PutCheckpoint(first, "late", 0)));
+  // Another server says the same to a worker that has not heard of it.
+  scene.play.Restart();
+  other.running.clear();
+  REQUIRE(other.Tell().ok());
+  CHECK(OnlyAssignment(other).restore().files_size() == 1);
+}
+
+TEST_CASE("Artifacts: without its checkpoint in the store a trial begins anew elsewhere", "[server]") {
+  TwoDisks scene;
+  LoseAtFive(scene);
+  CHECK_FALSE(OnlyAssignment(scene.other).has_restore());
+  CHECK(OnlyAssignment(scene.other).resource_from() == 0);
+}
+
+TEST_CASE("Artifacts: paused trials of a rung go on anywhere, and nothing is trained twice", "[server]") {
+  Scene scene;
+  FakeWorker here(scene.play, "here", 1, "disk-1");
+  FakeWorker there(scene.play, "there", 1, "disk-2");
+  there.leaving = true;
+  REQUIRE(there.Tell().ok());
+  const std::string id = scene.play.Create(HyperbandJob(9));
+  int steps = 0;
+  do {
+    here.Train();
+    for (const auto& [assignment_id, run] : here.running) {
+      const v1::Assignment& assignment = run.assignment;
+      if (run.state.state() != v1::RunningAssignment::ENDED) continue;
+      REQUIRE(
+          scene.PutCheckpoint(assignment, std::to_string(assignment.trial()), assignment.resource_to()).ok());
+    }
+    REQUIRE(here.Tell().ok());
+    REQUIRE(++steps < 1000);
+  } while (scene.play.Describe(id).brackets_size() == 0 ||
+           scene.play.Describe(id).brackets(0).rungs(0).arrived() < 9);
+  here.leaving = true;
+  for (int i = 0; i < 5; ++i) REQUIRE(here.Tell().ok());
+
+  FakeWorker last(scene.play, "last", 1, "disk-3");
+  std::set<std::string> restored;
+  int64_t seen = 0;
+  for (int step = 0; step < 2000 && scene.play.Describe(id).state() < v1::TuningJob::COMPLETED; ++step) {
+    last.Train();
+    for (const auto& [assignment_id, run] : last.running) {
+      const v1::Assignment& assignment = run.assignment;
+      if (assignment.has_restore()) ++seen;
+      if (run.state.state() != v1::RunningAssignment::ENDED) continue;
+      const std::string bytes =
+          std::to_string(assignment.trial()) + " at " + std::to_string(assignment.resource_to());
+      scene.PutCheckpoint(assignment, bytes, assignment.resource_to()).IgnoreError();
+    }
+    REQUIRE(last.Tell().ok());
+    scene.play.time.now_us += 100'000;
+  }
+  const v1::TuningJob job = scene.play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK(seen > 0);
+  CHECK(job.spend().resource() == job.planned_resource());
+}
+
+TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[server]") {
+  Scene scene;
+  FakeWorker worker(scene.play, "worker", 1, "disk-1");
+  scene.play.Create(RandomJob(1));
+  REQUIRE(worker.Tell().ok());
+  for (const int64_t level : {int64_t{-1}, int64_t{1'000'000'001}, std::numeric_limits<int64_t>::max()}) {
+    const absl::Status refused = scene.PutCheckpoint(OnlyAssignment(worker), "state", level);
+    CHECK(absl::IsInvalidArgument(refused));
+    CHECK_THAT(std::string(refused.message()), Catch::StartsWith("artifact.resource: " + std::to_string(level)));
+  }
+}
+
+TEST_CASE("Artifacts: a blob that is missing is told as that", "[server]") {
+  Scene scene;
+  FakeWorker worker(scene.play, "worker", 1, "disk-1");
+  const std::string id = scene.play.Create(RandomJob(1));
+  REQUIRE(worker.Tell().ok());
+  v1::PutArtifactRequest request;
+  request.set_assignment_id(OnlyAssignment(worker).id());
+  request.mutable_artifact()->set_job_id(id);
+  request.mutable_artifact()->set_trial(1);
+  request.mutable_artifact()->set_kind(v1::Artifact::CHECKPOINT);
+  *request.mutable_artifact()->mutable_manifest() = ManifestOf("not sent");
+  const absl::Status missing = scene.Put(request);
+  CHECK(absl::IsFailedPrecondition(missing));
+  CHECK(missing.GetPayload(kMissingBlob).has_value());
+  request.set_assignment_id("unknown");
+  const absl::Status fenced = scene.Put(request);
+  CHECK(absl::IsFailedPrecondition(fenced));
+  CHECK_FALSE(fenced.GetPayload(kMissingBlob).has_value());
+}
+
+TEST_CASE("Artifacts: the best trial's model is asked of its worker until it comes, and is what stays",
+          "[server]") {
+  Scene scene;
+  FakeWorker worker(scene.play, "worker", 1, "disk-1");
+  worker.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 0.5 : 1.0; };
+  const std::string id = scene.play.Create(RandomJob(3, 2));
+  std::vector<int64_t> asked;
+  for (int step = 0; step < 50; ++step) {
+    worker.Train();
+    for (const auto& [assignment_id, run] : worker.running) {
+      const v1::Assignment& assignment = run.assignment;
+      if (run.state.state() == v1::RunningAssignment::ENDED) {
+        REQUIRE(scene.PutCheckpoint(assignment, "c" + std::to_string(assignment.trial()), 2).ok());
+      }
+    }
+    auto answer = scene.play.Sync(worker.Request());
+    REQUIRE(answer.ok());
+    for (const v1::ModelWanted& wanted : answer->models_wanted()) {
+      if (asked.empty() || asked.back() != wanted.trial()) asked.push_back(wanted.trial());
+    }
+    worker.Act(*answer);
+  }
+  REQUIRE(scene.play.Describe(id).state() == v1::TuningJob::COMPLETED);
+  CHECK(asked == std::vector<int64_t>{1, 2});
+
+  CHECK(absl::IsFailedPrecondition(scene.PutModel(id, 3, "m3")));
+  scene.play.Restart();  // the next server asks too
+  auto answer = scene.play.Sync(worker.Request());
+  REQUIRE(answer.ok());
+  REQUIRE(answer->models_wanted_size() == 1);
+  REQUIRE(scene.PutModel(id, 2, "m2").ok());
+  answer = scene.play.Sync(worker.Request());
+  REQUIRE(answer.ok());
+  CHECK(answer->models_wanted_size() == 0);
+  CHECK(scene.blobs.Has("m2"));
+  CHECK(scene.blobs.Has("c2"));
+  CHECK_FALSE(scene.blobs.Has("c1"));
+  CHECK_FALSE(scene.blobs.Has("c3"));
+
+  REQUIRE(scene.play.Delete(id).ok());
+  CHECK_FALSE(scene.blobs.Has("m2"));
+  CHECK_FALSE(scene.blobs.Has("c2"));
+}
+
+// A job of three trials whose second is the best, all trained by `worker`; the best's model is there.
+struct ThreeModels : Scene {
+  FakeWorker worker{play, "worker", 1, "disk-1"};
+  std::string id;
+
+  ThreeModels() {
+    worker.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 0.5 : 1.0; };
+    id = play.Create(RandomJob(3, 2));
+    PlayToEnd(play, id, {&worker});
+    REQUIRE(PutModel(id, 2, "m2").ok());
+  }
+  absl::Status Ask(int64_t trial) {
+    v1::GetArtifactRequest request;
+    request.set_job_id(id);
+    request.set_trial(trial);
+    absl::Status status;
+    REQUIRE(play.Inside([&](Engine& engine) { status = engine.AskModel(request); }).ok());
+    return status;
+  }
+  std::vector<int64_t> Wanted() {
+    const auto answer = play.Sync(worker.Request());
+    REQUIRE(answer.ok());
+    std::vector<int64_t> trials;
+    for (const v1::ModelWanted& wanted : answer->models_wanted()) trials.push_back(wanted.trial());
+    return trials;
+  }
+};
+
+TEST_CASE("Artifacts: another trial's model is fetched when it is asked for, and kept for an hour", "[server]") {
+  ThreeModels scene;
+  CHECK(scene.Wanted().empty());
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+  CHECK_THAT(std::string(scene.Ask(3).message()), Catch::Contains("trial 3") && Catch::Contains("worker worker on"));
+  CHECK(scene.Wanted() == std::vector<int64_t>{3});
+  REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
+  CHECK(scene.Wanted().empty());
+  CHECK((scene.blobs.Has("m2") && scene.blobs.Has("m3")));
+  CHECK(absl::IsNotFound(scene.Ask(1)));
+  REQUIRE(scene.PutModel(scene.id, 1, "m1").ok());
+  CHECK((scene.blobs.Has("m2") && scene.blobs.Has("m3")));
+  scene.play.Tick(3'601'000'000);
+  CHECK_FALSE((scene.blobs.Has("m1") || scene.blobs.Has("m3")));
+  CHECK(scene.blobs.Has("m2"));
+}
+
+TEST_CASE("Artifacts: what nobody waits for is wanted no more, and a next server keeps the best's model alone",
+          "[server]") {
+  ThreeModels scene;
+  CHECK(absl::IsNotFound(scene.Ask(1)));
+  scene.play.Tick(61'000'000);
+  scene.worker.StartAnew();
+  CHECK(scene.Wanted().empty());
+  CHECK(absl::IsNotFound(scene.Ask(3)));
+  REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
+  scene.play.Restart();
+  scene.play.Tick(1'000'000);
+  CHECK_FALSE(scene.blobs.Has("m3"));
+  CHECK(scene.blobs.Has("m2"));
+}
+
+TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[server]") {
+  ThreeModels scene;
+  scene.worker.leaving = true;
+  REQUIRE(scene.worker.Tell().ok());
+  scene.play.Tick(16'000'000);
+  const absl::Status gone = scene.Ask(3);
+  CHECK(absl::IsNotFound(gone));
+  CHECK_FALSE(gone.GetPayload(kModelComes).has_value());
+  CHECK_THAT(std::string(gone.message()),
+             Catch::Contains("It stayed with worker worker on") && Catch::Contains("which is not connected; start it"));
+  FakeWorker anew(scene.play, "anew", 1, "disk-1");  // over the same folder
+  REQUIRE(anew.Tell().ok());
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+
+  scene.id = scene.play.Create(RandomJob(1, 2));
+  REQUIRE(anew.Tell().ok());
+  CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("is not there yet: it is being trained"));
+}
+
+TEST_CASE("Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after all",
+          "[server]") {
+  ThreeModels scene;
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+  FakeWorker stranger(scene.play, "stranger", 1, "disk-2");
+  const auto tell = [&](const FakeWorker& worker, const std::string& reason) {
+    v1::SyncRequest request = worker.Request();
+    v1::ModelProblem* problem = request.add_model_problems();
+    problem->set_job_id(scene.id);
+    problem->set_trial(3);
+    problem->set_reason(reason);
+    REQUIRE(scene.play.Sync(request).ok());
+  };
+  tell(stranger, "has nothing to say here");
+  CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
+  tell(scene.worker, "/w/model has more than 10000 files: too many to be kept");
+  const absl::Status told = scene.Ask(3);
+  CHECK(absl::IsFailedPrecondition(told));
+  CHECK_FALSE(told.GetPayload(kModelComes).has_value());
+  CHECK(told.message() == "the model of trial 3 of job \"" + scene.id +
+                              "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
+                              "many to be kept");
+  CHECK(scene.Wanted() == std::vector<int64_t>{3});  // somebody may mend it
+  REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
+  CHECK(scene.Wanted().empty());
+}
+
+TEST_CASE("Artifacts: what has lost a blob is of no use any more", "[server]") {
+  TwoDisks scene;
+  FakeWorker &lost = scene.lost, &other = scene.other;
+  REQUIRE(scene.PutCheckpoint(OnlyAssignment(lost), "at three", 0).ok());
+  scene.blobs.Forget(DigestOf("at three"));
+  SECTION("found when it is read") {
+    REQUIRE(scene.play.Inside([](Engine& engine) { engine.LoseBlob(DigestOf("at three")); }).ok());
+  }
+  SECTION("found by the next server") { scene.play.Restart(); }
+  LoseAtFive(scene);
+  CHECK_FALSE(OnlyAssignment(other).has_restore());
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,233 @@
+#include "server/engine/coordinator.h"
+
+#include "scheduler/replay.h"
+#include "spec/search_spec.h"
+#include "tests/catch.h"
+#include "tests/server/engine/play.h"
+
+namespace winnow {
+namespace {
+
+TEST_CASE("Coordinator: plays a whole Hyperband job", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 2), two(play, "two", 2);
+  std::string id = play.Create(HyperbandJob(9));
+  v1::TuningJob job = PlayToEnd(play, id, {&one, &two});
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  // R = 9, eta = 3: 9, 5 and 3 configurations; 3 brackets.
+  REQUIRE(job.brackets_size() == 3);
+  CHECK(play.Trials(id).size() == 17);
+  CHECK(job.trial_counts().completed() + job.trial_counts().pruned() == 17);
+  for (const auto& bracket : job.brackets()) {
+    for (const auto& rung : bracket.rungs()) {
+      CHECK(rung.entered() == rung.width());
+      CHECK(rung.arrived() == rung.width());
+      CHECK(rung.running() == 0);
+    }
+  }
+  CHECK(job.spend().resource() == job.planned_resource());
+  CHECK(job.spend().full_resource() == 17 * 9);
+  CHECK(job.spend().saved_resource() == 17 * 9 - job.spend().resource());
+  CHECK(job.spend().training_seconds() > 0);
+  CHECK(job.best().resource() == 9);
+  for (const v1::Trial& trial : play.Trials(id)) {
+    CHECK(trial.state_reason() != "");
+    CHECK(trial.end_time().seconds() > 0);
+    CHECK(trial.trained_resource() == trial.resource());
+  }
+}
+
+TEST_CASE("Coordinator: what was saved is what pruned trials did not train, and nothing else", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  worker.fails_at = {{2, 3}};
+  const std::string id = play.Create(RandomJob(3));
+  CHECK(play.Describe(id).spend().saved_resource() == 0);
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  CHECK(play.Describe(id).spend().saved_resource() == 0);  // what runs has saved nothing yet
+  v1::TuningJob job = PlayToEnd(play, id, {&worker});
+  CHECK(job.trial_counts().failed() == 1);
+  CHECK(job.spend().resource() < job.spend().full_resource());
+  CHECK(job.spend().saved_resource() == 0);  // nor has what failed
+  const std::string stopped = play.Create(HyperbandJob(9));
+  for (int i = 0; i < 4; ++i) REQUIRE(worker.Step().ok());
+  REQUIRE(play.Stop(stopped).ok());
+  job = PlayToEnd(play, stopped, {&worker});
+  CHECK(job.trial_counts().cancelled() > 0);
+  CHECK(job.trial_counts().pruned() == 0);
+  CHECK(job.spend().saved_resource() == 0);  // nor what was cancelled
+}
+
+TEST_CASE("Coordinator: every recorded decision follows from the facts before it", "[server]") {
+  Play play;
+  FakeWorker one(play, "one", 3);
+  v1::TuningJobSpec spec = HyperbandJob(27);
+  std::string id = play.Create(spec);
+  one.fails_at = {{2, 1}, {5, 2}};
+  PlayToEnd(play, id, {&one});
+  Mismatch mismatch = Verify(ToSearchSpec(spec), play.Facts(id));
+  INFO(mismatch.sequence << " recorded " << mismatch.recorded << ", expected " << mismatch.expected);
+  CHECK(mismatch.ok());
+}
+
+TEST_CASE("Coordinator: random search tries the same whatever the parallelism", "[server]") {
+  std::vector<std::string> tried;
+  for (int32_t slots : {1, 4}) {
+    Play play;
+    FakeWorker worker(play, "one", slots);
+    std::string id = play.Create(RandomJob(8, 4));
+    PlayToEnd(play, id, {&worker});
+    std::string all;
+    for (const v1::Trial& trial : play.Trials(id)) {
+      all += trial.hyperparameters(0).ShortDebugString() + " " + std::to_string(trial.objective()) + "\n";
+    }
+    tried.push_back(all);
+  }
+  CHECK(tried[0] == tried[1]);
+}
+
+TEST_CASE("Coordinator: a request id creates one job", "[server]") {
+  Play play;
+  std::string id = play.Create(RandomJob(1), "same");
+  CHECK(play.Create(RandomJob(2), "same") == id);
+  CHECK(play.Create(RandomJob(1)) == "job-2");
+  play.Restart();
+  CHECK(play.Create(RandomJob(1), "same") == id);
+}
+
+TEST_CASE("Coordinator: a stopped job ends when its processes are gone, not before", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  std::string id = play.Create(RandomJob(10));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  CHECK(worker.running.size() == 2);
+  REQUIRE(play.Stop(id).ok());
+  CHECK(play.Describe(id).state() == v1::TuningJob::STOPPING);
+  CHECK(play.Delete(id).code() == absl::StatusCode::kFailedPrecondition);
+  REQUIRE(worker.Tell().ok());  // is told to stop
+  CHECK(play.Describe(id).state() == v1::TuningJob::STOPPING);
+  REQUIRE(worker.Tell().ok());  // they are gone
+  v1::TuningJob job = play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::STOPPED);
+  CHECK(job.trial_counts().cancelled() == 2);
+  CHECK(job.trial_counts().pruned() == 0);
+  for (const v1::Trial& trial : play.Trials(id)) CHECK(trial.state() == v1::Trial::CANCELLED);
+  CHECK(worker.running.empty());
+  CHECK(play.Stop(id).ok());  // changes nothing
+  CHECK(play.Describe(id).last_sequence() == job.last_sequence());
+}
+
+TEST_CASE("Coordinator: a job that was stopped before anything ran ends at once", "[server]") {
+  Play play;
+  std::string id = play.Create(RandomJob(10));
+  REQUIRE(play.Stop(id).ok());
+  CHECK(play.Describe(id).state() >= v1::TuningJob::COMPLETED);
+  CHECK(play.Stop("nothing").code() == absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("Coordinator: a deleted job is forgotten, its id stays taken", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  std::string id = play.Create(RandomJob(1, 2));
+  PlayToEnd(play, id, {&worker});
+  REQUIRE(play.Delete(id).ok());
+  CHECK(play.Delete(id).code() == absl::StatusCode::kNotFound);
+  CHECK(play.Create(RandomJob(1)) == "job-2");
+}
+
+TEST_CASE("Coordinator: a trial that fails again and again is given up, and a job of such trials fails",
+          "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  v1::TuningJobSpec spec = RandomJob(2, 3);
+  spec.mutable_limits()->set_max_attempts(2);
+  worker.fails_at = {{1, 1}, {2, 1}};
+  std::string id = play.Create(spec);
+  v1::TuningJob job = PlayToEnd(play, id, {&worker});
+  CHECK(job.state() == v1::TuningJob::FAILED);
+  CHECK(job.state_reason() != "");
+  std::vector<v1::Trial> trials = play.Trials(id);
+  REQUIRE(trials.size() == 2);
+  CHECK(trials[0].attempts() == 2);
+  CHECK(trials[0].state() == v1::Trial::FAILED);
+  CHECK_THAT(trials[0].state_reason(), Catch::Contains("out of luck"));
+}
+
+TEST_CASE("Coordinator: a record that makes no sense is refused at the start, by name", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  play.Create(RandomJob(2));
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(play.Inside([](Engine& engine) {
+                CHECK(engine.context()
+                          .store.database()
+                          .Execute("UPDATE events SET trial = 7 WHERE kind = 'attempt_started'")
+                          .ok());
+              })
+              .ok());
+  Hub hub;
+  EngineOptions options;
+  options.clock = play.time.clock();
+  auto second = Coordinator::Start(*Store::Open(play.file()), hub, std::move(options));
+  CHECK(second.status().code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(second.status().message()), Catch::StartsWith("job \"job\": fact 2 contradicts"));
+}
+
+TEST_CASE("Coordinator: two jobs share the slots", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  std::string first = play.Create(RandomJob(20, 50));
+  REQUIRE(worker.Tell().ok());
+  std::string second = play.Create(RandomJob(20, 50));
+  // The first holds all slots; as they come free they go to the job that holds fewer.
+  worker.fails_at = {{1, 1}, {2, 1}};
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  std::map<std::string, int> held;
+  for (const auto& [id, run] : worker.running) {
+    if (run.state.state() == v1::RunningAssignment::RUNNING) ++held[run.assignment.job_id()];
+  }
+  CHECK(held[first] == 2);
+  CHECK(held[second] == 2);
+}
+
+TEST_CASE("Coordinator: never more than max_parallel_trials at a time", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 8);
+  v1::TuningJobSpec spec = RandomJob(10, 3);
+  spec.mutable_limits()->set_max_parallel_trials(3);
+  std::string id = play.Create(spec);
+  size_t most = 0;
+  PlayToEnd(play, id, {&worker}, [&](int) { most = std::max(most, worker.running.size()); });
+  CHECK(most == 3);
+}
+
+TEST_CASE("Coordinator: at the wall-time limit a job ends, also after a restart", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 1);
+  v1::TuningJobSpec spec = RandomJob(10, 1000);
+  spec.mutable_limits()->mutable_max_wall_time()->set_seconds(60);
+  std::string id = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Step().ok());
+  bool restarted = GENERATE(false, true);
+  if (restarted) {
+    play.Restart(61'000'000);
+    play.Tick(0);
+  } else {
+    for (int i = 0; i < 7; ++i) {
+      play.Tick(9'000'000);
+      REQUIRE(worker.Step().ok());
+    }
+  }
+  REQUIRE(worker.Tell().ok());
+  REQUIRE(worker.Tell().ok());
+  v1::TuningJob job = play.Describe(id);
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK(job.trial_counts().cancelled() == 1);
+}
+
+}  // namespace
+}  // namespace winnow

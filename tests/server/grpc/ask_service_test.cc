@@ -1,0 +1,165 @@
+#include "tests/server/grpc/service_play.h"
+
+namespace winnow {
+namespace {
+
+using Stub = v1::TuningService::Stub;
+
+v1::TuningJobSpec ExternalJob() {
+  v1::TuningJobSpec spec = RandomJob(2, 9);
+  spec.mutable_trainer()->Clear();
+  spec.mutable_trainer()->set_external(true);
+  spec.mutable_limits()->set_max_parallel_trials(1);
+  return spec;
+}
+
+void AwaitHeldAsk(ServicePlay& play) {
+  for (size_t held = 0; held == 0; std::this_thread::yield()) {
+    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_asks(); }).ok());
+  }
+}
+
+TEST_CASE("Service: ask, report and complete over the wire", "[server]") {
+  ServicePlay play;
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(play.Create(ExternalJob()));
+  v1::SuggestTrialsResponse asked;
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, asked).ok());
+  REQUIRE(asked.trials_size() == 1);
+  v1::ReportMetricsRequest report;
+  report.set_job_id(ask.job_id());
+  report.set_trial(1);
+  report.set_attempt(1);
+  v1::ReportedPoint* point = report.add_points();
+  point->set_resource(1);
+  point->set_metric("loss");
+  point->set_value(0.5);
+  v1::ReportMetricsResponse reported;
+  REQUIRE(play.Call(&Stub::ReportMetrics, report, reported).ok());
+  CHECK_FALSE(reported.stop());
+  v1::CompleteTrialRequest complete;
+  complete.set_job_id(ask.job_id());
+  complete.set_trial(1);
+  complete.set_attempt(1);
+  v1::CompleteTrialResponse completed;
+  REQUIRE(play.Call(&Stub::CompleteTrial, complete, completed).ok());
+  CHECK(completed.trial().objective() == 0.5);
+  v1::DescribeTrialRequest describe;
+  describe.set_job_id(ask.job_id());
+  describe.set_trial(1);
+  v1::DescribeTrialResponse trial;
+  REQUIRE(play.Call(&Stub::DescribeTrial, describe, trial).ok());
+  REQUIRE(trial.attempts_size() == 1);
+  CHECK(trial.attempts(0).outcome() == "finished");
+  CHECK(trial.attempts(0).resource_to() == 9);
+  CHECK(trial.trial().choice_reason() == asked.trials(0).choice_reason());
+}
+
+TEST_CASE("Service: a client that hangs up while it waits is forgotten", "[server]") {
+  ServicePlay play;
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(play.Create(ExternalJob()));
+  v1::SuggestTrialsResponse first, second;
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, first).ok());
+  ask.mutable_wait()->set_seconds(60);
+  grpc::ClientContext context;
+  std::promise<grpc::Status> ended;
+  std::thread caller([&] {
+    v1::SuggestTrialsResponse none;
+    ended.set_value(play.tuning->SuggestTrials(&context, ask, &none));
+  });
+  AwaitHeldAsk(play);
+  context.TryCancel();
+  CHECK(ended.get_future().get().error_code() == grpc::StatusCode::CANCELLED);
+  caller.join();
+  for (size_t held = 1; held > 0; std::this_thread::yield()) {
+    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_asks(); }).ok());
+  }
+  v1::CompleteTrialRequest complete;
+  complete.set_job_id(ask.job_id());
+  complete.set_trial(1);
+  complete.set_attempt(1);
+  complete.set_failed(true);
+  v1::CompleteTrialResponse completed;
+  REQUIRE(play.Call(&Stub::CompleteTrial, complete, completed).ok());
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, second).ok());
+  CHECK(second.trials(0).trial() == 2);
+}
+
+TEST_CASE("Service: a call that waits for a trial is refused when the server stops", "[server]") {
+  ServicePlay play;
+  v1::SuggestTrialsRequest ask;
+  ask.set_job_id(play.Create(ExternalJob()));
+  v1::SuggestTrialsResponse first;
+  REQUIRE(play.Call(&Stub::SuggestTrials, ask, first).ok());
+  ask.mutable_wait()->set_seconds(60);
+  std::promise<grpc::Status> ended;
+  std::thread caller([&] {
+    v1::SuggestTrialsResponse none;
+    grpc::ClientContext context;
+    ended.set_value(play.tuning->SuggestTrials(&context, ask, &none));
+  });
+  AwaitHeldAsk(play);
+  play.server->Stop(std::chrono::seconds(30));
+  CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
+  caller.join();
+}
+
+TEST_CASE("Service: a job is decided again from its record", "[server]") {
+  ServicePlay play;
+  FakeWorker worker(play, "one", 3);
+  worker.fails_at = {{2, 1}};
+  v1::ReplayTuningJobRequest request;
+  request.set_id(play.Create(HyperbandJob(9)));
+  v1::TuningJob job = PlayToEnd(play, request.id(), {&worker});
+  v1::ReplayTuningJobResponse replayed;
+  REQUIRE(play.Call(&Stub::ReplayTuningJob, request, replayed).ok());
+  CHECK(replayed.facts() == job.last_sequence());
+  CHECK(replayed.decisions() > 17 * 3);  // created, started and ended, each of 17 trials
+  CHECK(replayed.decisions() < replayed.facts());
+  INFO(replayed.recorded() << " | " << replayed.expected());
+  CHECK(replayed.mismatch() == 0);
+  request.set_id("nobody");
+  CHECK(play.Call(&Stub::ReplayTuningJob, request, replayed).error_code() == grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_CASE("Service: a replay that waits is refused when the server stops", "[server]") {
+  ServicePlay play;
+  v1::ReplayTuningJobRequest request;
+  request.set_id(play.Create(RandomJob(1)));
+  std::promise<void> gate;
+  play.reader->Post([open = gate.get_future().share()](Reads&) { open.wait(); });
+  std::promise<grpc::Status> ended;
+  std::thread caller([&] {
+    v1::ReplayTuningJobResponse none;
+    ended.set_value(play.Call(&Stub::ReplayTuningJob, request, none));
+  });
+  play.server->Stop(std::chrono::seconds(30));
+  CHECK(ended.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);
+  caller.join();
+  gate.set_value();
+}
+
+TEST_CASE("Service: a record that was tampered with does not verify", "[server]") {
+  ServicePlay play;
+  FakeWorker worker(play, "one", 1);
+  v1::ReplayTuningJobRequest request;
+  request.set_id(play.Create(RandomJob(2, 2)));
+  PlayToEnd(play, request.id(), {&worker});
+  REQUIRE(play.Inside([](Engine& engine) {
+                CHECK(engine.context()
+                          .store.database()
+                          .Execute("UPDATE events SET detail = replace(detail, '\"to\":2', '\"to\":3')"
+                                   " WHERE kind = 'trial_created' AND trial = 2")
+                          .ok());
+              })
+              .ok());
+  v1::ReplayTuningJobResponse replayed;
+  REQUIRE(play.Call(&Stub::ReplayTuningJob, request, replayed).ok());
+  CHECK(replayed.mismatch() > 1);
+  CHECK_THAT(replayed.recorded(), Catch::Contains("trial 2") && Catch::Contains("to 3"));
+  CHECK_THAT(replayed.expected(), Catch::Contains("trial 2") && Catch::Contains("to 2"));
+}
+
+}  // namespace
+}  // namespace winnow

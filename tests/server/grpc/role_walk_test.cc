@@ -1,0 +1,215 @@
+// Every method of every service, called by every role and by nobody.
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "server/grpc/roles.h"
+#include "tests/server/grpc/canaries.h"
+#include "tests/server/grpc/token_play.h"
+#include "winnow/v1/artifact.grpc.pb.h"
+#include "winnow/v1/usage.grpc.pb.h"
+
+namespace winnow {
+namespace {
+
+namespace pb = google::protobuf;
+
+const std::set<std::string> kReads = {
+    "DescribeTuningJob", "ListTuningJobs",   "ListTrials",     "DescribeTrial", "QueryMetrics",
+    "GetAnalytics",      "PreviewTuningJob", "WatchTuningJob", "ListWorkers",   "GetLogs",
+    "ReplayTuningJob",   "GetBlob",          "GetArtifact",    "GetWorkerUsage", "GetTrialUsage",
+    // Of insights.
+    "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice", "QueryTrials", "GetNeighbours", "Compare"};
+const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
+                                        "SuggestTrials",   "ReportMetrics", "CompleteTrial"};
+const std::string kForAll = "GetCaller";
+const std::set<std::string> kWorks = {"Sync",    "FindMissingBlobs", "PutBlob",
+                                      "GetBlob", "PutArtifact",      "GetArtifact"};
+
+bool Expected(v1::Role role, const std::string& method) {
+  if (method == kForAll) return true;
+  switch (role) {
+    case v1::VIEWER:
+      return kReads.contains(method);
+    case v1::SUBMITTER:
+      return kReads.contains(method) || kSubmits.contains(method);
+    case v1::WORKER:
+      return kWorks.contains(method);
+    default:
+      return role == v1::ADMIN;
+  }
+}
+
+// Every method that the .proto files of the tree declare.
+std::vector<const pb::MethodDescriptor*> AllMethods() {
+  // Linked in by being used.
+  v1::TuningService::service_full_name(), v1::WorkerService::service_full_name();
+  v1::ArtifactService::service_full_name(), v1::AdminService::service_full_name();
+  v1::UsageService::service_full_name();
+  std::vector<const pb::MethodDescriptor*> methods;
+  for (const auto& entry : std::filesystem::directory_iterator(WINNOW_SOURCE_DIR "/proto/winnow/v1")) {
+    const pb::FileDescriptor* file =
+        pb::DescriptorPool::generated_pool()->FindFileByName("winnow/v1/" + entry.path().filename().string());
+    INFO(entry.path());
+    REQUIRE(file != nullptr);
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m)
+        methods.push_back(file->service(s)->method(m));
+    }
+  }
+  return methods;
+}
+
+// Sends a request and reads to the end, whatever streams; `answers`, if given, is given all that comes.
+grpc::Status CallWith(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method,
+                      const std::string& request, std::string* answers = nullptr) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  grpc::CompletionQueue queue;
+  const auto call =
+      stub.PrepareCall(&context, "/" + method.service()->full_name() + "/" + method.name(), &queue);
+  const auto done = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  call->StartCall(nullptr);
+  done();
+  grpc::Slice message(request);
+  call->WriteLast(grpc::ByteBuffer(&message, 1), grpc::WriteOptions(), nullptr);
+  done();
+  while (true) {
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    if (!done()) break;
+    std::vector<grpc::Slice> slices;
+    answer.Dump(&slices);
+    for (const grpc::Slice& slice : slices) {
+      if (answers != nullptr) answers->append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  done();
+  return status;
+}
+
+grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method) {
+  return CallWith(channel, method, "");
+}
+
+TEST_CASE("RoleWalk: every method has a rule, and every rule a method", "[server]") {
+  std::set<std::string> declared;
+  std::set<std::string> ruled;
+  for (const pb::MethodDescriptor* method : AllMethods()) declared.insert(method->full_name());
+  for (const MethodRule& rule : MethodRules()) {
+    ruled.insert(std::string(rule.service) + "." + std::string(rule.method));
+  }
+  CHECK(declared.size() >= 28);
+  CHECK(declared == ruled);
+}
+
+TEST_CASE("RoleWalk: no method answers a role that it should not, nor anyone without a token", "[server]") {
+  TokenPlay play;
+  for (v1::Role role : {v1::VIEWER, v1::SUBMITTER, v1::WORKER, v1::ADMIN}) {
+    const auto channel = *Connect(play.OverTcp(play.MakeToken(role).secret()));
+    for (const pb::MethodDescriptor* method : AllMethods()) {
+      const grpc::Status status = CallEmpty(channel, *method);
+      INFO(RoleName(role) << " calls " << method->full_name() << ": " << status.error_code() << " "
+                          << status.error_message());
+      CHECK((status.error_code() != grpc::StatusCode::PERMISSION_DENIED) == Expected(role, method->name()));
+      CHECK(status.error_code() != grpc::StatusCode::UNAUTHENTICATED);
+      CHECK(status.error_code() != grpc::StatusCode::UNIMPLEMENTED);
+      CHECK(status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED);
+    }
+  }
+  const std::string other = "wnw_00000000_" + std::string(43, 'A');
+  for (const std::string& token : {std::string(), other, std::string("wnw_"), other + "A"}) {
+    const auto channel = *Connect(play.OverTcp(token));
+    for (const pb::MethodDescriptor* method : AllMethods()) {
+      const grpc::Status status = CallEmpty(channel, *method);
+      INFO("\"" << token << "\" calls " << method->full_name() << ": " << status.error_message());
+      CHECK(status.error_code() == grpc::StatusCode::UNAUTHENTICATED);
+    }
+  }
+}
+
+TEST_CASE("RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
+          "[server]") {
+  Canaries<TokenPlay> play;
+  play.options.files = *ReadableFolders::Only({play.folder.file("allowed")});
+  play.options.files.Keep(play.file());
+  play.StartServer();
+  size_t calls = 0;
+  const auto walk = [&](const v1::CreateTokenResponse& token) {
+    const auto channel = *Connect(play.OverTcp(token.secret()));
+    std::string all;
+    for (const pb::MethodDescriptor* method : AllMethods()) {
+      play.Requests(*method, [&](const pb::Message& request) {
+        std::string answers;
+        const grpc::Status status = CallWith(channel, *method, request.SerializeAsString(), &answers);
+        INFO(method->full_name() << ": " << status.error_code() << " " << status.error_message());
+        CHECK(status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED);
+        answers += status.error_message() + status.error_details();
+        if (token.token().name() != "ana") CHECK(answers.find("canary") == std::string::npos);
+        all += answers;
+        ++calls;
+      });
+    }
+    return all;
+  };
+  for (const v1::CreateTokenResponse& token : {play.ben, play.viewer}) {
+    CHECK_THAT(walk(token), Catch::Contains("API_KEY") && Catch::Contains("(hidden)"));
+  }
+  CHECK(calls > 2 * AllMethods().size());
+  // She still has her jobs, and sees what is hers; what is the site's is not.
+  const std::string hers = walk(play.ana);
+  CHECK_THAT(hers, Catch::Contains("canaryenvironment"));
+  for (const char* site : {"canaryfile", "canarycolumn", "canaryrow", "canarytoken", "canarysecret"}) {
+    CHECK_THAT(hers, !Catch::Contains(site));
+  }
+}
+
+TEST_CASE("RoleWalk: whoever opens the socket may call everything", "[server]") {
+  TokenPlay play;
+  const auto channel = *Connect(play.OverSocket());
+  for (const pb::MethodDescriptor* method : AllMethods()) {
+    const grpc::Status status = CallEmpty(channel, *method);
+    INFO(method->full_name() << ": " << status.error_message());
+    CHECK(status.error_code() != grpc::StatusCode::PERMISSION_DENIED);
+    CHECK(status.error_code() != grpc::StatusCode::UNAUTHENTICATED);
+  }
+}
+
+TEST_CASE("RoleWalk: where tokens are asked for, reflection answers nobody and health everybody",
+          "[server]") {
+  TokenPlay play;
+  const auto call = [&](const char* name) {
+    grpc::GenericStub stub(*Connect(play.OverTcp("")));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    grpc::CompletionQueue queue;
+    grpc::Slice nothing;
+    const grpc::ByteBuffer request(&nothing, 1);
+    const auto pending = stub.PrepareUnaryCall(&context, name, request, &queue);
+    pending->StartCall();
+    grpc::ByteBuffer answer;
+    grpc::Status status;
+    pending->Finish(&answer, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return status.error_code();
+  };
+  CHECK(call("/grpc.health.v1.Health/Check") == grpc::StatusCode::OK);
+  CHECK(call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo") ==
+        grpc::StatusCode::UNIMPLEMENTED);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,112 @@
+#include "server/reads/warm_start_reading.h"
+
+#include <fstream>
+
+#include "scheduler/replay.h"
+#include "spec/search_spec.h"
+#include "tests/server/grpc/service_play.h"
+
+namespace winnow {
+namespace {
+
+using Stub = v1::TuningService::Stub;
+
+struct WarmPlay : ServicePlay {
+  v1::TuningJobSpec Spec(int64_t trials = 2) {
+    v1::TuningJobSpec spec = RandomJob(trials, 4);
+    spec.set_working_directory(folder.file("").substr(0, folder.file("").size() - 1));
+    return spec;
+  }
+  grpc::Status Start(const v1::TuningJobSpec& spec) {
+    v1::CreateTuningJobRequest create;
+    *create.mutable_spec() = spec;
+    return Call(&Stub::CreateTuningJob, create, job);
+  }
+  std::vector<PriorObserved> Priors() {
+    std::vector<PriorObserved> priors;
+    for (const Fact& fact : Facts(job.id())) {
+      if (const auto* prior = std::get_if<PriorObserved>(&fact.body)) priors.push_back(*prior);
+    }
+    return priors;
+  }
+  v1::TuningJob job;
+};
+
+TEST_CASE("Warm start: the results of an ended job, with what it was started with itself", "[server]") {
+  WarmPlay play;
+  FakeWorker worker(play, "one", 1);
+  worker.fails_at = {{3, 2}};
+  v1::TuningJobSpec spec = play.Spec(4);
+  REQUIRE(play.Start(spec).ok());
+  CHECK(play.job.warm_start_text() == "");
+  PlayToEnd(play, "job", {&worker});
+
+  spec.mutable_warm_start()->add_jobs("job");
+  REQUIRE(play.Start(spec).ok());
+  CHECK(play.job.warm_start_text() == "3 results used: 3 from job job; 1 left out: 1 that failed.");
+  std::vector<PriorObserved> priors = play.Priors();
+  REQUIRE(priors.size() == 3);
+  CHECK(priors[1].source == "job job, trial 2");
+  CHECK(priors[1].resource == 4);
+  CHECK(priors[1].objective == worker.objective(2, 4));
+  CHECK(play.Facts("job-2").front().sequence == 1);
+  CHECK(std::holds_alternative<PriorObserved>(play.Facts("job-2").front().body));
+  PlayToEnd(play, "job-2", {&worker});
+  CHECK(Verify(ToSearchSpec(spec), play.Facts("job-2")).ok());
+
+  spec.mutable_warm_start()->add_jobs("job-2");  // knows those of the first too: they count once
+  REQUIRE(play.Start(spec).ok());
+  CHECK(play.Priors().size() == 3 + 3);
+}
+
+TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
+  WarmPlay play;
+  std::ofstream(play.folder.file("old.csv"))
+      << "x,objective,resource\n0.25,1.5,9\n0.5,,9\n7,1,9\n,1,9\n0.75,2,\n"
+         "0.5,3,few\n0.125,nan,9\n";
+  v1::TuningJobSpec spec = play.Spec();
+  spec.mutable_warm_start()->add_csv_files("old.csv");
+  REQUIRE(play.Start(spec).ok());
+  CHECK(play.job.warm_start_text() ==
+        "2 results used: 2 from old.csv; 5 left out: 2 without a value, 1 with x outside its range, 1 "
+        "without x, 1 "
+        "with a resource that is not a whole number.");
+  std::vector<PriorObserved> priors = play.Priors();
+  REQUIRE(priors.size() == 2);
+  CHECK(Identical(priors[0], PriorObserved{{0.25}, 1.5, 9, "old.csv, row 2"}));
+  CHECK(Identical(priors[1], PriorObserved{{0.75}, 2, 0, "old.csv, row 6"}));
+  play.server = nullptr;  // it is the old coordinator's
+  play.Restart();
+  play.CheckStored();
+  CHECK_THAT(play.Describe(play.job.id()).warm_start_text(), Catch::StartsWith("2 results used"));
+}
+
+TEST_CASE("Warm start: what cannot be used is refused, with its field", "[server]") {
+  WarmPlay play;
+  v1::TuningJobSpec other = play.Spec(1);
+  other.mutable_objective()->set_goal(v1::MAXIMIZE);
+  FakeWorker worker(play, "one", 1);
+  REQUIRE(play.Start(other).ok());
+  PlayToEnd(play, "job", {&worker});
+  REQUIRE(play.Start(play.Spec(100)).ok());
+  std::ofstream(play.folder.file("a.csv")) << "x,loss\n1,2\n";
+  v1::TuningJobSpec spec = play.Spec();
+  for (const char* job : {"job", "job-2", "nobody"}) spec.mutable_warm_start()->add_jobs(job);
+  spec.mutable_warm_start()->add_csv_files("a.csv");
+  spec.mutable_warm_start()->add_optuna_studies()->set_file("a.csv");
+  grpc::Status status = play.Start(spec);
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  v1::BadRequest bad;
+  REQUIRE(bad.ParseFromString(status.error_details()));
+  std::map<std::string, std::string> said;
+  for (const auto& violation : bad.violations()) said[violation.field()] = violation.description();
+  CHECK_THAT(said["warm_start.jobs[0]"], Catch::Contains("maximises"));
+  CHECK_THAT(said["warm_start.jobs[1]"], Catch::Contains("still running"));
+  CHECK_THAT(said["warm_start.jobs[2]"], Catch::Contains("\"nobody\""));
+  CHECK_THAT(said["warm_start.csv_files[0]"],
+             Catch::Contains("has 2 columns, none of which is named objective") && !Catch::Contains("loss"));
+  CHECK_THAT(said["warm_start.optuna_studies[0]"], Catch::Contains("not a SQLite file"));
+}
+
+}  // namespace
+}  // namespace winnow

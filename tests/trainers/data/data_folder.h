@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainers/data/data_set.h"
+
+namespace winnow {
+
+// An empty folder of its own under the system's temporary folder, removed with what is in it at the end.
+class DataFolder {
+ public:
+  DataFolder();
+  ~DataFolder();
+  DataFolder(const DataFolder&) = delete;
+  DataFolder& operator=(const DataFolder&) = delete;
+
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? root_.string() : (root_ / name).string();
+  }
+  // Writes a file, making folders as needed; returns its path.
+  std::string Write(const std::string& name, std::string_view bytes) const;
+
+  // The table of a file "t.csv" that holds `bytes`. Fails the test if it cannot be read.
+  DataSet Read(std::string_view bytes, const DataOptions& options = {},
+               const DataSchema* like = nullptr) const;
+  // What is said about a file "t.csv" that holds `bytes`. Fails the test if it can be read.
+  std::string ReadError(std::string_view bytes, const DataOptions& options = {},
+                        const DataSchema* like = nullptr) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+// `bytes` as one gzip member.
+std::string Gzip(std::string_view bytes);
+
+// Options with this label.
+DataOptions Label(const std::string& label);
+
+// The values of the feature of that name. Fails the test if there is none.
+std::vector<float> Feature(const DataSet& data, const std::string& name);
+
+// Whether both hold the same numbers, NaN being equal to NaN.
+bool Same(const std::vector<float>& a, const std::vector<float>& b);
+
+}  // namespace winnow

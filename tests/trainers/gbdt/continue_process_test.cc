@@ -1,0 +1,119 @@
+// winnow-gbdt --continue-from and --checkpoint-dir as processes, with data that are not what they were.
+#include <fstream>
+#include <random>
+
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "tests/trainers/trainer_program.h"
+
+namespace winnow::gbdt {
+namespace {
+
+// A folder with train.csv: 300 rows of size, colour and y, which both decide.
+class Desk {
+ public:
+  Desk() {
+    std::ofstream(Path("five.json")) << R"({"objective": "binary:logistic", "num_round": 5})";
+    WriteTrain("size,colour,y", {0, 1, 2});
+  }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // The same rows with the columns in this order; colours from `first_colour` on.
+  void WriteTrain(const std::string& header, const std::vector<int>& order, unsigned first_colour = 0) const {
+    const std::string colours[] = {"amber", "blue", "cyan"};
+    std::mt19937 random(7);
+    std::ofstream file(Path("train.csv"));
+    file << header << "\n";
+    for (int i = 0; i < 300; ++i) {
+      const unsigned size = random() % 50, colour = random() % 3;
+      const std::string fields[] = {std::to_string(size), colours[std::max(colour, first_colour)],
+                                    (size > 20) != (colour == 2) ? "1" : "0"};
+      for (std::size_t f = 0; f < order.size(); ++f) file << (f == 0 ? "" : ",") << fields[order[f]];
+      file << "\n";
+    }
+  }
+  Ended Train(const std::string& model, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {
+        "--train",     Path("train.csv"), "--label",           "y",
+        "--model-dir", Path(model),       "--hyperparameters", Path("five.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    TrainerProgram program("winnow-gbdt", arguments, {}, Path("err"));
+    std::string out = program.ReadAllOutput();
+    const int code = program.Wait();
+    return {code, std::move(out), ReadAll(folder_ / "err")};
+  }
+  Ended Continue(const std::string& model, std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--continue-from", Path(model + "/model.json")});
+    return Train("longer", more);
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+TEST_CASE("Continue: columns in another order are the model's all the same", "[gbdt]") {
+  Desk desk;
+  REQUIRE(desk.Train("model").code == 0);
+  const std::string expected = desk.Continue("model").out;
+  desk.WriteTrain("y,colour,size", {2, 1, 0});
+  const Ended ended = desk.Continue("model");
+  CHECK(ended.err.empty());
+  CHECK(ended.out == expected);
+}
+
+TEST_CASE("Continue: data may lack a level that the model knows, not a column", "[gbdt]") {
+  Desk desk;
+  REQUIRE(desk.Train("model").code == 0);
+  desk.WriteTrain("size,colour,y", {0, 1, 2}, 1);
+  CHECK(desk.Continue("model").code == 0);
+  desk.WriteTrain("colour,y", {1, 2});
+  const Ended lacking = desk.Continue("model");
+  CHECK(lacking.code == 1);
+  CHECK_THAT(lacking.err, Catch::Contains("feature column \"size\" is not there"));
+}
+
+TEST_CASE("Checkpoint: a whole training that is there already is not taken for other data's", "[gbdt]") {
+  Desk desk;
+  const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path("kept")};
+  const std::string first = desk.Train("model", kept).out;
+  CHECK(desk.Train("model", kept).out == first);
+  desk.WriteTrain("size,colour,y", {0, 1, 2}, 1);
+  const Ended ended = desk.Train("model", kept);
+  CHECK_THAT(ended.err, Catch::Contains("was made with other data: training starts anew"));
+  CHECK(ended.out == desk.Train("fresh").out);
+}
+
+TEST_CASE("Checkpoint: one that went on from another model, or from none, is not gone on from", "[gbdt]") {
+  Desk desk;
+  const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path("kept")};
+  const std::string alone = desk.Train("model", kept).out;
+  const Ended continued = desk.Continue("model", kept);
+  CHECK_THAT(continued.err, Catch::Contains("from another model: training starts anew"));
+  CHECK(continued.out == desk.Continue("model").out);
+  CHECK(desk.Continue("model", kept).out == continued.out);
+  CHECK(desk.Train("model", kept).out == alone);
+}
+
+TEST_CASE(
+    "Checkpoint: of DART, one beyond the budget is not cut to it, since later rounds changed its weights",
+    "[gbdt]") {
+  Desk desk;
+  const auto train = [&](const std::string& rounds, const std::string& checkpoints) {
+    TrainerProgram program(
+        "winnow-gbdt", {},
+        {R"(SM_HPS={"objective": "binary:logistic", "booster": "dart", "rate_drop": 0.5, "num_round": 9})",
+         "SM_CHANNEL_TRAIN=" + desk.Path("train.csv"), R"(SM_INPUT_DATA_CONFIG={"train": {"label": "y"}})",
+         "SM_MODEL_DIR=" + desk.Path("model"), "WINNOW_CHECKPOINT_DIR=" + desk.Path(checkpoints),
+         "WINNOW_RESOURCE_TO=" + rounds},
+        desk.Path("err"));
+    program.ReadAllOutput();
+    REQUIRE(program.Wait() == 0);
+    return ReadAll(desk.Path("model/model.json"));
+  };
+  const std::string expected = train("4", "fresh");
+  REQUIRE(train("8", "kept") != expected);
+  CHECK(train("4", "kept") == expected);
+}
+
+}  // namespace
+}  // namespace winnow::gbdt

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "trainers/collective/communicator.h"
+#include "trainers/data/data_set.h"
+#include "trainers/gbdt/objective/metric.h"
+#include "trainers/gbdt/objective/objective.h"
+
+namespace winnow::gbdt {
+
+// Objectives and metrics of a whole table, whose rows are no groups, on one rank.
+inline Targets TargetsOf(const DataSet& data) { return {data.rows, data.label, data.weight, {}, 0}; }
+
+inline absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {
+  return CheckLabels(parameters, TargetsOf(data));
+}
+
+inline void ComputeGradients(const GbdtParameters& parameters, const DataSet& data,
+                             const std::vector<float>& margin, int64_t begin, int64_t end,
+                             std::vector<float>* gradient, std::vector<float>* hessian) {
+  ComputeGradients(parameters, TargetsOf(data), margin, begin, end, gradient->data(), hessian->data());
+}
+
+inline double EvaluateMetric(const Metric& metric, const GbdtParameters& parameters, const DataSet& data,
+                             const std::vector<float>& margin) {
+  const std::unique_ptr<Communicator> alone = MakeSoleRank();
+  return EvaluateMetric(metric, parameters, TargetsOf(data), margin, alone.get())
+      .value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/collective/messenger.h"
+
+namespace winnow {
+
+// The messages that have come to a rank and were not taken yet, and how its exchange of messages stands. Any
+// thread may call.
+class MessageBox {
+ public:
+  explicit MessageBox(int ranks) : closed_(ranks) {}
+
+  void Put(int from, uint32_t tag, std::string bytes);
+
+  // The oldest message of the tag from that rank, or from any where none is named; waits for it. OutOfRange
+  // where all who could send one have closed; the error of the exchange once there is one.
+  absl::StatusOr<Message> Take(std::optional<int> from, uint32_t tag);
+
+  // The rank sends nothing more.
+  void Close(int rank);
+  bool closed(int rank) const;
+  bool all_closed() const;
+  // Waits until all ranks have closed, or for the error.
+  absl::Status AwaitClosed();
+
+  // Ends the exchange with this error; false if it has one already.
+  bool Fail(const absl::Status& error);
+  absl::Status status() const;
+
+ private:
+  struct Waiting {
+    uint64_t number;  // in order of arrival
+    std::string bytes;
+  };
+  struct Tag {
+    explicit Tag(std::size_t ranks) : from(ranks) {}
+    std::vector<std::deque<Waiting>> from;  // by rank
+    std::size_t messages = 0;
+    int takers = 0;  // threads that wait
+    std::condition_variable arrival;
+  };
+
+  Tag* TagOf(uint32_t tag);
+  static int Oldest(const Tag& tag, std::optional<int> from);  // the rank; -1: none
+  bool MayCome(std::optional<int> from) const;
+  void WakeAll();
+
+  mutable std::mutex mutex_;
+  std::condition_variable ends_;
+  std::map<uint32_t, Tag> tags_;  // guarded by mutex_, like all below
+  uint64_t arrivals_ = 0;
+  std::vector<bool> closed_;  // by rank
+  absl::Status status_;
+};
+
+}  // namespace winnow

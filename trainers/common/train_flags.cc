@@ -1,0 +1,112 @@
+#include "trainers/common/train_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "trainers/common/status_text.h"
+#include "trainers/common/whole_file.h"
+
+namespace winnow {
+namespace {
+
+void AddReadingFlags(CLI::App* app, DataOptions* reading) {
+  app->add_option("--label", reading->label, "Label column: its name, or its number from 0 without a header")
+      ->type_name("COLUMN")
+      ->default_str("the first column");
+  app->add_option("--drop", reading->drop, "Columns to leave out, with commas between")
+      ->type_name("COLUMN")
+      ->delimiter(',');
+  app->add_option("--weight", reading->weight, "Column of row weights")->type_name("COLUMN");
+  app->add_option("--header", reading->header, "auto, yes or no")->capture_default_str();
+  app->add_option("--separator", reading->separator, "auto, or one of , ; | tab blank (default: auto)")
+      ->transform(CLI::Transformer({{"tab", "\t"}, {"blank", " "}}))
+      ->option_text("TEXT");
+  app->add_option("--max-levels", reading->max_levels, "Most levels of a text column")->capture_default_str();
+}
+
+}  // namespace
+
+void TrainFlags::AddTo(CLI::App* app) {
+  app->add_option("--train", files.train_path, "File or folder to train on; required")->type_name("PATH");
+  app->add_option("--validation", files.validation_path, "File or folder to validate on")->type_name("PATH");
+  app->add_option("--validation-fraction", files.validation_fraction,
+                  "Share of --train to validate on instead")
+      ->check(CLI::Range(0.0, 1.0));
+  app->add_option("--split-seed", files.split_seed, "Seed of that split")->capture_default_str();
+  app->add_option("--hyperparameters", hyperparameters_path, "File of hyperparameters, a JSON object")
+      ->type_name("FILE");
+  app->add_option("--model-dir", files.model_folder, "Folder that gets the model; required")
+      ->type_name("DIR");
+  app->add_option("--checkpoint-dir", files.checkpoint_folder, "Folder to keep checkpoints in and go on from")
+      ->type_name("DIR");
+  app->add_option("--threads", threads, "Threads; 0: as many as processors (default: nthread, else 1)")
+      ->check(CLI::Range(0, 1024));
+  AddReadingFlags(app, &files.train_reading);
+  app->add_option("--validation-label", validation_label, "Label column of --validation")
+      ->type_name("COLUMN")
+      ->default_str("as --label");
+  app->add_option("--validation-weight", validation_weight,
+                  "Column of row weights of --validation; \"\": each row counts once")
+      ->type_name("COLUMN")
+      ->default_str("as --weight");
+}
+
+std::string TrainFlags::Settle() {
+  if (files.train_path.empty()) return "--train is required";
+  if (files.model_folder.empty()) return "--model-dir is required";
+  if (files.validation_fraction > 0 && !files.validation_path.empty())
+    return "--validation and --validation-fraction exclude each other";
+  if (files.validation_path.empty() && (validation_label || validation_weight))
+    return fmt::format("--validation-{} is given; expected --validation too",
+                       validation_label ? "label" : "weight");
+  DataOptions& of_validation = files.validation_reading;
+  of_validation = files.train_reading;
+  if (validation_label) of_validation.label = *validation_label;
+  if (validation_weight && validation_weight->empty()) of_validation.training_weight = of_validation.weight;
+  if (validation_weight) of_validation.weight = *validation_weight;
+  if (validation_label || validation_weight) UseOwnColumns(&of_validation);
+  files.validation_sharded = files.train_sharded;
+  return "";
+}
+
+int64_t TrainFlags::ThreadsOr(int64_t nthread) const {
+  if (threads < 0) return nthread;
+  return threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
+absl::StatusOr<std::string> TrainFlags::HyperparameterText() const {
+  if (hyperparameters_path.empty()) return "{}";
+  return ReadWholeFile(hyperparameters_path);
+}
+
+absl::Status TrainFlags::OfHyperparameters(const absl::Status& problem) const {
+  return absl::InvalidArgumentError(fmt::format("{}: {}", hyperparameters_path, MessageOf(problem)));
+}
+
+std::optional<int> EndOfParsing(CLI::App* app, int argc, char** argv, const TrainerMain& process) {
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app->exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return process.Usage(error.what());
+  }
+  return std::nullopt;
+}
+
+bool IsStartedByHand(int argc, char** argv, bool (*is_command)(std::string_view argument)) {
+  if (std::getenv("SM_HPS") == nullptr) return true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--train" || argument.starts_with("--train=") || argument == "--help" ||
+        argument == "-h" || argument == "--version" || is_command(argument))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace winnow

@@ -1,0 +1,80 @@
+#include "trainers/common/whole_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace winnow {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status FileError(const std::string& path, const std::string& what) {
+  return absl::UnavailableError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return FileError(folder, "cannot open");
+  const bool synced = fsync(fd) == 0;
+  const absl::Status status = synced ? absl::OkStatus() : FileError(folder, "cannot sync");
+  close(fd);
+  return status;
+}
+
+absl::Status WriteAndSync(const std::string& path, const std::string& text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return FileError(path, "cannot write");
+  absl::Status status;
+  for (std::size_t at = 0; at < text.size() && status.ok();) {
+    const ssize_t written = write(fd, text.data() + at, text.size() - at);
+    if (written >= 0)
+      at += static_cast<std::size_t>(written);
+    else if (errno != EINTR)
+      status = FileError(path, "cannot write");
+  }
+  const bool kept = fsync(fd) == 0 || errno == EINVAL;  // what is no file, as a pipe, cannot be synced
+  if (status.ok() && !kept) status = FileError(path, "cannot sync");
+  close(fd);
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown))
+    return absl::InvalidArgumentError(path + ": is a folder; expected a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad() || text.bad()) return absl::UnavailableError(path + ": cannot read");
+  return text.str();
+}
+
+absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error)
+    return absl::UnavailableError(
+        fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
+  // Pipes and devices stay what they are.
+  if (const fs::file_status now = fs::status(path, error); fs::is_other(now)) return WriteAndSync(path, text);
+  const std::string temporary = path + ".part";
+  if (absl::Status status = WriteAndSync(temporary, text); !status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) return FileError(path, "cannot rename to this name");
+  return SyncFolder(folder.empty() ? "." : folder.string());
+}
+
+}  // namespace winnow

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "trainers/data/cache/cache_folder.h"
+#include "trainers/data/cache/mapped_file.h"
+#include "trainers/data/cache/section_writer.h"
+
+namespace winnow {
+
+// Files of sections that all processes of this user on this host share: what one has built the others map. An
+// entry is whole or not there at all, whoever dies when, and is built by one process while others wait for
+// it. Entries do not outlive the host's restart. Any number of threads may call.
+class DataCache {
+ public:
+  using Builder = std::function<absl::Status(SectionWriter& writer)>;
+
+  // Errors as of CacheFolder::Open.
+  static absl::StatusOr<DataCache> Open(const std::string& folder, uint64_t size_limit_bytes);
+  // The cache in DefaultCacheFolder(). One that keeps nothing if it is switched off, or if it cannot be
+  // opened, which *warning then says.
+  static DataCache FromEnvironment(std::string* warning);
+  // Keeps nothing: GetOrBuild always builds, in memory.
+  static DataCache None() { return DataCache(); }
+
+  // The entry of `key`; if there is none, or it is damaged or of another version, `build` makes it, once, in
+  // one of the processes that ask at the same time. An error is the builder's own, or ResourceExhausted if
+  // memory is short. Where the entry cannot be kept (disk full, over the limit, folder gone), it is this
+  // process's alone and *why_not_kept, if not null, says why; else that is set to "".
+  absl::StatusOr<MappedFile> GetOrBuild(std::string_view key, const Builder& build,
+                                        std::string* why_not_kept = nullptr) const;
+
+  // Null if this one keeps nothing.
+  const CacheFolder* folder() const { return folder_ ? &*folder_ : nullptr; }
+
+ private:
+  DataCache() = default;
+
+  std::optional<CacheFolder> folder_;
+};
+
+}  // namespace winnow

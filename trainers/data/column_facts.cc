@@ -1,0 +1,80 @@
+#include "trainers/data/column_facts.h"
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+#include "trainers/data/cell.h"
+
+namespace winnow {
+namespace {
+
+// A column that is not text has at least so many numbers for each text.
+constexpr int64_t kNumbersPerText = 99;
+
+// "1,5" or "1.234,5": what a decimal comma makes of numbers.
+bool HasDecimalComma(std::string_view text) {
+  return text.find(',') != std::string_view::npos &&
+         text.find_first_not_of("+-0123456789.,") == std::string_view::npos;
+}
+
+}  // namespace
+
+void ColumnFacts::Merge(const ColumnFacts& later) {
+  if (texts == 0) {
+    first_text = later.first_text;
+    first_text_place = later.first_text_place;
+  }
+  if (first_infinite.empty()) {
+    first_infinite = later.first_infinite;
+    first_infinite_place = later.first_infinite_place;
+  }
+  numbers += later.numbers;
+  texts += later.texts;
+  missing += later.missing;
+}
+
+absl::Status ColumnFacts::Error(const std::string& place, const std::string& what) const {
+  return absl::InvalidArgumentError(fmt::format("{}: column \"{}\": {}", place, name, what));
+}
+
+absl::StatusOr<bool> DecideIsText(const ColumnFacts& column) {
+  if (column.texts > 0 && column.numbers >= kNumbersPerText * column.texts) {
+    return column.Error(
+        column.first_text_place,
+        fmt::format("\"{}\" is not a number, but {} of the column's {} values are; mend or empty the cell, "
+                    "or drop the column",
+                    Excerpt(column.first_text), column.numbers, column.numbers + column.texts));
+  }
+  const bool is_text = column.texts > 0;
+  if (absl::Status status = CheckIsText(column, is_text); !status.ok()) return status;
+  return is_text;
+}
+
+absl::Status CheckIsText(const ColumnFacts& column, bool is_text) {
+  if (is_text) return absl::OkStatus();
+  if (column.texts > 0) {
+    return column.Error(column.first_text_place,
+                        fmt::format("\"{}\" is not a number; expected one, as in the training data",
+                                    Excerpt(column.first_text)));
+  }
+  if (!column.first_infinite.empty()) {
+    return column.Error(
+        column.first_infinite_place,
+        fmt::format("\"{}\" is infinite or beyond the range of a 32-bit float; expected a finite number, or "
+                    "nothing for a missing one",
+                    Excerpt(column.first_infinite)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_levels) {
+  if (levels <= static_cast<size_t>(max_levels)) return absl::OkStatus();
+  const std::string hint = HasDecimalComma(column.first_text)
+                               ? "write numbers with a decimal point instead of a comma"
+                               : fmt::format("drop it (\"drop\": [\"{}\"]) or raise max_levels", column.name);
+  return column.Error(column.first_text_place,
+                      fmt::format("{} different texts, the first being \"{}\"; expected at most {} "
+                                  "(max_levels): {}",
+                                  levels, Excerpt(column.first_text), max_levels, hint));
+}
+
+}  // namespace winnow

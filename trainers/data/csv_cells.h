@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trainers/data/cache/mapped_file.h"
+#include "trainers/data/cell.h"
+#include "trainers/data/csv_chunk.h"
+#include "trainers/data/csv_cursor.h"
+
+namespace winnow {
+
+// A column that is wanted.
+struct CsvSlot {
+  std::string name;
+  size_t position = 0;  // in the file
+  enum Role { kFeature, kLabel, kWeight, kGroup } role = kFeature;
+  bool as_text = false;  // cells are kept as numbered texts, not as numbers
+};
+
+struct CsvLayout {
+  char separator = ',';
+  size_t width = 0;            // fields of every record
+  std::string first_path;      // of the file that says so
+  std::vector<CsvSlot> slots;  // each position at most once
+};
+
+// The cells of one column in one chunk.
+struct CsvSlotCells {
+  int64_t missing = 0, texts = 0, infinite = 0;  // cells of that kind; the others are numbers
+  // The first text and the first infinite number, as written, and their lines, from 1 in the chunk.
+  std::string first_text, first_infinite;
+  int64_t first_text_line = 0, first_infinite_line = 0;
+
+  // Of a column kept as text: what each row's code stands for, as UTF-8, in order of appearance, and where it
+  // first stands. Missing cells have the code kMissing.
+  static constexpr int32_t kMissing = -1;
+  std::vector<std::string> levels;
+  std::vector<int64_t> level_lines;
+  std::vector<int32_t> codes;  // [row]
+};
+
+// What the wanted columns of one chunk hold.
+class CsvCells {
+ public:
+  // Reads the chunk up to its end or first error.
+  CsvCells(const CsvChunk& chunk, const CsvLayout& layout);
+
+  int64_t rows() const { return rows_; }
+  // Line ends in the chunk.
+  int64_t lines() const { return lines_; }
+  const std::optional<LineError>& error() const { return error_; }
+  // [slot of the layout]
+  const std::vector<CsvSlotCells>& slots() const { return slots_; }
+  // [row], NaN where there is no number. REQUIRES: the slot's column is kept as numbers.
+  const float* numbers(size_t slot) const { return values() + slot * capacity_; }
+
+  void DropNumbers() { memory_ = Mapping(); }
+
+  struct Group {
+    std::string id;
+    int64_t row = 0, line = 0;  // in the chunk
+  };
+  // Rows whose query id is not that of the row before in the chunk.
+  const std::vector<Group>& groups() const { return groups_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  struct TextCode {
+    int32_t code = CsvSlotCells::kMissing;
+    CellKind kind = CellKind::kMissing;
+  };
+  using Dictionary = std::unordered_map<std::string, TextCode, Hash, std::equal_to<>>;
+
+  float* values() const { return reinterpret_cast<float*>(memory_.bytes().data()); }
+  bool Reserve(size_t rows);
+  void TakeCell(CsvCursor* cursor, const CsvSlot& slot, size_t index);
+  CellKind TakeText(std::string_view cell, int64_t line, size_t index);
+  void NoteKind(CellKind kind, std::string_view cell, int64_t line, size_t index);
+  void CheckRole(CsvSlot::Role role, CellKind kind, float value, std::string_view cell,
+                 const std::string& name);
+
+  int64_t rows_ = 0, lines_ = 0;
+  size_t capacity_ = 0;  // rows that there is room for
+  Mapping memory_;       // of the floats [slot][row]; not from the heap, which would keep what is given back
+  std::vector<CsvSlotCells> slots_;
+  std::vector<Dictionary> dictionaries_;  // [slot]
+  std::vector<Group> groups_;
+  std::optional<LineError> error_;
+  // Of the record being read: what is wrong with its label, weight or group, in this order.
+  std::string role_error_;
+  CsvSlot::Role role_of_error_ = CsvSlot::kGroup;
+};
+
+}  // namespace winnow

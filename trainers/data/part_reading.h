@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "trainers/data/data_set.h"
+#include "trainers/data/table_facts.h"
+
+namespace winnow {
+
+// How a table is read that may be one of several parts.
+struct PartReading {
+  const DataOptions& options;
+  const DataSchema* like = nullptr;  // as in ReadDataSet
+  int threads = 1;
+  std::string path;  // what the user named
+  int rank = 0;
+  Exchange exchange = ExchangeAlone;
+};
+
+}  // namespace winnow

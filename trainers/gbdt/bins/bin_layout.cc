@@ -1,0 +1,210 @@
+#include "trainers/gbdt/bins/bin_layout.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace winnow::gbdt {
+namespace {
+
+constexpr int kMostGroupsTried = 64;  // for a feature, newest first
+constexpr int kMostSharedBins = 256;  // of a group or slot that is shared: a byte's worth
+
+// Rows of a group that some feature has marked, a bit each.
+using RowBits = std::vector<uint64_t>;
+
+RowBits MarkedRows(const std::vector<uint16_t>& bins, int default_bin) {
+  RowBits marked((bins.size() + 63) / 64);
+  for (std::size_t i = 0; i < bins.size(); ++i)
+    marked[i / 64] |= static_cast<uint64_t>(bins[i] != default_bin) << (i % 64);
+  return marked;
+}
+
+bool Disjoint(const RowBits& a, const RowBits& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] & b[i]) return false;
+  }
+  return true;
+}
+
+// [feature][bin], of all ranks.
+absl::StatusOr<std::vector<std::vector<uint64_t>>> CountBins(const std::vector<std::vector<uint16_t>>& bins,
+                                                             const std::vector<FeatureCuts>& cuts,
+                                                             Communicator* ranks, ThreadPool* pool) {
+  std::vector<std::vector<uint64_t>> counts(bins.size());
+  pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
+    counts[f].resize(ValueBins(cuts[f]) + 1);
+    for (uint16_t bin : bins[f]) ++counts[f][bin];
+  });
+  if (ranks->size() == 1) return counts;
+  std::vector<uint64_t> all;
+  for (const std::vector<uint64_t>& one : counts) all.insert(all.end(), one.begin(), one.end());
+  if (absl::Status status = ranks->AllReduceSum(all); !status.ok()) return status;
+  auto from = all.begin();
+  for (std::vector<uint64_t>& one : counts) {
+    std::copy(from, from + static_cast<std::ptrdiff_t>(one.size()), one.begin());
+    from += static_cast<std::ptrdiff_t>(one.size());
+  }
+  return counts;
+}
+
+// The bin of 0, which is what one-hot groups share; else the most frequent one. -1 if it is too rare to share a
+// group.
+int DefaultBin(const FeatureCuts& cuts, const std::vector<uint64_t>& counts) {
+  const uint64_t rows = std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+  if (const int zero = cuts.BinOf(0.0f); !cuts.categorical && counts[zero] * 4 >= rows) return zero;
+  const auto most = std::max_element(counts.begin(), counts.end());
+  return *most * 10 >= rows ? static_cast<int>(most - counts.begin()) : -1;
+}
+
+// Each feature's group among this rank's rows, first fit.
+std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
+                             const std::vector<FeaturePlace>& places) {
+  struct Group {
+    RowBits marked;  // empty: takes no second feature
+    int bins = 0;
+  };
+  std::vector<Group> groups;
+  std::vector<int> homes;
+  for (std::size_t f = 0; f < bins.size(); ++f) {
+    RowBits marked;
+    if (places[f].default_bin >= 0) marked = MarkedRows(bins[f], places[f].default_bin);
+    int home = -1, tried = 0;
+    for (int g = static_cast<int>(groups.size()); g-- > 0 && tried < kMostGroupsTried && home < 0;) {
+      if (places[f].default_bin < 0 || groups[g].bins == 0) continue;
+      ++tried;
+      if (groups[g].bins + places[f].bins() - 1 <= kMostSharedBins && Disjoint(groups[g].marked, marked)) home = g;
+    }
+    if (home < 0) {
+      home = static_cast<int>(groups.size());
+      groups.push_back({std::move(marked), places[f].default_bin < 0 ? 0 : places[f].bins()});
+    } else {
+      groups[home].bins += places[f].bins() - 1;
+      for (std::size_t i = 0; i < marked.size(); ++i) groups[home].marked[i] |= marked[i];
+    }
+    homes.push_back(home);
+  }
+  return homes;
+}
+
+// Features that are in one group on every rank are in one group.
+absl::Status RefineGroups(Communicator* ranks, std::vector<int>* homes) {
+  if (ranks->size() == 1) return absl::OkStatus();
+  const auto all = ranks->AllGather(
+      {reinterpret_cast<const char*>(homes->data()), homes->size() * sizeof(int)});
+  if (!all.ok()) return all.status();
+  std::map<std::vector<int>, int> groups;
+  for (std::size_t f = 0; f < homes->size(); ++f) {
+    std::vector<int> on_ranks(all->size());
+    for (std::size_t r = 0; r < all->size(); ++r)
+      std::memcpy(&on_ranks[r], (*all)[r].data() + f * sizeof(int), sizeof(int));
+    (*homes)[f] = groups.emplace(std::move(on_ranks), static_cast<int>(groups.size())).first->second;
+  }
+  return absl::OkStatus();
+}
+
+// Groups without slots. Features of a group of their own need no default bin.
+void PlaceFeatures(const std::vector<int>& homes, std::vector<FeaturePlace> places, BinLayout* layout) {
+  layout->groups.resize(*std::max_element(homes.begin(), homes.end()) + 1);
+  for (std::size_t f = 0; f < homes.size(); ++f)
+    layout->groups[homes[f]].features.push_back(static_cast<int>(f));
+  for (std::size_t f = 0; f < homes.size(); ++f) {
+    FeaturePlace& place = places[f];
+    FeatureGroup& group = layout->groups[homes[f]];
+    place.group = homes[f];
+    if (group.features.size() == 1) {
+      place.default_bin = -1;
+      group.bins = place.bins();
+    } else {
+      place.first = group.bins;
+      group.bins += place.bins() - 1;
+    }
+  }
+  layout->features = std::move(places);
+}
+
+// Best fit, largest group first: a slot's bins are the product of its groups'.
+void PlaceGroups(int most_bins, BinLayout* layout) {
+  std::vector<int> order(layout->groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return layout->groups[a].bins > layout->groups[b].bins; });
+  std::vector<std::vector<int>> open(most_bins + 1);  // slots by bins
+  for (int g : order) {
+    FeatureGroup& group = layout->groups[g];
+    int room = group.bins > 1 ? most_bins / group.bins : most_bins;
+    while (room > 0 && open[room].empty()) --room;
+    if (room > 0) {
+      group.slot = open[room].back();
+      open[room].pop_back();
+    } else {
+      group.slot = static_cast<int>(layout->slots.size());
+      layout->slots.emplace_back();
+    }
+    BinSlot& slot = layout->slots[group.slot];
+    group.stride = slot.bins;
+    slot.bins *= group.bins;
+    slot.groups.push_back(g);
+    if (slot.bins <= most_bins) open[slot.bins].push_back(group.slot);
+  }
+}
+
+}  // namespace
+
+int BinLayout::most_bins() const {
+  int most = 1;
+  for (const BinSlot& slot : slots) most = std::max(most, slot.bins);
+  return most;
+}
+
+std::vector<uint8_t> BinLayout::LeftTable(int feature, const std::vector<uint8_t>& left_bins) const {
+  const FeaturePlace& at = features[feature];
+  const FeatureGroup& group = groups[at.group];
+  std::vector<uint8_t> by_group_bin(group.bins, at.default_bin >= 0 ? left_bins[at.default_bin] : 0);
+  for (int bin = 0; bin < at.bins(); ++bin) {
+    if (bin != at.default_bin) by_group_bin[at.GroupBin(bin)] = left_bins[bin];
+  }
+  std::vector<uint8_t> table;
+  table.reserve(slots[group.slot].bins);
+  while (static_cast<int>(table.size()) < slots[group.slot].bins) {
+    for (uint8_t left : by_group_bin) table.insert(table.end(), group.stride, left);
+  }
+  return table;
+}
+
+absl::StatusOr<BinLayout> SharedLayout(const std::vector<std::vector<uint16_t>>& bins,
+                                       const std::vector<FeatureCuts>& cuts, Communicator* ranks,
+                                       ThreadPool* pool) {
+  const auto counts = CountBins(bins, cuts, ranks, pool);
+  if (!counts.ok()) return counts.status();
+  std::vector<FeaturePlace> places(bins.size());
+  for (std::size_t f = 0; f < bins.size(); ++f) {
+    places[f].values = ValueBins(cuts[f]);
+    places[f].has_missing = cuts[f].has_missing;
+    if (places[f].bins() < kMostSharedBins) places[f].default_bin = DefaultBin(cuts[f], (*counts)[f]);
+  }
+  std::vector<int> homes = LocalGroups(bins, places);
+  if (absl::Status status = RefineGroups(ranks, &homes); !status.ok()) return status;
+  BinLayout layout;
+  PlaceFeatures(homes, std::move(places), &layout);
+  PlaceGroups(kMostSharedBins, &layout);
+  return layout;
+}
+
+BinLayout LoneLayout(const std::vector<FeatureCuts>& cuts) {
+  BinLayout layout;
+  for (std::size_t f = 0; f < cuts.size(); ++f) {
+    FeaturePlace feature;
+    feature.group = static_cast<int>(f);
+    feature.values = ValueBins(cuts[f]);
+    feature.has_missing = true;
+    layout.features.push_back(feature);
+    layout.groups.push_back({static_cast<int>(f), 1, feature.bins(), {static_cast<int>(f)}});
+    layout.slots.push_back({feature.bins(), {static_cast<int>(f)}});
+  }
+  return layout;
+}
+
+}  // namespace winnow::gbdt

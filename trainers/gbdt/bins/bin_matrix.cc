@@ -1,0 +1,106 @@
+#include "trainers/gbdt/bins/bin_matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace winnow::gbdt {
+namespace {
+
+constexpr int64_t kRowsPlacedAtOnce = 4096;  // rows that a thread places at a time
+
+template <typename Bin>
+struct OwnedBins {
+  std::vector<Bin> by_row, by_column;
+};
+
+// Fills in the numbers of rows [begin, end).
+template <typename Bin>
+void FillRows(const FeatureBins& bins, const BinLayout& layout, int64_t begin, int64_t end, int64_t rows,
+              OwnedBins<Bin>* out) {
+  std::vector<uint32_t> number(end - begin);
+  const int64_t slots = static_cast<int64_t>(layout.slots.size());
+  for (int64_t s = 0; s < slots; ++s) {
+    std::fill(number.begin(), number.end(), 0u);
+    for (int g : layout.slots[s].groups) {
+      const uint32_t stride = static_cast<uint32_t>(layout.groups[g].stride);
+      for (int f : layout.groups[g].features) {
+        const FeaturePlace& at = layout.features[f];
+        for (int64_t i = begin; i < end; ++i) {
+          const int bin = bins[f][i];
+          if (bin != at.default_bin) number[i - begin] += stride * static_cast<uint32_t>(at.GroupBin(bin));
+        }
+      }
+    }
+    for (int64_t i = begin; i < end; ++i) out->by_column[s * rows + i] = static_cast<Bin>(number[i - begin]);
+    if (out->by_row.empty()) continue;
+    for (int64_t i = begin; i < end; ++i) out->by_row[i * slots + s] = static_cast<Bin>(number[i - begin]);
+  }
+}
+
+template <typename Bin>
+BinMatrix::Storage Fill(const FeatureBins& bins, const BinLayout& layout, bool with_rows, int64_t rows,
+                        ThreadPool* pool) {
+  auto owned = std::make_shared<OwnedBins<Bin>>();
+  owned->by_column.resize(layout.slots.size() * rows);
+  if (with_rows) owned->by_row.resize(layout.slots.size() * rows);
+  pool->Run(static_cast<int>((rows + kRowsPlacedAtOnce - 1) / kRowsPlacedAtOnce), [&](int block, int) {
+    const int64_t begin = block * kRowsPlacedAtOnce;
+    FillRows(bins, layout, begin, std::min(rows, begin + kRowsPlacedAtOnce), rows, owned.get());
+  });
+  const void* by_row = with_rows ? owned->by_row.data() : nullptr;
+  const void* by_column = owned->by_column.data();
+  return {by_row, by_column, rows, std::move(owned)};
+}
+
+BinMatrix Matrix(const FeatureBins& bins, BinLayout layout, bool with_rows, int64_t rows, ThreadPool* pool) {
+  BinMatrix::Storage storage = layout.narrow() ? Fill<uint8_t>(bins, layout, with_rows, rows, pool)
+                                               : Fill<uint16_t>(bins, layout, with_rows, rows, pool);
+  return BinMatrix(std::move(layout), rows, std::move(storage));
+}
+
+}  // namespace
+
+FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool) {
+  FeatureBins bins(data.columns.size(), std::vector<uint16_t>(data.rows));
+  pool->Run(static_cast<int>(bins.size()), [&](int f, int) {
+    for (int64_t i = 0; i < data.rows; ++i) {
+      const float value = data.columns[f][i];
+      bins[f][i] = static_cast<uint16_t>(std::isnan(value) ? ValueBins(cuts[f]) : cuts[f].BinOf(value));
+    }
+  });
+  return bins;
+}
+
+absl::StatusOr<BinMatrix> BinMatrix::OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                                                Communicator* ranks, ThreadPool* pool) {
+  absl::StatusOr<BinLayout> layout = SharedLayout(bins, cuts, ranks, pool);
+  if (!layout.ok()) return layout.status();
+  return Matrix(bins, *std::move(layout), true, static_cast<int64_t>(bins[0].size()), pool);
+}
+
+BinMatrix BinMatrix::OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                             ThreadPool* pool) {
+  return Matrix(bins, LoneLayout(cuts), false, static_cast<int64_t>(bins[0].size()), pool);
+}
+
+BinMatrix BinMatrix::Part(int64_t begin, int64_t end) const {
+  const int64_t size = narrow_ ? 1 : 2;
+  Storage part = storage_;
+  if (part.by_row != nullptr) part.by_row = static_cast<const char*>(part.by_row) + begin * slots() * size;
+  part.by_column = static_cast<const char*>(part.by_column) + begin * size;
+  return BinMatrix(layout_, end - begin, std::move(part));
+}
+
+int BinMatrix::BinOf(int64_t row, int feature) const {
+  const FeaturePlace& at = layout_.features[feature];
+  const FeatureGroup& group = layout_.groups[at.group];
+  const int number = narrow_ ? Column<uint8_t>(group.slot)[row] : Column<uint16_t>(group.slot)[row];
+  const int bin = number / group.stride % group.bins;
+  if (at.default_bin < 0) return bin;
+  const int marked = bin - at.first;  // of the feature's bins without the default one
+  if (marked < 0 || marked >= at.bins() - 1) return at.default_bin;
+  return marked + (marked >= at.default_bin ? 1 : 0);
+}
+
+}  // namespace winnow::gbdt

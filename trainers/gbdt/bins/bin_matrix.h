@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainers/common/thread_pool.h"
+#include "trainers/data/data_set.h"
+#include "trainers/gbdt/bins/bin_layout.h"
+#include "trainers/gbdt/bins/quantile_cuts.h"
+
+namespace winnow::gbdt {
+
+using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
+
+// REQUIRES: cuts of data's features; data without infinities.
+FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
+
+// A data set in bins, one number of one byte (or two) for each row and slot, twice: row after row, for
+// histograms, and column after column, for dividing rows by one feature. The numbers are owned or
+// memory-mapped.
+class BinMatrix {
+ public:
+  // Where the numbers are. Elements of bytes if the layout is narrow, else of two bytes.
+  struct Storage {
+    const void* by_row = nullptr;     // [row][slot]; null where no histograms will be made
+    const void* by_column = nullptr;  // [slot][column_stride]
+    int64_t column_stride = 0;        // >= rows
+    std::shared_ptr<const void> owner;
+  };
+
+  BinMatrix() = default;
+  BinMatrix(BinLayout layout, int64_t rows, Storage storage)
+      : layout_(std::move(layout)), rows_(rows), storage_(std::move(storage)) {}
+
+  // This rank's rows of training data, in slots that are shared and the same on all ranks. An error is one of
+  // `ranks`.
+  static absl::StatusOr<BinMatrix> OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
+                                              Communicator* ranks, ThreadPool* pool);
+  // Rows of other data of the same features, by column only.
+  static BinMatrix OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
+
+  int64_t rows() const { return rows_; }
+  int slots() const { return static_cast<int>(layout_.slots.size()); }
+  const BinLayout& layout() const { return layout_; }
+  bool narrow() const { return narrow_; }
+
+  // REQUIRES: narrow(), or not, as Bin says; for Rows: storage has them.
+  template <typename Bin>
+  const Bin* Rows() const {
+    return static_cast<const Bin*>(storage_.by_row);
+  }
+  template <typename Bin>
+  const Bin* Column(int slot) const {
+    return static_cast<const Bin*>(storage_.by_column) + slot * storage_.column_stride;
+  }
+  const Storage& storage() const { return storage_; }
+
+  // Rows [begin, end) of this matrix, sharing its numbers.
+  BinMatrix Part(int64_t begin, int64_t end) const;
+
+  // The feature's bin in a row; its number of values for missing.
+  int BinOf(int64_t row, int feature) const;
+
+ private:
+  BinLayout layout_;
+  int64_t rows_ = 0;
+  Storage storage_;
+  bool narrow_ = layout_.narrow();
+};
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainers/gbdt/model/model.h"
+
+namespace winnow::gbdt {
+
+enum class ImportanceKind { kWeight, kGain, kCover, kTotalGain, kTotalCover };
+
+// By XGBoost's names: weight, gain, cover, total_gain, total_cover. InvalidArgument names the others.
+absl::StatusOr<ImportanceKind> ImportanceKindOf(const std::string& name);
+
+struct Importance {
+  int32_t feature = 0;
+  double score = 0;
+};
+
+// XGBoost's get_score, from all trees: how often a feature is split on (weight), and the gains or hessian
+// sums of these splits, on average or in total. Features that no tree splits on are left out; the most
+// important come first, equal ones in order.
+std::vector<Importance> FeatureImportance(const GbdtModel& model, ImportanceKind kind);
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trainers/gbdt/model/model.h"
+#include "trainers/gbdt/model/model_document.h"
+
+namespace winnow::gbdt {
+
+// What XGBoost's model files have no place for.
+struct ModelExtras {
+  std::map<std::string, std::string> hyperparameters;
+  bool base_score_estimated = false;
+  DataOptions reading;
+  DataSchema schema;
+  int64_t best_round = -1;
+
+  // Whether the schema makes as many features as the model has.
+  bool Fit(const GbdtModel& model) const;
+};
+
+// As JSON text and back; throws MalformedDocument.
+std::string ExtrasText(const GbdtModel& model);
+ModelExtras ReadExtras(const std::string& text);
+
+// Hyperparameters as the JSON object that ParseHyperparameters reads.
+std::string HyperparametersText(const std::map<std::string, std::string>& values);
+
+DataOptions ReadReading(const Document& document);
+DataSchema ReadSchema(const Document& document);
+
+}  // namespace winnow::gbdt

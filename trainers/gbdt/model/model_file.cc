@@ -1,0 +1,93 @@
+#include "trainers/gbdt/model/model_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "trainers/gbdt/model/model_document.h"
+#include "trainers/gbdt/model/model_version1.h"
+#include "trainers/gbdt/model/xgboost_model.h"
+
+namespace winnow::gbdt {
+namespace {
+
+constexpr const char* kCheckpointFormat = "winnow-gbdt-checkpoint";
+constexpr int64_t kCheckpointVersion = 2;  // 1 was JSON
+
+// What `read` makes of the document that `text` holds; a status for what it throws.
+template <typename Read>
+auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Document()))> {
+  try {
+    return read(ParseDocument(text));
+  } catch (const MalformedDocument& error) {
+    return absl::InvalidArgumentError(fmt::format("malformed: {}", error.what()));
+  } catch (const UnsupportedModel& error) {
+    return absl::UnimplementedError(error.what());
+  }
+}
+
+GbdtModel ReadAnyModel(const Document& document) {
+  const Document* format = document.Find("format");
+  if (format != nullptr && format->text == kVersion1Format) return ReadVersion1Model(document);
+  if (document.Find("learner") == nullptr)
+    throw MalformedDocument("this is no model of winnow-gbdt or XGBoost");
+  return ReadXgboostModel(document);
+}
+
+GbdtCheckpoint ReadCheckpoint(const Document& document) {
+  const Document* format = document.Find("format");
+  if (format == nullptr || format->text != kCheckpointFormat)
+    throw MalformedDocument("this is not a checkpoint of winnow-gbdt");
+  if (const int64_t version = document.WholeAt("version"); version != kCheckpointVersion)
+    throw MalformedDocument(
+        fmt::format("version {}: this program reads version {}", version, kCheckpointVersion));
+  GbdtCheckpoint checkpoint;
+  checkpoint.model = ReadXgboostModel(document.At("model"));
+  const std::string& fingerprint = document.TextAt("data_fingerprint");
+  const char* end = fingerprint.data() + fingerprint.size();
+  if (const auto [at, error] = std::from_chars(fingerprint.data(), end, checkpoint.data_fingerprint, 16);
+      error != std::errc() || at != end)
+    throw MalformedDocument("data_fingerprint: expected a hexadecimal number");
+  checkpoint.metric_names = document.TextsAt("metrics");
+  checkpoint.stopped_early = document.WholeAt("stopped_early") != 0;
+  const auto history = document.NumbersAt<float>("history");
+  const auto rounds = static_cast<std::size_t>(checkpoint.model.rounds());
+  const std::size_t metrics = checkpoint.metric_names.size();
+  if (history.size() != rounds * metrics)
+    throw MalformedDocument(
+        fmt::format("{} values of history for {} rounds and {} metrics", history.size(), rounds, metrics));
+  for (std::size_t round = 0; round < rounds; ++round)
+    checkpoint.history.emplace_back(history.begin() + round * metrics,
+                                    history.begin() + (round + 1) * metrics);
+  return checkpoint;
+}
+
+}  // namespace
+
+std::string ModelText(const GbdtModel& model, ModelFormat format) {
+  const Document document = XgboostModel(model);
+  return format == ModelFormat::kUbjson ? UbjsonText(document) : JsonText(document);
+}
+
+absl::StatusOr<GbdtModel> ParseModel(std::string_view text) { return Parsed(text, ReadAnyModel); }
+
+std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
+  std::vector<float> history;
+  for (const std::vector<float>& round : checkpoint.history)
+    history.insert(history.end(), round.begin(), round.end());
+  std::vector<Document> metrics;
+  for (const std::string& name : checkpoint.metric_names) metrics.push_back(Document::Text(name));
+  return UbjsonText(
+      Document::Object()
+          .With("format", Document::Text(kCheckpointFormat))
+          .With("version", Document::Whole(kCheckpointVersion))
+          .With("model", XgboostModel(checkpoint.model))
+          .With("data_fingerprint", Document::Text(fmt::format("{:016x}", checkpoint.data_fingerprint)))
+          .With("metrics", Document::Array(std::move(metrics)))
+          .With("history", Document::Numbers(history))
+          .With("stopped_early", Document::Whole(checkpoint.stopped_early)));
+}
+
+absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text) { return Parsed(text, ReadCheckpoint); }
+
+}  // namespace winnow::gbdt

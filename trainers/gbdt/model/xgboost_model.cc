@@ -1,0 +1,315 @@
+#include "trainers/gbdt/model/xgboost_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "trainers/common/status_text.h"
+#include "trainers/gbdt/model/model_extras.h"
+#include "trainers/gbdt/model/xgboost_categories.h"
+#include "trainers/gbdt/model/xgboost_tree.h"
+
+namespace winnow::gbdt {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
+
+// Where an objective keeps its hyperparameters in the document.
+struct ObjectiveBlock {
+  std::string_view objective;
+  const char* block;
+  const char* hyperparameter;
+};
+constexpr ObjectiveBlock kBlocks[] = {
+    {"binary:logistic", "reg_loss_param", "scale_pos_weight"},
+    {"binary:logitraw", "reg_loss_param", "scale_pos_weight"},
+    {"reg:logistic", "reg_loss_param", "scale_pos_weight"},
+    {"reg:squarederror", "reg_loss_param", "scale_pos_weight"},
+    {"reg:squaredlogerror", "reg_loss_param", "scale_pos_weight"},
+    {"reg:pseudohubererror", "pseudo_huber_param", "huber_slope"},
+    {"reg:quantileerror", "quantile_loss_param", "quantile_alpha"},
+    {"reg:tweedie", "tweedie_regression_param", "tweedie_variance_power"},
+    {"count:poisson", "poisson_regression_param", "max_delta_step"},
+    {"multi:softmax", "softmax_multiclass_param", "num_class"},
+    {"multi:softprob", "softmax_multiclass_param", "num_class"},
+};
+
+Document ObjectiveDocument(const Values& values) {
+  const std::string& name = values.at("objective");
+  Document objective = Document::Object().With("name", Document::Text(name));
+  for (const ObjectiveBlock& known : kBlocks) {
+    if (name != known.objective) continue;
+    const auto value = values.find(known.hyperparameter);
+    if (value != values.end())
+      objective.members[known.block] =
+          Document::Object().With(known.hyperparameter, Document::Text(value->second));
+  }
+  if (name.starts_with("rank:"))  // read, but of no use for predictions: XGBoost's defaults
+    objective.members["lambda_rank_param"] = Document::Object()
+                                                 .With("fix_list_weight", Document::Text("0"))
+                                                 .With("num_pairsample", Document::Text("1"));
+  return objective;
+}
+
+std::string FloatText(float value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, std::end(text), value).ptr);
+}
+
+// "c" for the features whose values are categories, "float" for others.
+Document FeatureTypes(const GbdtModel& model) {
+  std::vector<bool> categorical;
+  for (const ColumnSchema& column : model.schema.columns)
+    categorical.insert(categorical.end(), column.text && !column.categorical ? column.levels.size() : 1,
+                       column.categorical);
+  categorical.resize(model.feature_names.size());
+  for (const Tree& tree : model.trees) {
+    for (const Tree::Node& node : tree.nodes) {
+      if (node.categorical) categorical[node.feature] = true;
+    }
+  }
+  std::vector<Document> types;
+  for (bool is : categorical) types.push_back(Document::Text(is ? "c" : "float"));
+  return Document::Array(std::move(types));
+}
+
+// Whether the features have names of their own, not their columns' positions in data without a header or
+// XGBoost's f0, f1, ….
+bool IsNamed(const std::vector<std::string>& names) {
+  bool by_position = true, by_number = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    by_position = by_position && names[i].starts_with(kPositionPrefix) &&
+                  names[i].find_first_not_of("0123456789", kPositionPrefix.size()) == std::string::npos;
+    by_number = by_number && names[i] == fmt::format("f{}", i);
+  }
+  return !by_position && !by_number;
+}
+
+Document GradientBooster(const GbdtModel& model) {
+  const auto features = static_cast<int64_t>(model.feature_names.size());
+  std::vector<Document> trees;
+  std::vector<int64_t> classes;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    trees.push_back(XgboostTree(model.trees[t], static_cast<int64_t>(t), features));
+    classes.push_back(model.class_of(static_cast<int64_t>(t)));
+  }
+  Document parameters =
+      Document::Object()
+          .With("num_parallel_tree", Document::Text(std::to_string(model.parameters.num_parallel_tree)))
+          .With("num_trees", Document::Text(std::to_string(trees.size())))
+          .With("size_leaf_vector", Document::Text("0"));
+  Document gbtree = Document::Object()
+                        .With("model", Document::Object()
+                                           .With("gbtree_model_param", std::move(parameters))
+                                           .With("tree_info", Document::Numbers(classes, false))
+                                           .With("trees", Document::Array(std::move(trees))))
+                        .With("name", Document::Text("gbtree"));
+  if (model.parameters.booster != BoosterKind::kDart) return gbtree;
+  std::vector<float> weights = model.tree_weights;
+  weights.resize(model.trees.size(), 1);
+  return Document::Object()
+      .With("gbtree", std::move(gbtree))
+      .With("name", Document::Text("dart"))
+      .With("weight_drop", Document::Numbers(weights, false));
+}
+
+// XGBoost writes the base score as a number's text, from 3.1 on as a list of them, one for each class.
+std::vector<float> ReadBaseScores(const std::string& text) {
+  std::vector<float> scores;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    while (at != end && (*at == '[' || *at == ',' || *at == ' ' || *at == ']')) ++at;
+    if (at == end) break;
+    const auto [stop, error] = std::from_chars(at, end, scores.emplace_back());
+    if (error != std::errc()) throw MalformedDocument(fmt::format("base_score {}: expected a number", text));
+    at = stop;
+  }
+  if (scores.empty()) throw MalformedDocument("base_score: expected a number");
+  return scores;
+}
+
+// XGBoost 3.4 and later keep the weights of DART's trees in the model, and call the booster gbtree.
+bool IsDart(const Document& booster) {
+  return booster.TextAt("name") == "dart" ||
+         (booster.Find("model") != nullptr && booster.At("model").Find("weight_drop") != nullptr);
+}
+
+std::vector<float> ReadTreeWeights(const Document& booster, const Document& gbtree, std::size_t trees) {
+  const bool beside = booster.Find("weight_drop") != nullptr;
+  std::vector<float> weights = (beside ? booster : gbtree.At("model")).NumbersAt<float>("weight_drop");
+  if (weights.size() > trees || (beside && weights.size() < trees))
+    throw MalformedDocument(fmt::format("weight_drop: {} weights of {} trees", weights.size(), trees));
+  weights.resize(trees, 1);
+  return weights;
+}
+
+// The hyperparameters that XGBoost's own part of the document tells, over those of `extras`.
+Values ReadHyperparameters(const Document& learner, float base_score, int64_t parallel, Values values) {
+  const Document& objective = learner.At("objective");
+  std::string name = objective.TextAt("name");
+  if (name == "reg:linear") name = "reg:squarederror";  // its name before XGBoost 0.83
+  const bool same_objective = values["objective"] == name;
+  if (!same_objective) values.erase("eval_metric");
+  values["objective"] = name;
+  for (const ObjectiveBlock& known : kBlocks) {
+    const Document* block =
+        name == known.objective && !same_objective ? objective.Find(known.block) : nullptr;
+    if (block == nullptr || block->Find(known.hyperparameter) == nullptr) continue;
+    std::string value = block->TextAt(known.hyperparameter);
+    if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
+    values[known.hyperparameter] = value;
+  }
+  const Document& parameters = learner.At("learner_model_param");
+  const int64_t classes = parameters.WholeAt("num_class");
+  if (name.starts_with("multi:") || !same_objective)
+    values["num_class"] = std::to_string(name.starts_with("multi:") ? classes : 0);
+  values["num_parallel_tree"] = std::to_string(parallel);
+  values["booster"] = IsDart(learner.At("gradient_booster")) ? "dart" : "gbtree";
+  const auto ours = values.find("base_score");
+  const bool same_score = ours != values.end() && ours->second != "estimated" &&
+                          static_cast<float>(std::strtod(ours->second.c_str(), nullptr)) == base_score;
+  if (!same_score) values["base_score"] = FloatText(base_score);
+  return values;
+}
+
+// Different classes may start from different margins in XGBoost 3.1 and later; here the first tree of each
+// class gets what is beyond the first class's.
+void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
+  for (std::size_t k = 1; k < base_scores.size(); ++k) {
+    const float beyond = base_scores[k] - base_scores[0];
+    if (beyond == 0) continue;
+    const std::size_t t = k * model->parameters.num_parallel_tree;
+    if (!model->parameters.multi() || t >= model->trees.size() || base_scores.size() > model->trees.size())
+      throw UnsupportedModel("a base_score for each output is read of multi-class models with trees only");
+    const float weight = model->tree_weights.empty() ? 1 : model->tree_weights[t];
+    for (Tree::Node& node : model->trees[t].nodes) node.value += node.feature < 0 ? beyond / weight : 0;
+  }
+}
+
+void ReadTrees(const Document& gbtree, int64_t features, GbdtModel* model) {
+  const Document& trees = gbtree.At("model");
+  for (const Document& tree : trees.ItemsAt("trees")) {
+    try {
+      model->trees.push_back(ReadXgboostTree(tree, features));
+    } catch (const MalformedDocument& error) {
+      throw MalformedDocument(fmt::format("tree {}: {}", model->trees.size(), error.what()));
+    }
+  }
+  const auto size = static_cast<int64_t>(model->trees.size());
+  if (size % model->trees_per_round() != 0)
+    throw MalformedDocument(
+        fmt::format("{} trees: expected {} for each round", size, model->trees_per_round()));
+  const auto classes = trees.NumbersAt<int32_t>("tree_info");
+  for (int64_t t = 0; t < size; ++t) {
+    if (static_cast<int64_t>(classes.size()) != size || classes[t] != model->class_of(t))
+      throw MalformedDocument("tree_info: expected the classes in turn, round after round");
+  }
+}
+
+void ReadFeatures(const Document& learner, GbdtModel* model) {
+  const int64_t features = learner.At("learner_model_param").WholeAt("num_feature");
+  if (features < 0 || features > std::numeric_limits<int32_t>::max())
+    throw MalformedDocument(fmt::format("num_feature {}: expected fewer than 2^31", features));
+  if (learner.Find("feature_names") != nullptr) model->feature_names = learner.TextsAt("feature_names");
+  const bool named = !model->feature_names.empty();
+  if (named && static_cast<int64_t>(model->feature_names.size()) != features)
+    throw MalformedDocument(
+        fmt::format("{} feature_names of {} features", model->feature_names.size(), features));
+  constexpr int64_t kMostUnnamed = 1 << 22;  // a bound on what a damaged number could make us reserve
+  if (features > kMostUnnamed) throw UnsupportedModel(fmt::format("{} features without names", features));
+  for (int64_t f = 0; f < features && !named; ++f) model->feature_names.push_back(fmt::format("f{}", f));
+  // Columns that were never named are matched by position; the reader knows them by these names.
+  for (int64_t f = 0; f < features; ++f)
+    model->schema.columns.push_back(
+        {named ? model->feature_names[f] : fmt::format("{}{}", kPositionPrefix, f), false, {}, false});
+}
+
+}  // namespace
+
+Document XgboostModel(const GbdtModel& model) {
+  const Values values = ModelHyperparameters(model.parameters);
+  Document attributes = Document::Object().With("winnow", Document::Text(ExtrasText(model)));
+  if (model.rounds() > 0) {
+    const int64_t used = model.used_rounds();
+    attributes.members["best_iteration"] = Document::Text(std::to_string(used - 1));
+    attributes.members["best_ntree_limit"] =
+        Document::Text(std::to_string(used * model.parameters.num_parallel_tree));
+  }
+  std::vector<Document> names;
+  if (IsNamed(model.feature_names)) {
+    for (const std::string& name : model.feature_names) names.push_back(Document::Text(name));
+  }
+  Document parameters =
+      Document::Object()
+          .With("base_score", Document::Text(FloatText(static_cast<float>(model.parameters.base_score))))
+          .With("boost_from_average", Document::Text("0"))
+          .With("num_class",
+                Document::Text(model.parameters.multi() ? std::to_string(model.parameters.num_class) : "0"))
+          .With("num_feature", Document::Text(std::to_string(model.feature_names.size())))
+          .With("num_target", Document::Text("1"));
+  Document learner = Document::Object()
+                         .With("attributes", std::move(attributes))
+                         .With("feature_names", Document::Array(std::move(names)))
+                         .With("feature_types", FeatureTypes(model))
+                         .With("gradient_booster", GradientBooster(model))
+                         .With("learner_model_param", std::move(parameters))
+                         .With("objective", ObjectiveDocument(values));
+  return Document::Object()
+      .With("learner", std::move(learner))
+      .With("version", Document::Numbers(std::vector<int64_t>{1, 7, 4}, false));
+}
+
+GbdtModel ReadXgboostModel(const Document& document) {
+  const Document& learner = document.At("learner");
+  const Document& booster = learner.At("gradient_booster");
+  const std::string& name = booster.TextAt("name");
+  if (name != "gbtree" && name != "dart")
+    throw UnsupportedModel(fmt::format("booster {}: only models of trees are read (gbtree, dart)", name));
+  const Document& gbtree = name == "dart" ? booster.At("gbtree") : booster;
+  const Document& parameters = learner.At("learner_model_param");
+  if (parameters.Find("num_target") != nullptr && parameters.WholeAt("num_target") > 1)
+    throw UnsupportedModel("several targets for each row: models of one target are read");
+
+  GbdtModel model;
+  const Document& attributes = learner.At("attributes");
+  ModelExtras extras;
+  if (attributes.Find("winnow") != nullptr) extras = ReadExtras(attributes.TextAt("winnow"));
+  const std::vector<float> base_scores = ReadBaseScores(parameters.TextAt("base_score"));
+  const Document& tree_parameters = gbtree.At("model").At("gbtree_model_param");
+  const bool forest = tree_parameters.Find("num_parallel_tree") != nullptr;  // not in the oldest models
+  const int64_t parallel = forest ? std::max<int64_t>(1, tree_parameters.WholeAt("num_parallel_tree")) : 1;
+  const Values values = ReadHyperparameters(learner, base_scores[0], parallel, extras.hyperparameters);
+  std::vector<std::string> ignored;  // warnings, which training has given
+  absl::StatusOr<GbdtParameters> understood = ParseHyperparameters(HyperparametersText(values), &ignored);
+  if (!understood.ok()) throw UnsupportedModel(MessageOf(understood.status()));
+  model.parameters = *std::move(understood);
+  if (extras.base_score_estimated) {
+    model.parameters.base_score_given = false;
+    model.parameters.base_score = base_scores[0];
+  }
+
+  ReadFeatures(learner, &model);
+  ReadTrees(gbtree, static_cast<int64_t>(model.feature_names.size()), &model);
+  if (IsDart(booster)) model.tree_weights = ReadTreeWeights(booster, gbtree, model.trees.size());
+  AddToLeaves(base_scores, &model);
+  if (extras.Fit(model)) {
+    model.reading = extras.reading;
+    model.schema = extras.schema;
+  } else {
+    ReadCategoryNames(gbtree.At("model"), &model);
+  }
+  const int64_t last = model.rounds() - 1;
+  const int64_t best =
+      attributes.Find("best_iteration") != nullptr ? attributes.WholeAt("best_iteration") : last;
+  const bool same_best = (extras.best_round < 0 ? last : extras.best_round) == best;
+  model.best_round = same_best && extras.best_round <= last ? extras.best_round
+                     : best < 0 || best >= last             ? -1
+                                                            : best;
+  return model;
+}
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "trainers/gbdt/model/predictor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace winnow::gbdt {
+
+// The subcommands of winnow-gbdt that work on a model: predict, importance, convert.
+class ModelCommands {
+ public:
+  static bool IsName(std::string_view argument);
+
+  // Adds them to `app`. REQUIRES: `app` is parsed while this object is at its place.
+  explicit ModelCommands(CLI::App* app);
+
+  bool asked() const;  // whether one of them was parsed
+  absl::Status Run() const;
+
+ private:
+  void AddPredict(CLI::App* app);
+  absl::Status PrintImportance() const;
+
+  CLI::App *predict_, *importance_, *convert_;
+  PredictRequest request_;
+  std::string model_path_, output_path_;
+  std::string type_ = "gain", format_ = "csv";
+};
+
+}  // namespace winnow::gbdt

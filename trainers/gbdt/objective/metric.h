@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainers/collective/communicator.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
+#include "trainers/gbdt/objective/targets.h"
+
+namespace winnow::gbdt {
+
+// The value of a metric over the rows of all ranks, weighted by their weights. The same double whatever the
+// order of the rows and whichever rank holds them. margin is [class][row] of this rank. All ranks must call,
+// and get the same value or an error. The definitions are XGBoost 1.7.4's (quantile: 2.0's), with these
+// notes:
+// - NaN for no rows or no weight.
+// - binary:logitraw is measured by its probabilities.
+// - auc and aucpr rank by margin, with ties counted half (auc) or as one step (aucpr), and are NaN where only
+//   one class has weight. With multi:* they are the mean over the classes of one against the rest, by the
+//   weight of the class; NaN unless each class has some. With groups they are the mean over groups, of auc
+//   with 3 rows at least.
+// - tweedie-nloglik without @ takes tweedie_variance_power; error without @ takes 0.5.
+// - ndcg, map and pre are means over groups by the groups' weights, which 1.7.4 does not look at. pre
+//   without @ takes all rows of a group.
+absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters& parameters,
+                                      const Targets& targets, std::span<const float> margin,
+                                      Communicator* communicator);
+
+// Whether a larger value is better.
+bool HigherIsBetter(const Metric& metric);
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,344 @@
+#include "trainers/gbdt/training_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trainers/common/agreement.h"
+#include "trainers/common/data_errors.h"
+#include "trainers/common/status_text.h"
+#include "trainers/data/cache/data_cache.h"
+#include "trainers/data/content_key.h"
+#include "trainers/data/file_source.h"
+#include "trainers/data/reader.h"
+#include "trainers/data/shard.h"
+#include "trainers/data/split.h"
+#include "trainers/gbdt/objective/objective.h"
+#include "trainers/gbdt/training_file.h"
+
+namespace winnow::gbdt {
+namespace {
+
+// `label`: its column, as it was asked for.
+absl::Status CheckTable(const DataSet& data, const std::string& what, const std::string& label = "") {
+  if (data.rows == 0) return absl::InvalidArgumentError(what + ": there are no rows");
+  if (data.rows > int64_t{0xffffffff})
+    return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
+  if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
+  if (static_cast<int64_t>(data.label.size()) != data.rows)
+    return absl::InvalidArgumentError(
+        what + ": the data has no label column" + (label.empty() ? "" : " \"" + label + "\""));
+  for (std::size_t f = 0; f < data.columns.size(); ++f) {
+    for (int64_t i = 0; i < data.rows; ++i) {
+      if (std::isinf(data.columns[f][i]))
+        return absl::InvalidArgumentError(
+            fmt::format("{}: row {}: feature {} is infinite: expected a finite number or "
+                        "a missing value",
+                        what, i + 1, data.feature_names[f]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTargets(const GbdtParameters& parameters, const DataSchema& schema, const Targets& targets,
+                          const std::string& what) {
+  if (!schema.label_levels.empty() && !LearnsClasses(parameters.objective)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the label column is text (\"{}\" is one of its values): expected numbers for "
+                    "objective={}",
+                    what, schema.label_levels[0], ObjectiveName(parameters.objective)));
+  }
+  const absl::Status labels = CheckLabels(parameters, targets);
+  return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
+}
+
+// Whether data as read have the model's features, number by number. Features of XGBoost's that were never
+// named go by position.
+bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
+  bool unnamed = model.names.size() == data.feature_names.size();
+  for (std::size_t f = 0; unnamed && f < model.names.size(); ++f)
+    unnamed = model.names[f] == fmt::format("f{}", f);
+  if (!unnamed && model.names != data.feature_names) return false;
+  const DataSchema& theirs = model.schema;
+  if (!theirs.label_levels.empty() && theirs.label_levels != data.schema.label_levels) return false;
+  for (std::size_t c = 0; c < theirs.columns.size(); ++c) {
+    if (!theirs.columns[c].text) continue;
+    if (c >= data.schema.columns.size() || theirs.columns[c].levels != data.schema.columns[c].levels)
+      return false;
+  }
+  return true;
+}
+
+// Loads what one request asks for, for one rank.
+class Loading {
+ public:
+  Loading(const TrainRequest& request, const ModelFeatures* continued, Communicator* ranks, ThreadPool* pool)
+      : request_(request),
+        continued_(continued),
+        ranks_(*ranks),
+        pool_(*pool),
+        cache_(DataCache::FromEnvironment(&cache_warning_)) {}
+
+  absl::StatusOr<LoadedData> Load();
+  const std::string& cache_warning() const { return cache_warning_; }
+
+ private:
+  // Validates with a part of the training data, or not at all.
+  bool splits() const { return request_.validation_path.empty(); }
+  bool train_sharded() const { return request_.train_sharded && ranks_.size() > 1; }
+  bool validation_sharded() const {
+    if (splits()) return train_sharded();
+    return request_.validation_sharded && ranks_.size() > 1;
+  }
+  const std::string& validation_path() const {
+    return splits() ? request_.train_path : request_.validation_path;
+  }
+  // A problem of the data with the channel that they came by before it.
+  absl::Status OfTrain(const absl::Status& problem) const { return OfData(request_.train_name, problem); }
+  absl::Status OfValidation(const absl::Status& problem) const {
+    return splits() ? OfTrain(problem) : OfData(request_.validation_name, problem);
+  }
+  absl::StatusOr<DataSet> Read(const std::string& path, const DataOptions& reading, const DataSchema* like,
+                               bool sharded);
+  absl::StatusOr<DataSet> ReadTrain();
+  absl::StatusOr<RawTables> ReadTables();
+  absl::Status ShareOut(RawTables* tables);
+  absl::StatusOr<ContentKey> KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
+                                   std::string_view extra);
+  absl::StatusOr<std::string> Key(std::vector<ContentKey>* contents);
+  absl::StatusOr<TrainingData> Replicated();
+  absl::StatusOr<TrainingData> Sharded();
+  absl::StatusOr<LoadedData> Uncached();
+  absl::StatusOr<TrainingData> Open(const std::string& key, const DataCache::Builder& build);
+  absl::Status Check(const TrainingData& data) const;
+  int max_bin() const { return static_cast<int>(request_.parameters.max_bin); }
+
+  const TrainRequest& request_;
+  const ModelFeatures* const continued_;
+  Communicator& ranks_;
+  ThreadPool& pool_;
+  std::string cache_warning_;
+  const DataCache cache_;
+};
+
+absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions& reading,
+                                      const DataSchema* like, bool sharded) {
+  if (!sharded) return ReadDataSet(path, reading, like, pool_.threads());
+  const Exchange exchange = [this](std::string_view mine) { return ranks_.AllGather(mine); };
+  return ReadShard(path, reading, like, ranks_.rank(), ranks_.size(), exchange, pool_.threads());
+}
+
+absl::StatusOr<DataSet> Loading::ReadTrain() {
+  absl::StatusOr<DataSet> read = Read(request_.train_path, request_.train_reading, nullptr, train_sharded());
+  if (!read.ok() || continued_ == nullptr || HasFeaturesOf(*continued_, *read)) return read;
+  return Read(request_.train_path, request_.train_reading, &continued_->schema, train_sharded());
+}
+
+absl::StatusOr<RawTables> Loading::ReadTables() {
+  RawTables tables;
+  absl::StatusOr<DataSet> train = ReadTrain();
+  if (!train.ok()) return OfTrain(train.status());
+  if (!splits()) {
+    absl::StatusOr<DataSet> read =
+        Read(request_.validation_path, request_.validation_reading, &train->schema, validation_sharded());
+    if (!read.ok()) return OfValidation(read.status());
+    tables.validation = *std::move(read);
+  } else if (request_.validation_fraction > 0) {
+    auto parts = SplitByFraction(*std::move(train), request_.validation_fraction, request_.split_seed);
+    if (!parts.ok()) return OfTrain(parts.status());
+    train = std::move(parts->first);
+    tables.validation = std::move(parts->second);
+  }
+  tables.train = *std::move(train);
+  absl::Status status =
+      OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  if (status.ok() && tables.validation) {
+    const DataOptions& reading = splits() ? request_.train_reading : request_.validation_reading;
+    status = OfValidation(CheckTable(*tables.validation, validation_path(), reading.label));
+  }
+  if (!status.ok()) return status;
+  return tables;
+}
+
+// Of tables that every rank has whole, this rank's rows. All are numbered anew over the ranks, since
+// splitting changes which rows there are.
+absl::Status Loading::ShareOut(RawTables* tables) {
+  const auto share = [&](bool sharded, DataSet* table) -> absl::Status {
+    if (!sharded) {
+      const auto range = table->group_begin.empty()
+                             ? RowRange(table->rows, ranks_.rank(), ranks_.size())
+                             : GroupRowRange(table->group_begin, ranks_.rank(), ranks_.size());
+      *table = TakeRows(std::move(*table), range);
+    }
+    const auto counts = ranks_.AllGather(std::to_string(table->rows));
+    if (!counts.ok()) return counts.status();
+    table->first_row = 0;
+    for (int rank = 0; rank < ranks_.rank(); ++rank) table->first_row += std::stoll((*counts)[rank]);
+    return absl::OkStatus();
+  };
+  if (absl::Status status = share(train_sharded(), &tables->train); !status.ok()) return status;
+  return tables->validation ? share(validation_sharded(), &*tables->validation) : absl::OkStatus();
+}
+
+absl::StatusOr<ContentKey> Loading::KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
+                                          std::string_view extra) {
+  const absl::StatusOr<std::vector<std::string>> files =
+      sharded ? ShardFiles(path, ranks_.rank(), ranks_.size()) : ListFiles(path);
+  if (!files.ok()) return files.status();
+  return KeyOfFiles(*files, reading, extra, cache_.folder(), pool_.threads());
+}
+
+// What this rank's entry is known by, and what it is made of.
+absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
+  const std::string extra =
+      fmt::format("{}\nmax_bin {}\nvalidation_fraction {} split_seed {}", kTrainingFileVersion, max_bin(),
+                  request_.validation_fraction, request_.split_seed);
+  absl::StatusOr<ContentKey> train =
+      KeyOf(request_.train_path, request_.train_reading, train_sharded(), extra);
+  if (!train.ok()) return OfTrain(train.status());
+  std::string key = train->text();
+  contents->push_back(*std::move(train));
+  if (splits()) return key;
+  absl::StatusOr<ContentKey> validation =
+      KeyOf(request_.validation_path, request_.validation_reading, validation_sharded(), "");
+  if (!validation.ok()) return OfValidation(validation.status());
+  key += "\n" + validation->text();
+  contents->push_back(*std::move(validation));
+  return key;
+}
+
+absl::StatusOr<TrainingData> Loading::Open(const std::string& key, const DataCache::Builder& build) {
+  std::string why_not_kept;
+  absl::StatusOr<MappedFile> file = cache_.GetOrBuild(key, build, &why_not_kept);
+  if (!file.ok()) return file.status();
+  if (!why_not_kept.empty()) cache_warning_ = std::move(why_not_kept);
+  return ReadTrainingData(std::make_shared<const MappedFile>(*std::move(file)));
+}
+
+// Every rank maps the whole, and takes its rows of it.
+absl::StatusOr<TrainingData> Loading::Replicated() {
+  std::vector<ContentKey> contents;
+  const absl::StatusOr<std::string> key = Key(&contents);
+  if (!key.ok()) return key.status();
+  absl::StatusOr<TrainingData> data = Open(*key, [&](SectionWriter& writer) -> absl::Status {
+    absl::StatusOr<RawTables> tables = ReadTables();
+    if (!tables.ok()) return tables.status();
+    for (const ContentKey& content : contents) {
+      if (absl::Status status = content.CheckUnchanged(); !status.ok()) return status;
+    }
+    const std::unique_ptr<Communicator> alone = MakeSoleRank();
+    const absl::StatusOr<TrainingData> made = MakeTrainingData(
+        std::move(tables->train), std::move(tables->validation), max_bin(), alone.get(), &pool_);
+    return made.ok() ? WriteTrainingData(*made, writer) : made.status();
+  });
+  if (!data.ok()) return data;
+  if (absl::Status status = Check(*data); !status.ok()) return status;
+  return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
+}
+
+// Ranks make their entries together, so none may wait for the lock of one meanwhile: an entry is looked for,
+// and what all ranks have made otherwise is kept.
+absl::StatusOr<TrainingData> Loading::Sharded() {
+  std::vector<ContentKey> contents;
+  const absl::StatusOr<std::string> mine = Key(&contents);
+  if (!mine.ok()) return mine.status();
+  const auto all = ranks_.AllGather(*mine);
+  if (!all.ok()) return all.status();
+  std::string key = fmt::format("rank {} of {}", ranks_.rank(), ranks_.size());
+  for (const std::string& one : *all) key += "\n" + one;
+  absl::StatusOr<TrainingData> found =
+      Open(key, [](SectionWriter&) { return absl::NotFoundError("no entry"); });
+  uint64_t having = found.ok();
+  if (absl::Status status = ranks_.AllReduceSum({&having, 1}); !status.ok()) return status;
+  if (having == static_cast<uint64_t>(ranks_.size())) {
+    if (absl::Status status = Check(*found); !status.ok()) return status;
+    return found;
+  }
+  absl::StatusOr<RawTables> tables = ReadTables();
+  if (!tables.ok()) return tables.status();
+  for (const ContentKey& content : contents) {
+    if (absl::Status status = content.CheckUnchanged(); !status.ok()) return status;
+  }
+  if (absl::Status status = ShareOut(&*tables); !status.ok()) return status;
+  absl::StatusOr<TrainingData> made =
+      MakeTrainingData(std::move(tables->train), std::move(tables->validation), max_bin(), &ranks_, &pool_);
+  if (!made.ok()) return made;
+  if (absl::Status status = Check(*made); !status.ok()) return status;
+  absl::StatusOr<TrainingData> kept =
+      Open(key, [&](SectionWriter& writer) { return WriteTrainingData(*made, writer); });
+  return kept.ok() ? std::move(kept) : std::move(made);
+}
+
+// As Sharded, but with the tables and without the cache.
+absl::StatusOr<LoadedData> Loading::Uncached() {
+  absl::StatusOr<RawTables> tables = ReadTables();
+  if (!tables.ok()) return tables.status();
+  if (absl::Status status = ShareOut(&*tables); !status.ok()) return status;
+  absl::StatusOr<TrainingData> made =
+      MakeTrainingData(tables->train, tables->validation, max_bin(), &ranks_, &pool_);
+  if (!made.ok()) return made.status();
+  if (absl::Status status = Check(*made); !status.ok()) return status;
+  return LoadedData{*std::move(made), *std::move(tables)};
+}
+
+absl::Status Loading::Check(const TrainingData& data) const {
+  const GbdtParameters& p = request_.parameters;
+  absl::Status status = OfTrain(CheckTargets(p, data.schema, data.train.targets, request_.train_path));
+  if (status.ok() && data.validation)
+    status = OfValidation(CheckTargets(p, data.schema, data.validation->targets, validation_path()));
+  return status;
+}
+
+absl::StatusOr<LoadedData> Loading::Load() {
+  const GbdtParameters& p = request_.parameters;
+  if (p.early_stopping_rounds > 0 && splits() && request_.validation_fraction <= 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("hyperparameter early_stopping_rounds = {}: expected validation data to go with it",
+                    p.early_stopping_rounds));
+  }
+  LoadedData loaded;
+  if (!request_.continue_from.empty()) {
+    absl::StatusOr<LoadedData> uncached = Uncached();
+    if (!uncached.ok()) return uncached;
+    loaded = *std::move(uncached);
+  } else {
+    absl::StatusOr<TrainingData> data = train_sharded() || validation_sharded() ? Sharded() : Replicated();
+    if (!data.ok()) return data.status();
+    loaded.data = *std::move(data);
+  }
+  if (absl::Status status = AgreeOnData(request_.train_path, loaded.data.fingerprint, &ranks_); !status.ok())
+    return status;
+  return loaded;
+}
+
+}  // namespace
+
+absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& data, const std::string& what) {
+  if (absl::Status status = CheckTable(data, what); !status.ok()) return status;
+  const Targets targets{data.rows, data.label, data.weight, data.group_begin, data.first_row};
+  return CheckTargets(parameters, data.schema, targets, what);
+}
+
+std::vector<float> RawTables::TrainMargins(const GbdtModel& model, ThreadPool* pool) const {
+  return PredictMargins(model, train, model.rounds(), pool);
+}
+
+std::vector<float> RawTables::ValidationMargins(const GbdtModel& model, ThreadPool* pool) const {
+  return validation ? PredictMargins(model, *validation, model.rounds(), pool) : std::vector<float>();
+}
+
+absl::StatusOr<LoadedData> LoadTrainingData(const TrainRequest& request, const ModelFeatures* continued,
+                                            Communicator* ranks, ThreadPool* pool, std::string* warning) {
+  Loading loading(request, continued, ranks, pool);
+  absl::StatusOr<LoadedData> loaded = loading.Load();
+  *warning = loading.cache_warning();
+  return loaded;
+}
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,257 @@
+#include "trainers/gbdt/tree/split_finder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainers/gbdt/tree/category_split.h"
+#include "trainers/gbdt/tree/slot_sums.h"
+
+namespace winnow::gbdt {
+namespace {
+
+constexpr float kMinGain = 1e-6f;  // XGBoost's kRtEps: less is no gain
+constexpr int kBatch = 512;        // candidates that are weighed at a time
+
+GradientSum AsSum(PackedSum sum) { return Unpack(sum); }
+GradientSum AsSum(const GradientSum& sum) { return sum; }
+bool IsNothing(PackedSum sum) { return sum == 0; }
+bool IsNothing(const GradientSum& sum) { return sum == GradientSum{}; }
+PackedSum InForm(const GradientSum& sum, PackedSum) { return Pack(sum); }
+GradientSum InForm(const GradientSum& sum, GradientSum) { return sum; }
+
+}  // namespace
+
+struct SplitFinder::Search {
+  const SplitFinder& finder;
+  const GradientScale& scale;
+  const SplitQuery& query;
+  Scratch& scratch;
+  Split best;
+  Kernels::GainInputs inputs{};
+
+  double GradientOf(const GradientSum& sum) const { return static_cast<double>(sum.gradient) * scale.gradient; }
+  double HessianOf(const GradientSum& sum) const { return static_cast<double>(sum.hessian) * scale.hessian; }
+
+  double NodeGain() const {
+    const GainRule& rule = finder.rule_;
+    if (finder.directions_.empty()) return rule.Gain(GradientOf(query.total), HessianOf(query.total));
+    return rule.GainAt(GradientOf(query.total), HessianOf(query.total),
+                       finder.WeightOf(query.total, scale, query.bounds));
+  }
+
+  void Push(double left_gradient, double left_hessian) {
+    scratch.left_gradient[scratch.count] = left_gradient;
+    scratch.left_hessian[scratch.count] = left_hessian;
+    ++scratch.count;
+  }
+  void Begin(int feature, Scratch::Run::Kind kind) { scratch.runs.push_back({feature, kind, scratch.count}); }
+  void Reserve(int more) {
+    const std::size_t needed = static_cast<std::size_t>(scratch.count + more);
+    if (scratch.left_gradient.size() >= needed) return;
+    scratch.left_gradient.resize(2 * needed);
+    scratch.left_hessian.resize(2 * needed);
+    scratch.gain.resize(2 * needed);
+  }
+
+  void PushSum(const GradientSum& left) {
+    Push(static_cast<double>(left.gradient), static_cast<double>(left.hessian));
+  }
+
+  void PushPrefixes(const PackedSum* bins, int count) {
+    ChosenKernels().prefix_packed(bins, static_cast<std::size_t>(count),
+                                  scratch.left_gradient.data() + scratch.count,
+                                  scratch.left_hessian.data() + scratch.count);
+    scratch.count += count;
+  }
+  void PushPrefixes(const GradientSum* bins, int count) {
+    GradientSum left;
+    for (int bin = 0; bin < count; ++bin) {
+      left += bins[bin];
+      PushSum(left);
+    }
+  }
+
+  // Every cut of one feature, in the order that decides between equals: missing values right, missing values
+  // alone, missing values left.
+  template <typename Sum>
+  void AddCuts(int feature, const FeaturePlace& at, const Sum* bins) {
+    Reserve(2 * at.values);
+    Begin(feature, Scratch::Run::kMissingRight);
+    const bool missing = at.has_missing && !IsNothing(bins[at.values]);
+    // Where values must rise or fall it matters which side missing values have to themselves.
+    PushPrefixes(bins, missing && !finder.directions_.empty() ? at.values : at.values - 1);
+    if (!missing) return;
+    Begin(feature, Scratch::Run::kMissingAlone);
+    PushSum(AsSum(bins[at.values]));
+    Begin(feature, Scratch::Run::kMissingLeft);
+    Sum right{};
+    for (int bin = at.values - 1; bin > 0; --bin) {
+      right += bins[bin];
+      PushSum(query.total - AsSum(right));
+    }
+  }
+
+  // A feature whose sums are in its group's: of one that shares the group, the default bin's are what the
+  // others leave of the node's.
+  template <typename Sum>
+  void AddFeature(int f, const Sum* group, std::vector<Sum>* bins) {
+    const FeaturePlace& at = finder.layout_.features[f];
+    if (at.bins() < 2) return;
+    const bool categorical = finder.cuts_[f].categorical;
+    if (at.default_bin < 0) {
+      if (categorical)
+        AddCategories(f, at, group);
+      else
+        AddCuts(f, at, group);
+      return;
+    }
+    if (at.bins() == 2 && at.values == 2 && !categorical) {  // one of a one-hot group
+      const GradientSum marked = AsSum(group[at.first]);
+      Reserve(1);
+      Begin(f, Scratch::Run::kMissingRight);
+      PushSum(at.default_bin == 0 ? query.total - marked : marked);
+      return;
+    }
+    bins->assign(at.bins(), Sum{});
+    GradientSum rest = query.total;
+    for (int bin = 0; bin < at.bins(); ++bin) {
+      if (bin == at.default_bin) continue;
+      (*bins)[bin] = group[at.GroupBin(bin)];
+      rest = rest - AsSum((*bins)[bin]);
+    }
+    (*bins)[at.default_bin] = InForm(rest, Sum{});
+    if (categorical)
+      AddCategories(f, at, bins->data());
+    else
+      AddCuts(f, at, bins->data());
+  }
+
+  template <typename Sum>
+  void AddCategories(int f, const FeaturePlace& at, const Sum* bins) {
+    std::vector<GradientSum> sums;
+    for (int bin = 0; bin < finder.cuts_[f].bins(); ++bin) sums.push_back(AsSum(bins[bin]));
+    const GradientSum missing = at.has_missing ? AsSum(bins[at.values]) : GradientSum{};
+    const CategoryGain gain = [&](const GradientSum& left) { return GainOf(f, left); };
+    const CategoryWeight weight = [&](const GradientSum& sum) {
+      return finder.rule_.Weight(GradientOf(sum), HessianOf(sum));
+    };
+    Split found = BestCategorySplit(finder.parameters_, sums, missing, query.total, gain, weight);
+    found.feature = f;
+    if (found.gain > kMinGain && found.Beats(best)) best = std::move(found);
+  }
+
+  // The general form of Kernels::gains, for one cut.
+  float GainOf(int feature, const GradientSum& left) const {
+    const GainRule& rule = finder.rule_;
+    const GradientSum right = query.total - left;
+    if (!rule.MayBeChild(HessianOf(left)) || !rule.MayBeChild(HessianOf(right))) return -1;
+    if (finder.directions_.empty()) {
+      return static_cast<float>(rule.Gain(GradientOf(left), HessianOf(left)) +
+                                rule.Gain(GradientOf(right), HessianOf(right)) - inputs.node_gain);
+    }
+    const double left_weight = finder.WeightOf(left, scale, query.bounds);
+    const double right_weight = finder.WeightOf(right, scale, query.bounds);
+    const int direction = finder.directions_[feature];
+    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight)) return -1;
+    return static_cast<float>(rule.GainAt(GradientOf(left), HessianOf(left), left_weight) +
+                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) - inputs.node_gain);
+  }
+
+  GradientSum LeftOf(int i) const {
+    return {static_cast<int64_t>(scratch.left_gradient[i]), static_cast<int64_t>(scratch.left_hessian[i])};
+  }
+
+  // Weighs the candidates and starts anew.
+  void Weigh() {
+    float most = -1;
+    if (finder.rule_.IsPlain() && finder.directions_.empty()) {
+      most = ChosenKernels().gains(scratch.left_gradient.data(), scratch.left_hessian.data(),
+                                   static_cast<std::size_t>(scratch.count), inputs, scratch.gain.data());
+    } else {
+      std::size_t run = 0;
+      for (int i = 0; i < scratch.count; ++i) {
+        while (run + 1 < scratch.runs.size() && scratch.runs[run + 1].begin <= i) ++run;
+        scratch.gain[i] = GainOf(scratch.runs[run].feature, LeftOf(i));
+        most = std::max(most, scratch.gain[i]);
+      }
+    }
+    if (most > kMinGain && most >= best.gain) TakeBest(most);
+    scratch.count = 0;
+    scratch.runs.clear();
+  }
+
+  void TakeBest(float most) {
+    for (std::size_t r = 0; r < scratch.runs.size(); ++r) {
+      const Scratch::Run& run = scratch.runs[r];
+      if (most == best.gain && best.feature >= 0 && run.feature >= best.feature) continue;
+      const int end = r + 1 < scratch.runs.size() ? scratch.runs[r + 1].begin : scratch.count;
+      const float *const first = scratch.gain.data() + run.begin, *const last = scratch.gain.data() + end;
+      const float* const found = std::find(first, last, most);
+      if (found == last) continue;
+      const int offset = static_cast<int>(found - first);
+      best = {};
+      best.gain = most;
+      best.feature = run.feature;
+      best.missing_left = run.kind != Scratch::Run::kMissingRight;
+      if (run.kind == Scratch::Run::kMissingRight) best.last_left = offset;
+      if (run.kind == Scratch::Run::kMissingLeft)
+        best.last_left = finder.layout_.features[run.feature].values - 2 - offset;
+      best.left = LeftOf(run.begin + offset);
+      best.right = query.total - best.left;
+    }
+  }
+
+  template <typename Sum>
+  void Run(const HistogramShape& shape, const Sum* sums, std::vector<Sum>* slot_scratch,
+           std::vector<Sum>* bin_scratch) {
+    const std::vector<uint8_t>& allowed = *query.allowed;
+    for (int k = query.first_slot; k < query.end_slot; ++k) {
+      const BinSlot& slot = finder.layout_.slots[shape.slot(k)];
+      ForEachGroup(finder.layout_, slot, sums + k * shape.pad(), slot_scratch, [&](int g, const Sum* group) {
+        for (int f : finder.layout_.groups[g].features) {
+          if (allowed[f]) AddFeature(f, group, bin_scratch);
+        }
+      });
+      if (scratch.count >= kBatch) Weigh();
+    }
+    if (scratch.count > 0) Weigh();
+  }
+};
+
+SplitFinder::SplitFinder(const GbdtParameters& parameters, const BinLayout& layout,
+                         const std::vector<FeatureCuts>& cuts, const std::vector<int>& directions)
+    : parameters_(parameters), layout_(layout), cuts_(cuts), directions_(directions), rule_(parameters) {}
+
+Split SplitFinder::Best(const HistogramShape& shape, const GradientScale& scale, const SplitQuery& query,
+                        Scratch* scratch) const {
+  Search search{*this, scale, query, *scratch, {}, {}};
+  search.inputs = {scale.gradient,
+                   scale.hessian,
+                   static_cast<double>(query.total.gradient),
+                   static_cast<double>(query.total.hessian),
+                   rule_.lambda(),
+                   rule_.min_child_weight(),
+                   search.NodeGain()};
+  if (query.histogram->packed)
+    search.Run(shape, query.histogram->Packed(), &scratch->packed_slot, &scratch->packed_bins);
+  else
+    search.Run(shape, query.histogram->Wide(), &scratch->wide_slot, &scratch->wide_bins);
+  return std::move(search.best);
+}
+
+double SplitFinder::WeightOf(const GradientSum& sum, const GradientScale& scale,
+                             const WeightBounds& bounds) const {
+  return rule_.Weight(static_cast<double>(sum.gradient) * scale.gradient,
+                      static_cast<double>(sum.hessian) * scale.hessian, bounds);
+}
+
+void SplitFinder::ChildBounds(const Split& split, const GradientScale& scale, const WeightBounds& bounds,
+                              WeightBounds* left, WeightBounds* right) const {
+  *left = *right = bounds;
+  if (directions_.empty() || directions_[split.feature] == 0) return;
+  const double middle = (WeightOf(split.left, scale, bounds) + WeightOf(split.right, scale, bounds)) / 2;
+  (directions_[split.feature] > 0 ? left->upper : left->lower) = middle;
+  (directions_[split.feature] > 0 ? right->lower : right->upper) = middle;
+}
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainers/collective/communicator.h"
+#include "trainers/gbdt/bins/quantile_cuts.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
+#include "trainers/gbdt/tree/feature_limits.h"
+#include "trainers/gbdt/tree/histogram.h"
+#include "trainers/gbdt/tree/histogram_exchange.h"
+#include "trainers/gbdt/tree/row_partition.h"
+#include "trainers/gbdt/tree/split_finder.h"
+#include "trainers/gbdt/tree/tree.h"
+
+namespace winnow::gbdt {
+
+// Grows trees from histograms, level by level or the best leaf first; of two children the smaller one's rows are
+// counted and the other's histogram is the difference to the parent's. The tree is a function of all ranks'
+// gradients: neither ranks, threads nor the order of rows matter.
+class TreeBuilder {
+ public:
+  static constexpr std::size_t kHistogramBudget = std::size_t{1} << 26;  // words: 512 MiB
+
+  // Keeps references to all of them. The rows of `matrix` are this rank's. Histograms of nodes that wait to be
+  // divided are kept while they take no more than `histogram_budget` words; the tree is the same.
+  TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts, const BinMatrix& matrix,
+              const FeatureLimits& limits, Communicator* ranks, ThreadPool* pool,
+              std::size_t histogram_budget = kHistogramBudget);
+
+  // Grows tree number `tree_index` on the rows that `rows` holds in node 0. `rows` and each of `followers`
+  // end with their rows in the leaves they belong to. Leaf values include eta. An error is one of `ranks`.
+  absl::StatusOr<Tree> Build(const FixedGradients& gradients, uint64_t tree_index, RowPartition* rows,
+                             const std::vector<RowPartition*>& followers);
+
+ private:
+  struct OpenNode {
+    int id = 0;
+    int64_t depth = 0;
+    int64_t rows = 0;  // of all ranks, or more: until ranks agree on its split they know a bound
+    GradientSum total;
+    WeightBounds bounds;
+    std::vector<int> path;  // features split by above it, where interaction is constrained
+    Histogram histogram;    // empty: to be counted when needed
+    Split split;
+  };
+  // One tree's state.
+  struct Growth {
+    const FixedGradients& gradients;
+    RowPartition& rows;
+    const std::vector<RowPartition*>& followers;
+    uint64_t tree_index;
+    HistogramShape shape;
+    HistogramExchange exchange;
+    Tree tree;
+    int64_t leaves = 1;
+    std::size_t kept_words = 0;  // of histograms of open nodes
+  };
+
+  bool MaySplit(const OpenNode& node) const;
+  absl::StatusOr<OpenNode> Root(Growth* growth);
+  absl::Status GrowByLevel(Growth* growth, OpenNode root);
+  absl::Status GrowByGain(Growth* growth, OpenNode root);
+  // Divides the nodes, which have splits, and looks for their children's splits.
+  absl::StatusOr<std::vector<OpenNode>> Divide(Growth* growth, std::vector<OpenNode*> nodes);
+  void BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left, OpenNode* right) const;
+  bool IsSmaller(const OpenNode& a, const OpenNode& b) const;
+  absl::Status FindSplits(Growth* growth, const std::vector<OpenNode*>& parents,
+                          std::vector<OpenNode>* children);
+  absl::Status MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children, std::size_t pairs,
+                              bool subtract);
+  absl::Status CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
+  absl::Status SearchHistograms(Growth* growth, const std::vector<OpenNode*>& nodes);
+  RowPartition::Cut WriteSplit(Growth* growth, const OpenNode& node) const;
+  void MakeLeaf(Growth* growth, const OpenNode& node) const;
+  void Allocate(const Growth& growth, OpenNode* node);
+  void Release(OpenNode* node);
+
+  const GbdtParameters& parameters_;
+  const std::vector<FeatureCuts>& cuts_;
+  const BinMatrix& matrix_;
+  const FeatureLimits& limits_;
+  Communicator& ranks_;
+  ThreadPool& pool_;
+  const std::size_t histogram_budget_;
+  const float eta_;  // parallel trees share it
+  const SplitFinder finder_;
+  GradientScale scale_;
+  std::vector<int> tree_features_;
+  std::vector<std::vector<uint64_t>> spare_buffers_;
+  std::vector<SplitFinder::Scratch> finder_scratch_;    // by thread
+  std::vector<std::vector<uint64_t>> count_scratch_;    // by thread
+};
+
+}  // namespace winnow::gbdt

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/data/cache/mapped_file.h"
+#include "trainers/data/cache/section_writer.h"
+#include "trainers/mlp/data/raw_rows.h"
+#include "trainers/mlp/data/training_input.h"
+
+namespace winnow::mlp {
+
+// Changes with what the sections hold and how it is made, so that entries of another version are not taken
+// for this one's.
+inline constexpr const char* kDenseFileVersion = "winnow-mlp rows 3";
+
+// Scaled rows (validation null: none) and their schema as sections of a file of the cache.
+absl::Status WriteDense(const RawRows& train, const RawRows* validation, const FeatureSchema& schema,
+                        SectionWriter& writer);
+
+// The same, its arrays in *file, which it keeps; `outputs` is left 0. DataLoss if the sections do not fit
+// together.
+absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file);
+
+}  // namespace winnow::mlp

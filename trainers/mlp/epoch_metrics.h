@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainers/mlp/data/dense_data.h"
+#include "trainers/mlp/hyperparameters/metric.h"
+#include "trainers/mlp/parallel/epoch_trainer.h"
+
+namespace winnow::mlp {
+
+// What is reported of an epoch: of the training data what training itself has seen of loss and accuracy, each
+// row as the network was when its step began; of the validation data all metrics, of the network after the
+// epoch; and how fast it went. Metrics that training does not see (auc, rmse with another loss than mse) are
+// measured on the training data only where there are no validation data, for it takes another pass.
+class EpochMetrics {
+ public:
+  // REQUIRES: context's parts and validation, null if there is none, outlive it.
+  EpochMetrics(const TrainingContext& context, const DenseData* validation, std::vector<MlpMetric> metrics);
+
+  // "train-loss", ..., "validation-loss", ..., "samples-per-second".
+  const std::vector<std::string>& names() const { return names_; }
+
+  // Their values after an epoch that took `seconds`. All ranks call it, and get the same but for the speed.
+  // FailedPrecondition where one is not finite, but for an auc of one class: "validation-loss is nan after
+  // epoch 3: ...".
+  absl::StatusOr<std::vector<double>> Measure(int64_t epoch, const NetworkState& state,
+                                              const EpochResult& result, double seconds) const;
+
+  // The one that early stopping looks at: the last of the validation data.
+  struct Deciding {
+    std::size_t position = 0;  // in names()
+    bool higher_is_better = false;
+  };
+  std::optional<Deciding> deciding() const;
+
+ private:
+  absl::Status CheckFinite(int64_t epoch, const std::vector<double>& values) const;
+
+  const TrainingContext& context_;
+  const DenseData* const validation_;
+  const std::vector<MlpMetric> metrics_;
+  std::vector<MlpMetric> seen_, passed_;  // of the training data: in training, and in another pass
+  std::vector<std::string> names_;
+};
+
+}  // namespace winnow::mlp

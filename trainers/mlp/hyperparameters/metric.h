@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+
+namespace winnow::mlp {
+
+// What is measured on rows that a network was not trained on. Means are weighted by the rows' weights.
+struct MlpMetric {
+  enum class Kind {
+    kLoss,      // "loss": mean of the loss that is trained, without label smoothing and teacher, so that
+                // trials which differ in these can be compared: PyTorch's CrossEntropyLoss,
+                // BCEWithLogitsLoss, MSELoss and HuberLoss
+    kLogLoss,   // "logloss": mean of -ln(probability of the label)
+    kAccuracy,  // "accuracy": share of rows whose largest output, the first of equal ones, is the label's; of
+                // one output, whose sign is
+    kError,     // "error": 1 - accuracy
+    kTop,       // "topK": share of rows whose label is among the K largest outputs
+    kAuc,       // "auc": area under the ROC curve, ties counted half; of classes the plain mean over the
+                // classes, each against the rest, ranked by its probability
+    kRmse,      // "rmse"
+    kMae,       // "mae"
+  };
+  Kind kind = Kind::kLoss;
+  int top = 0;  // K of kTop
+
+  friend bool operator==(const MlpMetric&, const MlpMetric&) = default;
+};
+
+// InvalidArgument where the name is unknown, or the metric is none of this loss: "eval_metric accuracy: ...".
+absl::StatusOr<MlpMetric> ParseMlpMetric(std::string_view name, LossKind loss);
+
+// Those of parameters.metrics, in order, each once; where none is given the loss's own: loss and accuracy
+// (classes), loss and auc (logistic), loss and rmse. InvalidArgument as above.
+absl::StatusOr<std::vector<MlpMetric>> MlpMetrics(const MlpParameters& parameters);
+
+std::string MlpMetricName(const MlpMetric& metric);  // as ParseMlpMetric reads it
+bool HigherIsBetter(const MlpMetric& metric);
+
+}  // namespace winnow::mlp

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "trainers/mlp/model/predict.h"
+
+namespace CLI {
+class App;
+}
+
+namespace winnow::mlp {
+
+// The subcommands of winnow-mlp that work on a model: predict, export-onnx, show.
+class MlpModelCommands {
+ public:
+  static bool IsName(std::string_view argument);
+
+  // Adds them to `app`. REQUIRES: `app` is parsed while this object is at its place.
+  explicit MlpModelCommands(CLI::App* app);
+
+  bool asked() const;  // whether one of them was parsed
+  absl::Status Run() const;
+
+ private:
+  void AddPredict(CLI::App* app);
+
+  CLI::App *predict_, *export_, *show_;
+  MlpPredictRequest request_;
+  std::string model_path_, output_path_;
+  bool json_ = false;
+};
+
+}  // namespace winnow::mlp

@@ -1,0 +1,195 @@
+#include "trainers/mlp/network/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "trainers/common/exact_sum.h"
+#include "trainers/common/portable_math.h"
+#include "trainers/data/shard.h"
+#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/loss_rows.h"
+#include "trainers/mlp/network/metric_auc.h"
+
+namespace winnow::mlp {
+namespace {
+
+using Kind = MlpMetric::Kind;
+
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kRowsMeasuredAtOnce = 256;  // rows that are padded and measured at a time
+constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are held
+
+// What this rank knows of its rows, one entry each.
+struct Measured {
+  std::vector<float> loss;      // without smoothing
+  std::vector<int32_t> before;  // see LossBatch
+};
+
+// Outputs as LossRows wants them.
+class PaddedOutputs {
+ public:
+  explicit PaddedOutputs(int width)
+      : width_(width), stride_(PaddedTo(width, kPanel)), padded_(kRowsMeasuredAtOnce * stride_) {}
+
+  const float* Pad(std::span<const float> outputs, int64_t begin, int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(outputs.data() + (begin + r) * width_, width_, padded_.data() + r * stride_);
+    return padded_.data();
+  }
+  int64_t stride() const { return stride_; }
+
+ private:
+  const int64_t width_, stride_;
+  std::vector<float> padded_;
+};
+
+Measured Measure(const MlpParameters& parameters, std::span<const float> outputs, int width,
+                 std::span<const float> label) {
+  LossRule rule = MakeLossRule(parameters, width, false);
+  rule.smoothing = 0;
+  const auto rows = static_cast<int64_t>(label.size());
+  Measured measured{std::vector<float>(label.size()), std::vector<int32_t>(label.size())};
+  PaddedOutputs padded(width);
+  for (int64_t begin = 0; begin < rows; begin += kRowsMeasuredAtOnce) {
+    LossBatch batch;
+    batch.rows = std::min(kRowsMeasuredAtOnce, rows - begin);
+    batch.stride = padded.stride();
+    batch.outputs = padded.Pad(outputs, begin, batch.rows);
+    batch.label = label.data() + begin;
+    batch.loss = measured.loss.data() + begin;
+    batch.before = measured.before.data() + begin;
+    LossRows(rule, batch);
+  }
+  return measured;
+}
+
+// The values whose weighted mean the metric is (of rmse, the square of what it is).
+std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
+                              std::span<const float> outputs, std::span<const float> label) {
+  std::vector<double> values(label.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double loss = measured.loss[i];
+    // Of regression there is one output per row.
+    const auto residue = [&] { return static_cast<double>(outputs[i]) - static_cast<double>(label[i]); };
+    switch (metric.kind) {
+      case Kind::kLoss:
+      case Kind::kLogLoss:
+        values[i] = loss;
+        break;
+      case Kind::kAccuracy:
+        values[i] = measured.before[i] == 0 ? 1 : 0;
+        break;
+      case Kind::kError:
+        values[i] = measured.before[i] == 0 ? 0 : 1;
+        break;
+      case Kind::kTop:
+        values[i] = measured.before[i] < metric.top ? 1 : 0;
+        break;
+      case Kind::kRmse:
+        values[i] = residue() * residue();
+        break;
+      case Kind::kMae:
+        values[i] = std::fabs(residue());
+        break;
+      case Kind::kAuc:
+        break;
+    }
+    if (!std::isfinite(loss)) values[i] = kNoLoss;
+  }
+  return values;
+}
+
+// What rows are ranked by, [class][row]: of classes the probability, of one output the output itself.
+std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t rows) {
+  std::vector<float> scores(outputs.begin(), outputs.end());
+  for (std::size_t i = 0; width > 1 && i < rows; ++i) {
+    const float* row = outputs.data() + i * width;
+    const float top = *std::max_element(row, row + width);
+    double total = 0;
+    for (int k = 0; k < width; ++k) total += static_cast<double>(PortableExp(row[k] - top));
+    for (int k = 0; k < width; ++k)
+      scores[k * rows + i] = static_cast<float>(static_cast<double>(PortableExp(row[k] - top)) / total);
+  }
+  return scores;
+}
+
+// Every rank sees all outputs and computes the same. Labels and weights are everyone's already.
+absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const DenseData& data,
+                           Communicator* ranks) {
+  auto all = GatherFloats(outputs, ranks);
+  if (!all.ok()) return all.status();
+  const auto rows = static_cast<std::size_t>(data.rows);
+  if (all->size() != rows * width)
+    return absl::InternalError("auc: the ranks' parts are not the data's rows");
+  std::vector<float> weight(data.weight.begin(), data.weight.end());
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    if (std::isfinite((*all)[i])) continue;
+    if (weight.empty() || weight[i / width] != 0) return kNoLoss;
+    (*all)[i] = 0;
+  }
+  const std::vector<float> scores = Scores(*all, width, rows);
+  std::vector<uint8_t> positive(rows);
+  double sum = 0;
+  for (int k = 0; k < width; ++k) {
+    const float of_class = width == 1 ? 1.0f : static_cast<float>(k);
+    for (std::size_t i = 0; i < rows; ++i) positive[i] = data.label[i] == of_class ? 1 : 0;
+    sum += AreaUnderRoc({scores.data() + k * rows, rows}, positive, weight);
+  }
+  return sum / width;
+}
+
+// A row without weight has no part, be its value what it may.
+absl::StatusOr<double> WeightedMean(std::vector<double> values, std::span<const float> weight,
+                                    Communicator* ranks) {
+  std::vector<double> weights(values.size(), 1.0);
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    weights[i] = static_cast<double>(weight[i]);
+    values[i] = weight[i] == 0 ? 0.0 : values[i] * weights[i];
+  }
+  const auto sums = ExactSums({values, weights}, ranks);
+  if (!sums.ok()) return sums.status();
+  return (*sums)[1] > 0 ? (*sums)[0] / (*sums)[1] : kNoLoss;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<double>> EvaluateOutputs(const MlpParameters& parameters,
+                                                    std::span<const float> outputs, int width,
+                                                    const DenseData& data, int64_t first,
+                                                    std::span<const MlpMetric> metrics, Communicator* ranks) {
+  const std::size_t rows = outputs.size() / static_cast<std::size_t>(width);
+  const std::span<const float> label = data.label.subspan(static_cast<std::size_t>(first), rows);
+  const std::span<const float> weight =
+      data.weight.empty() ? data.weight : data.weight.subspan(static_cast<std::size_t>(first), rows);
+  const Measured measured = Measure(parameters, outputs, width, label);
+  std::vector<double> results;
+  for (const MlpMetric& metric : metrics) {
+    const auto value = metric.kind == Kind::kAuc
+                           ? Auc(outputs, width, data, ranks)
+                           : WeightedMean(RowValues(metric, measured, outputs, label), weight, ranks);
+    if (!value.ok()) return value.status();
+    results.push_back(metric.kind == Kind::kRmse ? std::sqrt(*value) : *value);
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<double>> Evaluate(const Network& network, const MlpParameters& parameters,
+                                             const NetworkState& state, const DenseData& data,
+                                             std::span<const MlpMetric> metrics, Communicator* ranks,
+                                             Crew* crew) {
+  const auto [first, last] = RowRange(data.rows, ranks->rank(), ranks->size());
+  std::vector<float> outputs;
+  outputs.reserve(static_cast<std::size_t>(last - first) * network.outputs());
+  for (int64_t begin = first; begin < last; begin += kForwarded) {
+    const std::vector<float> part =
+        ForwardRows(network, parameters, state, data, begin, std::min(begin + kForwarded, last), crew);
+    outputs.insert(outputs.end(), part.begin(), part.end());
+  }
+  return EvaluateOutputs(parameters, outputs, network.outputs(), data, first, metrics, ranks);
+}
+
+}  // namespace winnow::mlp

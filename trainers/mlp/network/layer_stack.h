@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainers/mlp/data/dense_data.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/network/aligned.h"
+#include "trainers/mlp/network/kernels.h"
+#include "trainers/mlp/network/network.h"
+
+namespace winnow::mlp {
+
+// Rows of floats, of which the first `width` of each are used; beyond are zeros.
+struct Matrix {
+  Aligned<float> values;
+  std::size_t stride = 0;
+  int width = 0;
+
+  void Resize(int64_t rows, int columns);
+  float* row(int64_t r) { return values.data() + static_cast<std::size_t>(r) * stride; }
+  const float* row(int64_t r) const { return values.data() + static_cast<std::size_t>(r) * stride; }
+};
+
+// Where the rows that are worked on stand: what dropout is drawn by. Local row r is row first + r of the
+// step's batch.
+struct Pass {
+  bool training = false;
+  int64_t step = 0;
+  int64_t first = 0;
+};
+
+// A part of one layer's weights whose gradient is computed at once: inputs [first_input, first_input +
+// inputs) of panels [first_panel, first_panel + panels). first_input is even.
+struct GradientTask {
+  int layer = 0;
+  int first_input = 0, inputs = 0;
+  int first_panel = 0, panels = 0;
+};
+
+// The layers [first, last) of a network at work on some rows: inputs, products, gradients. It keeps neither
+// parameters nor their order of change; whoever has them says what is done when. Functions of disjoint rows,
+// or of disjoint parts of weights, may run at the same time; rows are given as [begin, end) with begin even.
+class LayerStack {
+ public:
+  static constexpr int kTaskInputs = 56;
+  static constexpr int kTaskPanels = 8;
+
+  // For up to `capacity` rows. `learns`: gradients will be asked for.
+  LayerStack(const Network& network, const MlpParameters& parameters, const MlpKernels& kernels, int first,
+             int last, int64_t capacity, bool learns);
+
+  int first() const { return first_; }
+  int last() const { return last_; }
+  const Layer& layer(int l) const { return network_.layers[l]; }
+  int64_t capacity() const { return capacity_; }
+
+  // --- Weights in other forms than the flat array's: to be made after parameters have changed, before they
+  // are used. Of inputs [begin, begin + count) of one panel; begin even. Only bf16 needs it.
+  void RefreshPanel(const float* parameters, int layer, int panel, int first_input, int inputs);
+  void RefreshLayer(const float* parameters, int layer);
+  // Of 16 inputs: what gradients with respect to inputs need. REQUIRES, of bf16 too, that parameters stand.
+  int TransposedPanels(int layer) const { return (network_.layers[layer].inputs + kPanel - 1) / kPanel; }
+  void RefreshTransposed(const float* parameters, int layer, int input_panel);
+
+  // --- Rows.
+  // The network's inputs: row rows[r] of `data` becomes local row r, for r in [begin, end). REQUIRES: first()
+  // == 0.
+  void Load(const DenseData& data, std::span<const int64_t> rows, const Pass& pass, int64_t begin,
+            int64_t end);
+  // Of a layer that is not the network's first, what another stack gave: set through inputs(first()), then
+  // this.
+  void TakeInputs(int64_t begin, int64_t end);
+  // inputs(l) * weights + bias, into linear(l).
+  void Linear(const float* parameters, int l, int64_t begin, int64_t end);
+  // Hidden layers: activation and dropout of linear(l), which batch norm may have changed, into inputs(l +
+  // 1); of the stack's last layer into outputs().
+  void Activated(int l, const Pass& pass, int64_t begin, int64_t end);
+  // All layers, one after the other. REQUIRES: no batch norm in training.
+  void Forward(const float* parameters, const Pass& pass, int64_t begin, int64_t end);
+
+  // delta(l) * weights^T, into the gradient of inputs(l) (delta(l - 1), or input_delta() of the stack's first
+  // layer). REQUIRES: l > 0.
+  void Back(int l, int64_t begin, int64_t end);
+  // Turns that into the gradient of linear(l): through dropout and activation.
+  void Deactivated(int l, const Pass& pass, int64_t begin, int64_t end);
+  // From delta(last() - 1), that of linear(): all layers. REQUIRES: no batch norm.
+  void Backward(const Pass& pass, int64_t begin, int64_t end);
+
+  Matrix& inputs(int l) { return stages_[l - first_].input; }
+  // Products before the activation; of the network's last layer its outputs.
+  Matrix& linear(int l);
+  Matrix& outputs() { return outputs_; }
+  Matrix& delta(int l) { return stages_[l - first_].delta; }
+  Matrix& input_delta() { return input_delta_; }
+
+  // --- Gradients of weights and biases.
+  float LargestInput(int l, int64_t begin, int64_t end) const;
+  // What the network's inputs cannot exceed: LargestInput(0) is then this, without a look.
+  void BoundNetworkInputs(float bound) { input_bound_ = bound; }
+  float LargestDelta(int l, int64_t begin, int64_t end) const;
+  // delta(l) *= 2^exponent, and what products need of it.
+  void ScaleDelta(int l, int exponent, int64_t begin, int64_t end);
+  // An odd number of rows ends with a pair of which one is 0. To be called before ScaleDelta where rows are.
+  const std::vector<GradientTask>& tasks() const { return tasks_; }
+  // counts[p * panel_stride + 16 i + c], as kernels.h has it, of the rows in shards [begins[s], begins[s +
+  // 1]).
+  void WeightCounts(const GradientTask& task, std::span<const int> begins, int32_t* counts,
+                    std::size_t panel_stride) const;
+  // counts[layer.padded()]
+  void BiasCounts(int l, std::span<const int> begins, int32_t* counts) const;
+
+ private:
+  struct Stage {
+    Matrix input;   // of this layer, after the activation before it
+    Matrix linear;  // where it cannot be overwritten by the activation
+    Matrix delta;   // gradient of linear
+    Aligned<uint32_t> input_pairs, input_row_pairs, delta_pairs, delta_row_pairs;  // bf16
+    std::size_t input_pair_stride = 0, delta_pair_stride = 0;
+    Aligned<uint32_t> panels;            // bf16 weights: [panel][pair of inputs][16]
+    Aligned<float> transposed;           // [panel of inputs][output][16]
+    Aligned<uint32_t> transposed_pairs;  // [panel of inputs][pair of outputs][16]
+  };
+
+  bool bf16() const { return parameters_.precision == Precision::kBf16; }
+  bool KeepsLinear(int l) const;
+  void PackInputs(int l, int64_t begin, int64_t end);
+  void Drop(int l, const Pass& pass, int64_t begin, int64_t end, Matrix* values, double rate) const;
+
+  const Network& network_;
+  const MlpParameters& parameters_;
+  const MlpKernels& kernels_;
+  const int first_, last_;
+  const int64_t capacity_;
+  const bool learns_;
+  std::vector<Stage> stages_;
+  Matrix outputs_, input_delta_;
+  std::vector<GradientTask> tasks_;
+  float input_bound_ = 0;  // 0: not known
+};
+
+}  // namespace winnow::mlp

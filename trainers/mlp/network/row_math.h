@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+
+namespace winnow::mlp {
+
+// What is done to one row, element by element: the same bits on every instruction set.
+
+// out[i] = bytes[i] * scale + shift.
+void BytesToFloats(const uint8_t* bytes, std::size_t count, float scale, float shift, float* out);
+
+// a = activation(z); in place where a == z. GELU is z * Phi(z), Phi to 1.5e-7 (Abramowitz and Stegun 7.1.26).
+void Activate(Activation kind, float leaky_slope, const float* z, std::size_t count, float* a);
+
+// delta *= activation'(z). `a` is activation(z), which is enough for all but GELU, whose z is needed (else
+// null).
+void ActivationGradient(Activation kind, float leaky_slope, const float* z, const float* a, std::size_t count,
+                        float* delta);
+
+// Which units a step leaves out: unit u of a row is dropped with probability `rate`, a function of (key, u).
+struct DropoutRow {
+  uint32_t key = 0;
+  float rate = 0;
+};
+uint32_t DropoutKey(uint64_t seed, int64_t step, int layer, int64_t position);
+
+// values[u] becomes 0 if dropped, else values[u] / (1 - rate): of activations and of their gradients alike.
+void Drop(const DropoutRow& row, std::size_t count, float* values);
+
+float LargestMagnitude(const float* values, std::size_t count);  // NaN counts as infinity
+
+void Scale(float factor, std::size_t count, float* values);
+
+// bf16 (round to nearest even) of values, which go two and two into pairs; `count` even.
+void PackBf16(const float* values, std::size_t count, uint32_t* pairs);
+
+// pairs[i] = bf16 of lower[i] * factor in the lower half and of upper[i] * factor above; upper null: 0.
+void PackBf16Pairs(const float* lower, const float* upper, float factor, std::size_t count, uint32_t* pairs);
+
+// counts[i] * factor.
+void CountsToFloats(const int32_t* counts, float factor, std::size_t count, float* out);
+
+// to[16 j + i] = from[16 i + j] for i < rows, j < 16; 0 for i >= rows.
+void TransposeBlock(const float* from, int rows, float* to);
+
+}  // namespace winnow::mlp

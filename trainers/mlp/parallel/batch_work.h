@@ -1,0 +1,133 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/mlp/network/batch_norm.h"
+#include "trainers/mlp/network/dead_units.h"
+#include "trainers/mlp/network/layer_stack.h"
+#include "trainers/mlp/network/loss_rows.h"
+#include "trainers/mlp/parallel/epoch_trainer.h"
+
+namespace winnow::mlp {
+
+// The rows of one step that this rank works on: whole virtual shards of the batch, one after the other.
+struct LocalBatch {
+  std::span<const int64_t> rows;  // numbers of the data's
+  std::vector<int> begins;        // shard s of these is rows [begins[s], begins[s + 1])
+  Pass pass;
+  double weight_sum = 1;   // of all rows of the batch, of all ranks
+  int64_t batch_rows = 0;  // of all ranks
+};
+
+// What taker `taker` of `takers` works on of a batch that is cut into `shards` shards, to train step `step`.
+LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> rows, int shards, int taker,
+                       int takers, int64_t step);
+
+// A sum over the rows that all ranks have trained on, in parts whose sum over ranks is exact.
+struct ShardSums {
+  std::vector<double> losses, weights;  // of each shard of each step
+  uint64_t correct = 0;                 // of this rank's rows
+};
+
+// A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
+class BatchWork {
+ public:
+  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
+  // Of the layers [first, last) only. REQUIRES: no batch norm.
+  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first, int last);
+
+  // Forward and backward. losses(), correct() and bounds() tell the outcome. With synchronised batch norm,
+  // ranks talk; `statistics` move.
+  absl::Status Propagate(const float* parameters, std::span<float> statistics, const LocalBatch& batch);
+
+  // The same in parts, of which all rows go through each once: Begin; Forward and, later, Backward of rows
+  // [begin, end), begin even; Finish. Where the network's first layer is not among these, inputs(first()) of
+  // the rows stand before Forward; where its last is not, the gradient of outputs() stands in delta(last() -
+  // 1) before Backward. REQUIRES: no batch norm.
+  void Begin(const float* parameters, const LocalBatch& batch);
+  void Forward(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end);
+  void Backward(const LocalBatch& batch, int64_t begin, int64_t end);
+  void Finish(const LocalBatch& batch);
+
+  // Forward only, without dropout: losses() of `rows`.
+  void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
+
+  std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
+  int64_t correct() const { return correct_; }
+  // Adds what was the outcome of `batch`. REQUIRES: the network's last layer is among these.
+  void AddSums(const LocalBatch& batch, ShardSums* sums) const;
+
+  // The largest magnitudes: of each layer's inputs (at least 1), then of each layer's deltas, then of what
+  // each layer adds to the gradients of gamma and beta. Not finite where one of them is not. Bounds of all
+  // ranks together are the largest of each entry, which depends on the rows alone, not on who has them.
+  std::span<float> bounds() { return bounds_; }
+
+  // With bounds that hold for all ranks: makes integers possible. A layer's counts are gradients times
+  // 2^exponent(l).
+  void Quantise(std::span<const float> bounds, const LocalBatch& batch);
+  int exponent(int l) const { return exponents_[l]; }
+  int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
+
+  // What the rows of Propagate have left unused since they were last asked for; watched where there is a
+  // profile.
+  DeadUnits& dead_units() { return dead_units_; }
+
+  // Calls work for each part of the weights, or of those given, on all threads.
+  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
+    ForTasks(stack_.tasks(), work);
+  }
+  void ForTasks(std::span<const GradientTask> tasks,
+                const std::function<void(int thread, const GradientTask& task)>& work);
+  // counts of one part; see LayerStack.
+  void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
+                    std::size_t panel_stride) const {
+    stack_.WeightCounts(task, batch.begins, counts, panel_stride);
+  }
+  // All of a layer but its weights: bias, and with batch norm gamma and beta. counts[layer.end - layer.bias].
+  // What all shards' sum is known of already (batch norm's) is only in rank 0's.
+  void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
+
+  LayerStack& stack() { return stack_; }
+  // To be called when parameters were changed other than by this object's user through stack().
+  void RefreshAll(const float* parameters);
+
+ private:
+  void ForRows(int64_t first, int64_t last,
+               const std::function<void(int64_t begin, int64_t end, int thread)>& work);
+  bool has_loss() const { return stack_.last() == static_cast<int>(network_.layers.size()); }
+  void LoadRows(const LocalBatch& batch, int64_t begin, int64_t end);
+  void ForwardRows(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end, int thread);
+  void BackwardRows(const LocalBatch& batch, int64_t begin, int64_t end, int thread);
+  // Of one thread: what it does is what all do.
+  Profile* ProfileOf(int thread) const { return thread == 0 ? context_.profile : nullptr; }
+  absl::Status PropagateNormalised(const float* parameters, std::span<float> statistics,
+                                   const LocalBatch& batch);
+  void Measure(int64_t begin, int64_t end, int thread);
+  void GatherLabels(std::span<const int64_t> rows, int64_t begin, int64_t end);
+  void LossOf(const LocalBatch& batch, int64_t begin, int64_t end);
+
+  const TrainingContext& context_;
+  const Network& network_;
+  LayerStack stack_;
+  BatchNormLayers batch_norm_;
+  const LossRule rule_;
+  std::vector<float> label_, weight_, losses_;
+  std::vector<int32_t> before_;
+  Matrix teacher_;
+  std::vector<float> bounds_;
+  std::vector<int> exponents_;
+  std::vector<std::vector<float>> thread_bounds_;  // [thread][2 * layers]
+  DeadUnits dead_units_;                           // with a profile
+  std::size_t rows_ = 0;
+  int64_t correct_ = 0;
+};
+
+}  // namespace winnow::mlp

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/network/crew.h"
+#include "trainers/mlp/network/network.h"
+#include "trainers/mlp/parallel/rank_share.h"
+
+namespace winnow::mlp {
+
+// Updates by others between a worker's pull and its push.
+struct StalenessCount {
+  int64_t sum = 0, most = 0, pushes = 0;
+};
+
+// What one server of an asynchronous parameter server keeps: a run of the parameters, their optimizer state,
+// and which version each worker computes at. A version is an update, of any worker.
+class ServerShard {
+ public:
+  // Of `run` (of network's flat array) for `workers` workers, which all have state's parameters already.
+  // REQUIRES: not LAMB.
+  ServerShard(const MlpParameters& parameters, const Network& network, int workers, Part run,
+              const NetworkState& state);
+
+  // Moves the parameters by a gradient that `worker` computed at its last Pull, as its step `step` of
+  // `epoch_steps` each epoch, in this order:
+  // - delay_compensation = l: g + l g g (w - w as pulled) in place of g (Zheng et al., ICML 2017, equation
+  // 10);
+  // - implicit_momentum_correction = c: SGD's momentum less c (1 - 1 / workers), not below 0 (asynchrony acts
+  //   as such a momentum: Mitliagkas et al., Allerton 2016);
+  // - staleness_aware: the gradient's learning rate divided by its staleness, where that is above 1 (Zhang et
+  //   al., IJCAI 2016): of SGD what the gradient adds to the momentum, of Adam the step.
+  // `gradient` is overwritten.
+  void Push(int worker, int64_t step, int64_t epoch_steps, std::span<float> gradient);
+
+  // The newest parameters, which `worker` will compute at; valid until the next Push.
+  std::span<const float> Pull(int worker);
+
+  Part run() const { return run_; }
+  int64_t version() const { return version_; }
+  int64_t pulled_version(int worker) const { return pulled_[static_cast<std::size_t>(worker)].version; }
+  std::span<const float> parameters() const { return values_; }
+  std::span<const float> slot(int number) const { return slots_[number]; }
+  uint64_t state_bytes() const;
+
+  // Of pushes since the last call.
+  StalenessCount TakeStaleness();
+
+ private:
+  struct Pulled {
+    int64_t version = 0;
+    std::vector<float> values;  // for delay_compensation; otherwise empty
+  };
+
+  const MlpParameters& parameters_;
+  const Part run_;
+  std::vector<DecayRun> decay_runs_;  // from the run's begin
+  std::vector<float> values_;
+  std::vector<float> slots_[2];
+  std::vector<Pulled> pulled_;  // [worker]
+  int64_t version_;
+  StalenessCount staleness_;
+};
+
+}  // namespace winnow::mlp

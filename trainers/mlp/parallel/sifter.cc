@@ -1,0 +1,180 @@
+#include "trainers/mlp/parallel/sifter.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
+#include "fmt/format.h"
+#include "trainers/common/hash.h"
+#include "trainers/common/portable_math.h"
+
+namespace winnow::mlp {
+namespace {
+
+constexpr std::string_view kSifterFormat = "sifter-1";
+constexpr uint64_t kPurpose =
+    0x73696674696e67;  // "sifting": apart from the order of batches, of the same seed
+constexpr int32_t kNever = -1;
+
+// What a state must agree with. 17 digits tell any two doubles apart.
+std::string SettingsText(double beta, double delay, int64_t history_length, int64_t reuse_epochs,
+                         int64_t rows, uint64_t seed) {
+  return fmt::format("{:.17g},{:.17g},{},{},{},{}", beta, delay, history_length, reuse_epochs, rows, seed);
+}
+
+template <typename Number>
+std::string Encode(std::span<const Number> numbers) {
+  const std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  return absl::Base64Escape(bytes);
+}
+
+template <typename Number>
+bool Decode(const std::string& text, std::vector<Number>* numbers) {
+  std::string bytes;
+  if (!absl::Base64Unescape(text, &bytes) || bytes.size() % sizeof(Number) != 0) return false;
+  numbers->resize(bytes.size() / sizeof(Number));
+  if (!bytes.empty()) std::memcpy(numbers->data(), bytes.data(), bytes.size());
+  return true;
+}
+
+// percentile^beta of a place, itself counted as one of the equal ones: the middle of what they take up.
+float Probability(int64_t twice_place, int64_t count, double beta) {
+  const double percentile = static_cast<double>(twice_place + 1) / (2.0 * static_cast<double>(count + 1));
+  return PortableExp(static_cast<float>(beta * PortableLog(percentile)));
+}
+
+}  // namespace
+
+Sifter::Sifter(const MlpParameters& parameters, int64_t rows)
+    : beta_(parameters.sift_beta),
+      delay_(parameters.sift_delay),
+      history_length_(parameters.loss_history_length),
+      reuse_epochs_(parameters.sift_reuse_epochs),
+      rows_(rows),
+      seed_(parameters.seed),
+      history_(parameters.loss_history_length) {
+  if (reuse_epochs_ > 0) {
+    known_.resize(static_cast<std::size_t>(rows));
+    known_epoch_.resize(static_cast<std::size_t>(rows), kNever);
+  }
+  BeginEpoch(0);
+}
+
+void Sifter::BeginEpoch(int64_t epoch) {
+  epoch_ = epoch;
+  seen_ = 0;
+  key_ = HashOf(seed_, kPurpose, static_cast<uint64_t>(epoch));
+}
+
+bool Sifter::active() const {
+  return static_cast<double>(epoch_) + static_cast<double>(seen_) / static_cast<double>(rows_) >= delay_;
+}
+
+float Sifter::ProbabilityAt(const LossHistory::Place& place) {
+  const int64_t twice = 2 * place.below + place.equal;
+  if (place.count < history_length_) return Probability(twice, place.count, beta_);
+  if (probability_.empty()) {
+    for (int64_t i = 0; i <= 2 * place.count; ++i) probability_.push_back(Probability(i, place.count, beta_));
+  }
+  return probability_[static_cast<std::size_t>(twice)];
+}
+
+void Sifter::Note(int64_t row, float loss) {
+  if (reuse_epochs_ == 0) return;
+  known_[static_cast<std::size_t>(row)] = loss;
+  known_epoch_[static_cast<std::size_t>(row)] = static_cast<int32_t>(epoch_);
+}
+
+void Sifter::Observe(std::span<const int64_t> rows, std::span<const float> losses) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (std::isfinite(losses[i])) history_.Add(losses[i]);
+    Note(rows[i], losses[i]);
+  }
+  seen_ += static_cast<int64_t>(rows.size());
+}
+
+void Sifter::Offer(std::span<const int64_t> rows, std::span<const float> losses) {
+  std::size_t kept = queue_.size();
+  queue_.resize(kept + rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int64_t row = rows[i];
+    if (!Known(row)) Note(row, losses[i]);
+    if (!std::isfinite(losses[i])) {
+      queue_[kept++] = row;
+      continue;
+    }
+    const float probability = ProbabilityAt(history_.Add(losses[i]));
+    const float draw = static_cast<float>(MixBits(key_ ^ static_cast<uint64_t>(row)) >> 40) * 0x1p-24f;
+    queue_[kept] = row;  // stays if the next row does not take its place; half of the rows do, at random
+    kept += draw < probability ? 1 : 0;
+  }
+  queue_.resize(kept);
+  seen_ += static_cast<int64_t>(rows.size());
+}
+
+bool Sifter::TakeBatch(int64_t size, std::vector<int64_t>* batch) {
+  if (waiting() < size) return false;
+  const auto begin = queue_.begin() + static_cast<std::ptrdiff_t>(taken_);
+  batch->assign(begin, begin + size);
+  taken_ += static_cast<std::size_t>(size);
+  if (2 * taken_ > queue_.size()) {
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    taken_ = 0;
+  }
+  return true;
+}
+
+std::optional<float> Sifter::Known(int64_t row) const {
+  if (reuse_epochs_ == 0) return std::nullopt;
+  const int32_t epoch = known_epoch_[static_cast<std::size_t>(row)];
+  if (epoch == kNever || epoch_ - epoch > reuse_epochs_) return std::nullopt;
+  return known_[static_cast<std::size_t>(row)];
+}
+
+void Sifter::Remember(std::span<const int64_t> rows, std::span<const float> losses) {
+  for (std::size_t i = 0; i < rows.size(); ++i) Note(rows[i], losses[i]);
+}
+
+std::string Sifter::Serialise() const {
+  const std::vector<float> losses = history_.Losses();
+  const std::span<const int64_t> queue = std::span(queue_).subspan(taken_);
+  return fmt::format("{} {} {} {} {} {}", kSifterFormat,
+                     SettingsText(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_),
+                     Encode(std::span<const float>(losses)), Encode(queue), Encode(std::span(known_)),
+                     Encode(std::span(known_epoch_)));
+}
+
+absl::Status Sifter::Restore(const std::string& text) {
+  const absl::Status damaged = absl::DataLossError("the state of sifting is damaged");
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  if (parts.size() != 6 || parts[0] != kSifterFormat) return damaged;
+  if (parts[1] != SettingsText(beta_, delay_, history_length_, reuse_epochs_, rows_, seed_)) {
+    return absl::FailedPreconditionError(
+        "the state of sifting is of other hyperparameters (sift_beta, sift_delay, loss_history_length, "
+        "sift_reuse_epochs, seed) or data");
+  }
+  std::vector<float> losses, known;
+  std::vector<int64_t> queue;
+  std::vector<int32_t> known_epoch;
+  if (!Decode(parts[2], &losses) || !Decode(parts[3], &queue) || !Decode(parts[4], &known) ||
+      !Decode(parts[5], &known_epoch) || static_cast<int64_t>(losses.size()) > history_length_ ||
+      known.size() != known_.size() || known_epoch.size() != known_epoch_.size())
+    return damaged;
+  for (const int64_t row : queue) {
+    if (row < 0 || row >= rows_) return damaged;
+  }
+  LossHistory history(history_length_);
+  for (const float loss : losses) {
+    if (!std::isfinite(loss)) return damaged;
+    history.Add(loss);
+  }
+  history_ = std::move(history);
+  queue_ = std::move(queue);
+  taken_ = 0;
+  known_ = std::move(known);
+  known_epoch_ = std::move(known_epoch);
+  return absl::OkStatus();
+}
+
+}  // namespace winnow::mlp

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/parallel/loss_history.h"
+
+namespace winnow::mlp {
+
+// Chooses the rows that are worth training on by their losses: the idea of Selective-Backprop (Jiang et al.
+// 2019, section 3). A row is kept with probability
+//   (percentile of its loss among the last `loss_history_length` offered) ^ sift_beta,
+// which keeps 1 / (1 + sift_beta) of the rows, as percentiles are uniform. It depends on nothing but its
+// calls: ranks that make the same ones have the same Sifter. Whether a row is kept is a function of (seed,
+// epoch, row) and that probability, whatever batches the rows are offered in.
+//
+// Of one epoch:
+//   sifter.BeginEpoch(epoch);
+//   for the epoch's rows in order, some at a time:
+//     if (!sifter.active()) { train on them as if there were no sifting; Observe(rows, losses); continue; }
+//     losses of those that Known() has none of are computed by a forward pass
+//     sifter.Offer(rows, losses);
+//     while (sifter.TakeBatch(batch_size, &batch)) { train on batch; Remember(batch, losses); }
+// Batches are always full: rows that wait when an epoch ends are trained on in the next (and are part of
+// Serialise); after the last epoch fewer than a batch stay untrained, and an epoch may have no step at all.
+class Sifter {
+ public:
+  // For training data of `rows` rows. REQUIRES: parameters.sift_beta > 0, loss_history_length >= 1.
+  Sifter(const MlpParameters& parameters, int64_t rows);
+
+  void BeginEpoch(int64_t epoch);
+
+  // Whether sift_delay epochs are over: a fraction is measured in rows observed or offered since BeginEpoch.
+  bool active() const;
+
+  // Losses of rows that are trained on anyway: they count as history and are remembered.
+  void Observe(std::span<const int64_t> rows, std::span<const float> losses);
+
+  // Decides on each row; those kept wait for TakeBatch, in order. A loss that is not a number is kept. The
+  // losses of rows that Known() had some of are taken to be those, and become no younger.
+  void Offer(std::span<const int64_t> rows, std::span<const float> losses);
+
+  // *batch becomes the `size` rows that have waited longest; false where there are fewer.
+  bool TakeBatch(int64_t size, std::vector<int64_t>* batch);
+  int64_t waiting() const { return static_cast<int64_t>(queue_.size() - taken_); }
+
+  // The row's last loss (of Offer, Observe or Remember), where it was computed at most sift_reuse_epochs
+  // epochs ago. Always none where sift_reuse_epochs is 0.
+  std::optional<float> Known(int64_t row) const;
+
+  // Losses that came as a by-product; they are no part of the history. Does nothing without reuse.
+  void Remember(std::span<const int64_t> rows, std::span<const float> losses);
+
+  // All of it as one line of text, to be read between two epochs; and back. DataLoss if it is damaged,
+  // FailedPrecondition if it is of other hyperparameters or data.
+  std::string Serialise() const;
+  absl::Status Restore(const std::string& text);
+
+ private:
+  float ProbabilityAt(const LossHistory::Place& place);
+  void Note(int64_t row, float loss);
+
+  const double beta_, delay_;
+  const int64_t history_length_;
+  const int64_t reuse_epochs_, rows_;
+  const uint64_t seed_;
+  LossHistory history_;
+  std::vector<float> probability_;  // of places, 2 * below + equal, in a full history
+  std::vector<int64_t> queue_;      // from taken_ on
+  std::size_t taken_ = 0;
+  int64_t epoch_ = 0;
+  int64_t seen_ = 0;                  // rows of this epoch
+  uint64_t key_ = 0;                  // of this epoch's decisions
+  std::vector<float> known_;          // [row], with reuse
+  std::vector<int32_t> known_epoch_;  // [row]; -1: none
+};
+
+}  // namespace winnow::mlp

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/mlp/network/aligned.h"
+#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/kernels.h"
+#include "trainers/mlp/network/parameter_update.h"
+#include "trainers/mlp/parallel/background_calls.h"
+#include "trainers/mlp/parallel/batch_work.h"
+#include "trainers/mlp/parallel/compressed_sum.h"
+#include "trainers/mlp/parallel/epoch_trainer.h"
+#include "trainers/mlp/parallel/training_step.h"
+
+namespace winnow::mlp {
+
+// Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). Of ZERO, slots are of a rank's piece.
+class SynchronousStep final : public TrainingStep {
+ public:
+  SynchronousStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+                  const BatchCut& cut);
+
+  absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
+                     ShardSums* sums) override;
+  absl::Status EndEpoch(EpochResult* result) override;
+  absl::StatusOr<std::vector<float>> LastLosses() override { return GatherFloats(work_.losses(), &ranks_); }
+  absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) override;
+  const NetworkState& state() const override { return state_; }
+  absl::Status Collect(NetworkState* state, std::string* errors) override;
+  absl::Status RestoreErrors(const std::string& errors) override;
+  uint64_t state_bytes() const override;
+  uint64_t bytes_sent() const override { return ranks_.bytes_sent(); }
+
+ private:
+  // What is exchanged while others are computed: some panels of a layer; the last of a layer has its bias and
+  // batch norm too.
+  struct ExchangePart {
+    int layer = 0;
+    std::vector<GradientTask> tasks;
+    std::size_t begin = 0, end = 0;  // of the flat array
+    bool others = false;
+  };
+
+  bool partial() const { return zero_ && ranks_.size() > 1; }
+  LocalBatch MakeBatch(std::span<const int64_t> rows) const {
+    return PartOfBatch(context_, rows, shards_, ranks_.rank(), ranks_.size(), state_.step);
+  }
+  void Fuse(const LocalBatch& batch, const StepRule& rule);
+  absl::Status Exchange(const LocalBatch& batch, const StepRule& rule);
+  void CountPart(const ExchangePart& part, const LocalBatch& batch);
+  absl::Status SumPart(const ExchangePart& part);
+  absl::Status SumCompressed();
+  void NoteNorm(std::span<const double> squares);
+  absl::Status Move(const StepRule& rule, std::size_t begin, std::size_t end);
+  void Decode(std::size_t begin, std::size_t end);
+
+  const TrainingContext& context_;
+  const MlpParameters& parameters_;
+  const Network& network_;
+  Communicator& ranks_;
+  Crew& crew_;
+  const MlpKernels& kernels_;
+  const bool zero_;
+  const int shards_;
+  const int64_t epoch_steps_;
+  NetworkState state_;
+  BatchWork work_;
+  std::optional<BatchWork> scout_;  // for losses of rows that are not trained on
+  ParameterUpdate update_;
+  const std::vector<std::size_t> pieces_;
+  std::vector<ExchangePart> parts_;
+  std::vector<float> bounds_;
+  Aligned<int32_t> counts_;  // flat array; empty where updates are fused with gradients
+  Aligned<float> gradient_;
+  std::vector<Aligned<int32_t>> thread_counts_;  // where they are
+  std::vector<Aligned<float>> thread_gradient_;
+  std::vector<double> thread_squares_;  // with a profile: of the gradient, by thread
+  std::optional<BackgroundCalls> background_;
+  std::optional<CompressedSum> compressed_;
+};
+
+}  // namespace winnow::mlp

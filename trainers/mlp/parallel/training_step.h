@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/mlp/network/network.h"
+#include "trainers/mlp/parallel/batch_work.h"
+#include "trainers/mlp/parallel/epoch_trainer.h"
+
+namespace winnow::mlp {
+
+// How a batch changes the network, of the ways of training in which all ranks work on the same batch. All
+// ranks call the same functions in the same order.
+class TrainingStep {
+ public:
+  virtual ~TrainingStep() = default;
+
+  // Trains on one batch, the same on all ranks. `epoch_step` counts the epoch's batches before this one,
+  // those that were sifted out too: the learning rate's schedule goes by it. Adds to *sums.
+  // FailedPrecondition (diverged.h) if a number is not finite. Cancelled if some rank is told to stop.
+  virtual absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
+                             ShardSums* sums) = 0;
+
+  // After an epoch's steps: state() becomes what EpochTrainer::state() promises, and further metrics are
+  // added.
+  virtual absl::Status EndEpoch(EpochResult* result) = 0;
+
+  // Losses of rows, in order, on every rank: of the batch last trained on, or of others (at most as many, and
+  // at least one), without dropout.
+  virtual absl::StatusOr<std::vector<float>> LastLosses() = 0;
+  virtual absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) = 0;
+
+  virtual const NetworkState& state() const = 0;  // slots may be of this rank's piece
+  // As EpochTrainer::Collect; *errors: what compression keeps, or "".
+  virtual absl::Status Collect(NetworkState* state, std::string* errors) = 0;
+  virtual absl::Status RestoreErrors(const std::string& errors) = 0;
+  virtual void Fail(const absl::Status& /*reason*/) {}  // as EpochTrainer::Fail
+  virtual uint64_t state_bytes() const = 0;
+  virtual uint64_t bytes_sent() const = 0;  // by this rank
+};
+
+// Rows of one step and the parts they are cut into.
+struct BatchCut {
+  int64_t rows = 0;
+  int shards = 0;
+};
+
+inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
+
+// The largest of all ranks' numbers, which are not negative, replaces each. Cancelled if some rank is told to
+// stop, FailedPrecondition (diverged.h) if one is not finite: both on all ranks.
+absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
+                           std::span<float> bounds);
+
+}  // namespace winnow::mlp

@@ -1,0 +1,144 @@
+#include "worker/checkpoints/artifact_client.h"
+
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "artifact/digest.h"
+#include "artifact/files.h"
+#include "artifact/manifest.h"
+#include "artifact/refusals.h"
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+constexpr std::chrono::seconds kCallPatience(30);
+constexpr std::chrono::seconds kBlobPatience(120);  // 4 MiB over 35 KiB/s
+constexpr int kDigestsOfCall = 10'000;
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  // The codes of both are the same numbers.
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+}
+
+void SetPatience(grpc::ClientContext& context, std::chrono::seconds patience) {
+  context.set_deadline(std::chrono::system_clock::now() + patience);
+}
+
+absl::StatusOr<std::string> ReadPiece(const OpenFile& file, const v1::BlobName& blob, int64_t at) {
+  absl::StatusOr<std::string> bytes = file.ReadAt(at, blob.size());
+  if (!bytes.ok() || DigestOf(*bytes) == blob.digest()) return bytes;
+  return absl::AbortedError("a file changed after it was read");
+}
+
+}  // namespace
+
+ArtifactClient::ArtifactClient(const std::shared_ptr<grpc::Channel>& channel)
+    : stub_(v1::ArtifactService::NewStub(channel)) {}
+
+absl::StatusOr<bool> ArtifactClient::Put(const v1::PutArtifactRequest& request, Cancellation& cancellation) {
+  grpc::ClientContext context;
+  const Cancellation::Call call(cancellation, context);
+  SetPatience(context, kCallPatience);
+  v1::PutArtifactResponse response;
+  const grpc::Status status = stub_->PutArtifact(&context, request, &response);
+  if (status.ok()) return true;
+  if (status.error_details() == kMissingBlob) return false;
+  return ToAbsl(status);
+}
+
+absl::StatusOr<std::vector<std::string>> ArtifactClient::FindMissing(const v1::Manifest& manifest,
+                                                                     Cancellation& cancellation) {
+  std::vector<std::string> missing;
+  const std::vector<v1::BlobName> blobs = BlobsOf(manifest);
+  for (size_t begin = 0; begin < blobs.size(); begin += kDigestsOfCall) {
+    v1::FindMissingBlobsRequest request;
+    for (size_t i = begin; i < std::min(blobs.size(), begin + kDigestsOfCall); ++i) {
+      request.add_digests(blobs[i].digest());
+    }
+    grpc::ClientContext context;
+    const Cancellation::Call call(cancellation, context);
+    SetPatience(context, kCallPatience);
+    v1::FindMissingBlobsResponse response;
+    const grpc::Status status = stub_->FindMissingBlobs(&context, request, &response);
+    if (!status.ok()) return ToAbsl(status);
+    missing.insert(missing.end(), response.digests().begin(), response.digests().end());
+  }
+  return missing;
+}
+
+absl::Status ArtifactClient::PutBlob(const std::string& digest, const std::string& bytes,
+                                     Cancellation& cancellation) {
+  grpc::ClientContext context;
+  const Cancellation::Call call(cancellation, context);
+  SetPatience(context, kBlobPatience);
+  v1::PutBlobResponse response;
+  const auto writer = stub_->PutBlob(&context, &response);
+  for (size_t at = 0; at < bytes.size(); at += kMaxPartBytes) {
+    v1::BlobPart part;
+    if (at == 0) {
+      part.set_digest(digest);
+      part.set_size(static_cast<int64_t>(bytes.size()));
+    }
+    part.set_data(bytes.substr(at, kMaxPartBytes));
+    if (!writer->Write(part)) break;  // the server has answered already
+  }
+  writer->WritesDone();
+  return ToAbsl(writer->Finish());
+}
+
+absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
+                                    Cancellation& cancellation, const std::function<void()>& progress) {
+  // First, so that nothing is sent which is not wanted.
+  absl::StatusOr<bool> done = Put(request, cancellation);
+  if (!done.ok() || *done) return done.status();
+  progress();
+  const v1::Manifest& manifest = request.artifact().manifest();
+  const absl::StatusOr<std::vector<std::string>> missing = FindMissing(manifest, cancellation);
+  if (!missing.ok()) return missing.status();
+  std::set<std::string> to_send(missing->begin(), missing->end());
+  const absl::StatusOr<OpenFolder> files = OpenFolder::Open(folder);
+  if (!files.ok()) return absl::AbortedError(files.status().message());
+  for (const v1::ArtifactFile& file : manifest.files()) {
+    const absl::StatusOr<OpenFile> open = files->OpenRegular(file.path());
+    if (!open.ok()) return absl::AbortedError(open.status().message());
+    int64_t at = 0;
+    for (const v1::BlobName& blob : file.blobs()) {
+      if (to_send.erase(blob.digest()) > 0) {
+        const absl::StatusOr<std::string> bytes = ReadPiece(*open, blob, at);
+        if (!bytes.ok()) return bytes.status();
+        if (absl::Status status = PutBlob(blob.digest(), *bytes, cancellation); !status.ok()) return status;
+        progress();
+      }
+      at += blob.size();
+    }
+  }
+  done = Put(request, cancellation);
+  if (!done.ok() || *done) return done.status();
+  return absl::UnavailableError("the server has lost a blob that it had");
+}
+
+absl::StatusOr<std::string> ArtifactClient::GetBlob(const v1::BlobName& blob, Cancellation& cancellation) {
+  grpc::ClientContext context;
+  const Cancellation::Call call(cancellation, context);
+  SetPatience(context, kBlobPatience);
+  v1::GetBlobRequest request;
+  request.set_digest(blob.digest());
+  const auto reader = stub_->GetBlob(&context, request);
+  std::string bytes;
+  v1::BlobPart part;
+  while (reader->Read(&part)) {
+    bytes += part.data();
+    if (static_cast<int64_t>(bytes.size()) > blob.size()) context.TryCancel();
+  }
+  const grpc::Status status = reader->Finish();
+  if (status.ok()) return bytes;
+  return ToAbsl(status);
+}
+
+}  // namespace winnow

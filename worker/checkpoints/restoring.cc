@@ -1,0 +1,67 @@
+#include "worker/checkpoints/restoring.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "artifact/manifest.h"
+#include "artifact/restore.h"
+#include "fmt/format.h"
+
+namespace winnow {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+}  // namespace
+
+Restoring::Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
+                     const KeepingOptions& options, std::function<void(absl::Status)> done)
+    : client_(client),
+      manifest_(std::move(manifest)),
+      folder_(folder),
+      options_(options),
+      thread_([this, done = std::move(done)] { done(Run()); }) {}
+
+Restoring::~Restoring() {
+  Abandon();
+  thread_.join();
+}
+
+void Restoring::Abandon() {
+  cancellation_.Cancel();
+  std::lock_guard lock(mutex_);
+  abandoned_ = true;
+}
+
+absl::Status Restoring::Run() {
+  if (FolderEquals(folder_, manifest_)) return absl::OkStatus();
+  const absl::Status status = RestoreFolder(
+      manifest_, folder_.path(), [this](const v1::BlobName& blob) { return Fetch(blob); },
+      [this](const std::function<absl::Status()>& put_in_place) {
+        std::lock_guard lock(mutex_);
+        return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();
+      });
+  if (!missing_.ok()) return missing_;
+  // What came is not what was to come: also no fault of this machine.
+  if (absl::IsDataLoss(status)) return absl::UnavailableError(status.message());
+  return absl::IsUnavailable(status) ? absl::ResourceExhaustedError(status.message()) : status;
+}
+
+absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
+  const auto limit = SteadyClock::now() + options_.patience;
+  for (std::chrono::milliseconds pause = options_.first_retry;;
+       pause = std::min(2 * pause, options_.last_retry)) {
+    absl::StatusOr<std::string> bytes = client_->GetBlob(blob, cancellation_);
+    if (bytes.ok() || cancellation_.cancelled()) return bytes;
+    const bool away = absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status());
+    if (!away || SteadyClock::now() >= limit) {
+      missing_ = absl::UnavailableError(fmt::format("the checkpoint cannot be fetched from the server: {}",
+                                                    std::string(bytes.status().message())));
+      return missing_;
+    }
+    if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is not wanted any more");
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "artifact/folder.h"
+#include "winnow/v1/artifact.pb.h"
+#include "worker/checkpoints/artifact_client.h"
+#include "worker/checkpoints/cancellation.h"
+#include "worker/checkpoints/checkpoint_uploader.h"
+
+namespace winnow {
+
+// A folder on its way from the artifact store, on a thread of its own.
+class Restoring {
+ public:
+  // `done` is the last thing that its thread calls. UNAVAILABLE: the server could not be had, or no longer has it.
+  Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
+            const KeepingOptions& options, std::function<void(absl::Status)> done);
+  // Abandons, and waits for the thread.
+  ~Restoring();
+
+  // Afterwards the folder is not touched.
+  void Abandon();
+
+ private:
+  absl::Status Run();
+  absl::StatusOr<std::string> Fetch(const v1::BlobName& blob);
+
+  ArtifactClient* const client_;
+  const v1::Manifest manifest_;
+  const FolderName folder_;
+  const KeepingOptions options_;
+  Cancellation cancellation_;
+  absl::Status missing_;  // why something could not be fetched; of the thread
+  std::mutex mutex_;        // held while the folder is replaced
+  bool abandoned_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace winnow

@@ -1,3 +1,0 @@
-#define WINNOW_KERNELS kAvx512Kernels
-#define WINNOW_KERNELS_NAME "avx512"
-#include "worker/gbdt/kernels.inc.h"

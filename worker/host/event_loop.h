@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "worker/host/timers.h"
+
+namespace winnow {
+
+// The one thread of a worker: descriptors, timers and posted functions, run one after the other. Everything
+// that an agent holds is touched on this thread only, so nothing of it needs a lock.
+class EventLoop : public Timers {
+ public:
+  EventLoop();
+  ~EventLoop() override;
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Any thread. Functions run in the order in which they were posted; those that are left when the loop ends
+  // never run.
+  void Post(std::function<void()> function) override;
+  // Any thread. Run returns after the function that runs now.
+  void Quit();
+
+  // Handles events until Quit, on the calling thread; may be called again.
+  void Run();
+
+  // The rest: on the thread of Run, or before it starts.
+
+  // `readable` is called for as long as the descriptor is readable or hung up. The caller keeps the
+  // descriptor open until Unwatch.
+  Id Watch(int fd, std::function<void()> readable);
+  void Unwatch(Id id);
+
+  TimePoint Now() override { return Clock::now(); }
+  Id At(TimePoint when, std::function<void()> function) override;
+  void Cancel(Id id) override;
+
+ private:
+  struct Watched {
+    int fd;
+    std::shared_ptr<std::function<void()>> readable;
+  };
+
+  void RunPosted();
+  void RunTimers();
+  int MillisecondsToNextTimer() const;
+
+  const int epoll_;
+  const int wake_;  // eventfd: readable when something was posted
+  Id last_id_ = 0;
+  std::map<Id, Watched> watched_;
+  std::map<std::pair<TimePoint, Id>, std::function<void()>> timers_;
+  std::map<Id, TimePoint> timer_times_;
+
+  std::mutex mutex_;
+  std::vector<std::function<void()>> posted_;  // guarded by mutex_
+  bool quit_ = false;                          // guarded by mutex_
+};
+
+}  // namespace winnow

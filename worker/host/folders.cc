@@ -1,0 +1,17 @@
+#include "worker/host/folders.h"
+
+#include <system_error>
+
+#include "fmt/format.h"
+
+namespace winnow {
+
+absl::Status MakeFolder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("cannot create folder {}: {}", path.string(), error.message()));
+}
+
+}  // namespace winnow

@@ -1,0 +1,81 @@
+#include "worker/host/process_tree.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <system_error>
+
+#include "fmt/format.h"
+#include "worker/host/leftover_processes.h"
+
+namespace winnow {
+
+namespace fs = std::filesystem;
+
+std::optional<ProcessLine> ReadProcess(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // "PID (NAME) STATE PARENT GROUP SESSION …", and a name may hold anything.
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  ProcessLine line;
+  int group = 0;
+  char state = 0;
+  unsigned long user = 0, system = 0;
+  long children_user = 0, children_system = 0;
+  // After the session: TTY TPGID FLAGS MINFLT CMINFLT MAJFLT CMAJFLT UTIME STIME CUTIME CSTIME, proc(5).
+  const int read =
+      sscanf(text.c_str() + name_end + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &state,
+             &line.parent, &group, &line.session, &user, &system, &children_user, &children_system);
+  if (read != 8) return std::nullopt;
+  line.cpu_ticks = static_cast<int64_t>(user + system) + children_user + children_system;
+  return line;
+}
+
+std::map<pid_t, ProcessLine> AllProcesses() {
+  std::map<pid_t, ProcessLine> processes;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t pid = 0;
+    const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (failure != std::errc() || rest != name.data() + name.size()) continue;
+    if (const auto line = ReadProcess(pid); line.has_value()) processes.emplace(pid, *line);
+  }
+  return processes;
+}
+
+int64_t ResidentBytes(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  int64_t size = 0, resident = 0;
+  return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+std::vector<pid_t> ProcessTree::Find(const std::map<pid_t, ProcessLine>& all) {
+  std::set<pid_t> found, rest;
+  for (const auto& [pid, line] : all) {
+    bool is_of_it = line.session == leader_;
+    if (!is_of_it && line.parent == getpid() && pid != leader_) {
+      const auto [adopted, is_new] = adopted_.try_emplace(pid, false);
+      if (is_new) adopted->second = HasMark(pid, mark_);
+      is_of_it = adopted->second;
+    }
+    (is_of_it ? found : rest).insert(pid);
+  }
+  for (bool more = true; more;) {
+    more = std::erase_if(rest, [&](pid_t pid) {
+             if (!found.contains(all.at(pid).parent)) return false;
+             found.insert(pid);
+             return true;
+           }) > 0;
+  }
+  std::erase_if(adopted_, [&all](const auto& adopted) { return !all.contains(adopted.first); });
+  return {found.begin(), found.end()};
+}
+
+}  // namespace winnow
