@@ -18,7 +18,8 @@ SERVER = COMMON | {"google", "spdlog"}
 TRAINER = COMMON | {"nlohmann", "CLI"}
 ENGINE = {"server/engine", "store", "spec", "scheduler", "proto", "artifact"}
 TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
-RULE = {
+RULE = {  # base is everybody's
+    "base": ({"base"}, {"absl", "posix"}),
     "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
     "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
     "insight": ({"insight", "scheduler"}, {"absl", "Eigen"}),
@@ -59,7 +60,8 @@ RULE = {
 PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
         "iostream", "chrono", "ctime", "random", "cstdio"}
 FORBIDDEN = {"scheduler": PURE, "scheduler/models": PURE, "insight": PURE}
-FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random") for folder in FORBIDDEN}
+FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random", "base/mutex", "base/task_threads")
+                      for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio
@@ -134,8 +136,10 @@ class IncludeRule(unittest.TestCase):
                         target = folder_of(pathlib.Path(header))
                         if target is None and (name := outside_name(header)) in outside:
                             continue
-                    if target not in ours:
+                    if target not in ours | {"base"}:
                         wrong.append(where)
+                    elif header.startswith(FORBIDDEN_PREFIXES.get(folder, ("\0",))):
+                        wrong.append(where + " (must stay pure)")
                     continue
                 name = outside_name(header)
                 if name is not None and name not in outside:
