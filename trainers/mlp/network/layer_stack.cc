@@ -164,7 +164,7 @@ void LayerStack::Drop(int l, const Pass& pass, int64_t begin, int64_t end, Matri
   for (int64_t r = begin; r < end; ++r) {
     const DropoutRow row{DropoutKey(parameters_.seed, pass.step, l, pass.first + r),
                          static_cast<float>(rate)};
-    winnow::Drop(row, static_cast<std::size_t>(values->width), values->row(r));
+    mlp::Drop(row, static_cast<std::size_t>(values->width), values->row(r));
   }
 }
 
