@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Newest first: (level, position of the ending in `endings`, from the last to the first) to path.
+// Newest first: (level, position of the ending in `endings`, counted from the last) to path.
 using Found = std::map<std::pair<int64_t, std::ptrdiff_t>, fs::path, std::greater<>>;
 
 Found ListCheckpoints(const std::string& folder, const std::vector<std::string>& endings) {
