@@ -9,8 +9,8 @@
 
 namespace winnow::gbdt {
 
-// The request that the trainer contract (docs/trainer-contract.md) makes by environment variables. Errors as
-// of FilesFromContract, warnings as of ParseHyperparameters.
+// Returns the request in the environment variables of the trainer contract (docs/trainer-contract.md). Errors
+// as FilesFromContract, warnings as ParseHyperparameters.
 absl::StatusOr<TrainRequest> RequestFromContract(const EnvironmentReader& environment,
                                                  std::vector<std::string>* warnings);
 

@@ -19,7 +19,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// What the command line asks for beyond what it may ask of any trainer.
+// Flags beyond those of every trainer.
 struct GbdtFlags {
   TrainFlags common;
   std::string continue_from, timing_path;
@@ -75,7 +75,8 @@ int TrainUnderContract(const TrainerMain& process) {
 }
 
 int Main(int argc, char** argv) {
-  // Long arrays come and go each round: freed memory is kept, for pages cost more to get anew than to fill.
+  // Long arrays are freed and allocated each round: freed memory is kept, because new pages cost more than
+  // filling them.
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);

@@ -83,7 +83,7 @@ class TrainingRun {
   std::FILE* const out_;
   std::FILE* const err_;
   GbdtCheckpoint state_;
-  int64_t given_rounds_ = 0;  // of the model that training goes on from
+  int64_t given_rounds_ = 0;  // of the model that training continues
   uint64_t given_hash_ = 0;   // of its content; 0 without one
   std::optional<ModelFeatures> given_features_;
   Clock::time_point saved_at_;
@@ -100,7 +100,7 @@ int64_t TrainingRun::Target() const {
   return request_.resource_to > 0 ? std::min(rounds, request_.resource_to) : rounds;
 }
 
-// A base score that was estimated is the checkpoint's.
+// A base score that was estimated is taken from the checkpoint.
 void TrainingRun::TakeCheckpoint(GbdtCheckpoint found) {
   const double base_score = found.model.parameters.base_score;
   state_ = std::move(found);
@@ -135,7 +135,7 @@ ToldThings TrainingRun::Told() const {
   return {told.begin(), told.end()};
 }
 
-// Rank 0's counts, wherever the others are.
+// Rank 0's checkpoint counts, whatever the others have.
 absl::Status TrainingRun::LoadCheckpoint() {
   state_.model.parameters = request_.parameters;
   std::string text;
@@ -166,7 +166,7 @@ absl::Status TrainingRun::StartFromModel() {
   given_rounds_ = given->used_rounds();
   given_hash_ = StableHash(ModelText(*given));
   given_features_ = ModelFeatures{given->feature_names, given->schema};
-  if (state_.model.rounds() > 0) return absl::OkStatus();  // a checkpoint of this training knows them
+  if (state_.model.rounds() > 0) return absl::OkStatus();  // a checkpoint of this training includes them
   state_.model.trees = std::move(given->trees);
   state_.model.trees.resize(given_rounds_ * given->trees_per_round());
   state_.model.tree_weights = std::move(given->tree_weights);
@@ -307,7 +307,7 @@ absl::Status TrainingRun::Train(LoadedData loaded, ThreadPool* pool) {
 absl::Status TrainingRun::Run() {
   if (absl::Status status = AgreeOnRequest(Told(), &ranks_); !status.ok()) return status;
   if (absl::Status status = LoadAndTrain(); !status.ok()) return status;
-  // No rank is done before rank 0 has written what is kept.
+  // A barrier: no rank ends before rank 0 has written the results.
   uint64_t word = 0;
   return ranks_.AllReduceMax({&word, 1});
 }
@@ -324,7 +324,7 @@ absl::Status TrainingRun::LoadAndTrain() {
     state_.model.parameters = request_.parameters;
     if (absl::Status status = StartFromModel(); !status.ok()) return status;
   }
-  // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
+  // A part of a budget ends at once; a complete training is checked against its data, which may have changed.
   if (request_.resource_to > 0 && CheckpointSuffices()) {
     PrintUnreported();
     return SaveModel();
