@@ -9,8 +9,8 @@
 
 namespace winnow::mlp {
 
-// The request that the trainer contract (docs/trainer-contract.md) makes by environment variables. Errors as
-// of FilesFromContract, warnings as of ParseMlpHyperparameters.
+// Returns the request in the environment variables of the trainer contract (docs/trainer-contract.md). Errors
+// as FilesFromContract, warnings as ParseMlpHyperparameters.
 absl::StatusOr<MlpTrainRequest> MlpRequestFromContract(const EnvironmentReader& environment,
                                                        std::vector<std::string>* warnings);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// "eta = 1, not 2", or "" where the two are the same.
+// Returns "eta = 1, not 2", or "" if the two are equal.
 std::string Difference(const Settings& theirs, const Settings& ours) {
   for (const auto& [name, value] : ours) {
     const auto found = std::find_if(theirs.begin(), theirs.end(),
@@ -40,7 +40,7 @@ std::optional<MlpCheckpoint> FindCheckpoint(const std::string& folder, const Mlp
         fmt::format("the checkpoint in {} was made with {}: training starts anew", folder, difference));
     return std::nullopt;
   }
-  // What an epoch has learned cannot be taken back.
+  // An epoch's training cannot be undone.
   if (found->epochs > target) {
     warnings->push_back(fmt::format("the checkpoint in {} has {} epochs, more than {}: training starts anew",
                                     folder, found->epochs, target));

@@ -12,13 +12,13 @@
 
 namespace winnow::mlp {
 
-// The newest checkpoint of `folder` that a training with these hyperparameters, of `target` epochs, can go on
-// from; its data are for the caller to compare. nullopt if there is none, or `folder` is "". Why one was
-// passed over is added to *warnings.
+// Returns the newest checkpoint of `folder` from which a training with these hyperparameters, of `target`
+// epochs, can continue; the caller compares its data. nullopt if there is none, or `folder` is "". Adds the
+// reasons for skipped ones to *warnings.
 std::optional<MlpCheckpoint> FindCheckpoint(const std::string& folder, const MlpParameters& parameters,
                                             int64_t target, std::vector<std::string>* warnings);
 
-// Rank 0's becomes everyone's. All ranks call it.
+// Sends rank 0's to all ranks. All ranks call it.
 absl::Status ShareCheckpoint(std::optional<MlpCheckpoint>* checkpoint, Communicator* ranks);
 
 }  // namespace winnow::mlp

@@ -7,11 +7,11 @@
 
 namespace winnow::mlp {
 
-// One run of training, from files to model.safetensors and model.onnx. Levels are epochs.
+// One training run, from files to model.safetensors and model.onnx. Levels are epochs.
 struct MlpTrainRequest : TrainFiles {
   MlpParameters parameters;
-  std::string timing_path;  // gets seconds of set-up, epochs and evaluations, bytes sent, and the bytes that
-                            // each rank's state takes, as JSON; "": none
+  std::string timing_path;  // receives the seconds of set-up, epochs and evaluations, bytes sent, and the
+                            // bytes of each rank's state, as JSON; "": none
 };
 
 }  // namespace winnow::mlp

@@ -43,10 +43,10 @@ double SecondsSince(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-// Of all threads of the process.
+// Sum over all threads of the process.
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Of parameters and the optimizer's state, each twice: as trained, and as the last whole epoch left them.
+// Counts parameters and the optimizer's state twice: as trained, and as of the last complete epoch.
 absl::Status CheckMemory(const Network& network, const MlpParameters& parameters) {
   const double needed =
       static_cast<double>(network.parameters) * sizeof(float) * 2 * (1 + SlotCount(parameters.optimizer));
@@ -111,7 +111,7 @@ class MlpTrainingRun {
   std::optional<Profile> profile_;
   MlpData data_;
   Network network_;
-  MlpCheckpoint state_;  // what the last whole epoch has left; rank 0's is complete
+  MlpCheckpoint state_;  // state after the last complete epoch; rank 0's is complete
   int64_t saved_epochs_ = 0;
   Clock::time_point saved_at_;
   const Clock::time_point started_ = Clock::now();
@@ -146,7 +146,7 @@ absl::Status MlpTrainingRun::LoadCheckpoint() {
   return absl::OkStatus();
 }
 
-// Leaves state_ at an epoch that training can go on from, be it the first.
+// Leaves state_ at an epoch from which training can continue, possibly the first.
 void MlpTrainingRun::FitCheckpoint(const std::vector<std::string>& metric_names, uint64_t fingerprint) {
   std::string misfit;
   if (state_.data_fingerprint != fingerprint)
@@ -195,8 +195,8 @@ absl::Status MlpTrainingRun::SaveModel() {
   return WriteOnnx((folder / "model.onnx").string(), model);
 }
 
-// Metrics of some ways of training (EpochResult::more) are known by name only, and may come and go with the
-// number of ranks.
+// Metrics of some ways of training (EpochResult::more) are identified by name only, and may come and go with
+// the number of ranks.
 void MlpTrainingRun::Record(std::vector<double> values, const EpochResult& result) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string>& names = state_.metric_names;
@@ -231,7 +231,7 @@ void MlpTrainingRun::WarnOfUndefined() {
   }
 }
 
-// The state after the best epoch is what becomes the model.
+// The state after the best epoch becomes the model.
 void MlpTrainingRun::JudgeEpoch(const EpochMetrics::Deciding& deciding) {
   const int64_t epoch = state_.epochs - 1;
   const auto value_at = [&](int64_t at) { return state_.history[at][deciding.position]; };
@@ -310,7 +310,7 @@ absl::Status MlpTrainingRun::Train(const EpochMetrics& metrics, const TrainingCo
   timing_.setup = SecondsSince(started_);
   const absl::Status status = TrainEpochs(trainer->get(), metrics);
   if (!status.ok() && !absl::IsFailedPrecondition(status)) (*trainer)->Fail(status);
-  // All ranks know of a divergence, and may want to know its reasons.
+  // All ranks know of a divergence; its causes are of interest to them.
   if (profile_ && (status.ok() || absl::IsFailedPrecondition(status))) {
     const absl::Status reported = ReportProfile(*profile_, losses_, &ranks_, request_.output_folder, err_);
     if (status.ok() && !reported.ok()) return reported;
@@ -322,7 +322,7 @@ absl::Status MlpTrainingRun::LoadAndTrain() {
   const absl::StatusOr<std::vector<MlpMetric>> asked = MlpMetrics(parameters_);
   if (!asked.ok()) return asked.status();
   if (absl::Status status = LoadCheckpoint(); !status.ok()) return status;
-  // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
+  // A part of a budget ends at once; a complete training is checked against its data, which may have changed.
   if (request_.resource_to > 0 && state_.epochs > 0 && is_finished()) {
     PrintUnreported();
     return SaveModel();
@@ -367,7 +367,7 @@ absl::Status MlpTrainingRun::LoadAndTrain() {
 absl::Status MlpTrainingRun::Run() {
   if (absl::Status status = AgreeOnRequest(Told(), &ranks_); !status.ok()) return status;
   if (absl::Status status = LoadAndTrain(); !status.ok()) return status;
-  // No rank is done before rank 0 has written what is kept.
+  // A barrier: no rank ends before rank 0 has written the results.
   uint64_t word = 0;
   return ranks_.AllReduceMax({&word, 1});
 }
