@@ -29,7 +29,7 @@ std::optional<MlpCheckpoint> FindCheckpoint(const std::string& folder, const Mlp
                                             int64_t target, std::vector<std::string>* warnings) {
   if (folder.empty()) return std::nullopt;
   const std::size_t warned = warnings->size();
-  absl::StatusOr<MlpCheckpoint> found = ReadNewestMlpCheckpoint(folder, warnings);
+  absl::StatusOr<MlpCheckpoint> found = ReadNewestCheckpoint(folder, warnings);
   if (!found.ok()) {
     if (warnings->size() > warned) warnings->push_back("training starts anew");
     return std::nullopt;
@@ -57,7 +57,7 @@ absl::Status ShareCheckpoint(std::optional<MlpCheckpoint>* checkpoint, Communica
   if (is_first && *checkpoint) text = CheckpointText(**checkpoint);
   if (absl::Status status = ranks->Broadcast(0, &text); !status.ok()) return status;
   if (is_first || text.empty()) return absl::OkStatus();
-  absl::StatusOr<MlpCheckpoint> parsed = ParseMlpCheckpoint(text);
+  absl::StatusOr<MlpCheckpoint> parsed = ParseCheckpoint(text);
   if (!parsed.ok()) return parsed.status();
   *checkpoint = *std::move(parsed);
   return absl::OkStatus();

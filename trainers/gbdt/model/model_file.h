@@ -25,12 +25,12 @@ enum class ModelFormat { kJson, kUbjson };
 // bit for bit.
 std::string ModelText(const GbdtModel& model, ModelFormat format = ModelFormat::kJson);
 
-// A model by its content: as ModelText or XGBoost (from version 1.0 on) wrote it, in JSON or UBJSON, or in
-// the JSON that winnow-gbdt wrote before. InvalidArgument says what is wrong for any text that is no whole
-// model; Unimplemented what a whole one has that cannot be predicted with here.
+// Reads a model that ModelText or XGBoost (from version 1.0 on) wrote, in JSON or UBJSON, whichever the text
+// is. InvalidArgument says why the text is not a whole model; Unimplemented names a feature of a whole model
+// that winnow-gbdt cannot predict with.
 absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
 
-// UBJSON with the same promises. Checkpoints of earlier versions are InvalidArgument.
+// Checkpoints, always in UBJSON, with the same promises.
 std::string CheckpointText(const GbdtCheckpoint& checkpoint);
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
 

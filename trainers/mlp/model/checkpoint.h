@@ -33,13 +33,13 @@ struct MlpCheckpoint {
 // The same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for any text that was
 // damaged, or that is of another version.
 std::string CheckpointText(const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text);
+absl::StatusOr<MlpCheckpoint> ParseCheckpoint(std::string_view text);
 
 // Checkpoints of a folder, "checkpoint-00000012.mlp". Write makes the folder and removes older checkpoints.
 // Read gives the newest that is whole: NotFound if there is none; what had to be passed over is added to
 // *warnings. Whether it is of the same hyperparameters, network and data is for the caller to see.
 absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings);
+absl::StatusOr<MlpCheckpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                   std::vector<std::string>* warnings);
 
 }  // namespace winnow::mlp
