@@ -74,7 +74,8 @@ int TrainerMain::TrainAsRank(bool has_checkpoints, const std::vector<std::string
   code_while_waiting = kNotWaiting;
   if (!ranks.ok()) {
     const int code = Fail(ranks.status());
-    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone : code;
+    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone
+                                                                                           : code;
   }
   if ((*ranks)->rank() == 0) {
     for (const std::string& warning : warnings) fmt::print(stderr, "{}: {}\n", name_, warning);

@@ -19,12 +19,14 @@ namespace winnow {
 // The flags of a trainer started by hand.
 struct TrainFlags {
   TrainFiles files;
-  std::string hyperparameters_path;  // "": none
-  int threads = -1;                  // -1: as in the hyperparameters
+  std::string hyperparameters_path;                                // "": none
+  int threads = -1;                                                // -1: as in the hyperparameters
   std::optional<std::string> validation_label, validation_weight;  // absent: as for --train
 
   // Adds the flags to `app`. REQUIRES: this object is not moved until `app` is parsed.
   void AddTo(CLI::App* app);
+  // --sharded and --timing, of a trainer whose levels are called `level`.
+  void AddRunFlags(CLI::App* app, const char* level);
 
   // Called after parsing. Unset values of the validation data become those of the training data. Returns what
   // is missing or contradictory, as "--train is required"; "" if nothing.

@@ -15,9 +15,8 @@ namespace winnow::gbdt {
 // One training run, from files to a model file, model.json. Levels are rounds.
 struct TrainRequest : TrainFiles {
   GbdtParameters parameters;
-  std::string
-      continue_from;        // a model of winnow-gbdt or XGBoost to which num_round rounds are added; "": none
-  std::string timing_path;  // receives the seconds of set-up, rounds and evaluations as JSON; "": none
+  // A model of winnow-gbdt or XGBoost that num_round more rounds are added to; "": none.
+  std::string continue_from;
 };
 
 // Trains, or continues from the newest matching checkpoint, and prints each round's metrics on `out` as

@@ -5,9 +5,15 @@
 
 #include "absl/status/status.h"
 #include "trainers/collective/communicator.h"
-#include "trainers/mlp/train_request.h"
+#include "trainers/common/train_files.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow::mlp {
+
+// One training run, from files to model.safetensors and model.onnx. Levels are epochs.
+struct TrainRequest : TrainFiles {
+  MlpParameters parameters;
+};
 
 // Trains, or continues from the newest matching checkpoint, and prints each epoch's metrics on `out`, epochs
 // from 0: "[3]\ttrain-loss:0.31\ttrain-accuracy:0.91\tvalidation-loss:0.28\tvalidation-accuracy:0.92\t
@@ -20,7 +26,7 @@ namespace winnow::mlp {
 //
 // When *stop becomes true on any rank, it abandons the current epoch, saves the state after the last complete
 // one as a checkpoint, and returns OK without a model; Cancelled if there is no checkpoint folder.
-absl::Status RunMlpTraining(const MlpTrainRequest& request, Communicator* ranks,
-                            const std::atomic<bool>& stop, std::FILE* out, std::FILE* err);
+absl::Status RunTraining(const TrainRequest& request, Communicator* ranks, const std::atomic<bool>& stop,
+                         std::FILE* out, std::FILE* err);
 
 }  // namespace winnow::mlp

@@ -59,7 +59,6 @@ struct Document {
 // first bytes. Floats are as exact as written.
 Document ParseDocument(std::string_view text);
 Document ParseJsonDocument(std::string_view text);
-Document ParseUbjsonDocument(std::string_view text);
 
 // Writes the same bytes for the same document; members are sorted by name. Floats have the fewest digits that
 // restore them. In JSON, invalid UTF-8 gets replacement characters.

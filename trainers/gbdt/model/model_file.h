@@ -25,12 +25,12 @@ enum class ModelFormat { kJson, kUbjson };
 // are restored bit for bit.
 std::string ModelText(const GbdtModel& model, ModelFormat format = ModelFormat::kJson);
 
-// Parses a model written by ModelText or XGBoost (from version 1.0 on), in JSON or UBJSON, or in
-// winnow-gbdt's earlier JSON. InvalidArgument says what is wrong with a text that is not a complete model;
-// Unimplemented names a part of a valid one that is not supported in predictions.
+// Reads a model that ModelText or XGBoost (from version 1.0 on) wrote, in JSON or UBJSON, whichever the text
+// is. InvalidArgument says why the text is not a whole model; Unimplemented names a feature of a whole model
+// that winnow-gbdt cannot predict with.
 absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
 
-// UBJSON with the guarantees of ModelText. Checkpoints of earlier versions are InvalidArgument.
+// Checkpoints, always in UBJSON, with the same promises.
 std::string CheckpointText(const GbdtCheckpoint& checkpoint);
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
 

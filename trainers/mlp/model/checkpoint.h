@@ -33,13 +33,13 @@ struct MlpCheckpoint {
 // Returns the same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for a damaged
 // text or another version.
 std::string CheckpointText(const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text);
+absl::StatusOr<MlpCheckpoint> ParseCheckpoint(std::string_view text);
 
 // Checkpoints of a folder, "checkpoint-00000012.mlp". Write creates the folder and deletes older checkpoints.
 // Read returns the newest complete one: NotFound if there is none; adds skipped ones to *warnings. The caller
 // checks that hyperparameters, network and data match.
 absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings);
+absl::StatusOr<MlpCheckpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                   std::vector<std::string>* warnings);
 
 }  // namespace winnow::mlp
