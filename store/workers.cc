@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-// REQUIRES ours: a JSON object of strings.
+// REQUIRES: written by us: a JSON object of strings.
 std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   std::map<std::string, std::string> labels;

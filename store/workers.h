@@ -23,19 +23,19 @@ struct WorkerRow {
   int64_t register_us = 0;
   int64_t last_sync_us = 0;  // as of the newest change of the row
   std::map<std::string, std::string> labels = {};
-  double cpus = 0;        // 0: not known
-  double memory_gib = 0;  // 0: not known
-  std::string limits = "";  // how trainers are held to their limits
+  double cpus = 0;        // 0: unknown
+  double memory_gib = 0;  // 0: unknown
+  std::string limits = "";  // how resource limits of trainers are enforced
 
   bool operator==(const WorkerRow&) const = default;
 };
 
-// A worker, by its name, that is given nothing new.
+// A worker, by name, that gets no new trials.
 struct WorkerMark {
   std::string name;
   std::string scheduling;  // cordoned, draining, quarantined
   std::string reason;
-  int64_t until_us = 0;  // of a quarantine; 0: until it is opened
+  int64_t until_us = 0;  // of a quarantine; 0: until it is lifted by hand
 };
 
 class WorkerTable {

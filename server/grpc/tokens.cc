@@ -32,7 +32,7 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
   return absl::OkStatus();
 }
 
-// Runs `run` in the coordinator's next transaction; `done` is told its answer once it is committed.
+// Runs `run` in the coordinator's next transaction; calls `done` with the result after the commit.
 template <typename T>
 void Post(Coordinator& coordinator, std::function<absl::StatusOr<T>(Context&)> run,
           Coordinator::Done<T> done) {
