@@ -1,4 +1,4 @@
-// Runs the simulation with one promise broken at a time; each must be caught within --seeds runs:
+// Runs the simulation with one invariant broken at a time; each must be caught within --seeds runs:
 //   simulation_mutants [--seeds 2000] [--only NUMBER]
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace {
 constexpr int64_t kCalmSeeds = 200;
 
 struct Shared {
-  int64_t seed = 0;  // that runs
+  int64_t seed = 0;  // of the current run
   char violation[256] = "";
 };
 
-// In a process of its own, for a broken promise may end it. True: caught.
+// Runs in a separate process, which a broken invariant may end. True: caught.
 bool IsCaught(const Mutation& mutation, int64_t seeds) {
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto* shared = new (memory) Shared;
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     if (std::string_view(argv[i]) == "--seeds") seeds = std::atoll(argv[i + 1]);
     if (std::string_view(argv[i]) == "--only") only = std::atoi(argv[i + 1]);
   }
-  // The copies themselves break nothing.
+  // Without an active mutation the copies must pass.
   bool all = only != 0 || !IsCaught({0, "nothing is broken", true}, kCalmSeeds);
   for (const Mutation& mutation : Mutations()) {
     if (only != 0 && mutation.number != only) continue;
