@@ -64,7 +64,7 @@ TEST_CASE("Log check: whatever bit is flipped, it is found or nothing is lost", 
   REQUIRE(died.log.size() > 100'000);
   REQUIRE(CheckLog(died.file).ok());
   std::vector<size_t> bits;
-  for (size_t bit = 0; bit < 56 * 8; bit += 3) bits.push_back(bit);  // the header, and that of the first frame
+  for (size_t bit = 0; bit < 56 * 8; bit += 3) bits.push_back(bit);  // of the header and of the first frame's
   for (size_t bit = 7; bit < died.log.size() * 8; bit += 8 * 997 + 1) bits.push_back(bit);
   const size_t last = died.log.size() - 4096 - 24;
   for (size_t byte = last; byte < last + 24; ++byte) bits.push_back(byte * 8);  // of the last frame

@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// What one submitter, ana, and the site own, planted where another must not see it: each as "canary" and a word.
+// Secrets of one submitter, ana, and of the site, where others must not see them: each "canary" and a word.
 template <typename Base>
 class Canaries : public Base {
  public:

@@ -49,7 +49,7 @@ TEST_CASE("Booster: the order of rows changes little where gradients are rounded
   std::vector<float> metrics, turned_metrics;
   Train(LogisticParameters(12), train, {.last_metrics = &metrics});
   Train(LogisticParameters(12), turned, {.last_metrics = &turned_metrics});
-  // Cuts that are nearly as good as each other may change places: that is worth less than the noise of the data.
+  // Cuts of nearly equal quality may change places: that matters less than the noise of the data.
   CHECK(metrics[0] == Approx(turned_metrics[0]).margin(0.003));
   CHECK(metrics[0] > 0.8f);
 }

@@ -86,8 +86,8 @@ TEST_CASE("Tree: level by level and best leaf first are one tree where nothing l
   }
 }
 
-// The splits of the whole tree that are made when the open node of the highest gain is divided until there are
-// `leaves` leaves; as how often each feature and gain occurs.
+// The splits of the whole tree made by always dividing the open node of the highest gain, until there are
+// `leaves` leaves: how often each feature and gain occurs.
 std::multiset<std::pair<float, int>> BestSplits(const Tree& whole, int leaves) {
   std::multiset<std::pair<float, int>> made;
   std::priority_queue<std::pair<float, int>> open;
