@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 
 namespace winnow {
 

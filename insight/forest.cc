@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {

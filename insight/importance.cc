@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "insight/even_choice.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "insight/axis_scale.h"
-#include "scheduler/job_state.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "scheduler/space.h"
-#include "scheduler/types.h"
+#include "scheduler/space/space.h"
+#include "scheduler/space/types.h"
 
 namespace winnow::cli {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "server/engine/artifacts.h"
 #include "server/engine/feasible.h"
 #include "server/engine/usage.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "insight/pareto.h"
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "server/engine/job_view.h"
 #include "server/insights/insights.h"
 

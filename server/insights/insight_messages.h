@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "insight/axis_scale.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "server/insights/forests.h"
 #include "winnow/v1/insight.pb.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "insight/curves.h"
 #include "insight/levels.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "server/reads/reading_thread.h"
 #include "winnow/v1/insight.pb.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "server/engine/jobs.h"
 #include "spec/search_spec.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "insight/trial_columns.h"
-#include "scheduler/pruners/hyperband_table.h"
+#include "scheduler/state/hyperband_table.h"
 #include "store/store.h"
 #include "winnow/v1/tuning.pb.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 

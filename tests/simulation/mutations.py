@@ -45,7 +45,7 @@ MUTATIONS = [
     ("one trial more than may run at once", "scheduler/decide.cc",
      "state.totals().live_attempts >= limits.max_parallel_trials)",
      "state.totals().live_attempts >= limits.max_parallel_trials + (MUTATED ? 1 : 0))"),
-    ("one unit more than the budget is trained", "scheduler/budget.cc",
+    ("one unit more than the budget is trained", "scheduler/state/budget.cc",
      "units <= most - state.totals().resource;",
      "units <= most - state.totals().resource + (MUTATED ? 1 : 0);"),
     ("a trial goes on where its checkpoint is not", "server/engine/dispatch.cc",
