@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {

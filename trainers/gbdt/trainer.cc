@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "trainers/common/agreement.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/metric_line.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/data/cache/cache_folder.h"
 #include "trainers/gbdt/booster.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "trainers/common/agreement.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/metric_line.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/mlp/data/training_input.h"

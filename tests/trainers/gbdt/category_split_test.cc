@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 namespace {

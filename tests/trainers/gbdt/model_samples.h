@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/model/model.h"
 
 namespace winnow::gbdt {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
 

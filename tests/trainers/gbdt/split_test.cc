@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {

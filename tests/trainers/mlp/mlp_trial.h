@@ -11,7 +11,7 @@
 #include "tests/support/free_port.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/trainer_program.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::mlp {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
 namespace winnow::mlp {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::mlp {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common/checkpoint_folder.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/gbdt/model/model_file.h"
 

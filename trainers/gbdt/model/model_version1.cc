@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/model/model_extras.h"
 
 namespace winnow::gbdt {
