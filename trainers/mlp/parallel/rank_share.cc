@@ -10,7 +10,6 @@
 #include "trainers/common/hash.h"
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/network/optimizer.h"
-#include "trainers/mlp/parallel/diverged.h"
 
 namespace winnow::mlp {
 namespace {
