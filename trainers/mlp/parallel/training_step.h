@@ -55,7 +55,7 @@ inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) 
 // The kernels that this rank computes with, so that all ranks' results have the same bits: each its widest
 // where those of all fuse (and, for bf16, all or none multiply bf16 natively), else the widest that all can
 // run. All ranks call it.
-absl::StatusOr<const MlpKernels*> AgreedMlpKernels(Precision precision, Communicator* ranks);
+absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks);
 
 // The largest of all ranks' numbers, which are not negative, replaces each. Cancelled if some rank is told to
 // stop, FailedPrecondition (DivergedError) if one is not finite: both on all ranks.
