@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "trainers/common/train_files.h"
@@ -21,5 +22,22 @@ absl::StatusOr<TrainFiles> FilesFromContract(const EnvironmentReader& environmen
 
 // WINNOW_SEED, `otherwise` where it is not set. Errors as above.
 absl::StatusOr<int64_t> SeedFromContract(const EnvironmentReader& environment, int64_t otherwise);
+
+// The request of a trainer that runs under the contract with these hyperparameters. WINNOW_SEED counts where
+// they give no seed. Errors as above, and those of the hyperparameters.
+template <typename Request, typename Parameters>
+absl::StatusOr<Request> RequestFromContract(const EnvironmentReader& environment,
+                                            absl::StatusOr<Parameters> parameters) {
+  if (!parameters.ok()) return parameters.status();
+  const absl::StatusOr<int64_t> seed = SeedFromContract(environment, static_cast<int64_t>(parameters->seed));
+  if (!seed.ok()) return seed.status();
+  if (!parameters->seed_given) parameters->seed = *seed;
+  absl::StatusOr<TrainFiles> files = FilesFromContract(environment);
+  if (!files.ok()) return files.status();
+  Request request;
+  static_cast<TrainFiles&>(request) = *std::move(files);
+  request.parameters = *std::move(parameters);
+  return request;
+}
 
 }  // namespace winnow

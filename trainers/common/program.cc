@@ -9,9 +9,9 @@
 #include <cstring>
 #include <memory>
 
+#include "base/status_text.h"
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/ranks_from_environment.h"
-#include "base/status_text.h"
 
 namespace winnow {
 namespace {
@@ -74,7 +74,8 @@ int TrainerMain::TrainAsRank(bool has_checkpoints, const std::vector<std::string
   code_while_waiting = kNotWaiting;
   if (!ranks.ok()) {
     const int code = Fail(ranks.status());
-    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone : code;
+    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone
+                                                                                           : code;
   }
   if ((*ranks)->rank() == 0) {
     for (const std::string& warning : warnings) fmt::print(stderr, "{}: {}\n", name_, warning);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 
 namespace winnow {
@@ -28,6 +30,18 @@ class TrainerMain {
   // a success where there are checkpoints, for then nothing is lost.
   int TrainAsRank(bool has_checkpoints, const std::vector<std::string>& warnings,
                   const Training& train) const;
+
+  // The same of what `train` does with a request, if there is one.
+  template <typename Request>
+  int Train(const absl::StatusOr<Request>& request, const std::vector<std::string>& warnings,
+            absl::Status (*train)(const Request& request, Communicator* ranks, const std::atomic<bool>& stop,
+                                  std::FILE* out, std::FILE* err)) const {
+    if (!request.ok()) return Fail(request.status());
+    return TrainAsRank(!request->checkpoint_folder.empty(), warnings,
+                       [&](Communicator* ranks, const std::atomic<bool>& stop) {
+                         return train(*request, ranks, stop, stdout, stderr);
+                       });
+  }
 
  private:
   const char* const name_;

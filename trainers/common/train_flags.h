@@ -19,12 +19,14 @@ namespace winnow {
 // What a trainer that is run by hand is told by flags.
 struct TrainFlags {
   TrainFiles files;
-  std::string hyperparameters_path;  // "": none
-  int threads = -1;                  // -1: as the hyperparameters say
+  std::string hyperparameters_path;                                // "": none
+  int threads = -1;                                                // -1: as the hyperparameters say
   std::optional<std::string> validation_label, validation_weight;  // absent: as of --train
 
   // Adds the flags to `app`. REQUIRES: `app` is parsed while this object is at its place.
   void AddTo(CLI::App* app);
+  // --sharded and --timing, of a trainer whose levels are called `level`.
+  void AddRunFlags(CLI::App* app, const char* level);
 
   // After parsing: what is missing or does not go together, as "--train is required"; "" if nothing. What is
   // not said of the validation data becomes as of the training data.

@@ -27,7 +27,7 @@ struct StartMargins {
 class Booster {
  public:
   // Keeps references to all of them. REQUIRES: model->parameters set, and the same on all ranks.
-  Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+  Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
   // Takes up where model->trees ends: from margins that were computed elsewhere, or else from the trees,
@@ -56,7 +56,7 @@ class Booster {
 
   const TrainingData& data_;
   const FeatureLimits limits_;
-  GbdtModel* const model_;
+  Model* const model_;
   Communicator& ranks_;
   ThreadPool* const pool_;
   TreeBuilder builder_;

@@ -15,9 +15,8 @@ namespace winnow::gbdt {
 // One run of training, from files to a model file, model.json. Levels are rounds.
 struct TrainRequest : TrainFiles {
   GbdtParameters parameters;
-  std::string
-      continue_from;        // a model of ours or XGBoost's that num_round more rounds are added to; "": none
-  std::string timing_path;  // gets seconds of set-up, rounds and evaluations as JSON; "": none
+  // A model of winnow-gbdt or XGBoost that num_round more rounds are added to; "": none.
+  std::string continue_from;
 };
 
 // Trains, goes on from the newest checkpoint that fits, and prints each round's metrics on `out` as XGBoost

@@ -5,9 +5,15 @@
 
 #include "absl/status/status.h"
 #include "trainers/collective/communicator.h"
-#include "trainers/mlp/train_request.h"
+#include "trainers/common/train_files.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow::mlp {
+
+// One run of training, from files to model.safetensors and model.onnx. Levels are epochs.
+struct TrainRequest : TrainFiles {
+  MlpParameters parameters;
+};
 
 // Trains, goes on from the newest checkpoint that fits, and prints each epoch's metrics on `out`, epochs from
 // 0:
@@ -21,7 +27,7 @@ namespace winnow::mlp {
 //
 // When *stop becomes true on any rank, the epoch under way is given up, what the last whole one has left is
 // saved as a checkpoint, and it returns OK without a model; Cancelled where there is no checkpoint folder.
-absl::Status RunMlpTraining(const MlpTrainRequest& request, Communicator* ranks,
-                            const std::atomic<bool>& stop, std::FILE* out, std::FILE* err);
+absl::Status RunTraining(const TrainRequest& request, Communicator* ranks, const std::atomic<bool>& stop,
+                         std::FILE* out, std::FILE* err);
 
 }  // namespace winnow::mlp

@@ -21,6 +21,6 @@ struct Importance {
 // XGBoost's get_score, from all trees: how often a feature is split on (weight), and the gains or hessian
 // sums of these splits, on average or in total. Features that no tree splits on are left out; the most
 // important come first, equal ones in order.
-std::vector<Importance> FeatureImportance(const GbdtModel& model, ImportanceKind kind);
+std::vector<Importance> FeatureImportance(const Model& model, ImportanceKind kind);
 
 }  // namespace winnow::gbdt

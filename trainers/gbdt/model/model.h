@@ -12,7 +12,7 @@
 namespace winnow::gbdt {
 
 // Everything that prediction needs, raw file to answer.
-struct GbdtModel {
+struct Model {
   GbdtParameters parameters;
   DataOptions reading;  // how the training file was read
   DataSchema schema;
@@ -33,11 +33,11 @@ struct GbdtModel {
 
 // Margins [class][row] of data that has the model's features, from its first `rounds` rounds: to the bit
 // those that training has when it adds the rounds' trees one after the other. pool may be null.
-std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds,
                                   ThreadPool* pool = nullptr);
 
 // The node at which each row ends, [tree][row], of the trees of the first `rounds` rounds.
-std::vector<int32_t> PredictLeaves(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool = nullptr);
 
 // Calls work(begin, end) for pieces of [0, rows) of at most `piece` rows, over the pool's threads or, if it

@@ -59,7 +59,6 @@ struct Document {
 // uses a part of). Floats are as exact as written.
 Document ParseDocument(std::string_view text);
 Document ParseJsonDocument(std::string_view text);
-Document ParseUbjsonDocument(std::string_view text);
 
 // The same bytes for the same document; members in the order of their names. Floats in the fewest digits that
 // bring the same float back. In JSON, texts that are not UTF-8 get replacement characters.

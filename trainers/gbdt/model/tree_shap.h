@@ -13,7 +13,7 @@ namespace winnow::gbdt {
 //
 // [row][class][feature, then what every row starts from]; those of a row and class sum up to its margin from
 // the first `rounds` rounds. pool may be null.
-std::vector<float> PredictContributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictContributions(const Model& model, const DataSet& data, int64_t rounds,
                                         ThreadPool* pool = nullptr);
 
 }  // namespace winnow::gbdt

@@ -9,6 +9,6 @@ namespace winnow::gbdt {
 // numbers. Makes text columns of these features, so that their names are read from data files; as such
 // columns have their levels sorted, categories get new numbers. gbtree_model: the document's
 // gradient_booster.model. REQUIRES: model's schema has a column for each feature. Throws MalformedDocument.
-void ReadCategoryNames(const Document& gbtree_model, GbdtModel* model);
+void ReadCategoryNames(const Document& gbtree_model, Model* model);
 
 }  // namespace winnow::gbdt

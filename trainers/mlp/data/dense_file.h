@@ -21,6 +21,6 @@ absl::Status WriteDense(const RawRows& train, const RawRows* validation, const F
 
 // The same, its arrays in *file, which it keeps; `outputs` is left 0. DataLoss if the sections do not fit
 // together.
-absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file);
+absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file);
 
 }  // namespace winnow::mlp

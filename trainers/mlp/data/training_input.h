@@ -14,7 +14,7 @@
 namespace winnow::mlp {
 
 // What is trained on and validated with: all rows, on every rank.
-struct MlpData {
+struct TrainingData {
   DenseData train;
   std::optional<DenseData> validation;
   FeatureSchema schema;
@@ -32,8 +32,8 @@ struct MlpData {
 // stopping without validation data. FailedPrecondition if the ranks have read different data. Others as of
 // ReadDataSet and the Communicator. An error of this rank's files is this rank's alone: the caller tells the
 // others (Communicator::Fail). *warning: what keeps the cache from being used, or "".
-absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters& parameters,
-                                    Communicator* ranks, std::string* warning);
+absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
+                                              Communicator* ranks, std::string* warning);
 
 // The rows of `path`, scaled as the training data of `schema` were; their label is empty where the file has
 // none, and is as it stands (CheckTargets). InvalidArgument if it has other features than `schema`. Of IDX

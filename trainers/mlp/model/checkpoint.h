@@ -15,7 +15,7 @@
 namespace winnow::mlp {
 
 // What training needs, besides the data, to go on as if it had not stopped.
-struct MlpCheckpoint {
+struct Checkpoint {
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // ModelHyperparameters
   NetworkState state;
   std::string extra;   // of the way of training (EpochTrainer::Collect)
@@ -32,14 +32,14 @@ struct MlpCheckpoint {
 
 // The same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for any text that was
 // damaged, or that is of another version.
-std::string CheckpointText(const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text);
+std::string CheckpointText(const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
 // Checkpoints of a folder, "checkpoint-00000012.mlp". Write makes the folder and removes older checkpoints.
 // Read gives the newest that is whole: NotFound if there is none; what had to be passed over is added to
 // *warnings. Whether it is of the same hyperparameters, network and data is for the caller to see.
-absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings);
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings);
 
 }  // namespace winnow::mlp

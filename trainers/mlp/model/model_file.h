@@ -13,7 +13,7 @@
 namespace winnow::mlp {
 
 // Everything that prediction needs, raw file to answer.
-struct MlpModel {
+struct Model {
   MlpParameters parameters;
   DataOptions reading;  // how the training file was read
   FeatureSchema schema;
@@ -26,22 +26,22 @@ struct MlpModel {
 //   layers.0.weight, layers.0.bias, and of batch norm layers.0.batch_norm.weight, .bias, .running_mean,
 //   .running_var; then layers.1.weight and so on.
 // Metadata: "format" = "winnow-mlp", "version", and as JSON "hyperparameters", "reading" and "schema".
-std::string ModelText(const MlpModel& model);
+std::string ModelText(const Model& model);
 
 // What ModelText wrote. InvalidArgument names the tensor, or the part of the header, that is wrong in any
 // other text, and what is missing where the weights are another program's.
-absl::StatusOr<MlpModel> ParseMlpModel(std::string_view text);
+absl::StatusOr<Model> ParseModel(std::string_view text);
 
 // The same of files; errors name the file.
-absl::StatusOr<MlpModel> ReadMlpModel(const std::string& path);
-absl::Status WriteModel(const std::string& path, const MlpModel& model);
+absl::StatusOr<Model> ReadModel(const std::string& path);
+absl::Status WriteModel(const std::string& path, const Model& model);
 
 // A model in ONNX, operator set 13, the same bytes for the same model. Input "features" [rows, features],
 // float, of any number of rows, as the data have them: bytes from 0 to 255; a table's columns, missing ones
 // NaN, text columns as 0 and 1 for each level. Outputs, of classes: "logits" [rows, outputs], which is what
 // the last layer gives, and "probabilities" of the same shape (under the logistic loss of class 1); of
 // targets: "values" [rows, 1].
-std::string OnnxText(const MlpModel& model);
-absl::Status WriteOnnx(const std::string& path, const MlpModel& model);
+std::string OnnxText(const Model& model);
+absl::Status WriteOnnx(const std::string& path, const Model& model);
 
 }  // namespace winnow::mlp

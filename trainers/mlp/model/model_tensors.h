@@ -11,11 +11,11 @@
 namespace winnow::mlp {
 
 // The network's parameters and statistics as ModelText names and orders them, layer after layer.
-std::vector<Tensor> ModelTensors(const MlpModel& model);
+std::vector<Tensor> ModelTensors(const Model& model);
 
 // Takes the tensors of model->network out of *tensors, into model->state. InvalidArgument where one is
 // missing, or has another shape, or a variance is negative. The memory taken grows with the tensors' size,
 // whatever layers the network speaks of.
-absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, MlpModel* model);
+absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, Model* model);
 
 }  // namespace winnow::mlp

@@ -11,7 +11,7 @@ namespace winnow::mlp {
 //
 // Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
 // that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
-struct MlpKernels {
+struct Kernels {
   const char* name;  // as WINNOW_SIMD names it: off, avx2, avx512, avx512bf16
   bool fused;        // multiplication and addition are one operation, rounded once
   bool native_bf16;  // the processor multiplies bf16
@@ -37,10 +37,10 @@ struct MlpKernels {
 };
 
 // Those that this processor can run, from the plainest to the widest.
-const MlpKernels* const* RunnableMlpKernels(int* count);
+const Kernels* const* RunnableKernels(int* count);
 
 // The widest, or what the environment variable WINNOW_SIMD asks for ("off", "avx2", "avx512", "avx512bf16"),
 // if it can be run.
-const MlpKernels& ChosenMlpKernels();
+const Kernels& ChosenKernels();
 
 }  // namespace winnow::mlp
