@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/mutant.h"
 #include "scheduler/random.h"
 #include "server/engine/artifacts.h"
 #include "server/engine/feasible.h"
@@ -157,7 +158,7 @@ void Cluster::Lose(WorkerEntry& worker, const std::string& reason) {
   context_.Check(context_.store.workers.Put(worker.row));
   context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);
   dismissed.insert(worker.row.id);
-  while (!worker.held.empty()) {
+  while (!WINNOW_MUTANT("a lost worker keeps its ranks") && !worker.held.empty()) {
     HeldAssignment& assignment = *worker.held.begin()->second;
     bool ran = assignment.told;
     EndRank(assignment,
@@ -292,7 +293,7 @@ void Cluster::Hold(AssignmentRow row, v1::Assignment message, bool told) {
   held->runs = told;  // of those that were there before the server nobody asks when they began
   WorkerEntry& worker = workers_.at(held->row.worker);
   worker.held[id] = held.get();
-  worker.used_slots += held->row.slots;
+  worker.used_slots += held->row.slots - (WINNOW_MUTANT("a rank takes a slot less than it should") ? 1 : 0);
   worker.held_slots.Set(worker.used_slots, context_.steady_us());
   NoteRoom(worker);
   attention.insert(held->row.worker);
@@ -317,7 +318,7 @@ void Cluster::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_
     row.slots = std::max(1, cluster.slots());
     row.cpus = cluster.cpus();
     row.memory_gib = cluster.memory_gib();
-    row.resource_from = from;
+    row.resource_from = from + (WINNOW_MUTANT("another attempt begins at the wrong level") && attempt > 1 ? 1 : 0);
     row.resource_to = to;
     row.place_us = context_.wall_us();
     row.key = context_.Check(context_.store.assignments.Insert(row));
@@ -339,7 +340,7 @@ void Cluster::Prepared(HeldAssignment& assignment, int32_t rendezvous_port) {
   if (row.rank == 0) row.port = rendezvous_port;
   const bool all =
       std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.phase == "prepared"; });
-  if (!all) {
+  if (!all && !WINNOW_MUTANT("a gang starts when some ranks are prepared")) {
     assignment.row = row;
     context_.Check(context_.store.assignments.Update(row));
     return;
@@ -415,7 +416,8 @@ void Cluster::EndAttempt(AttemptKey key) {
   auto found = attempts_.find(key);
   if (found == attempts_.end()) return;  // a revoked rank that was never told has already ended it
   const std::vector<AssignmentRow>& ranks = found->second;
-  if (std::any_of(ranks.begin(), ranks.end(), [](const auto& row) { return row.state != "gone"; })) return;
+  const bool over = std::all_of(ranks.begin(), ranks.end(), [](const auto& row) { return row.state == "gone"; });
+  if (!over && !WINNOW_MUTANT("an attempt ends when one rank is gone")) return;
   OpenJob* job = jobs_.FindKey(key.first);
   if (job == nullptr) std::abort();
   AttemptEnded ended = Summarise(key.second, ranks, job->state.trial(key.second).ended());
@@ -429,7 +431,7 @@ void Cluster::Revoke(HeldAssignment& assignment, const std::string& reason) {
   assignment.row.reason = reason;
   attempts_.at({assignment.row.job, assignment.row.trial})[assignment.row.rank] = assignment.row;
   attention.insert(assignment.row.worker);
-  if (!assignment.told) {
+  if (WINNOW_MUTANT("a slot is free as soon as its rank is to stop") || !assignment.told) {
     EndRank(assignment, {"stopped", "it had not started", 0, 0});
     return;
   }

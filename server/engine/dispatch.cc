@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "base/mutant.h"
 #include "scheduler/decide.h"
 #include "scheduler/fair_share.h"
 #include "scheduler/reservation.h"
@@ -86,7 +87,8 @@ class Round {
         gang->shape = job.shape;
         const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);
         if (!workers) return Placed::kNoRoom;
-        if (admission->from > 0 && !cluster_.Share(*workers, gang->storage_id) &&
+        if (admission->from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&
+            !cluster_.Share(*workers, gang->storage_id) &&
             !cluster_.CanRestore(job, admission->trial, admission->from)) {
           // Then it has to train all again, which the limits must allow: it is admitted anew.
           if (admission->decision) cluster_.Observe(job, ToBody(*admission->decision));

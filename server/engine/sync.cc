@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "base/mutant.h"
 #include "scheduler/validate.h"
 #include "server/engine/artifacts.h"
 #include "server/engine/hub.h"
@@ -232,7 +233,8 @@ void SyncDesk::TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker,
   for (const v1::Report& report : request.reports()) {
     HeldAssignment* assignment = cluster.FindAssignment(report.assignment_id());
     bool live = assignment != nullptr && assignment->row.worker == worker.row.id &&
-                assignment->row.state == "wanted" && assignment->row.rank == 0;
+                assignment->row.rank == 0 &&
+                (assignment->row.state == "wanted" || WINNOW_MUTANT("reports of fenced assignments count"));
     OpenJob* job = live ? jobs.FindKey(assignment->row.job) : nullptr;
     if (job == nullptr || job->state.trial(assignment->row.trial).ended()) {
       ++refused_.fenced;
