@@ -345,7 +345,7 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
     if (!part.ok()) return part.status();
     answer.assignment = found->key;
     answer.response.set_next_offset(part->next_offset);
-    answer.response.set_ended(found->state == "gone" && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_ended(found->state == RankState::kGone && static_cast<int64_t>(part->data.size()) < limit);
     answer.response.set_attempt(found->attempt);
     answer.response.set_truncated(part->truncated);
     answer.response.set_data(std::move(part->data));
@@ -420,7 +420,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
   if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
     return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
   }
-  const char* kind = request.kind() == v1::Artifact::MODEL ? "model" : "checkpoint";
+  const auto kind = request.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   v1::Artifact artifact;
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
