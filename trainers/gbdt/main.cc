@@ -62,7 +62,8 @@ absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* wa
 }
 
 int Main(int argc, char** argv) {
-  // Long arrays come and go each round: freed memory is kept, for pages cost more to get anew than to fill.
+  // Long arrays are freed and allocated each round: freed memory is kept, because new pages cost more than
+  // filling them.
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);

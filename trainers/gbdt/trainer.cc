@@ -208,7 +208,7 @@ absl::Status BoostingRun::LoadAndTrain() {
     state_.model.parameters = request_.parameters;
     if (absl::Status status = StartFromModel(); !status.ok()) return status;
   }
-  // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
+  // A part of a budget ends at once; a complete training is checked against its data, which may have changed.
   if (request_.resource_to > 0 && CheckpointSuffices()) {
     PrintUnreported(given_rounds_);
     return Finish();

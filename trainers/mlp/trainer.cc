@@ -35,7 +35,7 @@ namespace {
 // Of all threads of the process.
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Of parameters and the optimizer's state, each twice: as trained, and as the last whole epoch left them.
+// Counts parameters and the optimizer's state twice: as trained, and as of the last complete epoch.
 absl::Status CheckMemory(const Network& network, const MlpParameters& parameters) {
   const double needed =
       static_cast<double>(network.parameters) * sizeof(float) * 2 * (1 + SlotCount(parameters.optimizer));
@@ -232,7 +232,7 @@ absl::Status NetworkRun::Train(const EpochMetrics& metrics, const TrainingContex
   deciding_ = metrics.deciding();
   const absl::Status status = TrainLevels([&] { return TrainEpoch(trainer->get(), metrics); });
   if (!status.ok() && !absl::IsFailedPrecondition(status)) (*trainer)->Fail(status);
-  // All ranks know of a divergence, and may want to know its reasons.
+  // All ranks know of a divergence; its causes are of interest to them.
   if (profile_ && (status.ok() || absl::IsFailedPrecondition(status))) {
     const absl::Status reported = ReportProfile(*profile_, losses_, &ranks_, request_.output_folder, err_);
     if (status.ok() && !reported.ok()) return reported;
@@ -244,7 +244,7 @@ absl::Status NetworkRun::LoadAndTrain() {
   const absl::StatusOr<std::vector<MlpMetric>> asked = MlpMetrics(parameters_);
   if (!asked.ok()) return asked.status();
   if (absl::Status status = LoadCheckpoint(); !status.ok()) return status;
-  // A part of a budget ends at once; whoever asks for a whole training may have other data by now.
+  // A part of a budget ends at once; a complete training is checked against its data, which may have changed.
   if (request_.resource_to > 0 && state_.epochs > 0 && is_finished()) {
     PrintUnreported();
     return Finish();

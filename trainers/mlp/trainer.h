@@ -23,7 +23,7 @@ struct TrainRequest : TrainFiles {
 // where one is asked for; its trace goes to the output folder.
 //
 // All ranks of the trial call it; rank 0 prints, and writes checkpoints and the model. A rank that fails
-// tells the others why. FailedPrecondition, on all ranks, where the training has diverged.
+// reports the reason to the others. FailedPrecondition, on all ranks, if the training has diverged.
 //
 // When *stop becomes true on any rank, the epoch under way is given up, what the last whole one has left is
 // saved as a checkpoint, and it returns OK without a model; Cancelled where there is no checkpoint folder.

@@ -10,7 +10,7 @@ namespace winnow::gbdt {
 
 enum class ImportanceKind { kWeight, kGain, kCover, kTotalGain, kTotalCover };
 
-// By XGBoost's names: weight, gain, cover, total_gain, total_cover. InvalidArgument names the others.
+// Accepts XGBoost's names: weight, gain, cover, total_gain, total_cover. InvalidArgument for other names.
 absl::StatusOr<ImportanceKind> ImportanceKindOf(const std::string& name);
 
 struct Importance {

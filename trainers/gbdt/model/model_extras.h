@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// What XGBoost's model files have no place for.
+// Properties that XGBoost's model files cannot represent.
 struct ModelExtras {
   std::map<std::string, std::string> hyperparameters;
   bool base_score_estimated = false;
@@ -25,7 +25,7 @@ struct ModelExtras {
 std::string ExtrasText(const Model& model);
 ModelExtras ReadExtras(const std::string& text);
 
-// Hyperparameters as the JSON object that ParseHyperparameters reads.
+// Returns hyperparameters as the JSON object that ParseHyperparameters reads.
 std::string HyperparametersText(const std::map<std::string, std::string>& values);
 
 DataOptions ReadReading(const Document& document);

@@ -17,7 +17,7 @@ constexpr const char* kCheckpointFormat = "winnow-gbdt-checkpoint";
 constexpr int64_t kCheckpointVersion = 2;
 constexpr const char* kCheckpointEnding = ".ubj";
 
-// What `read` makes of the document that `text` holds; a status for what it throws.
+// Returns the result of `read` on the document in `text`; converts exceptions to a status.
 template <typename Read>
 auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Document()))> {
   try {

@@ -15,7 +15,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Cells in the order of rows: cell(row, column).
+// Cells in row order: cell(row, column).
 struct Table {
   std::vector<std::string> names;
   std::function<void(int64_t row, std::size_t column, fmt::memory_buffer*)> append;

@@ -7,7 +7,7 @@
 
 namespace winnow::gbdt {
 
-// What ReadXgboostModel throws for a whole model of a kind that winnow-gbdt has not.
+// Thrown by ReadXgboostModel for a valid model of a kind that winnow-gbdt does not support.
 struct UnsupportedModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

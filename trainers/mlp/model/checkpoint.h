@@ -21,7 +21,7 @@ struct Checkpoint {
   std::string extra;   // of the way of training (EpochTrainer::Collect)
   int64_t epochs = 0;  // done
   uint64_t data_fingerprint = 0;
-  FeatureSchema schema;  // of the data, for the model of a training that needs them no more
+  FeatureSchema schema;  // of the data, to write the model of a completed training without them
   int outputs = 0;       // of the network
   std::vector<std::string> metric_names;
   std::vector<std::vector<double>> history;  // [epoch][metric]; NaN and infinite values are kept

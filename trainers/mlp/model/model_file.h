@@ -21,9 +21,9 @@ struct Model {
   NetworkState state;  // parameters and statistics; slots are empty
 };
 
-// A model in safetensors, the same bytes for the same model. Tensors are f32 and stand as in the state_dict
-// of PyTorch's nn.Sequential, so that weights are [output][input] and have no padding:
-//   layers.0.weight, layers.0.bias, and of batch norm layers.0.batch_norm.weight, .bias, .running_mean,
+// Returns a model in safetensors, the same bytes for the same model. Tensors are f32 with the layout of the
+// state_dict of PyTorch's nn.Sequential, so that weights are [output][input] without padding:
+//   layers.0.weight, layers.0.bias, and for batch norm layers.0.batch_norm.weight, .bias, .running_mean,
 //   .running_var; then layers.1.weight and so on.
 // Metadata: "format" = "winnow-mlp", "version", and as JSON "hyperparameters", "reading" and "schema".
 std::string ModelText(const Model& model);

@@ -5,9 +5,9 @@
 
 namespace winnow::mlp {
 
-// The matrix products of the network, once for each instruction set. Each element of a product is one chain
-// of multiply-adds in ascending order of what is summed over, so its bits depend neither on how rows and
-// columns are cut into tiles nor, among the sets that fuse, on the instruction set.
+// The matrix products of the network, once per instruction set. Each element of a product is one chain of
+// multiply-adds in ascending order of the summed index. So its bits depend neither on the division of rows
+// and columns into tiles nor, among the sets with fused multiply-add, on the instruction set.
 //
 // Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
 // that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
@@ -20,7 +20,7 @@ struct Kernels {
   // bias null: 0.
   void (*product)(const float* x, std::size_t x_stride, int rows, int depth, const float* panels,
                   int panel_count, const float* bias, float* y, std::size_t y_stride);
-  // The same of pairs: x[r][pair], panels[p][pair][16]. Strides in pairs.
+  // `product` for pairs: x[r][pair], panels[p][pair][16]. Strides in pairs.
   void (*product_bf16)(const uint32_t* x, std::size_t x_stride, int rows, int pairs, const uint32_t* panels,
                        int panel_count, const float* bias, float* y, std::size_t y_stride);
 
@@ -30,7 +30,7 @@ struct Kernels {
   void (*weight_gradient)(const float* x, std::size_t x_stride, const float* d, std::size_t d_stride,
                           const int* begins, int shards, int inputs, int panel_count, int32_t* sums,
                           std::size_t sums_stride);
-  // The same of pairs of rows: x[r / 2][i], d[r / 2][16 p + c]; begins are even, but the last.
+  // `weight_gradient` for pairs of rows: x[r / 2][i], d[r / 2][16 p + c]; all begins but the last are even.
   void (*weight_gradient_bf16)(const uint32_t* x, std::size_t x_stride, const uint32_t* d,
                                std::size_t d_stride, const int* begins, int shards, int inputs,
                                int panel_count, int32_t* sums, std::size_t sums_stride);

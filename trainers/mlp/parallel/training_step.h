@@ -14,7 +14,7 @@
 
 namespace winnow::mlp {
 
-// How a batch changes the network, of the ways of training in which all ranks work on the same batch. All
+// A batch's update of the network, in the ways of training in which all ranks work on the same batch. All
 // ranks call the same functions in the same order.
 class TrainingStep {
  public:
@@ -26,17 +26,16 @@ class TrainingStep {
   virtual absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                              ShardSums* sums) = 0;
 
-  // After an epoch's steps: state() becomes what EpochTrainer::state() promises, and further metrics are
-  // added.
+  // After an epoch's steps: makes state() what EpochTrainer::state() promises, and adds further metrics.
   virtual absl::Status EndEpoch(EpochResult* result) = 0;
 
-  // Losses of rows, in order, on every rank: of the batch last trained on, or of others (at most as many, and
-  // at least one), without dropout.
+  // Returns losses of rows, in order, on every rank: of the last training batch, or of others (at least one,
+  // at most as many), without dropout.
   virtual absl::StatusOr<std::vector<float>> LastLosses() = 0;
   virtual absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) = 0;
 
   virtual const NetworkState& state() const = 0;  // slots may be of this rank's piece
-  // As EpochTrainer::Collect; *errors: what compression keeps, or "".
+  // As EpochTrainer::Collect; *errors: the errors kept by compression, or "".
   virtual absl::Status Collect(NetworkState* state, std::string* errors) = 0;
   virtual absl::Status RestoreErrors(const std::string& errors) = 0;
   virtual void Fail(const absl::Status& /*reason*/) {}  // as EpochTrainer::Fail
@@ -44,7 +43,7 @@ class TrainingStep {
   virtual uint64_t bytes_sent() const = 0;  // by this rank
 };
 
-// Rows of one step and the parts they are cut into.
+// Rows of one step, and the parts they are divided into.
 struct BatchCut {
   int64_t rows = 0;
   int shards = 0;
