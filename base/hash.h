@@ -4,7 +4,7 @@
 
 namespace winnow {
 
-// Counter-based randomness: a value is a function of what it is for, never of a generator's state. Models,
+// Counter-based randomness: a value is a function of its purpose, never of a generator's state. Models,
 // recorded jobs and splits of data depend on every bit, so these functions never change.
 
 // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): what its generator returns in state `x`.

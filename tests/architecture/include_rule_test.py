@@ -66,7 +66,8 @@ RULE = {  # base is everybody's
 PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
         "iostream", "chrono", "ctime", "random", "cstdio"}
 FORBIDDEN = {folder: PURE for folder in RULE if folder.split("/")[0] in ("scheduler", "insight")}
-FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random", "base/mutex", "base/task_threads") for folder in FORBIDDEN}
+FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random", "base/mutex", "base/task_threads")
+                      for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio

@@ -20,8 +20,8 @@ namespace winnow {
 struct TrainFlags {
   TrainFiles files;
   std::string hyperparameters_path;                                // "": none
-  int threads = -1;                                                // -1: as the hyperparameters say
-  std::optional<std::string> validation_label, validation_weight;  // absent: as of --train
+  int threads = -1;                                                // -1: as in the hyperparameters
+  std::optional<std::string> validation_label, validation_weight;  // absent: as for --train
 
   // Adds the flags to `app`. REQUIRES: this object is not moved until `app` is parsed.
   void AddTo(CLI::App* app);

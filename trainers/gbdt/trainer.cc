@@ -110,7 +110,7 @@ absl::Status BoostingRun::StartFromModel() {
   given_rounds_ = given->used_rounds();
   given_hash_ = StableHash(ModelText(*given));
   given_features_ = ModelFeatures{given->feature_names, given->schema};
-  if (done() > 0) return absl::OkStatus();  // a checkpoint of this training knows them
+  if (done() > 0) return absl::OkStatus();  // a checkpoint of this training includes them
   state_.model.trees = std::move(given->trees);
   state_.model.trees.resize(given_rounds_ * given->trees_per_round());
   state_.model.tree_weights = std::move(given->tree_weights);

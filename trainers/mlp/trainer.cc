@@ -32,7 +32,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Of all threads of the process.
+// Sum over all threads of the process.
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Counts parameters and the optimizer's state twice: as trained, and as of the last complete epoch.
@@ -118,7 +118,7 @@ absl::Status NetworkRun::LoadCheckpoint() {
   return found.status();
 }
 
-// Leaves state_ at an epoch that training can go on from, be it the first.
+// Leaves state_ at an epoch from which training can continue, possibly the first.
 void NetworkRun::FitCheckpoint(const std::vector<std::string>& metric_names, uint64_t fingerprint) {
   std::string misfit;
   if (state_.data_fingerprint != fingerprint)
@@ -155,8 +155,8 @@ absl::Status NetworkRun::WriteModel() {
   return WriteOnnx((folder / "model.onnx").string(), model);
 }
 
-// Metrics of some ways of training (EpochResult::more) are known by name only, and may come and go with the
-// number of ranks.
+// Metrics of some ways of training (EpochResult::more) are identified by name only, and may come and go with
+// the number of ranks.
 void NetworkRun::Record(std::vector<double> values, const EpochResult& result) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string>& names = state_.metric_names;
@@ -173,7 +173,7 @@ void NetworkRun::Record(std::vector<double> values, const EpochResult& result) {
   state_.history.push_back(std::move(values));
 }
 
-// The state after the best epoch is what becomes the model.
+// The state after the best epoch becomes the model.
 void NetworkRun::StopEarlyIfDue() {
   if (parameters_.early_stopping_epochs == 0 || !deciding_) return;
   const int64_t epoch = state_.epochs - 1;

@@ -49,7 +49,7 @@ inline Model DartModel() {
   return model;
 }
 
-// In [-1, 1], in thousandths.
+// A number in [-1, 1], in thousandths.
 inline float Drawn(uint64_t seed, uint64_t number) {
   return static_cast<float>(HashOf(seed, number) % 2001) / 1000 - 1;
 }

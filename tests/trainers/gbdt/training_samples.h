@@ -11,7 +11,7 @@
 
 namespace winnow::gbdt {
 
-// What a test may want of a training besides parameters and data.
+// Options of a training besides parameters and data.
 struct TrainOptions {
   int threads = 1;
   const DataSet* validation = nullptr;
@@ -57,7 +57,7 @@ inline Model Train(const GbdtParameters& parameters, const DataSet& train, Train
   return *TrainOnRank(parameters, data, sole.get(), std::move(options));
 }
 
-// Sampling of rows and columns, and what else makes a model depend on more than its data.
+// Samples rows and columns, and has other options that make a model depend on more than its data.
 inline GbdtParameters SampledParameters(int64_t rounds = 12) {
   GbdtParameters p;
   p.objective = ObjectiveKind::kBinaryLogistic;
