@@ -13,7 +13,7 @@ namespace winnow {
 
 enum class ArtifactKind { kCheckpoint, kModel };
 
-// A folder of a trial that has left its worker: the newest of its kind.
+// A folder of a trial stored by its worker: the newest of its kind.
 struct ArtifactRow {
   int64_t key = 0;
   int64_t job = 0;
@@ -32,6 +32,9 @@ struct BlobRow {
   bool operator==(const BlobRow&) const = default;
 };
 
+// As it stands in the table: "checkpoint" or "model".
+const char* TextOf(ArtifactKind kind);
+
 // Artifacts, and the blobs that they use. A blob has a row as long as an artifact uses it.
 class ArtifactTable {
  public:
@@ -40,7 +43,7 @@ class ArtifactTable {
   // Replaces the trial's artifact of that kind, if any. Returns the blobs that no artifact uses any more,
   // after deleting their rows.
   absl::StatusOr<std::vector<std::string>> Put(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
-  // As Put's; nothing happens if there is none.
+  // Returns as Put; does nothing if there is none.
   absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, ArtifactKind kind);
   absl::StatusOr<std::vector<std::string>> DeleteJob(int64_t job);
 

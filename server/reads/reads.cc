@@ -438,7 +438,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!row.ok()) return row.status();
     if (!*row) {
       const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
-      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", kind,
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", TextOf(kind),
                                                           trial, request.job_id(), why));
       if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
       return none;
@@ -449,7 +449,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     artifact.set_attempt((*row)->attempt);
     artifact.set_resource((*row)->resource);
     if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
-    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", kind, trial));
+    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
   });
   if (!status.ok()) return status;
   return artifact;
