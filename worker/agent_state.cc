@@ -153,7 +153,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
     flight.named.insert(id);
     if (held.state == RunningAssignment::ENDED && held.unsent > contained[id] &&
         !WINNOW_MUTANT("an outcome overtakes its reports")) {
-      // Its last reports are yet to come, and the outcome never overtakes them.
+      // The last reports are yet to come, and the outcome must not precede them.
       running->set_state(RunningAssignment::STOPPING);
       flight.version = answered_version_;
       continue;
@@ -224,7 +224,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
     if (const auto held = held_.find(assignment.id());
         held != held_.end() && !(held->second.state == RunningAssignment::ENDED &&
                                  WINNOW_MUTANT("the agent starts again what has ended"))) {
-      // One that has ended here is not started again, however often it is named.
+      // An assignment that has ended here is not started again, however often the server names it.
       if (held->second.state != RunningAssignment::PREPARED || assignment.await_start()) continue;
       held->second.state = RunningAssignment::RUNNING;
       orders.start.push_back(assignment);

@@ -36,7 +36,7 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   class Upload;
   class Download;
 
-  // OK: the call may go on, and its blob counts as under way until blobs_ is counted down.
+  // OK: the call may continue, and its blob counts as in progress until blobs_ is decremented.
   grpc::Status BeginBlob();
 
   Coordinator& coordinator_;

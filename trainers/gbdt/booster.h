@@ -26,7 +26,7 @@ struct StartMargins {
 // neither on the number of ranks and threads, nor on where training was interrupted.
 class Booster {
  public:
-  // Keeps references to all of them. REQUIRES: model->parameters set, and the same on all ranks.
+  // Keeps references to all arguments. REQUIRES: model->parameters are set, and the same on all ranks.
   Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 

@@ -59,7 +59,7 @@ std::string FloatText(float value) {
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
-// "c" for the features whose values are categories, "float" for others.
+// "c" for categorical features, "float" for others.
 Document FeatureTypes(const Model& model) {
   std::vector<bool> categorical;
   for (const ColumnSchema& column : model.schema.columns)
@@ -176,8 +176,8 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
   return values;
 }
 
-// Different classes may start from different margins in XGBoost 3.1 and later; here the first tree of each
-// class gets what is beyond the first class's.
+// In XGBoost 3.1 and later, classes may start from different margins; here the first tree of each class gets
+// the difference to the first class's.
 void AddToLeaves(const std::vector<float>& base_scores, Model* model) {
   for (std::size_t k = 1; k < base_scores.size(); ++k) {
     const float beyond = base_scores[k] - base_scores[0];

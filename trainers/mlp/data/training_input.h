@@ -13,7 +13,7 @@
 
 namespace winnow::mlp {
 
-// What is trained on and validated with: all rows, on every rank.
+// The data for training and validation: all rows, on every rank.
 struct TrainingData {
   DenseData train;
   std::optional<DenseData> validation;

@@ -77,7 +77,7 @@ absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers
   return static_cast<int>(bias.shape[0]);
 }
 
-// Under these losses the outputs are known.
+// These losses determine the outputs.
 absl::Status CheckOutputs(const Model& model) {
   const bool one = model.parameters.loss != LossKind::kCrossEntropy;
   const int outputs = model.network.outputs();
@@ -133,7 +133,7 @@ using Attributes = OnnxWriter::Attributes;
 
 constexpr float kTopByte = 255;
 
-// From raw features to the network's inputs; returns the name of these.
+// Adds the scaling of raw features to inputs; returns the name of the inputs.
 std::string AddScaling(const FeatureSchema& schema, OnnxWriter* onnx) {
   onnx->Input("features", schema.features);
   const auto entries = static_cast<int64_t>(schema.scaling.mean.size());

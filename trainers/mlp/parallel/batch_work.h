@@ -41,7 +41,7 @@ struct ShardSums {
 class BatchWork {
  public:
   BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity);
-  // Of the layers [first, last) only. REQUIRES: no batch norm.
+  // For the layers [first, last) only. REQUIRES: no batch norm.
   BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
   // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
@@ -85,8 +85,8 @@ class BatchWork {
   // entry `first`.
   void WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
                     int32_t* counts);
-  // All of a layer but its weights: bias, and with batch norm gamma and beta. counts[layer.end - layer.bias].
-  // What all shards' sum is known of already (batch norm's) is only in rank 0's.
+  // Computes all counts of a layer but its weights': bias, and with batch norm gamma and beta.
+  // counts[layer.end - layer.bias]. Sums already over all shards (batch norm's) are in rank 0's only.
   void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
   // The gradients that the counts of the flat array's entries [begin, end) stand for; counts[0] and
   // gradient[0] are the entry `begin`.

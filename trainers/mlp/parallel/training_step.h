@@ -51,9 +51,9 @@ struct BatchCut {
 
 inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
 
-// The kernels that this rank computes with, so that all ranks' results have the same bits: each its widest
-// where those of all fuse (and, for bf16, all or none multiply bf16 natively), else the widest that all can
-// run. All ranks call it.
+// Returns this rank's kernels, chosen so that all ranks' results have the same bits: each rank's widest if
+// those of all have fused multiply-add (and, for bf16, all or none multiply bf16 natively), otherwise the
+// widest that all can run. All ranks call it.
 absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks);
 
 // The largest of all ranks' numbers, which are not negative, replaces each. Cancelled if some rank is told to
