@@ -236,7 +236,7 @@ TEST_CASE("DataCache: over the limit the entry not used for longest goes, but no
     }
     age(by_key.back(), 1000 + static_cast<int64_t>(by_key.size()));
   }
-  CHECK_FALSE(built("2"));  // marks it as used now
+  CHECK_FALSE(built("2"));  // used now
   age(by_key[1], 2000);
   const auto in_use = cache.GetOrBuild("1", Filled('a', 20000));
   REQUIRE(in_use.ok());
