@@ -117,7 +117,7 @@ TEST_CASE("winnow-worker: a work folder that cannot be used is refused", "[worke
 
   const auto impossible = RunSpec(WorkerSpec({"--work-dir", "/proc/winnow"}));
   CHECK(impossible->end.exit_code == 1);
-  CHECK_THAT(impossible->err, Catch::Contains("cannot create folder /proc/winnow"));
+  CHECK_THAT(impossible->err, Catch::Contains("cannot create directory /proc/winnow"));
 }
 
 TEST_CASE("winnow-worker: SIGTERM hands back what runs and exits 0", "[worker]") {
