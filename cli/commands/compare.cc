@@ -57,7 +57,7 @@ std::string ComparisonCsv(const v1::Comparison& comparison) {
 Exit Compare(Session& session, const CompareOptions& options) {
   const bool of_trials = options.by_nodes || !options.by.empty();
   if (of_trials && options.jobs.size() != 1) {
-    return UsageError(fmt::format("{}: expected one JOB, whose trials to compare, not {}",
+    return UsageError(fmt::format("{}: compares the trials of one job; expected one JOB, not {}",
                                   options.by_nodes ? "--by-nodes" : "--by", options.jobs.size()));
   }
   v1::CompareRequest request;

@@ -124,7 +124,7 @@ TEST_CASE("submit: files that cannot be job files", "[cli]") {
     CHECK(result.err.find(wrong.told) != std::string::npos);
   }
   CHECK(RunWinnow({"submit", folder.Write("job.json", SampleFile()), "--name", "latest"}, kNowhere)
-            .err.find("\n  name: \"latest\" stands for the newest job") != std::string::npos);
+            .err.find("\n  name: \"latest\" means the newest job") != std::string::npos);
 }
 
 TEST_CASE("submit: what the server finds is told in the same form", "[cli]") {

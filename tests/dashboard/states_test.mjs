@@ -93,7 +93,7 @@ test('Dashboard: importance and slices are of one level, which can be chosen', a
   assert.match(page.url(), /[?&]level=1(&|#|$)/);
   await chooser.selectOption('own');
   await slices.getByText(/each trial at its own level/).waitFor();
-  await page.locator('#importance').getByText(/Values of different levels are compared/).waitFor();
+  await page.locator('#importance').getByText(/Values at different levels are compared/).waitFor();
   assert.deepEqual(page.faults, []);
 });
 

@@ -194,7 +194,7 @@ TEST_CASE("Notices: an expression that matched no line when the program has fini
   CHECK(play.outcome.reason() == "");
   REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
   CHECK(play.notices.begin()->second ==
-        "Trial 3 finished, and no line matched `auc` (regex `auc=([0-9.]+)`); it printed 2 lines, the last "
+        "Trial 3 finished, but no line matched `auc` (regex `auc=([0-9.]+)`); it printed 2 lines, the last "
         "was `epoch 2 "
         "loss=0.2`. Metrics are read from standard output only.");
   // One that fails may not have come so far.

@@ -100,7 +100,7 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
            "0)",
            "No such file"},
       Case{"PRAGMA foreign_keys = OFF; INSERT INTO logs VALUES (99, 0, 0, 'x', 0)",
-           "refers to a row of assignments"});
+           "refers to a missing row of assignments"});
   Play play;
   FakeWorker worker(play, "one", 1);
   play.Create(RandomJob(3));

@@ -71,7 +71,7 @@ TEST_CASE("Server: damage that is met while it runs stops it with a message, and
   server.Restart();
   CHECK_FALSE(Create(*server.Client()).ok());
   CHECK(server.Wait() == 1);
-  CHECK_THAT(server.log(), Catch::Contains("stopping, since nothing more can be recorded") &&
+  CHECK_THAT(server.log(), Catch::Contains("stopping, because nothing more can be recorded") &&
                                Catch::Contains("the file is damaged"));
 }
 
