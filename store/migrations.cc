@@ -264,6 +264,11 @@ constexpr char kOwners[] = R"sql(
 ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kDrainedRanks[] = R"sql(
+-- Until now such a rank was one that is revoked for a reason.
+UPDATE assignments SET state = 'drained' WHERE state = 'revoked' AND reason <> '';
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -312,6 +317,7 @@ const std::vector<Migration>& Migrations() {
       {"a trial's events without those of its job", kTrialEvents},
       {"trials that were pruned, and those that were cancelled", kPrunedOrCancelled},
       {"whose jobs are", kOwners},
+      {"ranks whose worker is drained", kDrainedRanks},
   };
   return kMigrations;
 }

@@ -36,7 +36,6 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   class Upload;
   class Download;
 
-  void AskModel(grpc::ServerUnaryReactor* reactor, const v1::GetArtifactRequest& request);
   // OK: the call may go on, and its blob counts as under way until blobs_ is counted down.
   grpc::Status BeginBlob();
 

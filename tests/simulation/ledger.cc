@@ -51,11 +51,11 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
     // One that is fenced may linger, or start late where nobody could be told.
     const std::optional<AssignmentRow> own = Find(assignment.id());
     const std::optional<AssignmentRow> row = Find(id);
-    if (row && row->state == "gone" && row->outcome != "lost") {
+    if (row && row->state == RankState::kGone && row->outcome != AttemptOutcome::kLost) {
       Fail(fmt::format("{} was started while {} runs and is taken for gone ({}: {})", assignment.id(), id,
                        row->outcome, row->reason));
     }
-    if (own && own->state != "gone" && row && row->state != "gone") {
+    if (own && own->state != RankState::kGone && row && row->state != RankState::kGone) {
       Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id, row->state));
     }
   }
@@ -118,7 +118,7 @@ std::optional<double> Ledger::Known(const ReportKey& key) const {
 Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<void()>& take) {
   const Ticket ticket = ++last_ticket_;
   const auto may_count = [&](const std::optional<AssignmentRow>& row) {
-    return row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0;
+    return row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0;
   };
   std::map<std::string, std::optional<AssignmentRow>> before;
   for (const v1::Report& report : request.reports()) {
@@ -164,13 +164,13 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
     if (Known(key)) continue;
     // Right only if an earlier report of the same request has ended the trial.
     const std::optional<AssignmentRow> after = Find(report.assignment_id());
-    if (after && after->state == "wanted") {
+    if (after && after->state == RankState::kWanted) {
       FailOnCommit(fmt::format("a report of {} at {} was answered and not stored", report.assignment_id(),
                        report.resource()));
     }
   }
   for (const auto& [id, row] : before) {
-    if (row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
+    if (row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
   }
   return ticket;
 }
@@ -178,7 +178,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
 // An attempt that has finished has all that its process reported.
 void Ledger::CheckOutcome(const std::string& assignment) {
   const std::optional<AssignmentRow> row = Find(assignment);
-  if (!row || row->state != "gone" || row->outcome != "finished") return;
+  if (!row || row->state != RankState::kGone || row->outcome != AttemptOutcome::kFinished) return;
   for (const auto& [resource, value] : emitted_[assignment]) {
     const ReportKey key{row->job, row->trial, row->attempt, resource};
     if (!Known(key)) {
@@ -232,7 +232,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     }
   }
   std::map<std::pair<int64_t, TrialNumber>, int64_t> attempts;
-  for (const auto& [id, worker] : engine.cluster().workers()) {
+  for (const auto& [id, worker] : engine.workers().all()) {
     int64_t slots = 0;
     double cpus = 0;
     for (const auto& [name, held] : worker.held) {

@@ -186,7 +186,7 @@ void SimServer::Turn(uint64_t life) {
   setting_->Note("batch is over", "", static_cast<int64_t>(status.code()));
   if (status.ok()) {
     setting_->ledger.CheckEngine(*engine_, setting_->dice.Chance(setting_->profile.thorough));
-    AskModels();
+    Follow(engine_->TakeEffects());
     if (on_commit) on_commit(*engine_);
   } else {
     setting_->ledger.RolledBack();
@@ -195,19 +195,16 @@ void SimServer::Turn(uint64_t life) {
     setting_->ledger.Fail("the server gives up: " + status.ToString());
   }
   for (const UseCase& use_case : batch) use_case.complete(status);
-  engine_->TakeChanged();
   Plan();
 }
 
-void SimServer::AskModels() {
-  Jobs& jobs = engine_->jobs();
-  for (const int64_t key : std::exchange(jobs.to_ask, {})) {
-    const OpenJob* job = jobs.FindKey(key);
-    if (job == nullptr) continue;
-    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(job->state.spec());
+void SimServer::Follow(const Engine::Effects& effects) {
+  for (const auto& [job, spec] : effects.questions) {
+    const int64_t key = job;
+    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(spec);
     setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs), [this, life = life_, key] { Think(life, key); });
   }
-  for (const int64_t key : std::exchange(jobs.gone, {})) models_.erase(key);
+  for (const int64_t job : effects.ended) models_.erase(job);
 }
 
 // As SuggestionThread: from all that is committed by now.

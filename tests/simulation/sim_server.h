@@ -51,7 +51,7 @@ class SimServer {
   void Plan();
   void Turn(uint64_t life);
   bool DieInBatch(const std::deque<UseCase>& batch);
-  void AskModels();
+  void Follow(const Engine::Effects& effects);
   void Think(uint64_t life, int64_t job);
   void Drop(int64_t down_us);
   static int CommitHook(void* self);

@@ -173,8 +173,8 @@ TEST_CASE("Insights: steps go on after a restart, and are found out where none w
   });
   const std::string kept = Desk(play).insights.GetProgress(request)->DebugString();
   CHECK(play.Inside([](Engine& engine) {
-              engine.context().Check(engine.context().store.database().Execute("DELETE FROM best_steps"));
-              engine.context().Check(
+              engine.context().Note(engine.context().store.database().Execute("DELETE FROM best_steps"));
+              engine.context().Note(
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());
@@ -189,7 +189,7 @@ TEST_CASE("Insights: an ended job that is not described, as in an older file, is
   PlayToEnd(play, id, {&worker});
   const std::string described = play.Describe(id).DebugString();
   CHECK(play.Inside([](Engine& engine) {
-              engine.context().Check(
+              engine.context().Note(
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());
