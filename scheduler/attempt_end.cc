@@ -34,8 +34,8 @@ RankEnd RecordedEnd(RankEnd said, RankState state, RankPhase phase, const std::s
     end.reason = "it ended before all ranks were prepared";
     end.cause = FailureCause::kNotStarted;
   }
-  // A worker says kFailed only of what failed before it was stopped: another rank's failure may just have been heard of
-  // first. So a failure explains the end, as do the loss and the leaving of the worker.
+  // A worker says kFailed only of what failed before it was stopped: another rank's failure may just have
+  // been heard of first. So a failure explains the end, as do the loss and the leaving of the worker.
   const bool explains = end.outcome == AttemptOutcome::kLost || end.outcome == AttemptOutcome::kHandedBack ||
                         end.outcome == AttemptOutcome::kFailed;
   if (state == RankState::kDrained) {

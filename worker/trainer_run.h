@@ -42,7 +42,7 @@ struct TrainerPlace {
 
 // One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
 // it ended. Lives on the loop's thread.
-class TrainerRun : public Trainer {
+class TrainerRun : public RankRun {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's
   // fault and not the trainer's. `user` is whom it runs as, null: the worker's own.

@@ -12,19 +12,19 @@
 namespace winnow {
 
 // One assignment being carried out. Its destructor leaves no process behind.
-class Trainer {
+class RankRun {
  public:
   struct Events {
     std::function<void(v1::Report)> report;
     std::function<void(v1::GetLogsRequest::Stream, int64_t offset, std::string_view data, bool truncated)>
         log;
-    std::function<void(v1::Outcome)> ended;  // the last call; may delete the Trainer
+    std::function<void(v1::Outcome)> ended;  // the last call; may delete the RankRun
     // Something looks wrong: what was seen and what to do. Each kind at most once.
     std::function<void(v1::JobNotice::Kind, std::string text)> notice = {};
   };
   enum class Why { kUnwanted, kLeaving };
 
-  virtual ~Trainer() = default;
+  virtual ~RankRun() = default;
   // SIGTERM, and SIGKILL after the assignment's grace period. The first reason counts.
   virtual void Stop(Why why) = 0;
   // SIGKILL at once.
@@ -49,8 +49,8 @@ class Trainers {
   virtual void AbandonPrepare(const std::string& /*assignment_id*/) {}
   // REQUIRES it was prepared. `assignment` as it is now: its master_port, if it names one, counts. An error is why it
   // failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's fault, else the trainer's.
-  virtual absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                         Trainer::Events events) = 0;
+  virtual absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                         RankRun::Events events) = 0;
   // Puts the trial's model folder, as it is now, into the artifact store; tried again when the server asks again. Calls
   // `failed` with the reason if another try would come to the same.
   virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;

@@ -99,7 +99,7 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_used_slots(used.slots);
     message.set_used_cpus(used.cpus);
     message.set_used_memory_gib(used.memory_gib);
-    if (const UsageDesk::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
+    if (const UsageRecorder::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
       message.set_host_cpu(host->cpu);
       message.set_host_memory(host->memory);
     }
@@ -166,7 +166,7 @@ void Engine::NodeTimeOver(OpenJob& job) {
 void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
   switch (kind) {
     case Deadlines::Kind::kHold:
-      sync_.HoldExpired(subject);
+      sync_calls_.HoldExpired(subject);
       break;
     case Deadlines::Kind::kLease:
       if (WorkerEntry* worker = workers_.Find(subject)) {
@@ -191,8 +191,8 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
     case Deadlines::Kind::kQuarantine:
       workers_.marks().EndQuarantine(subject);
       break;
-    case Deadlines::Kind::kAsk:
-      asks_.WaitOver(std::stoll(subject));
+    case Deadlines::Kind::kSuggestCall:
+      suggest_calls_.WaitOver(std::stoll(subject));
       break;
   }
 }
@@ -212,7 +212,7 @@ void Engine::FireDeadlines(int64_t now_us) {
 
 absl::Status Engine::Finish() {
   if (context_.failure().ok()) Dispatch(jobs_, workers_, attempts_, artifacts_, recorder_);
-  if (context_.failure().ok()) asks_.Serve();
+  if (context_.failure().ok()) suggest_calls_.Serve();
   if (context_.failure().ok()) AnswerNow(artifacts_.Settle());
   if (context_.failure().ok()) jobs_.Flush();
   return context_.failure();
@@ -226,7 +226,7 @@ absl::Status Engine::RequestModelFile(const v1::GetArtifactRequest& request) {
 }
 
 void Engine::AnswerNow(const std::set<std::string>& workers) {
-  for (const std::string& worker : workers) sync_.HoldExpired(worker);
+  for (const std::string& worker : workers) sync_calls_.HoldExpired(worker);
 }
 
 void Engine::Committed() {
@@ -242,8 +242,8 @@ void Engine::Committed() {
     if (const OpenJob* job = jobs_.FindKey(key)) effects_.questions.emplace_back(key, job->state.spec());
   }
   effects_.topics.merge(context_.TakeTopics());
-  sync_.Answer();
-  asks_.Answer();
+  sync_calls_.Answer();
+  suggest_calls_.Answer();
 }
 
 void Engine::RolledBack(const absl::Status& status) {
@@ -252,14 +252,14 @@ void Engine::RolledBack(const absl::Status& status) {
 }
 
 void Engine::StopHolding() {
-  sync_.StopHolding();
-  sync_.RefuseAll(absl::UnavailableError("the server is stopping"));
-  asks_.StopHolding();
+  sync_calls_.StopHolding();
+  sync_calls_.RefuseAll(absl::UnavailableError("the server is stopping"));
+  suggest_calls_.StopHolding();
 }
 
 void Engine::RefuseAll(const absl::Status& status) {
-  sync_.RefuseAll(status);
-  asks_.RefuseAll(status);
+  sync_calls_.RefuseAll(status);
+  suggest_calls_.RefuseAll(status);
 }
 
 }  // namespace winnow

@@ -126,7 +126,7 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
 }  // namespace
 
 // REQUIRES `holder` is present: its lease has not run out, counted from the server's start if that is later.
-absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
+absl::Status SyncCalls::NameInUse(const WorkerEntry& holder) const {
   int64_t silent_us = std::max<int64_t>(0, context_.wall_us() - holder.row.last_sync_us);
   std::string heard = holder.row.last_sync_us >= started_us_
                           ? fmt::format("last heard of {} s ago", silent_us / 1'000'000)
@@ -136,7 +136,7 @@ absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
                   holder.row.name, holder.row.host, heard));
 }
 
-absl::StatusOr<WorkerEntry*> SyncDesk::Admit(const v1::SyncRequest& request, const std::string& caller) {
+absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, const std::string& caller) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = workers_.Find(request.worker_id());
@@ -189,7 +189,7 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(const v1::SyncRequest& request, con
   return worker;
 }
 
-void SyncDesk::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Report& report) {
+void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Report& report) {
   const int64_t most = held.resource_to > 0 ? held.resource_to : kMostResource;
   if (report.resource() < 1 || report.resource() > most) {
     ++refused_.beyond_budget;
@@ -221,7 +221,7 @@ void SyncDesk::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Rep
   ++(fresh > 0 ? reports_.accepted : reports_.duplicate);
 }
 
-void SyncDesk::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::Report& report : request.reports()) {
     const Rank* rank = attempts_.Find(report.assignment_id());
     const bool live = rank != nullptr && rank->row.worker == worker.row.id && rank->row.rank == 0 &&
@@ -236,7 +236,7 @@ void SyncDesk::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& req
 }
 
 // What a process printed is kept even when its assignment is not live any more.
-void SyncDesk::TakeLogs(const v1::SyncRequest& request) {
+void SyncCalls::TakeLogs(const v1::SyncRequest& request) {
   for (const v1::LogChunk& chunk : request.logs()) {
     int64_t key = 0;
     if (const Rank* rank = attempts_.Find(chunk.assignment_id())) {
@@ -254,7 +254,7 @@ void SyncDesk::TakeLogs(const v1::SyncRequest& request) {
 }
 
 // Notices of a rank that is no longer wanted count too: what it has shown is true all the same.
-void SyncDesk::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::AssignmentNotice& notice : request.notices()) {
     const Rank* rank = attempts_.Find(notice.assignment_id());
     if (rank == nullptr || rank->row.worker != worker.row.id) continue;
@@ -264,7 +264,7 @@ void SyncDesk::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& req
   }
 }
 
-void SyncDesk::NoteRunning(Rank& rank) {
+void SyncCalls::NoteRunning(Rank& rank) {
   if (rank.runs || rank.row.phase != RankPhase::kStarted) return;
   rank.runs = true;
   if (context_.options.metrics == nullptr || !attempts_.AllRun(rank)) return;
@@ -272,7 +272,7 @@ void SyncDesk::NoteRunning(Rank& rank) {
   context_.options.metrics->dispatch.Observe(static_cast<double>(taken_us) / 1e6);
 }
 
-void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request) {
   std::set<std::string> stated;
   for (const v1::RunningAssignment& running : request.running()) {
     stated.insert(running.assignment_id());
@@ -296,9 +296,9 @@ void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request)
     context_.Publish(LogTopic(rank->row.key));
     recorder_.EndRank(*rank, ToRankEnd(running.outcome(), rank->revoked()));
   }
-  // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than the answer
-  // that named the rank. So one that the worker has named before is not gone, and none is as long as a request from before
-  // our answer may still come.
+  // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than
+  // the answer that named the rank. So one that the worker has named before is not gone, and none is as long
+  // as a request from before our answer may still come.
   const int64_t told_before_us = context_.steady_us() - kCallUs - context_.options.lease_us / 3;
   std::vector<std::string> gone;
   for (const auto& [id, rank] : worker.held) {
@@ -310,7 +310,7 @@ void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request)
   }
 }
 
-void SyncDesk::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
+void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
   absl::StatusOr<WorkerEntry*> admitted = Admit(request, caller);
   if (!admitted.ok()) {
     refused_calls_.emplace_back(admitted.status(), std::move(done));
@@ -349,7 +349,7 @@ void SyncDesk::Take(const v1::SyncRequest& request, const std::string& caller, S
   context_.deadlines.Set(Deadlines::Kind::kHold, id, context_.steady_us() + hold);
 }
 
-bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
+bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
   for (const auto& [id, rank] : worker.held) {
     if (!rank->wanted()) continue;
     if (call.stated.count(id) == 0) return true;
@@ -363,7 +363,7 @@ bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
-v1::SyncResponse SyncDesk::Compose(WorkerEntry& worker) const {
+v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
   v1::SyncResponse response;
   for (const auto& [id, rank] : worker.held) {
     if (!rank->wanted()) continue;
@@ -377,7 +377,7 @@ v1::SyncResponse SyncDesk::Compose(WorkerEntry& worker) const {
   return response;
 }
 
-void SyncDesk::Answer() {
+void SyncCalls::Answer() {
   for (auto& [status, done] : refused_calls_) done(status);
   refused_calls_.clear();
   auto refusal = [](const std::string& id) {
@@ -406,7 +406,7 @@ void SyncDesk::Answer() {
   due_.clear();
 }
 
-void SyncDesk::RefuseAll(const absl::Status& status) {
+void SyncCalls::RefuseAll(const absl::Status& status) {
   for (auto& [refusal, done] : refused_calls_) done(status);
   for (auto& [id, done] : older_) done(status);
   for (auto& [id, call] : calls_) {
