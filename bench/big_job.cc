@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "scheduler/random.h"
 #include "scheduler/simulate.h"
+#include "scheduler/space/random.h"
 #include "server/engine/best_tracker.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"

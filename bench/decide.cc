@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "scheduler/suggest.h"
 #include "store/store.h"
 

@@ -20,7 +20,7 @@
 
 #include "bench/no_op_job.h"
 #include "bench/played_engine.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {

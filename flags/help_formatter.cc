@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kWidthElsewhere = 100;
 constexpr size_t kLeastWidth = 40;
 constexpr size_t kSecondColumn = 30;
-constexpr size_t kNarrow = 72;  // below that, texts stand under their flags
+constexpr size_t kNarrow = 72;  // on narrower terminals, texts are below their flags
 constexpr size_t kNarrowIndent = 6;
 
 size_t TerminalWidth() {
@@ -30,7 +30,7 @@ std::string Indented(std::string lines, size_t indent) {
   return lines;
 }
 
-// Of "CALLS:FLOAT in [0 - 1e+09]": what stands for the value, and the range that the library's validator has.
+// Parts of "CALLS:FLOAT in [0 - 1e+09]": the value's placeholder, and the range of the library's validator.
 struct ValueWords {
   std::string name;
   std::string range;
@@ -52,7 +52,7 @@ ValueWords WordsOf(const CLI::Option& option) {
   return words;
 }
 
-// "text (0 to 9; default 5)", where the text's own "(default: …)" stays the end of it.
+// Returns "text (0 to 9; default 5)"; a "(default: …)" of the text itself stays at its end.
 std::string WithRangeAndDefault(std::string text, const std::string& range, const std::string& standard) {
   if (const size_t own = text.find("(default"); own != std::string::npos && !range.empty()) {
     return text.insert(own + 1, range + "; ");

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/facts.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
+#include "scheduler/state/facts.h"
 
 namespace winnow {
 

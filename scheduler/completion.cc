@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "scheduler/rounded.h"
-#include "scheduler/space.h"
+#include "scheduler/space/rounded.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 namespace {

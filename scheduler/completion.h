@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "scheduler/facts.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "base/mutant.h"
-#include "scheduler/budget.h"
 #include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
-#include "scheduler/samplers/grid.h"
+#include "scheduler/samplers/sampler.h"
+#include "scheduler/space/grid.h"
+#include "scheduler/state/budget.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
 namespace {
-
 
 struct NextTrial {
   Suggestion suggestion;
@@ -22,7 +22,7 @@ struct NextTrial {
 // The trial that would be created next, whether or not the resource left suffices for it. Absent: none may
 // be, or a model has to be asked first.
 std::optional<NextTrial> Next(const JobState& state) {
-  if (state.ended() || state.closing() || !MayCreate(state)) return std::nullopt;
+  if (state.ended() || state.closing() || !state.may_create()) return std::nullopt;
   std::optional<Suggestion> suggestion;
   if (const auto& answer = state.suggestion()) {
     if (answer->configuration.empty()) return std::nullopt;

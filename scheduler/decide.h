@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/facts.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

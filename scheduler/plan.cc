@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "scheduler/job_state.h"
-#include "scheduler/pruners/none.h"
 #include "scheduler/samplers/random.h"
-#include "scheduler/suggest.h"
+#include "scheduler/samplers/sampler.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 namespace {
@@ -130,7 +129,7 @@ Plan RandomPlan(const SearchSpec& spec) {
           drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
       state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
     }
-    const int64_t to = FullResource(spec, configuration);
+    const int64_t to = spec.FullResource(configuration);
     known = to > 0;
     plan.resource = known ? plan.resource + to : 0;
   }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/pruners/hyperband_table.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
+#include "scheduler/state/hyperband_table.h"
 
 namespace winnow {
 

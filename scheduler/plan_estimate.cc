@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "scheduler/plan.h"
-#include "scheduler/random.h"
 #include "scheduler/simulate.h"
-#include "scheduler/space.h"
-#include "scheduler/startup.h"
+#include "scheduler/space/random.h"
+#include "scheduler/space/space.h"
+#include "scheduler/state/startup.h"
 
 namespace winnow {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "scheduler/decide.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {

@@ -8,7 +8,7 @@
 
 #include "scheduler/decide.h"
 #include "scheduler/placement.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "scheduler/facts.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

@@ -1,25 +1,9 @@
 #pragma once
 
-#include <optional>
-
-#include "scheduler/facts.h"
-#include "scheduler/job_state.h"
-#include "scheduler/samplers/sampler.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
-
-// What to try next, whatever the sampler: the user's own configurations first, and on a finite space nothing
-// twice.
-
-// Whether limits and the space allow another trial.
-bool MayCreate(const JobState& state);
-
-// At once. Absent: no further trial may be created, or a model has to be asked.
-std::optional<Suggestion> DrawNext(const JobState& state);
-
-// Any configuration that keeps the constraints; of a finite space that is not exhausted, one that was not
-// tried.
-Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 
 // A free slot waits for a model's answer: ask it (Suggest) and record what it says.
 bool WantsSuggestion(const JobState& state);

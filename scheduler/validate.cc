@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "scheduler/job_state.h"
 #include "scheduler/pruners/pruner.h"
-#include "scheduler/samplers/grid.h"
 #include "scheduler/samplers/random.h"
-#include "scheduler/space.h"
-#include "scheduler/suggest.h"
+#include "scheduler/samplers/sampler.h"
+#include "scheduler/space/grid.h"
+#include "scheduler/space/space.h"
+#include "scheduler/state/job_state.h"
 #include "scheduler/validate_space.h"
 
 namespace winnow {

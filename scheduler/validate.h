@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 
 namespace winnow {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "scheduler/samplers/random.h"
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 namespace {

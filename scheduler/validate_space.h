@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "scheduler/validate.h"
 
 namespace winnow {

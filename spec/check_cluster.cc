@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/space.h"
-#include "scheduler/types.h"
+#include "scheduler/space/space.h"
+#include "scheduler/space/types.h"
 #include "spec/builtin_trainers.h"
 #include "spec/names.h"
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/check_mlp.h"
 #include "spec/cluster.h"

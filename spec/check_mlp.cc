@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/cluster.h"
 #include "spec/names.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/initial_configurations.h"
 #include "spec/names.h"

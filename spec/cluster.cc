@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 
 namespace winnow {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/names.h"
 #include "spec/values.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/cluster.h"
 #include "spec/placeholders.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/samplers/grid.h"
-#include "scheduler/space.h"
+#include "scheduler/space/grid.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/initial_configurations.h"
 #include "spec/strategy.h"

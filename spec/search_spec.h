@@ -1,6 +1,6 @@
 #pragma once
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

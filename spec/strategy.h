@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/names.h"
 
 namespace winnow {

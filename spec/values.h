@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/attempt_end.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "store/database.h"
 
 namespace winnow {

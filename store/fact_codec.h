@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "scheduler/facts.h"
+#include "scheduler/state/facts.h"
 
 namespace winnow {
 

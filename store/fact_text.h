@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "scheduler/facts.h"
+#include "scheduler/state/facts.h"
 #include "store/database.h"
 
 namespace winnow {

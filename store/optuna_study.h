@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "store/foreign_file.h"
 
 namespace winnow {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 #include "store/database.h"
 
 namespace winnow {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "store/database.h"
 
 namespace winnow {

@@ -14,10 +14,10 @@
 namespace winnow {
 namespace {
 
-// A worker that has nothing to say sends a Sync every 5 s, if the lease is the default: each has a sample.
+// Below the 5 s between the Syncs of an idle worker under the default lease, so that each carries a sample.
 constexpr std::chrono::milliseconds kSampleEvery(4'500);
 
-// Between two words that the server is waited for.
+// Pause between the first two log lines about a server that does not answer; later pauses are longer.
 constexpr std::chrono::seconds kFirstWaitingPause(10);
 constexpr std::chrono::seconds kLastWaitingPause(300);
 
@@ -72,7 +72,7 @@ void Agent::LeaveNow() {
   });
 }
 
-// Everything that happens in one round of the loop is sent together.
+// One Sync carries everything that happened in one round of the loop.
 void Agent::Wake() {
   if (std::exchange(woken_, true)) return;
   timers_->Post([this, alive = alive_] {
@@ -179,7 +179,7 @@ void Agent::Prepare(const v1::Assignment& assignment) {
 
 void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared) {
   const auto found = running_.find(id);
-  if (found == running_.end() || found->second.prepared) return;  // it was stopped meanwhile
+  if (found == running_.end() || found->second.prepared) return;  // the agent stopped it in the meantime
   if (!prepared.ok()) {
     Ended(id, NotStartedOutcome(prepared.status()));
     return;
@@ -193,7 +193,7 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
   Wake();
 }
 
-// REQUIRES it is prepared.
+// REQUIRES: the assignment is prepared.
 void Agent::Start(const std::string& id) {
   Running& running = running_.at(id);
   if (running.run != nullptr) return;
@@ -292,7 +292,7 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
   Wake();
 }
 
-// The old id is of no use any more, and the new one must not offer slots that are not free yet.
+// The old id is useless now; the new one must not offer slots that are still occupied.
 void Agent::RegisterAgain() {
   for (const auto& [id, running] : running_) {
     if (running.run == nullptr) trainers_->AbandonPrepare(id);

@@ -27,7 +27,7 @@ void KeptTrainer::Watch(std::unique_ptr<RankRun> trainer, const FolderName& chec
   keeper_->Watch(assignment_, checkpoints);
 }
 
-// A trainer that was asked to stop, and did so by itself, has saved what it had reached.
+// A trainer that stopped by itself after a request has saved the level it had reached.
 int64_t KeptTrainer::LevelAt(const v1::Outcome& outcome) const {
   const int64_t from = assignment_.resource_from();
   if (outcome.kind() == v1::Outcome::FINISHED && assignment_.resource_to() > 0)

@@ -24,7 +24,7 @@
 namespace winnow {
 namespace {
 
-// A second of start-up is no reason to search otherwise (scheduler/startup.h): a unit takes many.
+// A second of start-up is no reason to search otherwise (scheduler/state/startup.h): a unit takes many.
 constexpr double kUnitSeconds = 1000;
 
 struct Pair {

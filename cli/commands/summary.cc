@@ -18,7 +18,7 @@ std::string ConfigurationText(const v1::Trial& trial, int width) {
   size_t used = 0;
   for (const auto& parameter : trial.hyperparameters()) {
     if (parameter.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
-      continue;  // it does not exist in this trial
+      continue;  // the hyperparameter is inactive in this trial
     const std::string item = fmt::format("{} {}", Clean(parameter.name()), ValueText(parameter));
     const size_t columns = DisplayWidth(item);
     if (text.empty()) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSecondsPerDay = 86'400;
 
-// VIEWER as users write it: viewer.
+// Returns VIEWER in the user's spelling: viewer.
 std::string RoleText(v1::Role role) {
   std::string text = v1::Role_Name(role);
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -14,7 +14,7 @@
 namespace winnow::cli {
 namespace {
 
-// Whether `sort` names a column of the job's trials.
+// Checks that `sort` names a column of the job's trials.
 absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
   std::string column = sort;
   for (const std::string suffix : {" desc", " asc"}) {
@@ -205,7 +205,7 @@ Exit ShowBest(Session& session, const std::string& name) {
   Table table({{"HYPERPARAMETER"}, {"VALUE"}});
   for (const auto& value : answer->trial().hyperparameters()) {
     if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
-      continue;  // it does not exist in this trial
+      continue;  // the hyperparameter is inactive in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
   session.out.Print(fmt::format(

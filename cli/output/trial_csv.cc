@@ -11,7 +11,7 @@
 namespace winnow::cli {
 namespace {
 
-// Behind trial, state and the hyperparameters.
+// The columns after trial, state and the hyperparameters.
 const std::vector<std::string>& ResultColumns() {
   static const std::vector<std::string> columns = {
       "objective",  "best_objective", "best_resource",   "value",            "value_resource", "resource",

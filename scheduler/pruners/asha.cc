@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/budget.h"
 #include "scheduler/pruners/learning_curve.h"
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
+#include "scheduler/state/budget.h"
 
 namespace winnow {
 namespace {

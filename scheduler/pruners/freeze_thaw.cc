@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {

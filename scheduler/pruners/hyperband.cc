@@ -7,7 +7,7 @@
 
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/weak_bracket.h"
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {

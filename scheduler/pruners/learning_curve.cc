@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "scheduler/pruners/curve_ensemble.h"
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {
@@ -31,7 +31,7 @@ bool IsDue(const JobState& state, const TrialState& trial, const Reported& repor
 // Where the trial's training ends at the latest; 0: not known.
 int64_t EndOf(const JobState& state, const TrialState& trial) {
   const SearchSpec& spec = state.spec();
-  if (!HasRungs(spec.pruner.kind)) return FullResource(spec, trial.configuration);
+  if (!HasRungs(spec.pruner.kind)) return spec.FullResource(trial.configuration);
   const int64_t own = spec.OwnEnd(trial.configuration);
   return own > 0 ? std::min(own, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
 }

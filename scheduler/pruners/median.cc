@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {

@@ -1,18 +1,9 @@
 #include "scheduler/pruners/none.h"
 
-#include <algorithm>
-
 namespace winnow {
 
-int64_t FullResource(const SearchSpec& spec, const Configuration& configuration) {
-  const int64_t end = spec.OwnEnd(configuration);
-  const int64_t most = spec.limits.max_trial_resource;
-  if (end <= 0 || most <= 0) return std::max(end, most);
-  return std::min(end, most);
-}
-
 std::optional<Opening> NoPruner::Open(const JobState& state, const Configuration& configuration) const {
-  return Opening{-1, 0, FullResource(state.spec(), configuration)};
+  return Opening{-1, 0, state.spec().FullResource(configuration)};
 }
 
 Decision NoPruner::PartFinished(const JobState&, const TrialState& trial) const {

@@ -12,7 +12,4 @@ class NoPruner : public Pruner {
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
 };
 
-// The level to which such a trial is trained; 0: not known beforehand.
-int64_t FullResource(const SearchSpec& spec, const Configuration& configuration);
-
 }  // namespace winnow

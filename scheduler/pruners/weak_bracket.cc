@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/rounded.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "scheduler/models/normal.h"
-#include "scheduler/rounded.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
+#include "scheduler/space/rounded.h"
 
 namespace winnow {
 namespace {

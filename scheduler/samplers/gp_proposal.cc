@@ -8,8 +8,8 @@
 
 #include "scheduler/models/acquisition.h"
 #include "scheduler/models/lbfgs.h"
-#include "scheduler/random.h"
-#include "scheduler/suggest.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {

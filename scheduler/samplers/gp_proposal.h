@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "scheduler/job_state.h"
 #include "scheduler/samplers/sampler.h"
 #include "scheduler/samplers/trial_model.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

@@ -1,6 +1,6 @@
 #include "scheduler/samplers/random.h"
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {
@@ -67,6 +67,18 @@ Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& spa
 
 bool CanBeDrawn(const SearchSpec& spec, const SearchSpace& space) {
   return space.size() > 0 || FirstThatHolds(spec, space, 1, 0, kMostDraws).has_value();
+}
+
+Configuration AnyConfiguration(const JobState& state, TrialNumber number) {
+  const int64_t size = state.space().size();
+  if (size == 0) return RandomConfiguration(state.spec(), state.space(), number);
+  const auto first =
+      static_cast<int64_t>(RandomBits(state.spec().seed, number, Purpose::kConfiguration, 1ull << 40) %
+                           static_cast<uint64_t>(size));
+  for (int64_t i = 0;; ++i) {
+    Configuration configuration = state.space().Nth((first + i) % size);
+    if (!state.tried(configuration)) return configuration;
+  }
 }
 
 std::optional<Suggestion> RandomSampler::Draw(const JobState& state, TrialNumber number,

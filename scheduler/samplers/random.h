@@ -1,7 +1,7 @@
 #pragma once
 
 #include "scheduler/samplers/sampler.h"
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 
@@ -17,6 +17,9 @@ class RandomSampler : public Sampler {
 // known to keep them to the last draw.
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw = 0);
+
+// Any configuration that keeps the constraints; of a finite space that is not exhausted, one that was not tried.
+Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 
 // Whether draws keep the constraints often enough to be found: one of the first kMostDraws does, or the space
 // is finite. REQUIRED of every job.

@@ -11,6 +11,12 @@
 
 namespace winnow {
 
+namespace {
+
+constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is looked through
+
+}  // namespace
+
 Suggestion Sampler::Suggest(const JobState&, TrialNumber) const { return {}; }
 
 const Sampler& SamplerOf(const SearchSpec& spec) {
@@ -31,6 +37,22 @@ const Sampler& SamplerOf(const SearchSpec& spec) {
     default:
       return random;
   }
+}
+
+std::optional<Suggestion> DrawNext(const JobState& state) {
+  if (!state.may_create()) return std::nullopt;
+  const SearchSpec& spec = state.spec();
+  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+  if (number <= static_cast<int64_t>(spec.initial.size())) {
+    return Suggestion{spec.initial[number - 1],
+                      "Initial configuration " + std::to_string(number) + " of the job."};
+  }
+  for (int64_t redraw = 0; redraw < kMostRedraws; ++redraw) {
+    auto suggestion = SamplerOf(spec).Draw(state, number, redraw);
+    if (!suggestion || !state.tried(suggestion->configuration)) return suggestion;
+  }
+  return Suggestion{AnyConfiguration(state, number),
+                    "One of the few configurations that were not tried yet."};
 }
 
 int64_t StartupTrials(const SearchSpec& spec) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job_state.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 
@@ -32,6 +32,10 @@ class Sampler {
 };
 
 const Sampler& SamplerOf(const SearchSpec& spec);
+
+// What to try next without asking a model: the user's own configurations first, then the sampler's; on a finite space
+// nothing twice. Absent: no further trial may be created, or a model has to be asked.
+std::optional<Suggestion> DrawNext(const JobState& state);
 
 // How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
 // than there are parameters, but at least 4 and at most 20; under FREEZE_THAW, which trains them but a

@@ -2,9 +2,9 @@
 
 #include <boost/random/sobol.hpp>
 
-#include "scheduler/random.h"
 #include "scheduler/samplers/random.h"
-#include "scheduler/space.h"
+#include "scheduler/space/random.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 namespace {

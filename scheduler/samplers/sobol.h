@@ -1,7 +1,7 @@
 #pragma once
 
 #include "scheduler/samplers/sampler.h"
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 

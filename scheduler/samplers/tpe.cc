@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "scheduler/models/kernel_density.h"
-#include "scheduler/random.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/unit_points.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {

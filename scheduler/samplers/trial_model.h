@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/job_state.h"
 #include "scheduler/models/end_model.h"
 #include "scheduler/models/gaussian_process.h"
 #include "scheduler/models/output_transform.h"
 #include "scheduler/samplers/unit_points.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

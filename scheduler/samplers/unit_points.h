@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "scheduler/models/feature_map.h"
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/mutant.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "spec/launch.h"
 
 namespace winnow {

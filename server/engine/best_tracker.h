@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "store/summaries.h"
 
 namespace winnow {

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "scheduler/validate.h"
 #include "server/engine/messages.h"
 #include "spec/search_spec.h"

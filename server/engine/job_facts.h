@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "store/facts.h"
 #include "store/jobs.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "scheduler/job_state.h"
 #include "scheduler/plan.h"
+#include "scheduler/state/job_state.h"
 #include "store/store.h"
 #include "winnow/v1/tuning.pb.h"
 

@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/fair_share.h"
-#include "scheduler/job_state.h"
 #include "scheduler/placement.h"
 #include "scheduler/reservation.h"
+#include "scheduler/state/job_state.h"
 #include "server/engine/best_tracker.h"
 #include "server/engine/context.h"
 #include "server/engine/requester.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/pruners/none.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
 #include "store/fact_text.h"
@@ -138,7 +137,7 @@ google::protobuf::Timestamp ToTimestamp(int64_t us) {
 }
 
 int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configuration) {
-  int64_t end = FullResource(spec, configuration);
+  int64_t end = spec.FullResource(configuration);
   if (!HasRungs(spec.pruner.kind)) return end;
   return end > 0 ? std::min(end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "server/engine/job_view.h"
 #include "store/assignments.h"
 #include "store/jobs.h"

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "scheduler/facts.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/job_state.h"
 #include "store/store.h"
 
 namespace winnow {

@@ -32,7 +32,7 @@ void HealthWatch::Run() {
   std::unique_lock lock(state.mutex);
   const auto stopping = [&state] { return state.stopping; };
   while (!state.changed.wait_for(lock, options_.every, stopping)) {
-    if (!state.waiting) {  // one that stands still is not asked again
+    if (!state.waiting) {  // a probe that stalls is not repeated
       state.waiting = true;
       lock.unlock();
       probe_([shared = state_](const absl::Status& status) {

@@ -3,19 +3,19 @@
 #include <cstddef>
 
 #include "insight/axis_scale.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 #include "server/insights/forests.h"
 #include "winnow/v1/insight.pb.h"
 
 namespace winnow {
 
-// A position on an axis to six digits: finer than any screen, and several times sooner written than
+// Rounds a position on an axis to six digits: finer than any screen, and several times faster to write than
 // seventeen.
 double Rounded(double position);
 
 void Fill(const AxisScale& axis, v1::Axis& message);
 v1::Importance ToProto(const SolvedForest& forest);
-// What the forest predicts along the hyperparameter.
+// Adds the forest's prediction along the hyperparameter.
 void FillMarginal(const SolvedForest& forest, size_t dimension, v1::Slice& slice);
 
 }  // namespace winnow

@@ -16,18 +16,24 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMON = {"absl", "fmt", "posix"}
 SERVER = COMMON | {"google", "spdlog"}
 TRAINER = COMMON | {"nlohmann", "CLI"}
-ENGINE = {"server/engine", "store", "spec", "scheduler", "proto", "artifact"}
+SCHEDULER = {"scheduler", "scheduler/state", "scheduler/space"}  # what other folders may include of it
+ENGINE = SCHEDULER | {"server/engine", "store", "spec", "proto", "artifact"}
 TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {
-    "scheduler": ({"scheduler", "scheduler/models"}, {"absl", "Eigen", "boost"}),
-    "scheduler/models": ({"scheduler/models", "scheduler"}, {"Eigen", "boost", "nlopt.h"}),
-    "insight": ({"insight", "scheduler"}, {"absl", "Eigen"}),
+    "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
+    "scheduler/space": ({"scheduler/space"}, set()),
+    "scheduler/state": ({"scheduler/state", "scheduler/space", "scheduler/models"}, set()),
+    "scheduler/pruners": ({"scheduler/pruners", "scheduler/state", "scheduler/space"}, set()),
+    "scheduler/samplers": ({"scheduler/samplers", "scheduler/pruners", "scheduler/state", "scheduler/space",
+                            "scheduler/models"}, {"Eigen", "boost"}),
+    "scheduler": ({"scheduler", "scheduler/samplers", "scheduler/pruners", "scheduler/state", "scheduler/space"}, set()),
+    "insight": (SCHEDULER | {"insight"}, {"absl", "Eigen"}),
     "flags": ({"flags"}, {"CLI", "fmt", "posix"}),
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
-    "spec": ({"spec", "scheduler", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
-    "store": ({"store", "scheduler"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
+    "spec": (SCHEDULER | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
+    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
     "server/reads": (ENGINE | {"server/reads"}, SERVER),
     "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
@@ -48,9 +54,9 @@ RULE = {
     "trainers/common": (TRAINERS, TRAINER),
     "trainers/gbdt": (TRAINERS | {"trainers/gbdt"}, TRAINER),
     "trainers/mlp": (TRAINERS | {"trainers/mlp"}, TRAINER),
-    "cli/output": ({"cli/output", "flags", "spec", "scheduler", "proto", "json"}, COMMON | {"google", "nlohmann"}),
+    "cli/output": (SCHEDULER | {"cli/output", "flags", "spec", "proto", "json"}, COMMON | {"google", "nlohmann"}),
     "cli/session": ({"cli/session", "cli/output", "proto", "rpc"}, COMMON | {"google", "grpc", "grpcpp"}),
-    "cli/commands": ({"cli/commands", "cli/session", "cli/output", "flags", "spec", "scheduler", "proto", "rpc", "json", "artifact"},
+    "cli/commands": (SCHEDULER | {"cli/commands", "cli/session", "cli/output", "flags", "spec", "proto", "rpc", "json", "artifact"},
                      COMMON | {"google", "grpc", "grpcpp", "nlohmann"}),
     "cli": ({"cli", "cli/commands", "cli/session", "cli/output", "flags", "proto", "rpc"}, COMMON | {"CLI", "nlohmann", "grpcpp"}),
 }
@@ -58,7 +64,7 @@ RULE = {
 # What may never be included although it is part of the standard library: the scheduler is pure.
 PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
         "iostream", "chrono", "ctime", "random", "cstdio"}
-FORBIDDEN = {"scheduler": PURE, "scheduler/models": PURE, "insight": PURE}
+FORBIDDEN = {folder: PURE for folder in RULE if folder.split("/")[0] in ("scheduler", "insight")}
 FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random") for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits

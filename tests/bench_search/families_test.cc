@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bench/search/families_c.h"
-#include "scheduler/random.h"
-#include "scheduler/space.h"
+#include "scheduler/space/random.h"
+#include "scheduler/space/space.h"
 #include "tests/catch.h"
 
 namespace winnow {

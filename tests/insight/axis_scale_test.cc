@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "tests/catch.h"
 
 namespace winnow {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 
 namespace winnow {

@@ -1,6 +1,6 @@
 #include "insight/importance.h"
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/insight/sample.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/random.h"
 #include "scheduler/replay.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"

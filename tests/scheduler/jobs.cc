@@ -6,10 +6,10 @@
 #include <iterator>
 #include <limits>
 
-#include "scheduler/random.h"
-#include "scheduler/samplers/grid.h"
 #include "scheduler/samplers/random.h"
-#include "scheduler/space.h"
+#include "scheduler/space/grid.h"
+#include "scheduler/space/random.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "scheduler/simulate.h"
-#include "scheduler/types.h"
+#include "scheduler/space/types.h"
 
 namespace winnow {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 
 namespace winnow {

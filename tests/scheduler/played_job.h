@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "scheduler/decide.h"
-#include "scheduler/job_state.h"
+#include "scheduler/state/job_state.h"
 
 namespace winnow {
 

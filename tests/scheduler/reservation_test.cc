@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 
 namespace winnow {

@@ -74,7 +74,7 @@ void CheckIdle(const JobState& state) {
   REQUIRE(state.pending().empty());
   const bool table_used_up = HasBracketTable(state.spec().pruner.kind) &&
                              static_cast<int64_t>(state.trials().size()) == state.table().trial_count();
-  REQUIRE((table_used_up || !MayCreate(state)));
+  REQUIRE((table_used_up || !state.may_create()));
   REQUIRE_FALSE(PrunerOf(state.spec()).Promote(state));
 }
 

@@ -62,7 +62,7 @@ TEST_CASE("Suggest: a model is not asked beyond limits or in a job that ends", "
   PlayedJob full = Started(GpJob(4));
   full.Record(Suggest(full.state()));
   full.Start();
-  CHECK_FALSE(MayCreate(full.state()));
+  CHECK_FALSE(full.state().may_create());
   CHECK_FALSE(WantsSuggestion(full.state()));
 
   SearchSpec spec = GpJob(9);
@@ -103,7 +103,7 @@ TEST_CASE("Suggest: any configuration of a finite space is one that was not trie
     job.Record(TrialCreated{number, std::move(next), -1, 0, 1, "given"});
   }
   CHECK(job.state().exhausted());
-  CHECK_FALSE(MayCreate(job.state()));
+  CHECK_FALSE(job.state().may_create());
   CHECK_FALSE(DrawNext(job.state()));
 }
 

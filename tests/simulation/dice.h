@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "scheduler/space.h"
+#include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/job_file.h"
 #include "spec/search_spec.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "scheduler/facts.h"
+#include "scheduler/state/facts.h"
 
 namespace winnow {
 

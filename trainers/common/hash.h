@@ -4,7 +4,7 @@
 
 namespace winnow {
 
-// Counter-based randomness: a value is a function of what it is for, never of a generator's state.
+// Counter-based randomness: a value is a function of its purpose, never of a generator's state.
 
 // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 inline uint64_t MixBits(uint64_t x) {

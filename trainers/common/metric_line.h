@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// Prints the metrics of a level as XGBoost does, "[12]\ttrain-auc:0.81\tvalidation-auc:0.78", and at once.
+// Prints and flushes the metrics of a level in XGBoost's form, "[12]\ttrain-auc:0.81\tvalidation-auc:0.78".
 // REQUIRES: as many values as names.
 void PrintMetricLine(std::FILE* out, int64_t level, std::span<const std::string> names,
                      std::span<const float> values);

@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// A status's message as a std::string; Debian's absl::string_view is a type of its own.
+// Returns a status's message as a std::string; Debian's absl::string_view is a distinct type.
 inline std::string MessageOf(const absl::Status& status) {
   return std::string(status.message().data(), status.message().size());
 }

@@ -55,6 +55,16 @@ void TrainFlags::AddTo(CLI::App* app) {
       ->default_str("as --weight");
 }
 
+void TrainFlags::AddRunFlags(CLI::App* app, const char* level) {
+  app->add_flag("--sharded", files.train_sharded,
+                "Each rank reads its own files of the folders --train and --validation; else all read all");
+  app->add_option(
+         "--timing", files.timing_path,
+         fmt::format("File that gets the seconds of set-up, of each {} and of each evaluation, as JSON",
+                     level))
+      ->type_name("FILE");
+}
+
 std::string TrainFlags::Settle() {
   if (files.train_path.empty()) return "--train is required";
   if (files.model_folder.empty()) return "--model-dir is required";

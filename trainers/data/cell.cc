@@ -22,7 +22,7 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
   return true;
 }
 
-// The length of the UTF-8 character that `text` begins with, or 0 if it begins with none.
+// The length of the UTF-8 character at the front of `text`, or 0 if there is none.
 size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
   const unsigned first = byte(0);
@@ -57,7 +57,7 @@ bool IsMissingCell(std::string_view cell) {
 
 CellKind ParseCell(std::string_view cell, float* value) {
   *value = kMissing;
-  constexpr size_t kShort = 31;  // as nearly all numbers are
+  constexpr size_t kShort = 31;  // nearly all numbers are shorter
   if (cell.size() <= kShort) {
     char padded[kShort + 1 + kTextPadding] = {};
     cell.copy(padded, cell.size());
@@ -113,7 +113,7 @@ std::string ToUtf8(std::string_view text) {
 std::string Excerpt(std::string_view text) {
   constexpr size_t kLimit = 60;
   std::string_view head = text.substr(0, kLimit);
-  // Not through the middle of a character.
+  // Does not cut a character.
   while (head.size() < text.size() && !head.empty() &&
          (static_cast<uint8_t>(text[head.size()]) & 0xc0) == 0x80) {
     head.remove_suffix(1);

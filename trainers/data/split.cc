@@ -51,7 +51,7 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   int64_t count = 0;
   const bool grouped = !all.group_begin.empty();
   const size_t units = grouped ? all.group_begin.size() - 1 : static_cast<size_t>(all.rows);
-  std::vector<int64_t> begins[2] = {{0}, {0}};  // of the groups that stay and of those chosen
+  std::vector<int64_t> begins[2] = {{0}, {0}};  // of the remaining groups and of the chosen ones
   for (size_t unit = 0; unit < units; ++unit) {
     const int64_t begin = grouped ? all.group_begin[unit] : static_cast<int64_t>(unit);
     const int64_t end = grouped ? all.group_begin[unit + 1] : begin + 1;

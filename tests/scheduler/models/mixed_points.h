@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "scheduler/models/gaussian_process.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "scheduler/pruners/top_share.h"
-#include "scheduler/random.h"
 #include "scheduler/replay.h"
+#include "scheduler/space/random.h"
+#include "scheduler/state/top_share.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"

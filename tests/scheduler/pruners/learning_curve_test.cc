@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "scheduler/pruners/curve_ensemble.h"
-#include "scheduler/random.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"

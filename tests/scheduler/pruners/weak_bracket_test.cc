@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "scheduler/random.h"
 #include "scheduler/replay.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "scheduler/random.h"
 #include "scheduler/simulate.h"
+#include "scheduler/space/random.h"
 #include "scheduler/suggest.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"

@@ -1,6 +1,7 @@
 #include "scheduler/samplers/grid.h"
 
 #include "scheduler/simulate.h"
+#include "scheduler/space/grid.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "scheduler/random.h"
 #include "scheduler/replay.h"
 #include "scheduler/simulate.h"
+#include "scheduler/space/random.h"
 #include "scheduler/suggest.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"

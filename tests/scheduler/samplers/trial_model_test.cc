@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "scheduler/models/acquisition.h"
-#include "scheduler/random.h"
 #include "scheduler/samplers/gp_proposal.h"
 #include "scheduler/simulate.h"
+#include "scheduler/space/random.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"

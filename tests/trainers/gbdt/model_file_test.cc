@@ -160,21 +160,6 @@ TEST_CASE("ModelFile: a file that is cut anywhere is refused, one with a flipped
   }
 }
 
-TEST_CASE("ModelFile: a model of the first version is still read", "[gbdt]") {
-  const absl::StatusOr<GbdtModel> read = ParseModel(
-      R"({"best_round":0,"features":["a","b"],"format":"winnow-gbdt-model","hyperparameters":{"eta":"0.25",)"
-      R"("objective":"binary:logistic"},"reading":{"drop":[],"format":"auto","header":"auto","label":"y",)"
-      R"("max_levels":256,"separator":"auto","weight":""},"schema":{"columns":[{"levels":[],"name":"a",)"
-      R"("text":false},{"levels":[],"name":"b","text":false}],"label_levels":[]},"trees":[{"cover":[7.0,4.0,3.0],)"
-      R"("feature":[1,-1,-1],"gain":[3.5,0,0],"left":[1,0,0],"missing_left":[1,0,0],"threshold":[0.1,0,0],)"
-      R"("value":[0,-0.5,0.75]}],"version":1})");
-  REQUIRE(read.ok());
-  CHECK(read->parameters.eta == 0.25);
-  CHECK(read->trees[0].nodes[2].value == 0.75f);
-  CHECK(read->reading.label == "y");
-  CHECK(read->best_round == 0);
-}
-
 TEST_CASE("ModelFile: nodes in another order than ours are numbered anew", "[gbdt]") {
   const std::string good = ModelText(SmallModel());
   const std::string turned = Replaced(Replaced(good, "\"left_children\":[1,", "\"left_children\":[2,"),
@@ -219,7 +204,7 @@ TEST_CASE("ModelFile: the newest whole checkpoint counts, older ones go", "[gbdt
   CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("checkpoint-00000007.ubj: malformed"));
-  std::ofstream(path + "/checkpoint-00000008.json") << R"({"format":"winnow-gbdt-checkpoint","version":1})";
+  std::ofstream(path + "/checkpoint-00000008.ubj") << R"({"format":"winnow-gbdt-checkpoint","version":1})";
   CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
   CHECK_THAT(warnings[1], Catch::Contains("version 1: this program reads version 2"));
 }

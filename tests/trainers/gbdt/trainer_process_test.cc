@@ -173,10 +173,10 @@ TEST_CASE("Trainer: a checkpoint of other hyperparameters or data is not used", 
 TEST_CASE("Trainer: a damaged checkpoint is told and passed over", "[gbdt]") {
   Trial trial(kHyperparameters);
   std::filesystem::create_directories(trial.folder / "checkpoint");
-  std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.json") << "{\"format\": \"winnow-gb";
+  std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.ubj") << "{\"format\": \"winnow-gb";
   const Ended ended = trial.RunLevels(0, 3);
   CHECK(ended.code == 0);
-  CHECK_THAT(ended.err, Catch::Contains("checkpoint-00000004.json: malformed: not JSON, or cut short") &&
+  CHECK_THAT(ended.err, Catch::Contains("checkpoint-00000004.ubj: malformed: not JSON, or cut short") &&
                             Catch::Contains("training starts anew"));
   CHECK(LinesOf(ended.out) == 3);
 }

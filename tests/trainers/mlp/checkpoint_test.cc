@@ -27,7 +27,7 @@ MlpCheckpoint SampleCheckpoint() {
 
 TEST_CASE("MlpCheckpoint: reads back as it was, to the bit", "[mlp]") {
   const MlpCheckpoint checkpoint = SampleCheckpoint();
-  const absl::StatusOr<MlpCheckpoint> read = ParseMlpCheckpoint(CheckpointText(checkpoint));
+  const absl::StatusOr<MlpCheckpoint> read = ParseCheckpoint(CheckpointText(checkpoint));
   REQUIRE(read.ok());
   CHECK(CheckpointText(*read) == CheckpointText(checkpoint));
   CHECK(read->hyperparameters == checkpoint.hyperparameters);
@@ -48,20 +48,20 @@ TEST_CASE("MlpCheckpoint: a bit that turned, or an end that is missing, is found
     INFO(i);
     std::string damaged = text;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
-    CHECK(absl::IsInvalidArgument(ParseMlpCheckpoint(damaged).status()));
-    CHECK(absl::IsInvalidArgument(ParseMlpCheckpoint(text.substr(0, i)).status()));
+    CHECK(absl::IsInvalidArgument(ParseCheckpoint(damaged).status()));
+    CHECK(absl::IsInvalidArgument(ParseCheckpoint(text.substr(0, i)).status()));
   }
-  CHECK(absl::IsInvalidArgument(ParseMlpCheckpoint(text + '\0').status()));
-  CHECK_THAT(MessageOf(ParseMlpCheckpoint("{}").status()), Catch::Contains("not a checkpoint of winnow-mlp"));
+  CHECK(absl::IsInvalidArgument(ParseCheckpoint(text + '\0').status()));
+  CHECK_THAT(MessageOf(ParseCheckpoint("{}").status()), Catch::Contains("not a checkpoint of winnow-mlp"));
 }
 
 TEST_CASE("MlpCheckpoint: a history that is not of its epochs and metrics is refused", "[mlp]") {
   MlpCheckpoint checkpoint = SampleCheckpoint();
   checkpoint.history[1].pop_back();
-  CHECK_THAT(MessageOf(ParseMlpCheckpoint(CheckpointText(checkpoint)).status()),
+  CHECK_THAT(MessageOf(ParseCheckpoint(CheckpointText(checkpoint)).status()),
              Catch::Contains("1 values of history for 2 metrics"));
   checkpoint.history.pop_back();
-  CHECK_THAT(MessageOf(ParseMlpCheckpoint(CheckpointText(checkpoint)).status()),
+  CHECK_THAT(MessageOf(ParseCheckpoint(CheckpointText(checkpoint)).status()),
              Catch::Contains("a history of 1 epochs after 2"));
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("MlpCheckpoint: the newest whole one counts, older ones go", "[mlp]") 
   const TempFolder folder;
   const std::string path = (folder / "checkpoints").string();
   std::vector<std::string> warnings;
-  CHECK(absl::IsNotFound(ReadNewestMlpCheckpoint(path, &warnings).status()));
+  CHECK(absl::IsNotFound(ReadNewestCheckpoint(path, &warnings).status()));
   MlpCheckpoint checkpoint = SampleCheckpoint();
   REQUIRE(WriteCheckpoint(path, checkpoint).ok());
   checkpoint.epochs = 3;
@@ -79,7 +79,7 @@ TEST_CASE("MlpCheckpoint: the newest whole one counts, older ones go", "[mlp]") 
   std::ofstream(path + "/checkpoint-00000007.mlp") << CheckpointText(checkpoint).substr(0, 100);
   std::ofstream(path + "/checkpoint-00000009.mlp.part") << "{";
 
-  const absl::StatusOr<MlpCheckpoint> read = ReadNewestMlpCheckpoint(path, &warnings);
+  const absl::StatusOr<MlpCheckpoint> read = ReadNewestCheckpoint(path, &warnings);
   REQUIRE(read.ok());
   CHECK(read->epochs == 3);
   REQUIRE(warnings.size() == 1);

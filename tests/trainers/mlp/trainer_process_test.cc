@@ -92,7 +92,7 @@ TEST_CASE("MlpTrainer: SIGTERM saves the last whole epoch; going on from it is a
     out += program.ReadAllOutput();
     CHECK(program.Wait() == 0);
     std::vector<std::string> warnings;
-    saved = ReadNewestMlpCheckpoint(disturbed.Path("checkpoint"), &warnings)->epochs;
+    saved = ReadNewestCheckpoint(disturbed.Path("checkpoint"), &warnings)->epochs;
   }
   CHECK(saved >= 6);
   CHECK(saved < 300);
@@ -114,7 +114,7 @@ TEST_CASE("MlpTrainer: SIGTERM gives up an epoch that is under way and keeps the
   CHECK(program.Wait() == 0);
   CHECK(trial.Model().empty());
   std::vector<std::string> warnings;
-  CHECK(ReadNewestMlpCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == 1);
+  CHECK(ReadNewestCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == 1);
 }
 
 TEST_CASE("MlpTrainer: a checkpoint of other hyperparameters, data or further epochs is not used", "[mlp]") {
@@ -178,7 +178,7 @@ TEST_CASE(
                                      " of 100000 epochs, and without a checkpoint folder nothing is kept\n"));
     }
     std::vector<std::string> warnings;
-    if (keeps) CHECK(ReadNewestMlpCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == epochs);
+    if (keeps) CHECK(ReadNewestCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == epochs);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Thresholds of a sorted list of keys with weights.
+// Returns thresholds of a sorted list of keys with weights.
 template <typename KeyOf, typename WeightOf>
 std::vector<float> EvenThresholds(std::size_t count, int most, KeyOf key, WeightOf weight) {
   uint64_t remaining = 0;
@@ -22,7 +22,8 @@ std::vector<float> EvenThresholds(std::size_t count, int most, KeyOf key, Weight
   for (std::size_t i = 0; i + 1 < count && bins_left > 1; ++i) {
     in_bin += weight(i);
     if (key(i) == key(i + 1)) continue;
-    // Close the bin where it is full, counting what is left anew so that heavy values do not starve the rest.
+    // Closes the bin when it is full. The target is recomputed from the rest, so that heavy values leave
+    // enough for other bins.
     if (static_cast<unsigned __int128>(in_bin) * bins_left < remaining) continue;
     thresholds.push_back(KeyedFloat(key(i + 1)));
     remaining -= in_bin;

@@ -7,7 +7,7 @@
 
 namespace winnow::gbdt {
 
-// The different ordered keys among many, until there are more than `most`.
+// The distinct ordered keys among many, until there are more than `most`.
 class DistinctKeys {
  public:
   explicit DistinctKeys(std::size_t most)

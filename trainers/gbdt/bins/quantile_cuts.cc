@@ -24,7 +24,7 @@ int FeatureCuts::BinOf(float value) const {
 }
 
 bool IsCutRow(int64_t row, int64_t all_rows) {
-  constexpr uint64_t kPurpose = 0x637574726f7773;  // keeps these draws apart from all others
+  constexpr uint64_t kPurpose = 0x637574726f7773;  // separates these draws from all others
   if (all_rows <= kCutRows) return true;
   const auto below = static_cast<uint64_t>((static_cast<unsigned __int128>(kCutRows) << 64) /
                                            static_cast<unsigned __int128>(all_rows));

@@ -5,7 +5,7 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int64_t kVersion = 2;  // 1 was a file format of its own
+constexpr int64_t kVersion = 2;
 
 Document TextsDocument(const std::vector<std::string>& texts) {
   std::vector<Document> items;

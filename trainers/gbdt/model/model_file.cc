@@ -4,17 +4,20 @@
 
 #include <charconv>
 
+#include "trainers/common/checkpoint_folder.h"
+#include "trainers/common/status_text.h"
+#include "trainers/common/whole_file.h"
 #include "trainers/gbdt/model/model_document.h"
-#include "trainers/gbdt/model/model_version1.h"
 #include "trainers/gbdt/model/xgboost_model.h"
 
 namespace winnow::gbdt {
 namespace {
 
 constexpr const char* kCheckpointFormat = "winnow-gbdt-checkpoint";
-constexpr int64_t kCheckpointVersion = 2;  // 1 was JSON
+constexpr int64_t kCheckpointVersion = 2;
+constexpr const char* kCheckpointEnding = ".ubj";
 
-// What `read` makes of the document that `text` holds; a status for what it throws.
+// Returns the result of `read` on the document in `text`; converts exceptions to a status.
 template <typename Read>
 auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Document()))> {
   try {
@@ -27,8 +30,6 @@ auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Do
 }
 
 GbdtModel ReadAnyModel(const Document& document) {
-  const Document* format = document.Find("format");
-  if (format != nullptr && format->text == kVersion1Format) return ReadVersion1Model(document);
   if (document.Find("learner") == nullptr)
     throw MalformedDocument("this is no model of winnow-gbdt or XGBoost");
   return ReadXgboostModel(document);
@@ -89,5 +90,28 @@ std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
 }
 
 absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text) { return Parsed(text, ReadCheckpoint); }
+
+absl::StatusOr<GbdtModel> ReadModel(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<GbdtModel> model = ParseModel(*text);
+  if (model.ok()) return model;
+  return absl::Status(model.status().code(), fmt::format("{}: {}", path, MessageOf(model.status())));
+}
+
+absl::Status WriteModel(const std::string& path, const GbdtModel& model) {
+  return WriteFileWhole(path,
+                        ModelText(model, path.ends_with(".ubj") ? ModelFormat::kUbjson : ModelFormat::kJson));
+}
+
+absl::Status WriteCheckpoint(const std::string& folder, const GbdtCheckpoint& checkpoint) {
+  return WriteCheckpointFile(folder, checkpoint.model.rounds(), kCheckpointEnding,
+                             CheckpointText(checkpoint));
+}
+
+absl::StatusOr<GbdtCheckpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                    std::vector<std::string>* warnings) {
+  return winnow::ReadNewestCheckpoint(folder, kCheckpointEnding, ParseCheckpoint, warnings);
+}
 
 }  // namespace winnow::gbdt

@@ -7,7 +7,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Deeper trees are seldom balanced, and most rows would walk on the spot.
+// Deeper trees are seldom balanced, and most rows would repeat their leaf.
 constexpr int kDeepest = 12;
 
 int Depth(const Tree& tree) {
@@ -53,7 +53,7 @@ void Forest::Plant(const Tree& tree) {
       continue;
     }
     const auto at = std::lower_bound(features_.begin(), features_.end(), node.feature);
-    // No value is below a threshold that is no number: all go right.
+    // No value is below a NaN threshold: all go right.
     const float threshold =
         std::isnan(node.threshold) ? -std::numeric_limits<float>::infinity() : node.threshold;
     nodes_.push_back({threshold, static_cast<uint32_t>(at - features_.begin()),

@@ -15,7 +15,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Cells in the order of rows: cell(row, column).
+// Cells in row order: cell(row, column).
 struct Table {
   std::vector<std::string> names;
   std::function<void(int64_t row, std::size_t column, fmt::memory_buffer*)> append;
@@ -68,7 +68,7 @@ Table Leaves(const GbdtModel& model, const DataSet& data, int64_t rounds, Thread
   return table;
 }
 
-// Features that XGBoost has no names for stand at their positions in CSV, and are f0, f1, … in LIBSVM.
+// XGBoost's unnamed features are matched by position in CSV, and are f0, f1, … in LIBSVM.
 absl::StatusOr<DataSet> ReadFor(const GbdtModel& model, const std::string& path, int threads) {
   absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads);
   const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&

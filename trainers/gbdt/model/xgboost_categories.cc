@@ -8,7 +8,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// The names of a feature's categories by their numbers; none of a feature that is none.
+// Returns the names of a feature's categories by number; empty if it is not categorical.
 std::vector<std::string> NamesOf(const Document& feature) {
   std::vector<std::string> names;
   const auto values = feature.NumbersAt<float>("values");
@@ -28,7 +28,7 @@ std::vector<std::string> NamesOf(const Document& feature) {
   return names;
 }
 
-// The new number of each name when they are sorted, which they are afterwards.
+// Sorts the names; returns the new number of each.
 std::vector<int32_t> Sort(std::vector<std::string>* names) {
   std::vector<int32_t> order(names->size());
   std::iota(order.begin(), order.end(), 0);

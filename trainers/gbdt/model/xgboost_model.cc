@@ -15,9 +15,9 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
+constexpr std::string_view kPositionPrefix = "column_";  // prefix of unnamed columns, as data files are read
 
-// Where an objective keeps its hyperparameters in the document.
+// The place of an objective's hyperparameters in the document.
 struct ObjectiveBlock {
   std::string_view objective;
   const char* block;
@@ -47,7 +47,7 @@ Document ObjectiveDocument(const Values& values) {
       objective.members[known.block] =
           Document::Object().With(known.hyperparameter, Document::Text(value->second));
   }
-  if (name.starts_with("rank:"))  // read, but of no use for predictions: XGBoost's defaults
+  if (name.starts_with("rank:"))  // read, but not used by predictions: XGBoost's defaults
     objective.members["lambda_rank_param"] = Document::Object()
                                                  .With("fix_list_weight", Document::Text("0"))
                                                  .With("num_pairsample", Document::Text("1"));
@@ -59,7 +59,7 @@ std::string FloatText(float value) {
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
-// "c" for the features whose values are categories, "float" for others.
+// "c" for categorical features, "float" for others.
 Document FeatureTypes(const GbdtModel& model) {
   std::vector<bool> categorical;
   for (const ColumnSchema& column : model.schema.columns)
@@ -76,7 +76,7 @@ Document FeatureTypes(const GbdtModel& model) {
   return Document::Array(std::move(types));
 }
 
-// Whether the features have names of their own, not their columns' positions in data without a header or
+// Whether the features have their own names, not their columns' positions in data without a header or
 // XGBoost's f0, f1, ….
 bool IsNamed(const std::vector<std::string>& names) {
   bool by_position = true, by_number = true;
@@ -116,7 +116,7 @@ Document GradientBooster(const GbdtModel& model) {
       .With("weight_drop", Document::Numbers(weights, false));
 }
 
-// XGBoost writes the base score as a number's text, from 3.1 on as a list of them, one for each class.
+// XGBoost writes the base score as a number's text, from 3.1 on as a list with one per class.
 std::vector<float> ReadBaseScores(const std::string& text) {
   std::vector<float> scores;
   const char* at = text.data();
@@ -132,7 +132,7 @@ std::vector<float> ReadBaseScores(const std::string& text) {
   return scores;
 }
 
-// XGBoost 3.4 and later keep the weights of DART's trees in the model, and call the booster gbtree.
+// XGBoost 3.4 and later keep DART's tree weights in the model, and call the booster gbtree.
 bool IsDart(const Document& booster) {
   return booster.TextAt("name") == "dart" ||
          (booster.Find("model") != nullptr && booster.At("model").Find("weight_drop") != nullptr);
@@ -147,7 +147,7 @@ std::vector<float> ReadTreeWeights(const Document& booster, const Document& gbtr
   return weights;
 }
 
-// The hyperparameters that XGBoost's own part of the document tells, over those of `extras`.
+// Overlays `values`, the hyperparameters of `extras`, by those in XGBoost's own part of the document.
 Values ReadHyperparameters(const Document& learner, float base_score, int64_t parallel, Values values) {
   const Document& objective = learner.At("objective");
   std::string name = objective.TextAt("name");
@@ -176,8 +176,8 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
   return values;
 }
 
-// Different classes may start from different margins in XGBoost 3.1 and later; here the first tree of each
-// class gets what is beyond the first class's.
+// In XGBoost 3.1 and later, classes may start from different margins; here the first tree of each class gets
+// the difference to the first class's.
 void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
   for (std::size_t k = 1; k < base_scores.size(); ++k) {
     const float beyond = base_scores[k] - base_scores[0];
@@ -219,10 +219,10 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
   if (named && static_cast<int64_t>(model->feature_names.size()) != features)
     throw MalformedDocument(
         fmt::format("{} feature_names of {} features", model->feature_names.size(), features));
-  constexpr int64_t kMostUnnamed = 1 << 22;  // a bound on what a damaged number could make us reserve
+  constexpr int64_t kMostUnnamed = 1 << 22;  // bounds the memory reserved for a damaged number
   if (features > kMostUnnamed) throw UnsupportedModel(fmt::format("{} features without names", features));
   for (int64_t f = 0; f < features && !named; ++f) model->feature_names.push_back(fmt::format("f{}", f));
-  // Columns that were never named are matched by position; the reader knows them by these names.
+  // Unnamed columns are matched by position; the reader uses these names for them.
   for (int64_t f = 0; f < features; ++f)
     model->schema.columns.push_back(
         {named ? model->feature_names[f] : fmt::format("{}{}", kPositionPrefix, f), false, {}, false});
@@ -283,7 +283,7 @@ GbdtModel ReadXgboostModel(const Document& document) {
   const bool forest = tree_parameters.Find("num_parallel_tree") != nullptr;  // not in the oldest models
   const int64_t parallel = forest ? std::max<int64_t>(1, tree_parameters.WholeAt("num_parallel_tree")) : 1;
   const Values values = ReadHyperparameters(learner, base_scores[0], parallel, extras.hyperparameters);
-  std::vector<std::string> ignored;  // warnings, which training has given
+  std::vector<std::string> ignored;  // warnings, which training has printed
   absl::StatusOr<GbdtParameters> understood = ParseHyperparameters(HyperparametersText(values), &ignored);
   if (!understood.ok()) throw UnsupportedModel(MessageOf(understood.status()));
   model.parameters = *std::move(understood);

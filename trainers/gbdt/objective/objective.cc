@@ -9,7 +9,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Number of the group that holds `row`.
+// Returns the group of `row`.
 int64_t GroupOf(const Targets& targets, int64_t row) {
   const auto after = std::upper_bound(targets.group_begin.begin(), targets.group_begin.end(), row);
   return after - targets.group_begin.begin() - 1;

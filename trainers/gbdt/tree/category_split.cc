@@ -7,7 +7,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Keeps the best of the cuts it is shown, the first of equals.
+// Keeps the best of the given cuts, the first among equals.
 class BestCut {
  public:
   BestCut(const GradientSum& total, const CategoryGain& gain) : total_(total), gain_(gain) {}

@@ -9,8 +9,8 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr float kMinGain = 1e-6f;  // XGBoost's kRtEps: less is no gain
-constexpr int kBatch = 512;        // candidates that are weighed at a time
+constexpr float kMinGain = 1e-6f;  // XGBoost's kRtEps: smaller gains do not count
+constexpr int kBatch = 512;        // candidates evaluated at a time
 
 GradientSum AsSum(PackedSum sum) { return Unpack(sum); }
 GradientSum AsSum(const GradientSum& sum) { return sum; }
@@ -71,14 +71,14 @@ struct SplitFinder::Search {
     }
   }
 
-  // Every cut of one feature, in the order that decides between equals: missing values right, missing values
-  // alone, missing values left.
+  // Adds every cut of one feature, in the order that decides between equals: missing values right, missing
+  // values alone, missing values left.
   template <typename Sum>
   void AddCuts(int feature, const FeaturePlace& at, const Sum* bins) {
     Reserve(2 * at.values);
     Begin(feature, Scratch::Run::kMissingRight);
     const bool missing = at.has_missing && !IsNothing(bins[at.values]);
-    // Where values must rise or fall it matters which side missing values have to themselves.
+    // With monotone constraints it matters on which side missing values are alone.
     PushPrefixes(bins, missing && !finder.directions_.empty() ? at.values : at.values - 1);
     if (!missing) return;
     Begin(feature, Scratch::Run::kMissingAlone);
@@ -91,8 +91,8 @@ struct SplitFinder::Search {
     }
   }
 
-  // A feature whose sums are in its group's: of one that shares the group, the default bin's are what the
-  // others leave of the node's.
+  // Adds the cuts of a feature with sums in its group's: if it shares the group, its default bin has the rest
+  // of the node's sums.
   template <typename Sum>
   void AddFeature(int f, const Sum* group, std::vector<Sum>* bins) {
     const FeaturePlace& at = finder.layout_.features[f];
@@ -161,7 +161,7 @@ struct SplitFinder::Search {
     return {static_cast<int64_t>(scratch.left_gradient[i]), static_cast<int64_t>(scratch.left_hessian[i])};
   }
 
-  // Weighs the candidates and starts anew.
+  // Evaluates the candidates, and clears them.
   void Weigh() {
     float most = -1;
     if (finder.rule_.IsPlain() && finder.directions_.empty()) {

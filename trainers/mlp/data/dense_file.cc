@@ -31,7 +31,7 @@ uint64_t HashOfBytes(uint64_t seed, std::span<const std::byte> bytes) {
   return hash;
 }
 
-// Sections "<name>.bytes" … of one set of rows, mixed into *hash too.
+// Adds the sections "<name>.bytes" … of one set of rows, and mixes them into *hash.
 absl::Status WriteRows(const std::string& name, const RawRows& rows, SectionWriter& writer, uint64_t* hash) {
   const std::pair<const char*, std::span<const std::byte>> sections[] = {{".bytes", Bytes(rows.bytes)},
                                                                          {".values", Bytes(rows.values)},

@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<float>> ReadIdxLabels(const IdxFiles& files, int64_t 
   return IdxNumbers(*array);
 }
 
-// Adds one file's rows. *rows is as yet empty, or has rows of *schema.
+// Adds one file's rows. *rows is empty, or has rows of *schema.
 absl::Status AppendIdx(const IdxFiles& files, const RowShare& share, FeatureSchema* schema, RawRows* rows) {
   absl::StatusOr<IdxArray> array = ReadIdx(files.features, share.threads);
   if (!array.ok()) return array.status();
@@ -146,7 +146,7 @@ absl::StatusOr<RawRows> ReadIdxRows(const std::string& path, const DataOptions& 
   for (const IdxFiles& one : *files) {
     if (absl::Status status = AppendIdx(one, share, schema, &rows); !status.ok()) return status;
   }
-  // Data to predict, of whose files only some have labels.
+  // Data to predict of which only some files have labels.
   if (static_cast<int64_t>(rows.label.size()) != rows.rows) rows.label.clear();
   return rows;
 }
@@ -160,7 +160,7 @@ absl::StatusOr<bool> IsLibsvm(const std::string& path, const DataOptions& readin
   return LooksLikeLibsvm(*head);
 }
 
-// `label`: its column, as it was asked for.
+// `label`: its column, as requested.
 absl::Status CheckTable(const std::string& path, const DataSet& data, const std::string& label,
                         const RowShare& share) {
   if (!data.group_begin.empty())
@@ -211,7 +211,7 @@ absl::StatusOr<RawRows> ReadTableRows(const std::string& path, const DataOptions
                     data->columns.size(), features));
   rows.values.resize(static_cast<std::size_t>(rows.rows) * features);
   for (std::size_t f = 0; f < features; ++f) {
-    const std::vector<float> column = std::move(data->columns[f]);  // given back when it is copied
+    const std::vector<float> column = std::move(data->columns[f]);  // freed after the copy
     for (std::size_t i = 0; i < column.size(); ++i)
       rows.values[i * features + f] = *absent_is_zero && std::isnan(column[i]) ? 0 : column[i];
   }

@@ -11,7 +11,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Of one rank's rows in one round, so that not all are in memory twice.
+// Bytes of one rank's rows per round, so that not all are in memory twice.
 constexpr std::size_t kRoundBytes = 16 << 20;
 
 struct RankRows {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<RankRows>> GatherCounts(const FeatureSchema& schema, 
   return counts;
 }
 
-// *array becomes all ranks' arrays, of counts[rank] elements, one behind the other.
+// *array becomes all ranks' arrays, of counts[rank] elements, concatenated.
 template <typename T>
 absl::Status GatherArray(const std::vector<uint64_t>& counts, Communicator* ranks, std::vector<T>* array) {
   const std::vector<T> mine = std::move(*array);

@@ -25,7 +25,7 @@ struct ScaledRows {
   FeatureSchema schema;
 };
 
-// Loads what one run asks for, on one rank.
+// Loads the data of one run, on one rank.
 class Loading {
  public:
   Loading(const TrainFiles& files, const MlpParameters& parameters, Communicator* ranks)
@@ -38,14 +38,14 @@ class Loading {
   const std::string& cache_warning() const { return cache_warning_; }
 
  private:
-  // Validates with a part of the training data, or not at all.
+  // Whether validation data, if any, are split off the training data.
   bool splits() const { return files_.validation_path.empty(); }
   bool train_sharded() const { return files_.train_sharded && ranks_.size() > 1; }
   bool validation_sharded() const {
     return !splits() && files_.validation_sharded && ranks_.size() > 1;
   }
   const std::string& validation_path() const { return splits() ? files_.train_path : files_.validation_path; }
-  // A problem of the data with the channel that they came by before it.
+  // Returns a problem of the data with the name of their channel before it.
   absl::Status OfTrain(const absl::Status& problem) const { return OfData(files_.train_name, problem); }
   absl::Status OfValidation(const absl::Status& problem) const {
     return splits() ? OfTrain(problem) : OfData(files_.validation_name, problem);
@@ -123,7 +123,7 @@ absl::StatusOr<ContentKey> Loading::KeyOf(const std::string& path, const DataOpt
   return KeyOfFiles(*files, reading, extra, cache_.folder(), threads());
 }
 
-// What the data that this rank reads are known by, and what they are made of.
+// The key of the data that this rank reads, and the content it depends on.
 absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
   const std::string extra =
       fmt::format("{}\nstandardise {} validation_fraction {} split_seed {}", kDenseFileVersion,
@@ -168,8 +168,8 @@ absl::StatusOr<MlpData> Loading::Replicated() {
   });
 }
 
-// Ranks read together, so none may wait for the lock of an entry meanwhile: it is looked for, and what all
-// ranks have made otherwise is kept.
+// Ranks read together, so none may wait for the lock of an entry: each looks for its entry, and what all
+// ranks have made otherwise is stored.
 absl::StatusOr<MlpData> Loading::Sharded() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> mine = Key(&contents);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCheckpointFormat = "winnow-mlp checkpoint\n";
 constexpr uint64_t kCheckpointVersion = 1;
-const std::vector<std::string> kEndings = {".mlp"};
+constexpr const char* kEnding = ".mlp";
 
 uint64_t ChecksumOf(std::string_view text) { return ContentChecksum(std::as_bytes(std::span(text))); }
 
@@ -94,7 +94,7 @@ std::string CheckpointText(const MlpCheckpoint& checkpoint) {
   return std::string(kCheckpointFormat) + bytes.bytes() + checksum.bytes();
 }
 
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
+absl::StatusOr<MlpCheckpoint> ParseCheckpoint(std::string_view text) {
   constexpr std::size_t kNumber = sizeof(uint64_t);
   if (!text.starts_with(kCheckpointFormat))
     return absl::InvalidArgumentError("this is not a checkpoint of winnow-mlp");
@@ -144,20 +144,12 @@ absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
 }
 
 absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint) {
-  return WriteCheckpointFile(folder, checkpoint.epochs, kEndings, CheckpointText(checkpoint));
+  return WriteCheckpointFile(folder, checkpoint.epochs, kEnding, CheckpointText(checkpoint));
 }
 
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings) {
-  MlpCheckpoint newest;
-  const auto take = [&newest](const std::string& text) {
-    absl::StatusOr<MlpCheckpoint> checkpoint = ParseMlpCheckpoint(text);
-    if (checkpoint.ok()) newest = *std::move(checkpoint);
-    return checkpoint.status();
-  };
-  absl::Status status = ReadNewestCheckpointFile(folder, kEndings, take, warnings);
-  if (!status.ok()) return status;
-  return newest;
+absl::StatusOr<MlpCheckpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                   std::vector<std::string>* warnings) {
+  return winnow::ReadNewestCheckpoint(folder, kEnding, ParseCheckpoint, warnings);
 }
 
 }  // namespace winnow::mlp

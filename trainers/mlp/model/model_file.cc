@@ -43,7 +43,7 @@ absl::Status ReadMetadata(const Safetensors& file, MlpModel* model) {
   }
   const absl::StatusOr<std::string> hyperparameters = MetadataOf(file, "hyperparameters");
   if (!hyperparameters.ok()) return hyperparameters.status();
-  std::vector<std::string> ignored;  // warnings, which the training has given
+  std::vector<std::string> ignored;  // warnings, which training has printed
   absl::StatusOr<MlpParameters> parameters = ParseMlpHyperparameters(*hyperparameters, &ignored);
   if (!parameters.ok()) return Of("__metadata__: hyperparameters", parameters.status());
   model->parameters = *std::move(parameters);
@@ -62,7 +62,7 @@ absl::Status ReadMetadata(const Safetensors& file, MlpModel* model) {
   return absl::OkStatus();
 }
 
-// The last layer's, which the hyperparameters need not say.
+// The last layer's outputs, which the hyperparameters may omit.
 absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers) {
   const std::string name = fmt::format("layers.{}.bias", hidden_layers);
   const auto found = file.tensors.find(name);
@@ -74,7 +74,7 @@ absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers
   return static_cast<int>(bias.shape[0]);
 }
 
-// Under these losses the outputs are known.
+// These losses determine the outputs.
 absl::Status CheckOutputs(const MlpModel& model) {
   const bool one = model.parameters.loss != LossKind::kCrossEntropy;
   const int outputs = model.network.outputs();

@@ -9,7 +9,7 @@ namespace {
 
 absl::Status WrongTensor(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// A run of one float per output, as a tensor.
+// One float per output, as a tensor.
 struct OutputRun {
   const char* name;
   std::vector<float> NetworkState::*array;
@@ -39,7 +39,7 @@ Tensor WeightTensor(const MlpModel& model, std::size_t number) {
   return tensor;
 }
 
-// The tensor of this name, which must have this shape; takes it out of *tensors.
+// Takes the tensor of this name, which must have this shape, out of *tensors.
 absl::StatusOr<TensorView> Take(const std::string& name, const std::vector<int64_t>& shape,
                                 std::map<std::string, TensorView>* tensors) {
   const auto node = tensors->extract(name);

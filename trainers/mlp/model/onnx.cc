@@ -17,7 +17,7 @@ using Attributes = OnnxWriter::Attributes;
 
 constexpr float kTopByte = 255;
 
-// From raw features to the network's inputs; returns the name of these.
+// Adds the scaling of raw features to inputs; returns the name of the inputs.
 std::string AddScaling(const FeatureSchema& schema, OnnxWriter* onnx) {
   onnx->Input("features", schema.features);
   const auto entries = static_cast<int64_t>(schema.scaling.mean.size());

@@ -20,7 +20,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Rows whose outputs are in memory at once.
+// Limits the rows whose outputs are in memory at once.
 constexpr int64_t kRowsPredictedAtOnce = 1 << 16;
 
 std::string LevelName(const MlpModel& model, int k) {
@@ -36,7 +36,7 @@ void AppendText(const std::string& value, fmt::memory_buffer* text) {
   text->append(value.data(), value.data() + value.size());
 }
 
-// Numbers with commas between.
+// Appends numbers separated by commas.
 void AppendNumbers(std::span<const float> values, fmt::memory_buffer* text) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text->push_back(',');
@@ -44,7 +44,7 @@ void AppendNumbers(std::span<const float> values, fmt::memory_buffer* text) {
   }
 }
 
-// The table that is asked for: its header, and how a row's outputs become its cells.
+// The requested table: its header, and the conversion of a row's outputs to cells.
 struct Table {
   std::vector<std::string> names;
   std::function<void(std::span<const float> outputs, fmt::memory_buffer* text)> append;
@@ -64,7 +64,7 @@ int ClassCount(const MlpModel& model) {
   return model.parameters.loss == LossKind::kLogistic ? 2 : model.network.outputs();
 }
 
-// Adds up to 1; the same bits on every machine.
+// The sum is 1; the same bits on every machine.
 std::vector<float> SoftmaxOf(std::span<const float> outputs) {
   const float largest = *std::max_element(outputs.begin(), outputs.end());
   std::vector<float> shares;

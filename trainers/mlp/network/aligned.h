@@ -6,7 +6,7 @@
 
 namespace winnow::mlp {
 
-// Memory that begins at a cache line.
+// Memory aligned to a cache line.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;

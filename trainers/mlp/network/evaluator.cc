@@ -21,15 +21,15 @@ using Kind = MlpMetric::Kind;
 
 constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kRowsMeasuredAtOnce = 256;  // rows that are padded and measured at a time
-constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are held
+constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are kept
 
-// What this rank knows of its rows, one entry each.
+// Measurements of this rank's rows, one entry each.
 struct Measured {
   std::vector<float> loss;      // without smoothing
   std::vector<int32_t> before;  // see LossBatch
 };
 
-// Outputs as LossRows wants them.
+// Outputs in the layout of LossRows.
 class PaddedOutputs {
  public:
   explicit PaddedOutputs(int width)
@@ -67,13 +67,13 @@ Measured Measure(const MlpParameters& parameters, std::span<const float> outputs
   return measured;
 }
 
-// The values whose weighted mean the metric is (of rmse, the square of what it is).
+// Returns the values whose weighted mean is the metric (for rmse, its square).
 std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
                               std::span<const float> outputs, std::span<const float> label) {
   std::vector<double> values(label.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double loss = measured.loss[i];
-    // Of regression there is one output per row.
+    // Regression has one output per row.
     const auto residue = [&] { return static_cast<double>(outputs[i]) - static_cast<double>(label[i]); };
     switch (metric.kind) {
       case Kind::kLoss:
@@ -103,7 +103,8 @@ std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
   return values;
 }
 
-// What rows are ranked by, [class][row]: of classes the probability, of one output the output itself.
+// Returns the scores by which rows are ranked, [class][row]: the probability for classes, the single output
+// otherwise.
 std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t rows) {
   std::vector<float> scores(outputs.begin(), outputs.end());
   for (std::size_t i = 0; width > 1 && i < rows; ++i) {
@@ -117,7 +118,7 @@ std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t
   return scores;
 }
 
-// Every rank sees all outputs and computes the same. Labels and weights are everyone's already.
+// Every rank has all outputs, labels and weights, and computes the same value.
 absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const DenseData& data,
                            Communicator* ranks) {
   auto all = GatherFloats(outputs, ranks);
@@ -142,7 +143,7 @@ absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const Dens
   return sum / width;
 }
 
-// A row without weight has no part, be its value what it may.
+// A row without weight adds 0, whatever its value.
 absl::StatusOr<double> WeightedMean(std::vector<double> values, std::span<const float> weight,
                                     Communicator* ranks) {
   std::vector<double> weights(values.size(), 1.0);

@@ -8,7 +8,7 @@
 
 namespace winnow::mlp {
 
-// Every rank's floats, as many as each has, by rank and so in the order of their rows. All ranks call it.
+// Returns every rank's floats, of any number, concatenated by rank and so in row order. All ranks call it.
 absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks);
 
 }  // namespace winnow::mlp

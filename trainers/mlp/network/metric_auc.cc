@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kRowMask = 0xffffffff;
 
-// Whole numbers in the order of the floats; both zeros alike.
+// Maps floats to whole numbers in the same order; both zeros are equal.
 uint32_t OrderOf(float score) {
   const uint32_t bits = std::bit_cast<uint32_t>(score == 0 ? 0.0f : score);
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
@@ -20,7 +20,7 @@ uint32_t OrderOf(float score) {
 
 double AreaUnderRoc(std::span<const float> score, std::span<const uint8_t> positive,
                     std::span<const float> weight) {
-  // Ties stay in the order of the rows, so that sums have one order.
+  // Ties stay in row order, so that sums have one order.
   std::vector<uint64_t> keys(score.size());
   for (std::size_t i = 0; i < score.size(); ++i)
     keys[i] = static_cast<uint64_t>(OrderOf(score[i])) << 32 | static_cast<uint64_t>(i);

@@ -5,8 +5,8 @@
 
 namespace winnow::mlp {
 
-// The area under the ROC curve of rows whose positives are those that `positive` says (1 or 0), ties of
-// scores counted half. NaN where positives or negatives have no weight. weight: [row], or empty: all 1.
+// Returns the area under the ROC curve of rows, with ties of scores counted half; `positive` is 1 or 0. NaN
+// if positives or negatives have no weight. weight: [row], or empty: all 1.
 double AreaUnderRoc(std::span<const float> score, std::span<const uint8_t> positive,
                     std::span<const float> weight);
 

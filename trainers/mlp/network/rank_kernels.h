@@ -7,9 +7,9 @@
 
 namespace winnow::mlp {
 
-// The kernels that this rank computes with, so that all ranks' results have the same bits: each its widest
-// where those of all fuse (and, for bf16, all or none multiply bf16 natively), else the widest that all can
-// run. All ranks call it.
+// Returns this rank's kernels, chosen so that all ranks' results have the same bits: each rank's widest if
+// those of all have fused multiply-add (and, for bf16, all or none multiply bf16 natively), otherwise the
+// widest that all can run. All ranks call it.
 absl::StatusOr<const MlpKernels*> AgreedMlpKernels(Precision precision, Communicator* ranks);
 
 }  // namespace winnow::mlp

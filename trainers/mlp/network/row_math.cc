@@ -27,14 +27,14 @@ inline float NormalShare(float z, float bell) {
 }
 
 inline float Tanh(float x) {
-  constexpr float kSmall = 0.3f;  // below, the quotient would lose digits
+  constexpr float kSmall = 0.3f;  // below it, the quotient would lose digits
   const float square = x * x;
   const float series =
       x * (1.0f +
            square * (-1.0f / 3 + square * (2.0f / 15 + square * (-17.0f / 315 + square * (62.0f / 2835)))));
   const float quotient = 1.0f - 2.0f / (PortableExp(2.0f * x) + 1.0f);
   const float near =
-      std::fabs(x) < kSmall ? 1.0f : 0.0f;  // not a choice of the results: that would not be vectorised
+      std::fabs(x) < kSmall ? 1.0f : 0.0f;  // not a choice between results: that would not be vectorised
   return near * std::clamp(series, -1.0f, 1.0f) + (1.0f - near) * quotient;
 }
 

@@ -13,7 +13,7 @@ namespace {
 // A bound times 2^exponent is below 2^30: sums of rounded shards then fit 32 bits with a bit to spare.
 constexpr int kCountBits = 30;
 constexpr int kMostExponent =
-    100;  // 2^it and its inverse are normal floats, and so is what they multiply here
+    100;  // 2^it and its inverse are normal floats, and so are their products here
 
 }  // namespace
 
@@ -33,7 +33,7 @@ LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> 
   if (!context.train.weight.empty()) {
     batch.weight_sum = 0;
     for (const int64_t row : rows) batch.weight_sum += context.train.weight[static_cast<std::size_t>(row)];
-    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // nothing weighs anything: all gradients are 0
+    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // no row has weight: all gradients are 0
   }
   return batch;
 }
@@ -186,7 +186,7 @@ void BatchWork::Finish(const LocalBatch& batch) {
     for (const auto& gradients : {batch_norm_.gamma_gradient(l), batch_norm_.beta_gradient(l)}) {
       for (const double gradient : gradients) largest = std::max(largest, std::fabs(gradient));
     }
-    // Ranks that normalise together have the same sums, which are counted once.
+    // With synchronised batch norm all ranks have the same sums, which count once.
     bounds_[2 * layers + l] =
         static_cast<float>(batch_norm_.synchronised() ? largest : largest * context_.ranks->size());
   }

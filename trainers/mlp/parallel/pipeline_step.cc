@@ -12,8 +12,8 @@
 namespace winnow::mlp {
 namespace {
 
-// Of each rank: where its piece of the flat array begins. A stage's replicas have pieces of its layers as
-// nearly equal as runs allow.
+// Returns for each rank the start of its piece of the flat array. A stage's replicas have pieces of its
+// layers as nearly equal as runs allow.
 std::vector<std::size_t> PiecesOf(const Network& network, const PipelineLayout& layout,
                                   const std::vector<ParameterRun>& runs) {
   std::vector<std::size_t> pieces;
@@ -32,7 +32,7 @@ std::vector<std::size_t> PiecesOf(const Network& network, const PipelineLayout& 
   return pieces;
 }
 
-// Rows enough for the largest part of a batch, however a batch of fewer rows is cut.
+// Returns rows enough for the largest part of a batch, for any division of a smaller batch.
 int64_t MostRows(const BatchCut& cut, int replicas) {
   int64_t most = 0;
   for (int replica = 0; replica < replicas; ++replica) {
@@ -169,7 +169,7 @@ absl::Status PipelineStep::AddLayer(int l) {
   return replicas_.AddCounts(CountsOf(l), network_.layers[l].begin());
 }
 
-// A layer's counts travel while the next's are computed. At most two layers' are on their way, so that nobody
+// Sends a layer's counts while the next's are computed. At most two layers' are in transfer, so that no rank
 // waits for room.
 absl::Status PipelineStep::SumCounts(const LocalBatch& batch) {
   const int first = work_.stack().first(), last = work_.stack().last();
@@ -185,7 +185,7 @@ absl::Status PipelineStep::SumCounts(const LocalBatch& batch) {
   return layout_.replicas == 1 ? absl::OkStatus() : AddLayer(first);
 }
 
-// The own piece by its counts; then the stage's layers become those of all replicas.
+// Updates the own piece by its counts; then gathers the stage's layers from all replicas.
 absl::Status PipelineStep::Move(const StepRule& rule) {
   const std::size_t begin = replicas_.begin(), end = replicas_.end();
   {
@@ -246,8 +246,8 @@ absl::Status PipelineStep::TrainStep(std::span<const int64_t> rows, int64_t epoc
   return absl::OkStatus();
 }
 
-// What ends the messages of one rank ends the group, and the other way round. A loss that is not finite, and
-// a stop, are known to all ranks at once.
+// Passes errors between the messages of a rank and its group. All ranks already know of a loss that is not
+// finite, and of a stop.
 absl::Status PipelineStep::Ended(absl::Status status) {
   if (status.ok() || absl::IsFailedPrecondition(status) || absl::IsCancelled(status)) return status;
   messenger_->Fail(status);
@@ -301,7 +301,7 @@ absl::StatusOr<std::vector<float>> PipelineStep::Losses(std::span<const int64_t>
 absl::Status PipelineStep::Collect(NetworkState* state, std::string* errors) {
   errors->clear();
   *state = state_;
-  for (std::vector<float>& slot : state->slots) {  // which may be empty on some ranks only: all call
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
     absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
     if (!all.ok()) return all.status();
     slot = *std::move(all);

@@ -13,7 +13,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Ranks that hold one copy of the network.
+// Returns the ranks of one copy of the network.
 absl::StatusOr<int> StagesOf(const TrainingContext& context) {
   const int ranks = context.ranks->size(), layers = static_cast<int>(context.network.layers.size());
   const int asked = context.parameters.pipeline_stages;

@@ -32,7 +32,7 @@ Part ShareOf(const TrainingContext& context) {
 std::vector<int64_t> ShareOrder(const TrainingContext& context, int64_t epoch) {
   const Part share = ShareOf(context);
   const uint64_t seed = context.parameters.seed, rank = static_cast<uint64_t>(context.ranks->rank());
-  // One rank alone has the order that it has in every way of training.
+  // A single rank has the same order in every way of training.
   const uint64_t key = rank == 0 ? seed : HashOf(seed, rank);
   std::vector<int64_t> order = EpochOrder(key, epoch, share.end - share.begin);
   for (int64_t& row : order) row += share.begin;

@@ -9,8 +9,8 @@
 namespace winnow::mlp {
 namespace {
 
-// Of a fused update: what one tile of the widest kernel spans, so that little enough is at work to stay in
-// the first cache.
+// For a fused update: the width of one tile of the widest kernel, so that the data stay in the first-level
+// cache.
 constexpr int kFusedPanels = 2;
 
 void Prefetch(const float* values, std::size_t count) {
@@ -88,7 +88,7 @@ absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) 
   }
   *state = state_;
   if (!partial()) return absl::OkStatus();
-  for (std::vector<float>& slot : state->slots) {  // which may be empty on some ranks only: all call
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
     absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
     if (!all.ok()) return all.status();
     slot = *std::move(all);
@@ -121,7 +121,7 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
       const auto at = [&](int p) {
         return layer.WeightAt(task.first_input, (part.first_panel + p) * kPanel);
       };
-      for (int p = 0; p < part.panels; ++p) {  // come from memory while gradients are computed
+      for (int p = 0; p < part.panels; ++p) {  // prefetched while gradients are computed
         Prefetch(parameters + at(p), run);
         for (int s = 0; s < 2; ++s) {
           if (!state_.slots[s].empty()) Prefetch(slot(s, at(p)), run);
@@ -181,7 +181,7 @@ absl::Status SynchronousStep::SumPart(const ExchangePart& part) {
   return ranks_.ReduceScatterSum(counts, begins);
 }
 
-// counts_ to gradient_.
+// Converts counts_ to gradient_.
 void SynchronousStep::Decode(std::size_t begin, std::size_t end) {
   crew_.Run([&](int thread) {
     const Part part = PartOf(static_cast<int64_t>(end - begin), thread, crew_.threads(), kPanel);

@@ -44,7 +44,7 @@ class SynchronousTrainer : public EpochTrainer {
   const std::unique_ptr<TrainingStep> step_;
   std::optional<Sifter> sifter_;
   int64_t epoch_ = 0;
-  // Of the epoch so far.
+  // For the epoch so far.
   ShardSums sums_;
   int64_t steps_ = 0, rows_seen_ = 0, rows_trained_ = 0;
 };
@@ -82,8 +82,7 @@ absl::Status SynchronousTrainer::TrainOn(std::span<const int64_t> rows) {
   return absl::OkStatus();
 }
 
-// Candidates whose loss is not known well enough go forward through the network; those worth it wait for a
-// full batch.
+// Runs a forward pass for candidates without a recent loss; those that are kept wait for a full batch.
 absl::Status SynchronousTrainer::Sift(std::span<const int64_t> rows) {
   std::vector<int64_t> unknown;
   std::vector<float> losses(rows.size());
@@ -114,7 +113,7 @@ absl::Status SynchronousTrainer::Sift(std::span<const int64_t> rows) {
   return absl::OkStatus();
 }
 
-// Of result->bytes_sent what this rank has sent is there.
+// result->bytes_sent has this rank's bytes already.
 absl::Status SynchronousTrainer::Sum(EpochResult* result) const {
   Communicator* const ranks = context_.ranks;
   const absl::StatusOr<std::vector<double>> exact = ExactSums({sums_.losses, sums_.weights}, ranks);

@@ -11,7 +11,7 @@ absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_
                            std::span<float> bounds) {
   bool stops = context.stop != nullptr && *context.stop;
   if (context.ranks->size() > 1) {
-    std::vector<uint64_t> words;  // non-negative floats have the order of their bits
+    std::vector<uint64_t> words;  // non-negative floats are ordered like their bits
     for (const float bound : bounds) words.push_back(std::bit_cast<uint32_t>(bound));
     words.push_back(stops);
     if (absl::Status status = context.ranks->AllReduceMax(words); !status.ok()) return status;

@@ -1,0 +1,265 @@
+#include "scheduler/samplers/freeze_thaw.h"
+
+#include <cmath>
+#include <limits>
+
+#include "scheduler/models/acquisition.h"
+#include "scheduler/pruners/asha.h"
+#include "scheduler/samplers/gp.h"
+#include "scheduler/samplers/random.h"
+#include "scheduler/space/rounded.h"
+#include "scheduler/state/budget.h"
+
+namespace winnow {
+namespace {
+
+constexpr double kStraightShare = 0.5, kExploreShare = 0.03, kSafeguardShare = 0.1;
+constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
+constexpr double kLeastChance = 0.05;
+
+// By which a new trial's gain is divided, as a logarithm: grows with the units spent, in those of a whole
+// trial.
+double NewPenalty(double spent) { return 0.25 * std::log2(1 + 0.25 * spent); }
+
+class Choice {
+ public:
+  explicit Choice(const JobState& state)
+      : state_(state),
+        rungs_(state.brackets()[0].rungs),
+        startup_(state.startup().Units(rungs_.back().resource)),
+        highest_(rungs_.back().resource),
+        lowest_(NextLevel(0, 0)),
+        number_(static_cast<TrialNumber>(state.trials().size()) + 1),
+        spent_(Spent()),
+        may_create_(state.may_create() && Pays(lowest_)) {}
+
+  Suggested Run() {
+    if (may_create_ && StartsUp(state_, number_)) return Start();
+    const TrialModel model(state_);
+    if (model.empty()) {
+      if (!may_create_) return Nothing("No trial gave a finite value to go on from.");
+      return New(NewOf(model), SuggestionRule::kStart);
+    }
+    refitted_ = model.refitted();
+    if (auto straight = Straight()) return *std::move(straight);
+    if (may_create_ && IsDue(SuggestionRule::kExplore, kExploreShare)) {
+      Suggestion suggestion = LeastKnown(state_, model);
+      suggestion.why += "; " + Expectation(state_, model, EndOf(model, suggestion));
+      return New(std::move(suggestion), SuggestionRule::kExplore);
+    }
+    if (IsDue(SuggestionRule::kSafeguard, kSafeguardShare)) {
+      if (const auto promotion = Promotion()) return Resume(*promotion, SuggestionRule::kSafeguard);
+      if (may_create_) {  // breadth, of which more will have to go on
+        Suggestion suggestion = NewOf(model);
+        suggestion.why +=
+            "; a new trial, since ASHA's share of the training is due and it has none to promote: " +
+            Expectation(state_, model, EndOf(model, suggestion));
+        return New(std::move(suggestion), SuggestionRule::kModel);
+      }
+    }
+    return ByGain(model);
+  }
+
+ private:
+  // The units that the suggestions of a rule asked for, start-up included.
+  double CostOf(SuggestionRule rule) const {
+    return static_cast<double>(state_.suggested_units(rule)) +
+           startup_ * static_cast<double>(state_.suggested_parts(rule));
+  }
+
+  // Of all parts so far.
+  double Spent() const {
+    double parts = 0;
+    for (size_t rule = 0; rule < kSuggestionRules; ++rule)
+      parts += static_cast<double>(state_.suggested_parts(static_cast<SuggestionRule>(rule)));
+    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) + startup_ * parts;
+  }
+
+  // Whether the rule has had less than its share of the units after the start.
+  bool IsDue(SuggestionRule rule, double share) const {
+    return CostOf(rule) < share * (spent_ - CostOf(SuggestionRule::kStart));
+  }
+
+  // Where a part from a level ends, at this rung or above: at the lowest that makes it as long as its
+  // start-up.
+  int64_t NextLevel(int64_t from, size_t rung) const {
+    while (rung + 1 < rungs_.size() &&
+           static_cast<double>(rungs_[rung].resource - from) < startup_) {
+      ++rung;
+    }
+    return rungs_[rung].resource;
+  }
+  // Of a paused trial. REQUIRES a rung above its own.
+  int64_t NextLevel(const TrialState& trial) const {
+    return NextLevel(trial.checkpoint, static_cast<size_t>(trial.rung) + 1);
+  }
+
+  bool Pays(int64_t units) {
+    const bool pays = PaysNow(state_, units);
+    unpaid_ = unpaid_ || !pays;
+    return pays;
+  }
+
+  std::optional<TrialResumed> Promotion() {
+    auto promotion = AshaPruner().Promote(state_);
+    if (!promotion) return std::nullopt;
+    const TrialState& trial = state_.trial(promotion->trial);
+    if (const int64_t to = NextLevel(trial); to > promotion->to) {
+      promotion->to = to;
+      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " + std::to_string(to) +
+                          " since a part costs " + ThreeDigits(startup_) + " units to start.";
+    }
+    if (!Pays(promotion->to - trial.checkpoint)) return std::nullopt;
+    return promotion;
+  }
+
+  Suggested Start() {
+    const auto promotion = Promotion();
+    const bool goes_on = promotion && promotion->to < highest_;
+    if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
+    auto centre = Centre();
+    return New(centre ? *std::move(centre) : *DrawNext(state_), SuggestionRule::kStart);
+  }
+
+  // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
+  // own (as in Vizier, Song et al., AutoML 2022). Absent: it is not the GP's to choose, or not allowed.
+  std::optional<Suggestion> Centre() const {
+    const SearchSpec& spec = state_.spec();
+    if (spec.sampler.kind != SamplerKind::kGp || !state_.priors().empty() ||
+        number_ != static_cast<TrialNumber>(spec.initial.size()) + 1) {
+      return std::nullopt;
+    }
+    constexpr double kMiddle = 0.5;
+    Configuration configuration =
+        state_.space().FromUnit(std::vector<double>(spec.parameters.size(), kMiddle));
+    if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
+    return Suggestion{std::move(configuration), "The centre of the space."};
+  }
+
+  std::optional<Suggested> Straight() {
+    if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
+    const double cost = CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_);
+    if (cost > kStraightShare * spent_) return std::nullopt;
+    const TrialModel finished(state_, TrialModel::Basis::kFinished);
+    if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
+    Suggestion suggestion = NewOf(finished);
+    suggestion.why += " of finished trials; to be trained to the end at once, whatever its curve looks like.";
+    return New(std::move(suggestion), SuggestionRule::kStraight);
+  }
+
+  Suggested New(Suggestion suggestion, SuggestionRule rule) {
+    if (refitted_.empty()) refitted_ = std::move(suggestion.model);
+    return {number_,
+            std::move(suggestion.configuration),
+            state_.last_sequence(),
+            WithFullStop(std::move(suggestion.why)),
+            std::move(refitted_),
+            rule,
+            rule == SuggestionRule::kStraight ? highest_ : lowest_};
+  }
+  Suggested Resume(const TrialResumed& promotion, SuggestionRule rule) {
+    return {promotion.trial, {}, state_.last_sequence(), promotion.reason, std::move(refitted_), rule,
+            promotion.to};
+  }
+  Suggested Nothing(std::string why) {
+    return {0, {}, state_.last_sequence(), std::move(why), std::move(refitted_)};
+  }
+
+  static std::string WithoutFullStop(std::string sentence) {
+    if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
+    return sentence;
+  }
+  static std::string WithFullStop(std::string sentence) { return WithoutFullStop(std::move(sentence)) + "."; }
+
+  // The sampler's next configuration; `why` is an unfinished sentence.
+  Suggestion NewOf(const TrialModel& model) {
+    Suggestion suggestion;
+    if (auto drawn = DrawNext(state_)) {
+      suggestion = *std::move(drawn);
+    } else if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
+      suggestion = SamplerOf(state_.spec()).Suggest(state_, number_);
+    } else if (auto proposal = Propose(state_, model)) {
+      suggestion = {std::move(proposal->configuration),
+                    "Gaussian process on " + std::to_string(model.results()) + " results"};
+    } else {
+      suggestion = {AnyConfiguration(state_, number_),
+                    "Drawn at random: what the model prefers breaks constraints or was tried"};
+    }
+    suggestion.why = WithoutFullStop(std::move(suggestion.why));
+    return suggestion;
+  }
+
+  static Prediction EndOf(const TrialModel& model, const Suggestion& suggestion) {
+    return model.process().Predict(model.points().PointOf(suggestion.configuration));
+  }
+
+  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial turns
+  // out to beat the best, of one more to the end.
+  double Gain(const TrialModel& model, const Prediction& end, int64_t from, int64_t to) const {
+    const double part = startup_ + static_cast<double>(to - from);
+    const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
+    return LogExpectedImprovement(end, model.best()) -
+           std::log(part + ChanceToBeat(end, model.best()) * rest);
+  }
+
+  // Of the next level and the end, the one for which a part is expected to cost less in all.
+  int64_t LevelFor(const TrialModel& model, const Prediction& end, int64_t from, int64_t next) const {
+    const bool through = Gain(model, end, from, highest_) > Gain(model, end, from, next);
+    return through && PaysNow(state_, highest_ - from) ? highest_ : next;
+  }
+
+  Suggested ByGain(const TrialModel& model) {
+    double most = -std::numeric_limits<double>::infinity();
+    std::optional<Suggestion> fresh;
+    Prediction fresh_end;
+    if (may_create_) {
+      fresh = NewOf(model);
+      fresh_end = EndOf(model, *fresh);
+      most = Gain(model, fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
+    }
+    const TrialModel::Known* chosen = nullptr;
+    int64_t chosen_to = 0;
+    for (const TrialModel::Known& known : model.known()) {
+      const TrialState& trial = state_.trial(known.trial);
+      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size()) continue;
+      if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
+      const int64_t to = LevelFor(model, known.end, trial.checkpoint, NextLevel(trial));
+      if (!Pays(to - trial.checkpoint)) continue;
+      const double gain = Gain(model, known.end, trial.checkpoint, to);
+      if (gain <= most) continue;
+      most = gain;
+      chosen = &known;
+      chosen_to = to;
+    }
+    if (chosen != nullptr) {
+      std::string why = "Freeze-thaw: most expected gain per unit of training, on to resource " +
+                        std::to_string(chosen_to) + "; " + Expectation(state_, model, chosen->end) + ".";
+      return Resume({chosen->trial, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
+    }
+    if (fresh) {
+      fresh->why += "; a new trial has most expected gain per unit of training: " +
+                    Expectation(state_, model, fresh_end);
+      return New(*std::move(fresh), SuggestionRule::kModel);
+    }
+    if (unpaid_) return Nothing(SpentReason(state_));
+    return Nothing("No paused trial has a " + Percent(kLeastChance, 0) + " chance of beating " +
+                   ThreeDigits(model.ToObjective(model.best())) + ", the model's estimate of the best " +
+                   state_.spec().objective_metric + ".");
+  }
+
+  const JobState& state_;
+  const std::vector<RungState>& rungs_;
+  const double startup_;  // what a part costs before its first unit, in units
+  const int64_t highest_, lowest_;
+  const TrialNumber number_;
+  const double spent_;
+  bool unpaid_ = false;  // something was too dear for the rest of the budget
+  const bool may_create_;
+  std::vector<double> refitted_;
+};
+
+}  // namespace
+
+Suggested ChooseFreezeThaw(const JobState& state) { return Choice(state).Run(); }
+
+}  // namespace winnow

@@ -1,0 +1,61 @@
+#include "scheduler/space/types.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace winnow {
+namespace {
+
+// At least 1, whatever stands there: a spec that was not checked must not make a gang of nobody.
+int32_t Ranks(const Value& value) {
+  int64_t ranks = 1;
+  if (const auto* integer = std::get_if<int64_t>(&value)) ranks = *integer;
+  if (const auto* number = std::get_if<double>(&value)) ranks = std::llround(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    std::from_chars(text->data(), text->data() + text->size(), ranks);
+  }
+  return static_cast<int32_t>(std::clamp<int64_t>(ranks, 1, kMostNodes));
+}
+
+// The fewest and the most ranks among the range's values.
+std::pair<int32_t, int32_t> EndsOf(const Range& range) {
+  std::vector<int32_t> counts;
+  if (const auto* integer = std::get_if<IntegerRange>(&range)) {
+    counts = {Ranks(integer->min), Ranks(integer->max)};
+  }
+  if (const auto* discrete = std::get_if<DiscreteRange>(&range)) {
+    for (const double value : discrete->values) counts.push_back(Ranks(value));
+  }
+  if (const auto* categorical = std::get_if<CategoricalRange>(&range)) {
+    for (const std::string& value : categorical->values) counts.push_back(Ranks(value));
+  }
+  if (counts.empty()) return {1, 1};
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  return {*least, *most};
+}
+
+}  // namespace
+
+int32_t SearchSpec::Nodes(const Configuration& configuration) const {
+  return nodes_parameter < 0 ? nodes : Ranks(configuration[static_cast<size_t>(nodes_parameter)]);
+}
+
+int32_t SearchSpec::LeastNodes() const {
+  if (nodes_parameter < 0) return nodes;
+  return EndsOf(parameters[static_cast<size_t>(nodes_parameter)].range).first;
+}
+
+int32_t SearchSpec::MostNodes() const {
+  if (nodes_parameter < 0) return nodes;
+  return EndsOf(parameters[static_cast<size_t>(nodes_parameter)].range).second;
+}
+
+int64_t SearchSpec::FullResource(const Configuration& configuration) const {
+  const int64_t end = OwnEnd(configuration);
+  const int64_t most = limits.max_trial_resource;
+  if (end <= 0 || most <= 0) return std::max(end, most);
+  return std::min(end, most);
+}
+
+}  // namespace winnow

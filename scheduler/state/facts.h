@@ -1,0 +1,202 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/space/types.h"
+
+namespace winnow {
+
+// A job is its list of facts. Some come from outside (kinds under "observed"), the others are decisions,
+// recorded in the transaction of the fact that caused them. Each has a sequence number within its job,
+// without gaps. Times are part of the fact: nothing here reads a clock.
+
+enum class AttemptOutcome {
+  kFinished,    // exit code 0, or stopped by the worker at its budget
+  kFailed,      // the trainer's own failure
+  kLost,        // to the machines: a worker was lost, or could not start it, or the ranks lost each other
+  kHandedBack,  // the worker left politely; costs no attempt
+  kStopped,     // the scheduler wanted it no more
+};
+
+enum class TrialEnd { kCompleted, kStopped, kFailed };
+enum class JobEnd { kCompleted, kStopped, kFailed };
+
+// ---- observed
+
+// The objective's value; other metrics are stored beside it but decide nothing.
+struct Reported {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  int64_t resource = 0;
+  double objective = 0;  // may be NaN: counts as worst
+};
+
+// A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
+struct AttemptStarted {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;  // 1, 2, 3… within the trial
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+struct AttemptEnded {
+  TrialNumber trial = 0;
+  int64_t attempt = 0;
+  AttemptOutcome outcome = AttemptOutcome::kFinished;
+  std::string reason;
+  int64_t started_us = 0;  // of the process itself, for billing; 0: it never ran
+  int64_t ended_us = 0;
+};
+
+// The trial, which waits for slots, is going to where its checkpoint is out of reach: it starts from nothing.
+struct CheckpointLost {
+  TrialNumber trial = 0;
+};
+
+struct StopRequested {
+  std::string reason;
+};
+
+enum class TimeLimit { kWall, kNode };
+struct TimeLimitReached {
+  TimeLimit limit = TimeLimit::kWall;
+};
+
+// A result of an earlier job or another tool: the first facts of a job that is started warm.
+struct PriorObserved {
+  Configuration configuration;
+  double objective = 0;
+  int64_t resource = 0;  // level at which it was; 0: not known
+  std::string source;    // "job bank-3, trial 7"
+};
+
+// What looks wrong in a job; the numbers are part of every recorded job, and those of winnow.v1.JobNotice.Kind.
+enum class NoticeKind : int64_t {
+  kLevelBelowOne = 1,
+  kBeyondBudget = 2,
+  kPartBeganAnew = 3,
+  kIdenticalCurves = 4,
+  kSeparateWorlds = 5,
+  kUnmatchedMetric = 6,
+};
+constexpr int64_t kMostNoticeKind = 6;
+
+// Something looks wrong. It decides nothing, and each kind is told once.
+struct Noticed {
+  TrialNumber trial = 0;  // in which it was seen first
+  NoticeKind kind = NoticeKind::kLevelBelowOne;
+  std::string text;  // what was seen and what to do, in a sentence or two
+};
+
+// Why a suggestion was made; the numbers are part of every recorded job.
+enum class SuggestionRule : int64_t {
+  kModel = 0,      // the model prefers it
+  kStart = 1,      // before there is a model
+  kSafeguard = 2,  // whatever the model says: a rule without one
+  kExplore = 3,    // where the model knows least
+  kStraight = 4,   // trained to the end at once
+};
+constexpr size_t kSuggestionRules = 5;
+
+// A model's answer: what it gave after fact `based_on`.
+struct Suggested {
+  TrialNumber trial = 0;  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
+  Configuration configuration;  // of a new one; empty otherwise
+  int64_t based_on = 0;
+  std::string why;  // one sentence
+  // What the model was fitted to be, where that was done anew; empty: as before. Its meaning is the model's own.
+  std::vector<double> model = {};
+  SuggestionRule rule = SuggestionRule::kModel;
+  int64_t to = 0;  // the level to be trained to next; 0: the pruner decides
+};
+
+// ---- decisions
+
+// Start{configuration, budget}. bracket = -1: none.
+struct TrialCreated {
+  TrialNumber trial = 0;
+  Configuration configuration;
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t to = 0;   // budget: the level to train to; 0: to the trainer's own end
+  std::string why = {};  // how the configuration was chosen, in one sentence
+};
+
+// Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
+struct TrialResumed {
+  TrialNumber trial = 0;
+  int64_t rung = 0;
+  int64_t to = 0;
+  std::string reason;
+};
+
+// Pause{trial}: it has reached its rung and waits for the cut.
+struct TrialPaused {
+  TrialNumber trial = 0;
+  int64_t resource = 0;
+};
+
+// Stop{trial, reason}, or its natural end.
+struct TrialEnded {
+  TrialNumber trial = 0;
+  TrialEnd end = TrialEnd::kCompleted;
+  std::string reason;  // one sentence; for a cut: rule, rung, rank and cut-off
+};
+
+// All trials of a rung have arrived; the best go on.
+struct RungCut {
+  int64_t bracket = 0;
+  int64_t rung = 0;
+  int64_t resource = 0;
+  std::vector<TrialNumber> ranking;  // best first; ties by lower number; failed ones last
+  int64_t promoted = 0;              // how many of `ranking` go on
+  double cutoff = 0;                 // objective of the last that goes on; NaN: none goes on
+};
+
+// The bracket is behind the others (scheduler/pruners/weak_bracket.h): its trials end.
+struct BracketEnded {
+  int64_t bracket = 0;
+  std::string reason;
+};
+
+// A completion rule is met, or nothing is left to do: no further trial starts and those that live end.
+struct CompletionMet {
+  std::string reason;
+  bool nothing_left = false;  // no rule: no trial can be started or go on any more
+};
+
+// Finish{outcome}.
+struct JobEnded {
+  JobEnd end = JobEnd::kCompleted;
+  std::string reason;
+};
+
+using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, BracketEnded,
+                              CompletionMet, JobEnded>;
+
+using FactBody =
+    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, TimeLimitReached,
+                 PriorObserved, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut,
+                 BracketEnded, CompletionMet, JobEnded>;
+
+struct Fact {
+  int64_t sequence = 0;
+  int64_t time_us = 0;  // since the Unix epoch
+  FactBody body;
+};
+
+FactBody ToBody(const Decision& decision);
+
+// Equal in every member; reals by their bits, so that NaN equals itself.
+bool Identical(const FactBody& a, const FactBody& b);
+bool Identical(double a, double b);
+bool Identical(const Configuration& a, const Configuration& b);
+
+// The kind and the main numbers, for messages: "RungCut of bracket 0, rung 1: 9 of 27 go on".
+std::string Describe(const FactBody& body);
+
+}  // namespace winnow

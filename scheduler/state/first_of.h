@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "scheduler/space/types.h"
+
+namespace winnow {
+
+// Numbered keys of which the first one is asked for: the least, of equal ones that with the lowest number.
+// Entries that do not count any more stay until they come first. Adding moves a few neighbouring values,
+// where a set of a million would wait for memory at every level of its tree.
+class FirstOf {
+ public:
+  using Entry = std::pair<double, TrialNumber>;
+
+  void Add(const Entry& entry) {
+    heap_.push_back(entry);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  // Takes the first one away as long as it does not count. Each is taken away once: O(log n).
+  template <typename Counts>
+  void DropUnless(Counts counts) {
+    while (!heap_.empty() && !counts(heap_.front())) {
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+      heap_.pop_back();
+    }
+  }
+  // Takes all away that do not count. O(n).
+  template <typename Counts>
+  void KeepOnly(Counts counts) {
+    std::erase_if(heap_, [&counts](const Entry& entry) { return !counts(entry); });
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  bool empty() const { return heap_.empty(); }
+  size_t size() const { return heap_.size(); }
+  // REQUIRES !empty().
+  const Entry& first() const { return heap_.front(); }
+
+  // Of the same calls in the same order.
+  bool operator==(const FirstOf&) const = default;
+
+ private:
+  std::vector<Entry> heap_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "scheduler/space/types.h"
+
+namespace winnow {
+
+// Whether different configurations give one curve, to the bit: then the program hardly reads its arguments. Looked at
+// is each part that a trainer has finished; of curves of different length the shorter counts. One that differs, or that
+// holds a value which is not finite, settles that they are not.
+class IdenticalCurves {
+ public:
+  static constexpr size_t kTrials = 5;
+  using Curve = std::vector<std::pair<int64_t, double>>;  // level, value
+
+  // A part of the trial was finished. O(levels), and O(1) once it is settled.
+  void OnPart(const SearchSpec& spec, TrialNumber trial, const Configuration& configuration, const Curve& curve);
+
+  // kTrials of them, and no other one.
+  bool seen() const { return !differs_ && trials_.size() == kTrials; }
+  const std::vector<TrialNumber>& trials() const { return trials_; }
+
+  bool operator==(const IdenticalCurves&) const;
+
+ private:
+  bool differs_ = false;
+  std::vector<TrialNumber> trials_;            // of different configurations
+  std::vector<Configuration> configurations_;  // theirs
+  Curve longest_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,290 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/space/space.h"
+#include "scheduler/space/types.h"
+#include "scheduler/state/completion_index.h"
+#include "scheduler/state/facts.h"
+#include "scheduler/state/first_failures.h"
+#include "scheduler/state/first_of.h"
+#include "scheduler/state/hyperband_table.h"
+#include "scheduler/state/identical_curves.h"
+#include "scheduler/state/median_index.h"
+#include "scheduler/state/startup.h"
+#include "scheduler/state/top_share.h"
+
+namespace winnow {
+
+enum class TrialPhase {
+  kPending,
+  kRunning,
+  kPaused,
+  kCompleted,
+  kPruned,  // ended by the pruner
+  kFailed,
+  kCancelled,  // ended because its job ended
+};
+inline constexpr size_t kTrialPhases = 7;
+
+struct TrialState {
+  TrialNumber number = 0;
+  Configuration configuration;
+  int32_t nodes = 1;  // ranks of its cluster
+  TrialPhase phase = TrialPhase::kPending;
+  std::string reason;  // why it ended
+  int64_t bracket = -1;
+  int64_t rung = 0;
+  int64_t to = 0;           // budget of the part that runs, waits or was last finished
+  int64_t checkpoint = 0;   // level at which the last finished part ended
+  bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
+
+  // Learning curve of the objective: (resource, value), by rising resource; the first report of a level
+  // stays.
+  std::vector<std::pair<int64_t, double>> curve;
+  int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
+  double best_objective = 0;  // that value
+  double curve_sum = 0;       // of the curve's values, added by rising resource; kept where their mean counts
+
+  // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the highest;
+  // level 0: it counts nothing, since it has no value there that is a finite number.
+  double value = 0;
+  int64_t value_resource = 0;
+
+  int64_t attempts = 0;         // placed so far
+  int64_t failures = 0;         // of the trainer itself
+  int64_t losses = 0;           // of workers
+  bool live = false;            // an attempt is placed and has not ended (also after the trial has ended)
+  int64_t attempt_from = 0;     // of the newest attempt
+  int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
+  int64_t attempt_started_us = 0;  // when it was placed
+  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's clock.
+  std::pair<int64_t, int64_t> attempt_first{}, attempt_last{};
+
+  int64_t created_us = 0;
+  int64_t started_us = 0;  // first placed
+  int64_t ended_us = 0;
+  int64_t training_us = 0;       // over ended attempts
+  int64_t trained_resource = 0;  // units over all attempts, by what was reported
+
+  bool ended() const { return phase >= TrialPhase::kCompleted; }
+
+  // The newest value at or below a resource level; absent: none was reported there.
+  std::optional<double> value_at(int64_t resource) const;
+  // What it counts where trials are compared at a level: value_at, or of a mean that of all values up to there. May be
+  // no finite number.
+  std::optional<double> counted_at(int64_t resource, ObjectiveValue counts) const;
+};
+
+// Calls `take` with each level of the trial's curve, rising, and with what counts there: the value, or the running mean.
+template <typename Take>
+void ForEachCounted(const TrialState& trial, ObjectiveValue counts, Take take) {
+  double sum = 0;
+  for (size_t i = 0; i < trial.curve.size(); ++i) {
+    const auto& [level, value] = trial.curve[i];
+    sum += value;
+    take(level, counts == ObjectiveValue::kMean ? sum / static_cast<double>(i + 1) : value);
+  }
+}
+
+struct RungState {
+  int64_t resource = 0;
+  std::vector<TrialNumber> entered;  // in order of admission
+  int64_t arrived = 0;               // paused here, ended, or failed
+  bool cut = false;
+  int64_t promoted = 0;
+  double cutoff = 0;            // valid once cut
+  std::optional<TopShare> top;  // of a pruner that does not wait for the rung to be full
+};
+struct BracketState {
+  BracketPlan plan;
+  std::vector<RungState> rungs;
+  bool ended = false;  // as a weak one
+
+  // How many trials rung `rung` takes: as planned for the first, then those that were promoted to it.
+  int64_t width(int64_t rung) const { return rung == 0 ? plan.rungs[0].trials : rungs[rung - 1].promoted; }
+};
+
+struct JobTotals {
+  int64_t pending = 0, running = 0, paused = 0, completed = 0, pruned = 0, failed = 0, cancelled = 0;
+  int64_t live_attempts = 0;
+  int64_t live_nodes = 0;         // their ranks
+  int64_t training_us = 0;        // of ended attempts
+  int64_t node_us = 0;            // the same, times each attempt's ranks
+  int64_t resource = 0;           // units reported, over all attempts
+  int64_t reserved_resource = 0;  // of live attempts: planned but not yet reported
+
+  bool operator==(const JobTotals&) const = default;
+};
+
+// Trials that failed for one reason.
+struct FailureCount {
+  int64_t trials = 0;
+  TrialNumber first = 0;  // the lowest number among them
+
+  bool operator==(const FailureCount&) const = default;
+};
+
+// An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
+// the same state as living through them.
+// Owner: the coordinator thread. Not thread-safe.
+class JobState {
+ public:
+  explicit JobState(SearchSpec spec);
+
+  // The only way state moves. REQUIRES fact.sequence == last_sequence() + 1; a fact that contradicts the
+  // state (an unknown trial, a second end) is a broken invariant: it aborts. O(log n), a cut O(width).
+  void Apply(const Fact& fact);
+
+  // Why `fact` cannot be the next; "" if it can.
+  std::string Contradiction(const Fact& fact) const;
+
+  const SearchSpec& spec() const { return spec_; }
+  int64_t last_sequence() const { return last_sequence_; }
+  const std::vector<TrialState>& trials() const { return trials_; }  // trials()[n - 1] is trial n
+  const TrialState& trial(TrialNumber number) const { return trials_[number - 1]; }
+  // Those opened so far; all of them from the start if no rung waits to be full (ASHA, FREEZE_THAW).
+  const std::vector<BracketState>& brackets() const { return brackets_; }
+  const HyperbandTable& table() const { return table_; }                   // empty without a bracket pruner
+  const JobTotals& totals() const { return totals_; }
+
+  // Trials that wait for slots, in the order in which they get them: by the first number, then by lower trial
+  // numbers. Earlier brackets go first; without full rungs (ASHA, FREEZE_THAW), higher rungs.
+  const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
+
+  // The trial that counts most (TrialState::value); ties by lower number. A failed one is none; absent until one counts
+  // something. Where the last value or the mean counts, those that have completed go before those that have not: the
+  // values of a trial that was trained part of the way are no last one, and no mean over all.
+  std::optional<TrialNumber> best_trial() const;
+  // The same, whether or not it has completed.
+  std::optional<TrialNumber> leading_trial() const;
+  // Whether a trial that has not failed counts something.
+  bool any_finite_objective() const { return !best_.empty(); }
+
+  // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
+  int64_t undecided() const { return undecided_; }
+
+  // Of the trials that completed; kept under MEDIAN only. Keys are objectives, negated to maximise.
+  const MedianIndex& completed_averages() const { return completed_averages_; }
+
+  const CompletionIndex& completion_index() const { return completion_index_; }
+  const FirstFailures& first_failures() const { return first_failures_; }
+  // Failed trials, by why they failed.
+  const std::map<std::string, FailureCount>& failures() const { return failures_; }
+  // Whether a trial that has failed was lost too often, rather than failed by its trainer.
+  bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec_.limits.max_lost_attempts; }
+
+  const SearchSpace& space() const { return space_; }
+  // Of a GRID job; null otherwise.
+  const std::shared_ptr<const Lattice>& grid() const { return grid_; }
+  // How many trials the job may create, by its limits and by what the space holds; 0: any number.
+  int64_t most_trials() const { return most_trials_; }
+  // A finite space of which every configuration was tried.
+  bool exhausted() const { return space_.size() > 0 && static_cast<int64_t>(tried_.size()) >= space_.size(); }
+  // Whether limits, the bracket table and the space allow another trial.
+  bool may_create() const;
+  // Kept of finite spaces only.
+  bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
+  const std::vector<PriorObserved>& priors() const { return priors_; }
+  // What looks wrong, oldest first, each kind once; with its time since the Unix epoch.
+  const std::vector<std::pair<Noticed, int64_t>>& notices() const { return notices_; }
+  bool noticed(NoticeKind kind) const;
+  // Whether all configurations that were tried give the same curve. O(1).
+  const IdenticalCurves& identical_curves() const { return identical_curves_; }
+  // A model's answer that has not been followed yet.
+  const std::optional<Suggested>& suggestion() const { return suggestion_; }
+  // How many units the suggestions of a rule that gave levels asked for.
+  int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
+  // How many suggestions of that rule there were: each begins a part.
+  int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
+  // What a part costs before its first unit.
+  const Startup& startup() const { return startup_; }
+  // What the sampler's model was last fitted to be; empty: never.
+  const std::vector<double>& model() const { return model_; }
+
+  // No further trial starts: asked to stop, out of time, or complete.
+  bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
+  bool stop_requested() const { return stop_requested_; }
+  const std::string& stop_reason() const { return stop_reason_; }
+  const std::optional<TimeLimit>& time_limit() const { return time_limit_; }
+  const std::optional<CompletionMet>& completion_met() const { return completion_met_; }
+  const std::optional<JobEnded>& ended() const { return ended_; }
+
+  friend bool operator==(const JobState& a, const JobState& b);
+
+ private:
+  void On(const Reported& fact, int64_t time_us);
+  void On(const AttemptStarted& fact, int64_t time_us);
+  void On(const AttemptEnded& fact, int64_t time_us);
+  void On(const CheckpointLost& fact, int64_t time_us);
+  void On(const StopRequested& fact, int64_t time_us);
+  void On(const TimeLimitReached& fact, int64_t time_us);
+  void On(const PriorObserved& fact, int64_t time_us);
+  void On(const Noticed& fact, int64_t time_us);
+  void On(const Suggested& fact, int64_t time_us);
+  void On(const TrialCreated& fact, int64_t time_us);
+  void On(const TrialResumed& fact, int64_t time_us);
+  void On(const TrialPaused& fact, int64_t time_us);
+  void On(const TrialEnded& fact, int64_t time_us);
+  void On(const RungCut& fact, int64_t time_us);
+  void On(const BracketEnded& fact, int64_t time_us);
+  void On(const CompletionMet& fact, int64_t time_us);
+  void On(const JobEnded& fact, int64_t time_us);
+
+  TrialState& At(TrialNumber number) { return trials_[number - 1]; }
+  RungState* RungOf(const TrialState& trial);  // null without a bracket
+  int64_t& CountOf(TrialPhase phase);
+  void SetPhase(TrialState& trial, TrialPhase phase);
+  void RankBest(TrialState& trial, int64_t resource, double objective);
+  void RankValue(TrialState& trial);
+  void Offer(const TrialState& trial);
+  TrialPhase PhaseOfStopped(const TrialState& trial) const;
+  void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
+  bool IsBestOf(const FirstOf::Entry& entry) const;
+  std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
+  void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
+  void PassRungs(TrialState& trial, int64_t resource);
+
+  SearchSpec spec_;
+  SearchSpace space_;
+  std::shared_ptr<const Lattice> grid_;
+  int64_t most_trials_ = 0;
+  HyperbandTable table_;
+  int64_t last_sequence_ = 0;
+  std::vector<TrialState> trials_;
+  std::vector<BracketState> brackets_;
+  std::set<std::pair<int64_t, TrialNumber>> pending_;
+  JobTotals totals_;
+  bool stop_requested_ = false;
+  std::string stop_reason_;
+  std::optional<TimeLimit> time_limit_;
+  std::optional<CompletionMet> completion_met_;
+  std::vector<PriorObserved> priors_;
+  std::vector<std::pair<Noticed, int64_t>> notices_;
+  IdenticalCurves identical_curves_;
+  std::optional<Suggested> suggestion_;
+  std::vector<double> model_;
+  std::array<int64_t, kSuggestionRules> suggested_units_{}, suggested_parts_{};
+  std::set<Configuration> tried_;
+  std::optional<JobEnded> ended_;
+  FirstOf best_;            // what each trial counts, negated to maximise
+  FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others
+  int64_t undecided_ = 0;
+  MedianIndex completed_averages_;
+  CompletionIndex completion_index_;
+  FirstFailures first_failures_;
+  std::map<std::string, FailureCount> failures_;
+  std::string without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
+  Startup startup_;
+};
+
+}  // namespace winnow

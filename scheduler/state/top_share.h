@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "scheduler/space/types.h"
+#include "scheduler/state/first_of.h"
+#include "scheduler/state/ranked_list.h"
+
+namespace winnow {
+
+// What has reached a rung, with the best floor(n / eta) of its n values told apart. Each call takes about a
+// microsecond at a million values. A value is given as a key, less is better, equal ones by lower number; one
+// that is not finite counts among n but is never of the best.
+class TopShare {
+ public:
+  explicit TopShare(int64_t reduction_factor) : reduction_factor_(reduction_factor) {}
+
+  // REQUIRES the trial was not added before.
+  void Add(double key, TrialNumber number);
+  // It is not to be promoted from here, or not any more.
+  void Take(TrialNumber number);
+
+  bool Has(TrialNumber number) const { return places_.count(number) > 0; }
+  int64_t size() const { return static_cast<int64_t>(places_.size()); }
+  // floor(n / eta).
+  int64_t places() const { return size() / reduction_factor_; }
+  bool IsTop(TrialNumber number) const;
+  // Among the first floor(n / eta), at least one, or equal to the last of them: not shown to be worse.
+  bool IsTopOrTied(TrialNumber number) const;
+  // The best that is among the top and was not taken.
+  std::optional<TrialNumber> best_waiting() const;
+  // How many of the values are better than the trial's; those that are not finite are worse than all others.
+  int64_t Rank(TrialNumber number) const;
+  // The worst key of the top; absent: the top is empty.
+  std::optional<double> cutoff() const;
+  // The best key; absent: none is finite.
+  std::optional<double> best() const;
+
+  bool operator==(const TopShare&) const = default;
+
+ private:
+  int64_t reduction_factor_;
+  RankedList finite_;
+  struct Place {
+    double key = 0;  // infinity: not finite
+    bool taken = false;
+
+    bool operator==(const Place&) const = default;
+  };
+  std::unordered_map<TrialNumber, Place> places_;
+  FirstOf waiting_;  // the first one is not taken
+};
+
+}  // namespace winnow
