@@ -1,5 +1,5 @@
-// Whole systems under faults, in one thread and in virtual time (tests/simulation), for as long as asked; ends at the
-// first broken promise, with the line that repeats it:
+// Simulates whole systems under faults, in one thread and in virtual time (tests/simulation), for the given
+// time; ends at the first violated invariant, with the command that reproduces it:
 //   bench-simulate-faults [--seconds 60 | --decisions 10000000] [--first 1] [--small] [--seed N [--trace]]
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kSaySeconds = 30;  // between two lines that say how far it is
+constexpr double kSaySeconds = 30;  // between two lines of progress
 
 struct Asked {
   double seconds = 60;

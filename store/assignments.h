@@ -29,7 +29,7 @@ struct AssignmentRow {
   int64_t place_us = 0;
   int64_t start_us = 0;  // of the process; 0: it never ran
   int64_t end_us = 0;
-  int32_t slots = 1;  // what it takes of its worker
+  int32_t slots = 1;  // slots it uses on its worker
   double cpus = 0;
   double memory_gib = 0;
   RankPhase phase = RankPhase::kStarted;
@@ -47,7 +47,7 @@ class AssignmentTable {
   absl::StatusOr<int64_t> Insert(const AssignmentRow& row);
   // Writes port, state, outcome, reason, start_us, end_us, phase and cause.
   absl::Status Update(const AssignmentRow& row);
-  // Every rank of each attempt of which some rank is not gone yet; by job, trial, attempt and rank.
+  // Every rank of each attempt with a rank that is not gone yet; by job, trial, attempt and rank.
   absl::StatusOr<std::vector<AssignmentRow>> Held();
   absl::StatusOr<std::vector<AssignmentRow>> OfTrial(int64_t job, TrialNumber trial);
   // Rank 0 of each trial's newest attempt.

@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-// Tells what each row of `sql` says in its first column.
+// Reports the first column of each row of `sql`.
 absl::Status TellRows(Database& database, const char* sql, const TellFinding& tell) {
   Statement rows(database, sql);
   return rows.Bind().ForEach([&] {

@@ -12,7 +12,7 @@ constexpr const char* kMarks[] = {"cordoned", "draining", "quarantined"};
 constexpr EnumTexts<WorkerState, 4> kWorkerStateTexts("workers.state", kWorkerStates);
 constexpr EnumTexts<Marked, 3> kMarkTexts("worker_marks.scheduling", kMarks);
 
-// REQUIRES ours: a JSON object of strings.
+// REQUIRES: written by us: a JSON object of strings.
 std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   std::map<std::string, std::string> labels;

@@ -25,9 +25,9 @@ struct WorkerRow {
   int64_t register_us = 0;
   int64_t last_sync_us = 0;  // as of the newest change of the row
   std::map<std::string, std::string> labels = {};
-  double cpus = 0;        // 0: not known
-  double memory_gib = 0;  // 0: not known
-  std::string limits = "";  // how trainers are held to their limits
+  double cpus = 0;        // 0: unknown
+  double memory_gib = 0;  // 0: unknown
+  std::string limits = "";  // how resource limits of trainers are enforced
 
   bool operator==(const WorkerRow&) const = default;
 };
@@ -35,12 +35,12 @@ struct WorkerRow {
 // Why a worker is given nothing new.
 enum class Marked { kCordoned, kDraining, kQuarantined };
 
-// A worker, by its name, that is given nothing new.
+// A worker, by name, that gets no new trials.
 struct WorkerMark {
   std::string name;
   Marked scheduling = Marked::kCordoned;
   std::string reason;
-  int64_t until_us = 0;  // of a quarantine; 0: until it is opened
+  int64_t until_us = 0;  // of a quarantine; 0: until it is lifted by hand
 };
 
 // As they stand in the tables: "live", "cordoned" and so on.

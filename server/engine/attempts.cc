@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/check.h"
 #include "base/mutant.h"
 #include "scheduler/space/random.h"
 #include "spec/launch.h"
@@ -219,7 +219,7 @@ std::optional<AttemptEnded> Attempts::EndIfOver(AttemptKey key) {
     Remove(rank, {AttemptOutcome::kStopped, ""});
   }
   const OpenJob* job = jobs_.FindKey(key.first);
-  if (job == nullptr) std::abort();
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   std::vector<RankEnd> ends;
   for (const Rank& rank : ranks) {
     const AssignmentRow& row = rank.row;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 
+#include "base/check.h"
 #include "base/mutant.h"
 
 namespace winnow {
@@ -36,7 +36,7 @@ void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64
 
 void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   OpenJob* job = jobs_.FindKey(rank.row.job);
-  if (job == nullptr) std::abort();
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
 }
 

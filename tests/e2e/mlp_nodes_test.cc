@@ -11,7 +11,7 @@
 #include "tests/e2e/job_client.h"
 #include "tests/support/server_process.h"
 #include "tests/trainers/data/idx_samples.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow {
 namespace {

@@ -1,4 +1,4 @@
-// The same job file and seed give the same trials and values, whatever ran beside them.
+// Equal job files and seeds give equal trials and values, whatever else was running.
 
 #include <string>
 

@@ -85,7 +85,7 @@ void Play::Tick(int64_t us) {
 
 std::vector<v1::Report> Play::Due(const v1::SyncRequest& request) {
   std::vector<v1::Report> due;
-  // Of several, an earlier one may end the trial; of a new worker's id nothing is held.
+  // With several, an earlier one may end the trial; a new worker's id holds nothing.
   if (request.reports_size() != 1) return due;
   const v1::Report& report = request.reports(0);
   const Rank* held = engine_->attempts().Find(report.assignment_id());

@@ -48,7 +48,7 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
       if (other.rank() == assignment.rank()) Fail(fmt::format("a rank of {} runs twice", assignment.id()));
       continue;
     }
-    // One that is fenced may linger, or start late where nobody could be told.
+    // A fenced process may linger, or start late where it could not be informed.
     const std::optional<AssignmentRow> own = Find(assignment.id());
     const std::optional<AssignmentRow> row = Find(id);
     if (row && row->state == RankState::kGone && row->outcome != AttemptOutcome::kLost) {
@@ -129,7 +129,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
       before[running.assignment_id()] = Find(running.assignment_id());
     }
   }
-  // A request as the server must treat it: what it knew before, what it should take.
+  // A request as the server must treat it: what it knew before, what it should accept.
   std::vector<std::tuple<ReportKey, double, bool>> offered;
   for (const v1::Report& report : request.reports()) {
     const std::optional<AssignmentRow>& row = before[report.assignment_id()];
@@ -143,7 +143,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
   std::vector<ReportKey>& taken = taken_[ticket];
   for (const auto& [key, value, counts] : offered) {
     const std::optional<double> stored = Stored(key, metric_);
-    if (!stored) continue;  // refused: whether rightly is looked at below
+    if (!stored) continue;  // refused: checked below
     taken.push_back(key);
     if (const std::optional<double> known = Known(key)) {
       if (!Identical(*known, *stored)) FailOnCommit("a report that was stored has changed");
@@ -162,7 +162,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
     if (row->resource_to > 0 && report.resource() > row->resource_to) continue;
     const ReportKey key{row->job, row->trial, row->attempt, report.resource()};
     if (Known(key)) continue;
-    // Right only if an earlier report of the same request has ended the trial.
+    // Correct only if an earlier report of the same request has ended the trial.
     const std::optional<AssignmentRow> after = Find(report.assignment_id());
     if (after && after->state == RankState::kWanted) {
       FailOnCommit(fmt::format("a report of {} at {} was answered and not stored", report.assignment_id(),
@@ -175,7 +175,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
   return ticket;
 }
 
-// An attempt that has finished has all that its process reported.
+// Checks that a finished attempt has all reports of its process.
 void Ledger::CheckOutcome(const std::string& assignment) {
   const std::optional<AssignmentRow> row = Find(assignment);
   if (!row || row->state != RankState::kGone || row->outcome != AttemptOutcome::kFinished) return;
@@ -252,7 +252,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
   }
 }
 
-// What lives in memory is what loading gives.
+// Checks that the state in memory equals the loaded state.
 void Ledger::CheckReload(Engine& engine) {
   for (const auto& [key, job] : engine.jobs().all()) {
     const auto facts = store_->facts.Load(key);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kMostLosses = 1000;  // as many as may be allowed
-// Draws of the profile are not those of the run.
+// Separates draws of the profile from those of the run.
 constexpr uint64_t kProfileSalt = 0x5bd1e995;
 
 void AddInteger(v1::TuningJobSpec& spec, const char* name, int64_t max) {
@@ -36,7 +36,7 @@ v1::TuningJobSpec BaseSpec(int index) {
   return spec;
 }
 
-// The search; true: a comparable one.
+// Draws the search; true: a comparable one.
 bool DrawSearch(Dice& dice, Scale scale, v1::TuningJobSpec& spec) {
   const bool large = scale == Scale::kLarge;
   const int64_t trials = large ? dice.Between(60, 300) : dice.Between(2, 7);

@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-// Everything that happens in a run, as a hash that two runs of one seed share, and as text where it is asked for.
+// All events of a run, as a hash that two runs of one seed share, and on request as text.
 class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}

@@ -16,7 +16,7 @@ TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes aft
                   "see the manual\n"
                   "resource_tracker.py:224: UserWarning: there appear to be 6 leaked semaphore objects\n"
                   "  warnings.warn('resource_tracker: '\n") == "ValueError: lr is 7");
-  // Of two the newer, and one whose beginning is not there any more.
+  // The newer of two, and one whose beginning is missing.
   CHECK(FindCause("  File \"a.py\", line 1, in f\n    g()\nKeyError: 'x'\n\n"
                   "During handling of the above exception, another exception occurred:\n\n"
                   "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\n"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {

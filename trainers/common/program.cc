@@ -11,7 +11,7 @@
 
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/ranks_from_environment.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {

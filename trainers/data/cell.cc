@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "trainers/data/decimal.h"
 
@@ -20,22 +21,6 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
     if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c) != lower[i]) return false;
   }
   return true;
-}
-
-// The length of the UTF-8 character at the front of `text`, or 0 if there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool surrogate_or_beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-  return overlong || surrogate_or_beyond ? 0 : length;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/dart.h"
 #include "trainers/gbdt/objective/leaf_renewal.h"
 #include "trainers/gbdt/objective/metric.h"

@@ -1,6 +1,6 @@
 #include "trainers/gbdt/dart.h"
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 namespace {

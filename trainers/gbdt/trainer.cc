@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "trainers/common/hash.h"
-#include "trainers/common/status_text.h"
+#include "base/hash.h"
+#include "base/status_text.h"
 #include "trainers/common/training_run.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/data/cache/cache_folder.h"

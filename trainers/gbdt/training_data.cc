@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/data/shard.h"
 
 namespace winnow::gbdt {

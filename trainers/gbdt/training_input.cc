@@ -12,7 +12,7 @@
 
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_errors.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/data/cache/data_cache.h"
 #include "trainers/data/content_key.h"
 #include "trainers/data/file_source.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/training_run.h"
 #include "trainers/mlp/data/training_input.h"
 #include "trainers/mlp/epoch_metrics.h"

@@ -54,7 +54,7 @@ class Canaries : public Base {
     return spec;
   }
 
-  // One request for each thing that could be asked for: ana's jobs, and files where they may not be read.
+  // One request for each thing that could be requested: ana's jobs, and files that must not be read.
   template <typename Visit>
   void Requests(const google::protobuf::MethodDescriptor& method, const Visit& visit) const {
     namespace pb = google::protobuf;
@@ -85,7 +85,7 @@ class Canaries : public Base {
   v1::CreateTokenResponse ana, ben, viewer;
 
  private:
-  // Whatever field may name a job, or a trial of it, does.
+  // Sets every field that may name a job, or a trial of it.
   static void Fill(google::protobuf::Message& message) {
     namespace pb = google::protobuf;
     const pb::Reflection& reflection = *message.GetReflection();

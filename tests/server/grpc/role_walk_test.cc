@@ -22,7 +22,7 @@ const std::set<std::string> kReads = {
     "DescribeTuningJob", "ListTuningJobs",   "ListTrials",     "DescribeTrial", "QueryMetrics",
     "GetAnalytics",      "PreviewTuningJob", "WatchTuningJob", "ListWorkers",   "GetLogs",
     "ReplayTuningJob",   "GetBlob",          "GetArtifact",    "GetWorkerUsage", "GetTrialUsage",
-    // Of insights.
+    // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice", "QueryTrials", "GetNeighbours", "Compare"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
                                         "SuggestTrials",   "ReportMetrics", "CompleteTrial"};

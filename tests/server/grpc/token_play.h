@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// A Play behind gRPC that asks for tokens, on a port chosen by the system and on a Unix socket.
+// A Play behind gRPC that requires tokens, on a port chosen by the system and on a Unix socket.
 class TokenPlay : public Play {
  public:
   explicit TokenPlay(const TlsFiles& tls = {}, double calls_per_second = AuthOptions().calls_per_second) {

@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 #include "trainers/collective/thread_ranks.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/feature_histograms.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 namespace {

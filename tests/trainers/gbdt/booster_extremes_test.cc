@@ -4,7 +4,7 @@
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
 #include "tests/trainers/gbdt/training_samples.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/training_input.h"
 
 namespace winnow::gbdt {

@@ -37,7 +37,7 @@ inline std::vector<int> FirstNumbers(int count) {
   return numbers;
 }
 
-// Every feature's sums, out of those of the slots that the features share.
+// Returns every feature's sums, from those of the shared slots.
 template <typename Sum, typename AsSum>
 BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape, const Sum* words,
                        const GradientSum& total, AsSum as_sum) {
@@ -67,7 +67,7 @@ inline BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& sha
   return SumsOfFeatures(layout, shape, histogram.Wide(), total, [](const GradientSum& sum) { return sum; });
 }
 
-// The same, counted row by row from the values.
+// Returns every feature's sums, counted row by row from the values.
 inline BinSums CountedSums(const DataSet& data, const std::vector<FeatureCuts>& cuts,
                            const FixedGradients& gradients, const std::vector<uint32_t>& rows) {
   BinSums all(data.columns.size());

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/hyperparameters/hyperparameter_constraints.h"
 
 namespace winnow::gbdt {

@@ -2,7 +2,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/model_samples.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow::gbdt {
 namespace {

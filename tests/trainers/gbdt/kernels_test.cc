@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/tree/sampling.h"
 
 namespace winnow::gbdt {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {

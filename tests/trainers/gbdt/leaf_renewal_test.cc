@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/on_ranks.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/objective/metric.h"
 
 namespace winnow::gbdt {

@@ -6,7 +6,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/gbdt/model_samples.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow::gbdt {

@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/model/model.h"
 
 namespace winnow::gbdt {
@@ -30,7 +30,7 @@ inline GbdtModel SmallModel() {
   return model;
 }
 
-// The same of DART, its second tree with a categorical split below a numeric one.
+// SmallModel with DART; its second tree has a categorical split below a numeric one.
 inline GbdtModel DartModel() {
   GbdtModel model = SmallModel();
   model.parameters.booster = BoosterKind::kDart;
@@ -49,7 +49,7 @@ inline GbdtModel DartModel() {
   return model;
 }
 
-// In [-1, 1], in thousandths.
+// A number in [-1, 1], in thousandths.
 inline float Drawn(uint64_t seed, uint64_t number) {
   return static_cast<float>(HashOf(seed, number) % 2001) / 1000 - 1;
 }

@@ -5,7 +5,7 @@
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
 #include "tests/trainers/gbdt/table_targets.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow::gbdt {
 namespace {

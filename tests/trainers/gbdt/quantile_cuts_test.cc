@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 namespace {

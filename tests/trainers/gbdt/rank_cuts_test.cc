@@ -6,8 +6,8 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
-#include "trainers/common/status_text.h"
+#include "base/hash.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {

@@ -54,7 +54,7 @@ class Table {
     return trained;
   }
 
-  // Of the model trained last.
+  // Predictions of the model trained last.
   std::vector<std::string> Predict() {
     TrainerProgram program("winnow-gbdt",
                            {"predict", "--model", Path("model/model.json"), "--data", Path("t.csv")}, {},

@@ -11,7 +11,7 @@
 
 namespace winnow::gbdt {
 
-// What a test may want of a training besides parameters and data.
+// Options of a training besides parameters and data.
 struct TrainOptions {
   int threads = 1;
   const DataSet* validation = nullptr;
@@ -29,7 +29,7 @@ inline TrainingData Binned(const DataSet& train, int64_t max_bin = 256, const Da
   return *MakeTrainingData(train, std::move(other), static_cast<int>(max_bin), sole.get(), &pool);
 }
 
-// This rank's part of a training, from data in bins.
+// Trains this rank's part, from data in bins.
 inline absl::StatusOr<GbdtModel> TrainOnRank(const GbdtParameters& parameters, const TrainingData& data,
                                              Communicator* ranks, TrainOptions options = {}) {
   GbdtModel model;
@@ -57,7 +57,7 @@ inline GbdtModel Train(const GbdtParameters& parameters, const DataSet& train, T
   return *TrainOnRank(parameters, data, sole.get(), std::move(options));
 }
 
-// Sampling of rows and columns, and what else makes a model depend on more than its data.
+// Samples rows and columns, and has other options that make a model depend on more than its data.
 inline GbdtParameters SampledParameters(int64_t rounds = 12) {
   GbdtParameters p;
   p.objective = ObjectiveKind::kBinaryLogistic;

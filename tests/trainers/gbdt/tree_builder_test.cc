@@ -165,7 +165,7 @@ TEST_CASE("Tree: rows beyond what packed sums hold, and any number of threads, a
     const Tree tree = one.Grow(Deep(policy));
     CHECK(Described(three.Grow(Deep(policy))) == Described(tree));
     CHECK(Leaves(tree) > 100);
-    // The same by wide gradients of the same value.
+    // Wide gradients of equal value give the same tree.
     Grower wide(data, 2);
     wide.gradients.is_narrow = false;
     for (int64_t i = 0; i < data.rows; ++i) {

@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow::mlp {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/mlp/parallel/compression.h"
 
 namespace winnow::mlp {

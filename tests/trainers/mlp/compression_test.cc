@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::mlp {
 namespace {

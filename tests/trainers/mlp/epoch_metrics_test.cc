@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow::mlp {
 namespace {

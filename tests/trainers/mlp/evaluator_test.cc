@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/data/shard.h"
 
 namespace winnow::mlp {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/network/row_math.h"
 

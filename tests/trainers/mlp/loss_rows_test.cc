@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/mlp/network/distillation.h"
 #include "trainers/mlp/network/network.h"
 

@@ -30,7 +30,7 @@ MlpModel SmallModel() {
   return model;
 }
 
-// The same with one output, 2.5 times the hidden unit and 0.5 more: a target, or a logit.
+// A model with one output, 2.5 times the hidden unit plus 0.5: a target, or a logit.
 MlpModel OneOutput(LossKind loss) {
   MlpModel model = SmallModel();
   model.parameters.loss = loss;

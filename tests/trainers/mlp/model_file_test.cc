@@ -6,7 +6,7 @@
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/mlp/model_sample.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/mlp/model/onnx_writer.h"
 #include "trainers/mlp/model/safetensors.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 
 namespace winnow::mlp {
 namespace {

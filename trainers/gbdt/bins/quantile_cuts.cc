@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/bins/cut_column.h"
 
 namespace winnow::gbdt {

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "trainers/common/checkpoint_folder.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/gbdt/model/model_document.h"
 #include "trainers/gbdt/model/xgboost_model.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/gbdt/model/model_extras.h"
 #include "trainers/gbdt/model/xgboost_categories.h"
 #include "trainers/gbdt/model/xgboost_tree.h"

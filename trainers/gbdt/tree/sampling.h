@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 

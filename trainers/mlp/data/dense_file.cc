@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/hash.h"
-#include "trainers/common/status_text.h"
+#include "base/hash.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_numbers.h"
 #include "trainers/mlp/data/model_metadata.h"
 

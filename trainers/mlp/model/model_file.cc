@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 #include "trainers/mlp/data/model_metadata.h"
 #include "trainers/mlp/model/model_tensors.h"

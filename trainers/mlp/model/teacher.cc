@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/data/cache/cache_folder.h"
 #include "trainers/mlp/network/distillation.h"
 #include "trainers/mlp/network/forward.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::mlp {
 

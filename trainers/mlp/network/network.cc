@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/mlp/network/optimizer.h"
 

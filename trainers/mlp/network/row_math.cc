@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/instruction_sets.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/mlp/network/network.h"

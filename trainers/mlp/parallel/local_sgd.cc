@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/local_gradients.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/parallel/diverged.h"

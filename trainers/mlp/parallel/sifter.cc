@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
 #include "fmt/format.h"
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/portable_math.h"
 
 namespace winnow::mlp {
