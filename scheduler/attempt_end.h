@@ -47,6 +47,7 @@ RankEnd RecordedEnd(RankEnd said, RankState state, RankPhase phase, const std::s
 // leaves, explains the failures of other ranks, whichever was seen first. A failure of the trainer itself
 // comes before what the machines did to other ranks; of several such failures the earliest counts. REQUIRES a
 // rank.
-AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks, bool trial_ended);
+AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks,
+                          bool trial_ended);
 
 }  // namespace winnow

@@ -47,9 +47,10 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& r
     if (!digests.ok()) return digests.status();
     before = *std::move(digests);
   }
-  absl::Status status =
-      insert_.Bind(row.job, row.trial, kArtifactKindTexts.Text(row.kind), row.attempt, row.resource, row.manifest, row.create_us)
-          .Run();
+  absl::Status status = insert_
+                            .Bind(row.job, row.trial, kArtifactKindTexts.Text(row.kind), row.attempt,
+                                  row.resource, row.manifest, row.create_us)
+                            .Run();
   if (!status.ok()) return status;
   const int64_t key = database_.last_insert_key();
   for (const BlobRow& blob : blobs) {
@@ -113,7 +114,8 @@ absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::All(Statement& s) {
   absl::Status status = s.ForEach([&] {
     ArtifactKind kind;
     absl::Status read = kArtifactKindTexts.Read(s.Text(3), kind);
-    if (read.ok()) rows.push_back({s.Int(0), s.Int(1), s.Int(2), kind, s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
+    if (read.ok())
+      rows.push_back({s.Int(0), s.Int(1), s.Int(2), kind, s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
     return read;
   });
   if (!status.ok()) return status;

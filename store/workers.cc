@@ -51,7 +51,8 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
       nlohmann::json(row.labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
-            TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib, row.limits)
+            TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
+            row.limits)
       .Run();
 }
 

@@ -21,7 +21,7 @@ namespace winnow {
 struct StoragePlaces {
   std::vector<std::string> ranks;  // storage ids by rank
   std::string home;                // storage id of rank 0 of the attempt before; "": there was none
-  bool idle = false;               // the attempt before reported nothing: it may never have had the checkpoint
+  bool idle = false;  // the attempt before reported nothing: it may never have had the checkpoint
 };
 
 // The checkpoints and model files in the artifact store: which there are, which attempt is given one, which
@@ -49,7 +49,8 @@ class Artifacts {
   // where it is, or why there is none.
   absl::Status RequestModelFile(const v1::GetArtifactRequest& request, std::set<std::string>& asked);
   // The worker cannot send a model file. Does nothing if it was not asked for that one.
-  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
+  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial,
+                   std::string reason);
   // The blob is damaged: drops every artifact that has it.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
@@ -79,7 +80,7 @@ class Artifacts {
     std::string worker;   // that ran rank 0 last
     std::string storage;  // its
     std::string problem = {};  // why it was not sent when that was tried last
-    int64_t until_us = 0;  // somebody waits for it so long; 0: it is the best trial's, and wanted until it comes
+    int64_t until_us = 0;      // somebody waits for it until then; 0: it is the best trial's, and stays wanted
   };
 
   absl::Status FindLost();

@@ -37,8 +37,10 @@ class ClientAttempts {
   void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
   void LeaseExpired(const std::string& subject);
 
-  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request, const Requester& by);
-  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request, const Requester& by);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request,
+                                                   const Requester& by);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request,
+                                                     const Requester& by);
 
  private:
   using Points = google::protobuf::RepeatedPtrField<v1::ReportedPoint>;

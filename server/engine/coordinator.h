@@ -48,8 +48,10 @@ class Coordinator {
   // if it was not answered before.
   int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});
   void CancelSuggestTrials(int64_t ticket);
-  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done, Requester by = {});
-  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done, Requester by = {});
+  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
+                     Requester by = {});
+  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
+                     Requester by = {});
   void ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done);
   void SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done);
 

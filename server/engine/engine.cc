@@ -65,10 +65,12 @@ absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
   if (job == nullptr) {
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
     if (!row.ok()) return row.status();
-    return *row ? by.MayChange(id, (*row)->owner) : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return *row ? by.MayChange(id, (*row)->owner)
+                : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
   }
   if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
-  if (!job->state.stop_requested() && !job->state.ended()) recorder_.Record(*job, StopRequested{by.StopReason()});
+  if (!job->state.stop_requested() && !job->state.ended())
+    recorder_.Record(*job, StopRequested{by.StopReason()});
   return absl::OkStatus();
 }
 
@@ -117,7 +119,8 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
 absl::StatusOr<v1::Worker> Engine::SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request) {
   const std::string& name = request.name();
   const v1::Worker::Scheduling scheduling = request.scheduling();
-  if (scheduling != v1::Worker::OPEN && scheduling != v1::Worker::CORDONED && scheduling != v1::Worker::DRAINING) {
+  if (scheduling != v1::Worker::OPEN && scheduling != v1::Worker::CORDONED &&
+      scheduling != v1::Worker::DRAINING) {
     return absl::InvalidArgumentError(
         fmt::format("scheduling: {} is not valid; expected OPEN, CORDONED or DRAINING",
                     v1::Worker::Scheduling_Name(scheduling)));

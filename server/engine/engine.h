@@ -44,14 +44,17 @@ class Engine {
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
   // What a job's search model answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
-  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done) {
+  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
+                     SuggestDone done) {
     suggest_calls_.Take(ticket, request, by, std::move(done));
   }
   void CancelSuggestTrials(int64_t ticket) { suggest_calls_.Cancel(ticket); }
-  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request, const Requester& by) {
+  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request,
+                                                          const Requester& by) {
     return client_attempts_.Report(request, by);
   }
-  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request, const Requester& by) {
+  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request,
+                                                          const Requester& by) {
     return client_attempts_.Complete(request, by);
   }
   absl::Status PutArtifact(const v1::PutArtifactRequest& request) {

@@ -14,7 +14,8 @@ namespace winnow {
 // batch's transaction.
 class Recorder {
  public:
-  Recorder(Jobs& jobs, Workers& workers, Attempts& attempts) : jobs_(jobs), workers_(workers), attempts_(attempts) {}
+  Recorder(Jobs& jobs, Workers& workers, Attempts& attempts)
+      : jobs_(jobs), workers_(workers), attempts_(attempts) {}
 
   void Record(OpenJob& job, FactBody body);
   // Records a value of the objective. False: it was reported before (same trial, attempt, resource and
@@ -24,7 +25,8 @@ class Recorder {
   void RecordNotice(OpenJob& job, Noticed notice);
 
   // Starts an attempt: a rank on each of `workers`, and the fact.
-  void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to, const std::vector<std::string>& workers);
+  void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
+                    const std::vector<std::string>& workers);
   // See Attempts::EndRank. `rank` may not exist any more afterwards.
   void EndRank(Rank& rank, const RankEnd& end);
   // The worker is presumed dead: its ranks are lost.

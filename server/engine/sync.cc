@@ -29,12 +29,13 @@ constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not 
 
 // It stands in tables, paths and log lines.
 absl::Status CheckName(const std::string& name) {
-  const bool prints = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  const bool prints =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   const bool plain = prints && name.find('/') == std::string::npos && name != "." && name != "..";
   if (plain && !name.empty() && name.size() <= kMaxIdLength) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
-                  Quoted(absl::CHexEscape(name))));
+  return absl::InvalidArgumentError(fmt::format(
+      "name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
+      Quoted(absl::CHexEscape(name))));
 }
 
 absl::Status CheckRequest(const v1::SyncRequest& request) {
@@ -62,7 +63,8 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
   }
   for (const auto& [field, value] :
        {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()}}) {
-    if (!(value >= 0 && value < 1e9)) return invalid(field, fmt::format("{}", value), "a number of at least 0");
+    if (!(value >= 0 && value < 1e9))
+      return invalid(field, fmt::format("{}", value), "a number of at least 0");
   }
   return absl::OkStatus();
 }
@@ -141,9 +143,10 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   if (!status.ok()) return status;
   WorkerEntry* worker = workers_.Find(request.worker_id());
   if (worker != nullptr && worker->present() && worker->caller.value_or(caller) != caller) {
-    return absl::PermissionDeniedError(fmt::format(
-        "worker id {} is that of a worker which registered with another token; register under an id of your own",
-        request.worker_id()));
+    return absl::PermissionDeniedError(
+        fmt::format("worker id {} is that of a worker which registered with another token; register under an "
+                    "id of your own",
+                    request.worker_id()));
   }
   // A worker that is known keeps the name that it has.
   if (worker == nullptr || worker->row.name != request.name()) {
@@ -151,7 +154,8 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   }
   if (worker == nullptr) {
     if (WorkerEntry* older = workers_.FindPresentByName(request.name())) {
-      const bool same = SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
+      const bool same =
+          SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
       if (!same) return NameInUse(*older);
       recorder_.LoseWorker(*older, fmt::format("worker {} was started anew", request.name()));
     }
@@ -259,8 +263,10 @@ void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& re
     const Rank* rank = attempts_.Find(notice.assignment_id());
     if (rank == nullptr || rank->row.worker != worker.row.id) continue;
     OpenJob* job = jobs_.FindKey(rank->row.job);
-    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty()) continue;
-    recorder_.RecordNotice(*job, {rank->row.trial, static_cast<NoticeKind>(notice.kind()), Beginning(notice.text())});
+    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty())
+      continue;
+    recorder_.RecordNotice(
+        *job, {rank->row.trial, static_cast<NoticeKind>(notice.kind()), Beginning(notice.text())});
   }
 }
 
@@ -306,7 +312,8 @@ void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request
     if (rank->revoked() && !may_be_there) gone.push_back(id);
   }
   for (const std::string& id : gone) {
-    if (Rank* rank = attempts_.Find(id)) recorder_.EndRank(*rank, {AttemptOutcome::kStopped, "it had not started"});
+    if (Rank* rank = attempts_.Find(id))
+      recorder_.EndRank(*rank, {AttemptOutcome::kStopped, "it had not started"});
   }
 }
 

@@ -34,7 +34,8 @@ class WorkerMarks {
  private:
   Context& context_;
   std::map<std::string, WorkerMark> marks_;
-  std::map<std::string, std::deque<std::pair<int64_t, Trouble>>> troubles_;  // with their steady time in microseconds
+  std::map<std::string, std::deque<std::pair<int64_t, Trouble>>>
+      troubles_;  // with their steady time in microseconds
 };
 
 }  // namespace winnow

@@ -70,9 +70,10 @@ bool IsCaught(size_t number, std::string_view mutant, int64_t seeds) {
   waitpid(child, &status, 0);
   const bool aborted = WIFSIGNALED(status);
   const bool caught = aborted || WEXITSTATUS(status) != 0;
-  fmt::print("{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
-             caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
-             aborted ? "the process is aborted" : shared->violation);
+  fmt::print(
+      "{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
+      caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
+      aborted ? "the process is aborted" : shared->violation);
   munmap(memory, sizeof(Shared));
   return caught;
 }
