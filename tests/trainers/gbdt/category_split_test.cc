@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 
 namespace winnow::gbdt {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 #include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/support/free_port.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/trainer_program.h"
-#include "base/hash.h"
 
 namespace winnow::mlp {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/trainers/collective/run_ranks.h"
 #include "base/hash.h"
+#include "tests/trainers/collective/run_ranks.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
 namespace winnow::mlp {

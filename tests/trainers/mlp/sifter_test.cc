@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 
 namespace winnow::mlp {
 namespace {

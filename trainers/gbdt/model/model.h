@@ -11,8 +11,8 @@
 
 namespace winnow::gbdt {
 
-// Everything that predictions from a raw file need.
-struct GbdtModel {
+// Everything that prediction needs, raw file to answer.
+struct Model {
   GbdtParameters parameters;
   DataOptions reading;  // how the training file was read
   DataSchema schema;
@@ -31,13 +31,13 @@ struct GbdtModel {
   int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
 };
 
-// Returns margins [class][row] from the first `rounds` rounds for data with the model's features, bit-equal
-// to those of training, which adds the trees in order. pool may be null.
-std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds,
+// Margins [class][row] of data that has the model's features, from its first `rounds` rounds: to the bit
+// those that training has when it adds the rounds' trees one after the other. pool may be null.
+std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds,
                                   ThreadPool* pool = nullptr);
 
-// Returns the leaf of each row, [tree][row], in the trees of the first `rounds` rounds.
-std::vector<int32_t> PredictLeaves(const GbdtModel& model, const DataSet& data, int64_t rounds,
+// The node at which each row ends, [tree][row], of the trees of the first `rounds` rounds.
+std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool = nullptr);
 
 // Calls work(begin, end) for pieces of [0, rows) of at most `piece` rows, on the pool's threads or, if it is

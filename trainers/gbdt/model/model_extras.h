@@ -17,12 +17,12 @@ struct ModelExtras {
   DataSchema schema;
   int64_t best_round = -1;
 
-  // Whether the schema has as many features as the model.
-  bool Fit(const GbdtModel& model) const;
+  // Whether the schema makes as many features as the model has.
+  bool Fit(const Model& model) const;
 };
 
-// Converts to JSON text and back; throws MalformedDocument.
-std::string ExtrasText(const GbdtModel& model);
+// As JSON text and back; throws MalformedDocument.
+std::string ExtrasText(const Model& model);
 ModelExtras ReadExtras(const std::string& text);
 
 // Returns hyperparameters as the JSON object that ParseHyperparameters reads.

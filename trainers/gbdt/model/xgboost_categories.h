@@ -5,11 +5,10 @@
 
 namespace winnow::gbdt {
 
-// Reads the names of categories, which XGBoost 3.1 and later take from data frames and keep beside the trees;
-// the trees contain numbers. Makes these features text columns, so that their names are read from data files;
-// because such columns have sorted levels, categories get new numbers. gbtree_model: the document's
-// gradient_booster.model. REQUIRES: the model's schema has a column for each feature. Throws
-// MalformedDocument.
-void ReadCategoryNames(const Document& gbtree_model, GbdtModel* model);
+// XGBoost 3.1 and later keep the names of categories, from data frames, beside the trees, which know their
+// numbers. Makes text columns of these features, so that their names are read from data files; as such
+// columns have their levels sorted, categories get new numbers. gbtree_model: the document's
+// gradient_booster.model. REQUIRES: model's schema has a column for each feature. Throws MalformedDocument.
+void ReadCategoryNames(const Document& gbtree_model, Model* model);
 
 }  // namespace winnow::gbdt

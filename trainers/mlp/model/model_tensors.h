@@ -10,12 +10,12 @@
 
 namespace winnow::mlp {
 
-// The network's parameters and statistics under ModelText's names, in its order, layer by layer.
-std::vector<Tensor> ModelTensors(const MlpModel& model);
+// The network's parameters and statistics as ModelText names and orders them, layer after layer.
+std::vector<Tensor> ModelTensors(const Model& model);
 
-// Moves the tensors of model->network from *tensors into model->state. InvalidArgument if one is missing, or
-// has another shape, or a variance is negative. Memory grows with the tensors' size, not with the layers that
-// the network declares.
-absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, MlpModel* model);
+// Takes the tensors of model->network out of *tensors, into model->state. InvalidArgument where one is
+// missing, or has another shape, or a variance is negative. The memory taken grows with the tensors' size,
+// whatever layers the network speaks of.
+absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, Model* model);
 
 }  // namespace winnow::mlp

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/mlp/data/dense_data.h"
@@ -68,8 +69,12 @@ class EpochTrainer {
   virtual uint64_t state_bytes() const = 0;
 };
 
-// Returns the trainer of parameters.distribution, continuing from `state` and `extra` (rank 0's, broadcast to
-// all). InvalidArgument if the ranks or other hyperparameters do not allow it.
+// FailedPrecondition: "loss is nan at epoch 3, step 17: the learning rate may be too high (learning_rate =
+// 5)".
+absl::Status DivergedError(const MlpParameters& parameters, int64_t epoch, int64_t epoch_step);
+
+// The one that parameters.distribution asks for, to go on from `state` and `extra` (rank 0's, broadcast to
+// all). InvalidArgument where the ranks or other hyperparameters do not go with it.
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeEpochTrainer(const TrainingContext& context,
                                                                NetworkState state, std::string extra);
 
