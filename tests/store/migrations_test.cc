@@ -109,19 +109,15 @@ TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "
   CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
 }
 
-// A file as version 8 left it, with the facts and the trials' rows of these jobs; all that was ended early
-// was "stopped".
+// A file as version 8 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
 void WriteVersion8(const std::string& file, const std::vector<SimulationResult>& jobs) {
   auto database = Database::Open(file, OpenMode::kReadWrite);
   for (int step = 0; step < 8; ++step) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
   REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 8; BEGIN").ok());
   FactTable facts(**database);
-  Statement add_job(**database,
-                    "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
-                    " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
-  Statement add_trial(
-      **database,
-      "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, '[]', ?5, ?6, ?7, ?8, -1, 0, 1, 1, 1, 1, 1, 1)");
+  Statement add_job(**database, "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
+                                " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
+  Statement add_trial(**database, "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, '[]', ?5, ?6, ?7, ?8, -1, 0, 1, 1, 1, 1, 1, 1)");
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto key = static_cast<int64_t>(i + 1);
     REQUIRE(add_job.Bind(key, "job-" + std::to_string(key), jobs[i].state.last_sequence()).Run().ok());
@@ -132,8 +128,8 @@ void WriteVersion8(const std::string& file, const std::vector<SimulationResult>&
       const TrialRow row = MakeTrialRow(trial);
       const bool stopped = row.state == "pruned" || row.state == "cancelled";
       REQUIRE(add_trial
-                  .Bind(key, row.number, stopped ? "stopped" : row.state, row.reason, row.objective,
-                        row.resource, row.best_objective, row.best_resource)
+                  .Bind(key, row.number, stopped ? "stopped" : row.state, row.reason, row.objective, row.resource,
+                        row.best_objective, row.best_resource)
                   .Run()
                   .ok());
     }
@@ -141,8 +137,7 @@ void WriteVersion8(const std::string& file, const std::vector<SimulationResult>&
   REQUIRE((*database)->Execute("INSERT INTO job_descriptions VALUES (1, 'old'); COMMIT").ok());
 }
 
-TEST_CASE("Migrations: what version 8 called stopped is what the facts say: pruned, or cancelled",
-          "[store]") {
+TEST_CASE("Migrations: what version 8 called stopped is what the facts say: pruned, or cancelled", "[store]") {
   std::vector<SimulationResult> jobs;
   for (uint64_t number = 0; number < 300; ++number) {
     AnyJob job = DrawJob(number, 4);
@@ -185,23 +180,20 @@ TEST_CASE("Migrations: a rank that was revoked for a reason is one whose worker 
       REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
     }
     const std::string version = std::to_string(kVersionBeforeDrained);
-    REQUIRE(
-        (*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
-    REQUIRE(
-        (*database)
-            ->Execute(
-                "INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence)"
-                " VALUES ('job', '{}', 'running', '', 1, 0, 0);"
-                "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
-                " register_us, last_sync_us) VALUES ('w', 'w', 'h', 4, 's', 'v', 0, 'leaving', 1, 1);"
-                "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
-                " resource_to, state, outcome, reason, place_us, start_us, end_us, phase, cause) VALUES"
-                " ('plain', 1, 1, 1, 0, 'w', 0, 0, 9, 'revoked', '', '', 1, 0, 0, 'started', ''),"
-                " ('drained', 1, 1, 1, 1, 'w', 0, 0, 9, 'revoked', '', 'worker w is drained', 1, 0, 0,"
-                " 'prepared', ''),"
-                " ('gone', 1, 1, 1, 2, 'w', 0, 0, 9, 'gone', 'failed', 'exit code 3', 1, 2, 3, 'started',"
-                " 'out_of_memory')")
-            .ok());
+    REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
+    REQUIRE((*database)
+                ->Execute("INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence)"
+                          " VALUES ('job', '{}', 'running', '', 1, 0, 0);"
+                          "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
+                          " register_us, last_sync_us) VALUES ('w', 'w', 'h', 4, 's', 'v', 0, 'leaving', 1, 1);"
+                          "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
+                          " resource_to, state, outcome, reason, place_us, start_us, end_us, phase, cause) VALUES"
+                          " ('plain', 1, 1, 1, 0, 'w', 0, 0, 9, 'revoked', '', '', 1, 0, 0, 'started', ''),"
+                          " ('drained', 1, 1, 1, 1, 'w', 0, 0, 9, 'revoked', '', 'worker w is drained', 1, 0, 0,"
+                          " 'prepared', ''),"
+                          " ('gone', 1, 1, 1, 2, 'w', 0, 0, 9, 'gone', 'failed', 'exit code 3', 1, 2, 3, 'started',"
+                          " 'out_of_memory')")
+                .ok());
   }
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());
