@@ -74,25 +74,22 @@ class BatchWork {
   // 2^exponent(l).
   void Quantise(std::span<const float> bounds, const LocalBatch& batch);
   int exponent(int l) const { return exponents_[l]; }
-  int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
 
   // Units unused by the rows of Propagate since the last query; observed if there is a profile.
   DeadUnits& dead_units() { return dead_units_; }
 
-  // Calls work for each part of the weights, or for the given parts, on all threads.
-  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
-    ForTasks(stack_.tasks(), work);
-  }
+  // Calls work for each of the given parts of the weights, on all threads.
   void ForTasks(std::span<const GradientTask> tasks,
                 const std::function<void(int thread, const GradientTask& task)>& work);
-  // Computes the counts of one part; see LayerStack.
-  void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
-                    std::size_t panel_stride) const {
-    stack_.WeightCounts(task, batch.begins, counts, panel_stride);
-  }
+  // Computes the counts of the given parts of the weights. counts[0] is entry `first` of the flat array.
+  void WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
+                    int32_t* counts);
   // Computes all counts of a layer but its weights': bias, and with batch norm gamma and beta.
   // counts[layer.end - layer.bias]. Sums already over all shards (batch norm's) are in rank 0's only.
   void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
+  // Converts the counts of entries [begin, end) of the flat array to gradients. counts[0] and gradient[0] are
+  // entry `begin`.
+  void Decode(std::size_t begin, std::size_t end, const int32_t* counts, float* gradient) const;
 
   LayerStack& stack() { return stack_; }
   // Call it when parameters were changed other than by this object's user through stack().

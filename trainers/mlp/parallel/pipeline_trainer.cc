@@ -5,7 +5,6 @@
 
 #include "fmt/format.h"
 #include "trainers/collective/messenger.h"
-#include "trainers/mlp/network/rank_kernels.h"
 #include "trainers/mlp/parallel/pipeline_step.h"
 #include "trainers/mlp/parallel/stage_split.h"
 #include "trainers/mlp/parallel/synchronous_trainer.h"

@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "trainers/mlp/network/aligned.h"
-#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/evaluator.h"
 #include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/background_calls.h"

@@ -12,7 +12,6 @@
 
 #include "trainers/common/exact_sum.h"
 #include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/rank_kernels.h"
 #include "trainers/mlp/parallel/sifter.h"
 #include "trainers/mlp/parallel/synchronous_step.h"
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
@@ -21,7 +22,7 @@ class TrainingStep {
 
   // Trains on one batch, the same on all ranks. `epoch_step` counts the epoch's earlier batches, including
   // those that were sifted out; it determines the learning rate's schedule. Adds to *sums. FailedPrecondition
-  // (diverged.h) if a number is not finite. Cancelled if some rank has to stop.
+  // (DivergedError) if a number is not finite. Cancelled if some rank has to stop.
   virtual absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                              ShardSums* sums) = 0;
 
@@ -50,8 +51,13 @@ struct BatchCut {
 
 inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
 
+// Returns this rank's kernels, chosen so that all ranks' results have the same bits: each rank's widest if
+// those of all have fused multiply-add (and, for bf16, all or none multiply bf16 natively), otherwise the
+// widest that all can run. All ranks call it.
+absl::StatusOr<const MlpKernels*> AgreedMlpKernels(Precision precision, Communicator* ranks);
+
 // Replaces each of the non-negative numbers by the maximum over all ranks. On all ranks: Cancelled if some
-// rank has to stop, FailedPrecondition (diverged.h) if one is not finite.
+// rank has to stop, FailedPrecondition (DivergedError) if one is not finite.
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
                            std::span<float> bounds);
 
