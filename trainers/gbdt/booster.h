@@ -27,7 +27,7 @@ struct StartMargins {
 class Booster {
  public:
   // Keeps references to all arguments. REQUIRES: model->parameters are set, and the same on all ranks.
-  Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+  Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
   // Continues after model->trees: from the given margins, or else from the trees, which must then have been
@@ -55,16 +55,16 @@ class Booster {
 
   const TrainingData& data_;
   const FeatureLimits limits_;
-  GbdtModel* const model_;
+  Model* const model_;
   Communicator& ranks_;
   ThreadPool* const pool_;
   TreeBuilder builder_;
   RowPartition drawn_, others_;
   std::optional<RowPartition> validation_rows_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
-  std::vector<int64_t> gradient_blocks_;    // borders of blocks of rows with independent gradients
-  std::vector<float> gradient_, hessian_;   // [class][row]
-  const float* gradient_margin_ = nullptr;  // margins from which the round's gradients were computed
+  std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows with independent gradients
+  std::vector<float> gradient_, hessian_;          // [class][row]
+  const float* gradient_margin_ = nullptr;         // margins from which the round's gradients were computed
   FixedGradients fixed_;
 };
 

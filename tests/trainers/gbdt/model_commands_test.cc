@@ -15,7 +15,7 @@ namespace {
 class Desk {
  public:
   Desk() {
-    GbdtModel model = DartModel();
+    Model model = DartModel();
     model.feature_names = {"shape", "size", "c"};
     model.schema.columns[1].name = "size";
     for (Tree& tree : model.trees) tree.nodes[0].feature = 1;

@@ -132,7 +132,7 @@ TEST_CASE("Trainer: the limits of hyperparameters do what they say, on any ranks
     const Trained alone = table.Train(hyperparameters, 1), together = table.Train(hyperparameters, 2);
     CHECK(alone.codes == std::vector<int>{0});
     CHECK(together.model == alone.model);
-    const absl::StatusOr<GbdtModel> model = ParseModel(alone.model);
+    const absl::StatusOr<Model> model = ParseModel(alone.model);
     REQUIRE(model.ok());
     CHECK(model->trees[0].nodes.size() >= c.least);
     CHECK(model->trees[0].nodes.size() <= c.most);

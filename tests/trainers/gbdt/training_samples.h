@@ -30,9 +30,9 @@ inline TrainingData Binned(const DataSet& train, int64_t max_bin = 256, const Da
 }
 
 // This rank's part of a training, from data in bins.
-inline absl::StatusOr<GbdtModel> TrainOnRank(const GbdtParameters& parameters, const TrainingData& data,
-                                             Communicator* ranks, TrainOptions options = {}) {
-  GbdtModel model;
+inline absl::StatusOr<Model> TrainOnRank(const GbdtParameters& parameters, const TrainingData& data,
+                                         Communicator* ranks, TrainOptions options = {}) {
+  Model model;
   model.parameters = parameters;
   model.feature_names = data.feature_names;
   model.schema = data.schema;
@@ -51,7 +51,7 @@ inline absl::StatusOr<GbdtModel> TrainOnRank(const GbdtParameters& parameters, c
   return model;
 }
 
-inline GbdtModel Train(const GbdtParameters& parameters, const DataSet& train, TrainOptions options = {}) {
+inline Model Train(const GbdtParameters& parameters, const DataSet& train, TrainOptions options = {}) {
   const TrainingData data = Binned(train, parameters.max_bin, options.validation, options.threads);
   const std::unique_ptr<Communicator> sole = MakeSoleRank();
   return *TrainOnRank(parameters, data, sole.get(), std::move(options));

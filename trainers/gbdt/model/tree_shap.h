@@ -13,7 +13,7 @@ namespace winnow::gbdt {
 //
 // [row][class][feature, then the bias]; those of a row and class sum to its margin from the first `rounds`
 // rounds. pool may be null.
-std::vector<float> PredictContributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictContributions(const Model& model, const DataSet& data, int64_t rounds,
                                         ThreadPool* pool = nullptr);
 
 }  // namespace winnow::gbdt

@@ -14,7 +14,7 @@
 namespace winnow::mlp {
 
 // The data for training and validation: all rows, on every rank.
-struct MlpData {
+struct TrainingData {
   DenseData train;
   std::optional<DenseData> validation;
   FeatureSchema schema;
@@ -32,8 +32,8 @@ struct MlpData {
 // validation data. FailedPrecondition if the ranks have read different data. Others as ReadDataSet and the
 // Communicator. An error of this rank's files is this rank's alone: the caller informs the others
 // (Communicator::Fail). *warning: why the cache is not used, or "".
-absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters& parameters,
-                                    Communicator* ranks, std::string* warning);
+absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
+                                              Communicator* ranks, std::string* warning);
 
 // Returns the rows of `path`, scaled like the training data of `schema`. Labels are empty if the file has
 // none, and are not checked (CheckTargets). InvalidArgument if it has other features than `schema`. For IDX

@@ -35,7 +35,7 @@ absl::StatusOr<std::string> MetadataOf(const Safetensors& file, const std::strin
                   name));
 }
 
-absl::Status ReadMetadata(const Safetensors& file, MlpModel* model) {
+absl::Status ReadMetadata(const Safetensors& file, Model* model) {
   for (const auto& [name, expected] :
        {std::pair("format", kModelFormat), std::pair("version", kModelVersion)}) {
     const absl::StatusOr<std::string> value = MetadataOf(file, name);
@@ -78,7 +78,7 @@ absl::StatusOr<int> OutputsOf(const Safetensors& file, std::size_t hidden_layers
 }
 
 // These losses determine the outputs.
-absl::Status CheckOutputs(const MlpModel& model) {
+absl::Status CheckOutputs(const Model& model) {
   const bool one = model.parameters.loss != LossKind::kCrossEntropy;
   const int outputs = model.network.outputs();
   if (one && outputs != 1) return WrongModel(fmt::format("{} outputs: expected 1 under this loss", outputs));
@@ -90,7 +90,7 @@ absl::Status CheckOutputs(const MlpModel& model) {
 
 }  // namespace
 
-std::string ModelText(const MlpModel& model) {
+std::string ModelText(const Model& model) {
   return SafetensorsText({{"format", kModelFormat},
                           {"version", kModelVersion},
                           {"hyperparameters", HyperparametersJson(ModelHyperparameters(model.parameters))},
@@ -99,10 +99,10 @@ std::string ModelText(const MlpModel& model) {
                          ModelTensors(model));
 }
 
-absl::StatusOr<MlpModel> ParseMlpModel(std::string_view text) {
+absl::StatusOr<Model> ParseModel(std::string_view text) {
   absl::StatusOr<Safetensors> file = ParseSafetensors(text);
   if (!file.ok()) return file.status();
-  MlpModel model;
+  Model model;
   if (absl::Status status = ReadMetadata(*file, &model); !status.ok()) return status;
   const absl::StatusOr<int> outputs = OutputsOf(*file, model.parameters.hidden_layers.size());
   if (!outputs.ok()) return outputs.status();
@@ -115,15 +115,15 @@ absl::StatusOr<MlpModel> ParseMlpModel(std::string_view text) {
   return model;
 }
 
-absl::StatusOr<MlpModel> ReadMlpModel(const std::string& path) {
+absl::StatusOr<Model> ReadModel(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return text.status();
-  absl::StatusOr<MlpModel> model = ParseMlpModel(*text);
+  absl::StatusOr<Model> model = ParseModel(*text);
   if (!model.ok()) return Of(path, model.status());
   return model;
 }
 
-absl::Status WriteModel(const std::string& path, const MlpModel& model) {
+absl::Status WriteModel(const std::string& path, const Model& model) {
   return WriteFileWhole(path, ModelText(model));
 }
 
@@ -174,7 +174,7 @@ std::string AddActivation(const MlpParameters& parameters, const std::string& la
 }
 
 // Returns the name of the last layer's outputs, `last`.
-std::string AddLayers(const MlpModel& model, std::string at, const std::string& last, OnnxWriter* onnx) {
+std::string AddLayers(const Model& model, std::string at, const std::string& last, OnnxWriter* onnx) {
   for (const Tensor& tensor : ModelTensors(model)) onnx->Constant(tensor.name, tensor.shape, tensor.values);
   const std::vector<Layer>& layers = model.network.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -201,7 +201,7 @@ void AddGeluConstants(OnnxWriter* onnx) {
 
 }  // namespace
 
-std::string OnnxText(const MlpModel& model) {
+std::string OnnxText(const Model& model) {
   OnnxWriter onnx;
   if (model.parameters.activation == Activation::kGelu) AddGeluConstants(&onnx);
   const std::string scaled = AddScaling(model.schema, &onnx);
@@ -217,7 +217,7 @@ std::string OnnxText(const MlpModel& model) {
                     {"schema", SchemaJson(model.schema)}});
 }
 
-absl::Status WriteOnnx(const std::string& path, const MlpModel& model) {
+absl::Status WriteOnnx(const std::string& path, const Model& model) {
   return WriteFileWhole(path, OnnxText(model));
 }
 

@@ -298,7 +298,7 @@ constexpr bool kNativeBf16 = true;
 constexpr bool kNativeBf16 = false;
 #endif
 
-constexpr MlpKernels KernelsNamed(const char* name) {
+constexpr Kernels KernelsNamed(const char* name) {
   return {name,
           kFused,
           kNativeBf16,

@@ -68,7 +68,7 @@ class LayerStack {
   static constexpr int kTaskPanels = 8;
 
   // For up to `capacity` rows. `learns`: gradients will be computed.
-  LayerStack(const Network& network, const MlpParameters& parameters, const MlpKernels& kernels, int first,
+  LayerStack(const Network& network, const MlpParameters& parameters, const Kernels& kernels, int first,
              int last, int64_t capacity, bool learns);
 
   int first() const { return first_; }
@@ -150,7 +150,7 @@ class LayerStack {
 
   const Network& network_;
   const MlpParameters& parameters_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   const int first_, last_;
   const int64_t capacity_;
   const bool learns_;

@@ -37,10 +37,10 @@ LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> 
   return batch;
 }
 
-BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity)
+BatchWork::BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity)
     : BatchWork(context, kernels, capacity, 0, static_cast<int>(context.network.layers.size())) {}
 
-BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first,
+BatchWork::BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first,
                      int last)
     : context_(context),
       network_(context.network),

@@ -40,9 +40,9 @@ struct ShardSums {
 // A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
 class BatchWork {
  public:
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity);
   // For the layers [first, last) only. REQUIRES: no batch norm.
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first, int last);
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
   // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
   // norm, ranks communicate; updates `statistics`.

@@ -6,7 +6,7 @@
 namespace winnow::mlp {
 
 LocalGradients::LocalGradients(const TrainingContext& context, int64_t most_rows)
-    : context_(context), work_(context, ChosenMlpKernels(), most_rows), counts_(context.network.parameters) {}
+    : context_(context), work_(context, ChosenKernels(), most_rows), counts_(context.network.parameters) {}
 
 absl::StatusOr<BatchSums> LocalGradients::Compute(std::span<const float> parameters,
                                                   std::span<float> statistics, std::span<const int64_t> rows,

@@ -59,7 +59,7 @@ class PipelineStep::Wait {
   const Clock::time_point begun_ = Clock::now();
 };
 
-PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                            const BatchCut& cut, PipelineLayout layout, std::unique_ptr<Messenger> messenger)
     : context_(context),
       network_(context.network),

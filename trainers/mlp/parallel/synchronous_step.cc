@@ -20,8 +20,8 @@ void Prefetch(const float* values, std::size_t count) {
 
 }  // namespace
 
-SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state,
-                                 const MlpKernels& kernels, const BatchCut& cut)
+SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
+                                 const BatchCut& cut)
     : context_(context),
       parameters_(context.parameters),
       network_(context.network),

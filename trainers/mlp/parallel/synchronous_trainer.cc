@@ -198,8 +198,7 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeSynchronousTrainer(const Train
                                                                      const std::string& extra) {
   const absl::StatusOr<BatchCut> cut = CutOfBatches(context, context.ranks->size());
   if (!cut.ok()) return cut.status();
-  const absl::StatusOr<const MlpKernels*> kernels =
-      AgreedMlpKernels(context.parameters.precision, context.ranks);
+  const absl::StatusOr<const Kernels*> kernels = AgreedKernels(context.parameters.precision, context.ranks);
   if (!kernels.ok()) return kernels.status();
   return MakeTrainerOf(context, *cut,
                        std::make_unique<SynchronousStep>(context, std::move(state), **kernels, *cut), extra);

@@ -54,7 +54,7 @@ inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) 
 // Returns this rank's kernels, chosen so that all ranks' results have the same bits: each rank's widest if
 // those of all have fused multiply-add (and, for bf16, all or none multiply bf16 natively), otherwise the
 // widest that all can run. All ranks call it.
-absl::StatusOr<const MlpKernels*> AgreedMlpKernels(Precision precision, Communicator* ranks);
+absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks);
 
 // Replaces each of the non-negative numbers by the maximum over all ranks. On all ranks: Cancelled if some
 // rank has to stop, FailedPrecondition (DivergedError) if one is not finite.
