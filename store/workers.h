@@ -35,7 +35,7 @@ struct WorkerRow {
 // Why a worker gets no new trials.
 enum class Marked { kCordoned, kDraining, kQuarantined };
 
-// A worker, by its name, that is given nothing new.
+// A worker, by name, that gets no new trials.
 struct WorkerMark {
   std::string name;
   Marked scheduling = Marked::kCordoned;

@@ -71,7 +71,7 @@ class Line : public SyncClient {
 class NoTrainers : public Trainers {
  public:
   void Prepare(const v1::Assignment&, std::function<void(absl::StatusOr<Prepared>)>) override {}
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment&, Trainer::Events) override {
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment&, RankRun::Events) override {
     return absl::UnimplementedError("nothing is assigned");
   }
   void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
