@@ -1,7 +1,7 @@
 #pragma once
 
-// WINNOW_MUTANT(name) breaks a promise on purpose: it is true in simulation_mutants (tests/simulation) while the mutant of
-// that name runs, and false, at compile time, in every other program.
+// WINNOW_MUTANT(name) breaks a promise on purpose: it is true in simulation_mutants (tests/simulation) while
+// the mutant of that name runs, and false, at compile time, in every other program.
 #ifdef WINNOW_MUTANTS
 
 namespace winnow {

@@ -9,10 +9,13 @@ namespace {
 using Ranks = std::vector<RankEnd>;
 
 // The machines' fault, not the trainer's.
-bool IsOfMachines(FailureCause cause) { return cause == FailureCause::kNotStarted || cause == FailureCause::kRanksGone; }
+bool IsOfMachines(FailureCause cause) {
+  return cause == FailureCause::kNotStarted || cause == FailureCause::kRanksGone;
+}
 
 Ranks::const_iterator First(const Ranks& ranks, AttemptOutcome outcome) {
-  return std::find_if(ranks.begin(), ranks.end(), [outcome](const RankEnd& rank) { return rank.outcome == outcome; });
+  return std::find_if(ranks.begin(), ranks.end(),
+                      [outcome](const RankEnd& rank) { return rank.outcome == outcome; });
 }
 
 Ranks::const_iterator FirstFailure(const Ranks& ranks) {
@@ -29,13 +32,14 @@ Ranks::const_iterator FirstFailure(const Ranks& ranks) {
 RankEnd RecordedEnd(RankEnd said, RankState state, RankPhase phase, const std::string& drain_reason,
                     const std::string& leaving_reason) {
   RankEnd end = std::move(said);
-  if (phase != RankPhase::kStarted && end.outcome == AttemptOutcome::kFinished) {  // there was nothing to finish
+  const bool nothing_to_finish = phase != RankPhase::kStarted;
+  if (nothing_to_finish && end.outcome == AttemptOutcome::kFinished) {
     end.outcome = AttemptOutcome::kFailed;
     end.reason = "it ended before all ranks were prepared";
     end.cause = FailureCause::kNotStarted;
   }
-  // A worker says kFailed only of what failed before it was stopped: another rank's failure may just have been heard of
-  // first. So a failure explains the end, as do the loss and the leaving of the worker.
+  // A worker says kFailed only of what failed before it was stopped: another rank's failure may just have
+  // been heard of first. So a failure explains the end, as do the loss and the leaving of the worker.
   const bool explains = end.outcome == AttemptOutcome::kLost || end.outcome == AttemptOutcome::kHandedBack ||
                         end.outcome == AttemptOutcome::kFailed;
   if (state == RankState::kDrained) {
@@ -49,7 +53,8 @@ RankEnd RecordedEnd(RankEnd said, RankState state, RankPhase phase, const std::s
   return end;
 }
 
-AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks, bool trial_ended) {
+AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks,
+                          bool trial_ended) {
   AttemptEnded ended;
   ended.trial = trial;
   ended.attempt = attempt;

@@ -38,14 +38,16 @@ struct RankEnd {
   FailureCause cause = FailureCause::kTrainer;  // of kFailed
 };
 
-// What is recorded of a rank that ended as `said` when it was in that state and phase. `drain_reason` is the reason of a
-// rank that is kDrained; `leaving_reason` is its worker's for leaving, or "".
+// What is recorded of a rank that ended as `said` when it was in that state and phase. `drain_reason` is the
+// reason of a rank that is kDrained; `leaving_reason` is its worker's for leaving, or "".
 RankEnd RecordedEnd(RankEnd said, RankState state, RankPhase phase, const std::string& drain_reason,
                     const std::string& leaving_reason);
 
-// How an attempt ended, from the recorded ends of its ranks, in order of rank. A lost worker, or one that leaves, explains
-// the failures of other ranks, whichever was seen first. A failure of the trainer itself comes before what the machines
-// did to other ranks; of several such failures the earliest counts. REQUIRES a rank.
-AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks, bool trial_ended);
+// How an attempt ended, from the recorded ends of its ranks, in order of rank. A lost worker, or one that
+// leaves, explains the failures of other ranks, whichever was seen first. A failure of the trainer itself
+// comes before what the machines did to other ranks; of several such failures the earliest counts. REQUIRES a
+// rank.
+AttemptEnded EndOfAttempt(TrialNumber trial, int64_t attempt, const std::vector<RankEnd>& ranks,
+                          bool trial_ended);
 
 }  // namespace winnow

@@ -16,7 +16,9 @@ constexpr EnumTexts<RankPhase, 3> kRankPhaseTexts("assignments.phase", kRankPhas
 constexpr EnumTexts<AttemptOutcome, 5> kRankOutcomeTexts("assignments.outcome", kRankOutcomes);
 constexpr EnumTexts<FailureCause, 5> kCauseTexts("assignments.cause", kCauses);
 
-const char* OutcomeText(const AssignmentRow& row) { return row.outcome ? kRankOutcomeTexts.Text(*row.outcome) : ""; }
+const char* OutcomeText(const AssignmentRow& row) {
+  return row.outcome ? kRankOutcomeTexts.Text(*row.outcome) : "";
+}
 
 absl::StatusOr<AssignmentRow> ReadAssignment(const Statement& s) {
   AssignmentRow row;
@@ -87,8 +89,8 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
       insert_
           .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port, row.resource_from,
                 row.resource_to, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.place_us,
-                row.start_us, row.end_us, row.slots, row.cpus, row.memory_gib, kRankPhaseTexts.Text(row.phase),
-                kCauseTexts.Text(row.cause))
+                row.start_us, row.end_us, row.slots, row.cpus, row.memory_gib,
+                kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause))
           .Run();
   if (!status.ok()) return status;
   return database_.last_insert_key();

@@ -12,7 +12,7 @@ constexpr const char* kMarks[] = {"cordoned", "draining", "quarantined"};
 constexpr EnumTexts<WorkerState, 4> kWorkerStateTexts("workers.state", kWorkerStates);
 constexpr EnumTexts<Marked, 3> kMarkTexts("worker_marks.scheduling", kMarks);
 
-// REQUIRES ours: a JSON object of strings.
+// REQUIRES: written by us: a JSON object of strings.
 std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   std::map<std::string, std::string> labels;
@@ -51,7 +51,8 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
       nlohmann::json(row.labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
-            TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib, row.limits)
+            TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
+            row.limits)
       .Run();
 }
 

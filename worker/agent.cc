@@ -195,7 +195,7 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
 // REQUIRES: the assignment is prepared.
 void Agent::Start(const std::string& id) {
   Running& running = running_.at(id);
-  if (running.trainer != nullptr) return;
+  if (running.run != nullptr) return;
   auto trainer = trainers_->Start(
       running.assignment,
       {[this](v1::Report report) {
@@ -216,14 +216,14 @@ void Agent::Start(const std::string& id) {
     return;
   }
   spdlog::info("started {}: {}", id, Name(running.assignment));
-  running.trainer = *std::move(trainer);
+  running.run = *std::move(trainer);
 }
 
 void Agent::Stop(const std::string& id) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;
-  if (found->second.trainer != nullptr) {
-    found->second.trainer->Stop(Trainer::Why::kUnwanted);
+  if (found->second.run != nullptr) {
+    found->second.run->Stop(RankRun::Why::kUnwanted);
   } else {
     EndUnstarted(id, v1::Outcome::STOPPED);
   }
@@ -281,10 +281,10 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
   }
   std::vector<std::string> unstarted;
   for (const auto& [id, running] : running_) {
-    if (running.trainer == nullptr) {
+    if (running.run == nullptr) {
       unstarted.push_back(id);
     } else {
-      now ? running.trainer->Kill(Trainer::Why::kLeaving) : running.trainer->Stop(Trainer::Why::kLeaving);
+      now ? running.run->Kill(RankRun::Why::kLeaving) : running.run->Stop(RankRun::Why::kLeaving);
     }
   }
   for (const std::string& id : unstarted) EndUnstarted(id, v1::Outcome::HANDED_BACK);
@@ -294,12 +294,12 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
 // The old id is useless now; the new one must not offer slots that are still occupied.
 void Agent::RegisterAgain() {
   for (const auto& [id, running] : running_) {
-    if (running.trainer == nullptr) trainers_->AbandonPrepare(id);
+    if (running.run == nullptr) trainers_->AbandonPrepare(id);
   }
-  std::erase_if(running_, [](const auto& entry) { return entry.second.trainer == nullptr; });
+  std::erase_if(running_, [](const auto& entry) { return entry.second.run == nullptr; });
   if (!running_.empty()) {
     registering_again_ = true;
-    for (const auto& [id, running] : running_) running.trainer->Kill(Trainer::Why::kUnwanted);
+    for (const auto& [id, running] : running_) running.run->Kill(RankRun::Why::kUnwanted);
     return;
   }
   registering_again_ = false;

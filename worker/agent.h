@@ -55,7 +55,7 @@ class Agent {
   struct Running {
     v1::Assignment assignment;
     bool prepared = false;
-    std::unique_ptr<Trainer> trainer;  // null: its process has not been started
+    std::unique_ptr<RankRun> run;  // null: its process has not been started
   };
 
   void Wake();

@@ -107,8 +107,8 @@ int ProcessTrainers::FreeSlot() const {
   return slot;
 }
 
-absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assignment& assignment,
-                                                                Trainer::Events events) {
+absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assignment& assignment,
+                                                                RankRun::Events events) {
   const bool keeps = keeper_ != nullptr && assignment.keep_checkpoints() && assignment.resumes();
   std::unique_ptr<KeptTrainer> kept;
   if (keeps) {
@@ -130,11 +130,11 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
     places_.erase(id);
     return run.status();
   }
-  if (!keeps) return std::unique_ptr<Trainer>(*std::move(run));
+  if (!keeps) return std::unique_ptr<RankRun>(*std::move(run));
   const auto directories = NameTrialDirectories(place_.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
   kept->Watch(*std::move(run), InShared(directories->checkpoint));
-  return std::unique_ptr<Trainer>(std::move(kept));
+  return std::unique_ptr<RankRun>(std::move(kept));
 }
 
 void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {

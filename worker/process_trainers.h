@@ -30,8 +30,8 @@ class ProcessTrainers : public Trainers {
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
   void AbandonPrepare(const std::string& assignment_id) override;
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                 Trainer::Events events) override;
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                 RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
 
  private:

@@ -42,7 +42,7 @@ struct TrainerPlace {
 
 // One running assignment: its process under the trainer contract, its reports and logs, and its outcome.
 // Lives on the loop's thread.
-class TrainerRun : public Trainer {
+class TrainerRun : public RankRun {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if the machine is at
   // fault, otherwise the trainer. `user`: null: the worker's own.

@@ -12,19 +12,19 @@
 namespace winnow {
 
 // One running assignment. Its destructor leaves no process behind.
-class Trainer {
+class RankRun {
  public:
   struct Events {
     std::function<void(v1::Report)> report;
     std::function<void(v1::GetLogsRequest::Stream, int64_t offset, std::string_view data, bool truncated)>
         log;
-    std::function<void(v1::Outcome)> ended;  // the last call; may delete the Trainer
+    std::function<void(v1::Outcome)> ended;  // the last call; may delete the RankRun
     // A suspicious observation and advice. Each kind at most once.
     std::function<void(v1::JobNotice::Kind, std::string text)> notice = {};
   };
   enum class Why { kUnwanted, kLeaving };
 
-  virtual ~Trainer() = default;
+  virtual ~RankRun() = default;
   // Sends SIGTERM, and SIGKILL after the assignment's grace period. The first reason counts.
   virtual void Stop(Why why) = 0;
   // Sends SIGKILL at once.
@@ -49,8 +49,8 @@ class Trainers {
   virtual void AbandonPrepare(const std::string& /*assignment_id*/) {}
   // REQUIRES: it was prepared. `assignment` as it is now, with its final master_port, if any. An error is why
   // it failed before its process ran: RESOURCE_EXHAUSTED if the machine is at fault, otherwise the trainer.
-  virtual absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                         Trainer::Events events) = 0;
+  virtual absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                         RankRun::Events events) = 0;
   // Stores the trial's current model folder in the artifact store; tries again when the server asks again.
   // Calls `failed` with the reason if another try would fail in the same way.
   virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;

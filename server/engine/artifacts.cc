@@ -136,7 +136,8 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   std::vector<Key> others;  // that were the best before
   for (auto kept = kept_.lower_bound({key.first, 0}); kept != kept_.end() && kept->first.first == key.first;
        ++kept) {
-    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0) others.push_back(kept->first);
+    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0)
+      others.push_back(kept->first);
   }
   for (const Key& other : others) Drop(other, ArtifactKind::kModel);
   return status;
@@ -317,7 +318,8 @@ void Artifacts::Committed() {
   unused_.clear();
 }
 
-absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request, std::set<std::string>& asked) {
+absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
+                                         std::set<std::string>& asked) {
   if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
   const auto row = context_.Note(context_.store.jobs.Find(request.job_id()));
   if (!row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
@@ -340,7 +342,8 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request, 
   }
   const auto rows = context_.Note(context_.store.assignments.OfTrial(row->key, trial));
   const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
-  if (last == rows.rend()) return absl::NotFoundError(fmt::format("{} does not exist: none was ever trained", model));
+  if (last == rows.rend())
+    return absl::NotFoundError(fmt::format("{} does not exist: none was ever trained", model));
   const auto home = workers_.all().find(last->worker);
   const bool there =
       home != workers_.all().end() && !workers_.PresentWith(home->second.row.storage_id).empty();
@@ -348,17 +351,19 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request, 
                               ? "a deleted worker"
                               : fmt::format("worker {} on {}", home->second.row.name, home->second.row.host);
   if (!there) {
-    return absl::NotFoundError(
-        fmt::format("the server does not have {}: it fetches the best trial's model when that has ended, and others on "
-                    "request. The model is on {}, which is not connected; start that worker again with the same "
-                    "directories and try again",
-                    model, who));
+    return absl::NotFoundError(fmt::format(
+        "the server does not have {}: it fetches the best trial's model when that has ended, and others "
+        "on request. The model is on {}, which is not connected; start that worker again with the same "
+        "directories and try again",
+        model, who));
   }
   const bool stays = trial == best && settled;
   Want({row->key, trial}, row->id, asked, stays ? 0 : context_.wall_us() + kWaitsUs);
-  if (const auto wanted = wanted_.find({row->key, trial}); wanted != wanted_.end() && wanted->second.until_us > 0)
+  if (const auto wanted = wanted_.find({row->key, trial});
+      wanted != wanted_.end() && wanted->second.until_us > 0)
     wanted->second.until_us = context_.wall_us() + kWaitsUs;
-  if (const auto wanted = wanted_.find({row->key, trial}); wanted != wanted_.end() && !wanted->second.problem.empty()) {
+  if (const auto wanted = wanted_.find({row->key, trial});
+      wanted != wanted_.end() && !wanted->second.problem.empty()) {
     return absl::FailedPreconditionError(
         fmt::format("{} cannot be fetched from {}: {}", model, who, wanted->second.problem));
   }

@@ -17,25 +17,26 @@
 
 namespace winnow {
 
-// Where the ranks of an attempt find files, and where the trial's are.
+// Where the ranks of an attempt look for files, and where the trial's files are.
 struct StoragePlaces {
-  std::vector<std::string> ranks;  // storage ids
-  std::string home;                // where rank 0 of the attempt before was; "": there was none
-  bool idle = false;               // that attempt reported nothing: it may never have had the checkpoint
+  std::vector<std::string> ranks;  // storage ids by rank
+  std::string home;                // storage id of rank 0 of the attempt before; "": there was none
+  bool idle = false;  // the attempt before reported nothing: it may never have had the checkpoint
 };
 
-// Checkpoints and models that have left their workers: which there are, who is given one, which are needed no
-// more, and whose model is to come. Kept are the newest checkpoint of each trial that may train on, and of
-// the best trial its checkpoint and its model; another trial's model is fetched when somebody asks for it, and
-// kept for a while. Owner: the coordinator thread; methods run inside the batch's
-// transaction unless they say otherwise.
+// The checkpoints and model files in the artifact store: which there are, which attempt is given one, which
+// are not needed any more, and which model files workers are to send. It keeps the newest checkpoint of each
+// trial that may train on, and the checkpoint and the model file of the best trial. Another trial's model
+// file is fetched when somebody asks for it, and kept for a while. Owner: the coordinator thread; methods run
+// inside the batch's transaction unless they say otherwise.
 class Artifacts {
  public:
-  // Without `blobs` nothing is ever kept.
+  // Null `blobs`: nothing is ever kept.
   Artifacts(Context& context, const Jobs& jobs, const Workers& workers, BlobIndex* blobs)
       : context_(context), jobs_(jobs), workers_(workers), blobs_(blobs) {}
 
-  // Reads everything anew. What has lost a blob counts as gone. REQUIRES jobs and workers are loaded.
+  // Reads everything anew. An artifact that lacks a blob counts as gone. REQUIRES jobs and workers are
+  // loaded.
   absl::Status Load();
 
   // FAILED_PRECONDITION: fenced, not wanted, or (payload kMissingBlob) a blob is not there; NOT_FOUND names
@@ -43,23 +44,24 @@ class Artifacts {
   // `rank`: that of the request's assignment; null if that is gone.
   absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank);
   // For a model file that GetArtifact has not found (trial 0: the best): asks the workers that have the
-  // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where
-  // it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says where
-  // it is, or why there is none.
+  // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes
+  // where it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says
+  // where it is, or why there is none.
   absl::Status RequestModelFile(const v1::GetArtifactRequest& request, std::set<std::string>& asked);
-  // A worker cannot send a model that it was asked for. Nothing happens if that is not wanted of it.
-  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
-  // The blob was damaged: nothing that is of it is of use any more.
+  // The worker cannot send a model file. Does nothing if it was not asked for that one.
+  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial,
+                   std::string reason);
+  // The blob is damaged: drops every artifact that has it.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
 
-  // Whether a checkpoint of at least that level could be given to any worker.
+  // Whether the store has a checkpoint of at least that level.
   bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
   // Fills in restore and keep_checkpoints. `attempt` is not started yet.
   void Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message);
 
-  // At the batch's end, before rows are written: drops what no trial needs any more, and wants the model of a
-  // best trial that has ended. Gives the ids of the workers that are to be told so.
+  // At the batch's end, before rows are written: drops what no trial needs any more, and asks for the model
+  // file of a best trial that has ended. Gives the ids of the workers whose next answer is to say so.
   std::set<std::string> Settle();
   // The model files that the worker is asked for.
   void AddWanted(const WorkerEntry& worker, v1::SyncResponse& response) const;
@@ -78,7 +80,7 @@ class Artifacts {
     std::string worker;   // that ran rank 0 last
     std::string storage;  // its
     std::string problem = {};  // why it was not sent when that was tried last
-    int64_t until_us = 0;  // somebody waits for it so long; 0: it is the best trial's, and wanted until it comes
+    int64_t until_us = 0;      // somebody waits for it until then; 0: it is the best trial's, and stays wanted
   };
 
   absl::Status FindLost();

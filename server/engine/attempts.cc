@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/check.h"
 #include "base/mutant.h"
 #include "scheduler/space/random.h"
 #include "spec/launch.h"
@@ -138,11 +138,13 @@ AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t fr
     row.attempt = attempt;
     row.rank = static_cast<int32_t>(rank);
     row.worker = workers[rank];
-    row.phase = workers.size() > 1 ? RankPhase::kPlaced : RankPhase::kStarted;  // alone, it has nobody to wait for
+    const bool waits_for_others = workers.size() > 1;
+    row.phase = waits_for_others ? RankPhase::kPlaced : RankPhase::kStarted;
     row.slots = std::max(1, cluster.slots());
     row.cpus = cluster.cpus();
     row.memory_gib = cluster.memory_gib();
-    row.resource_from = from + (WINNOW_MUTANT("another attempt begins at the wrong level") && attempt > 1 ? 1 : 0);
+    row.resource_from =
+        from + (WINNOW_MUTANT("another attempt begins at the wrong level") && attempt > 1 ? 1 : 0);
     row.resource_to = to;
     row.place_us = context_.wall_us();
     row.key = context_.Note(context_.store.assignments.Insert(row));
@@ -177,7 +179,8 @@ void Attempts::Prepared(Rank& rank, int32_t rendezvous_port) {
 
 bool Attempts::AllRun(const Rank& rank) const {
   const Ranks& ranks = attempts_.at(KeyOf(rank));
-  return std::all_of(ranks.begin(), ranks.end(), [](const Rank& other) { return !other.gone() && other.runs; });
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const Rank& other) { return !other.gone() && other.runs; });
 }
 
 std::optional<AttemptEnded> Attempts::EndRank(Rank& rank, const RankEnd& said) {
@@ -219,11 +222,12 @@ std::optional<AttemptEnded> Attempts::EndIfOver(AttemptKey key) {
     Remove(rank, {AttemptOutcome::kStopped, ""});
   }
   const OpenJob* job = jobs_.FindKey(key.first);
-  if (job == nullptr) std::abort();
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   std::vector<RankEnd> ends;
   for (const Rank& rank : ranks) {
     const AssignmentRow& row = rank.row;
-    ends.push_back({row.outcome.value_or(AttemptOutcome::kFinished), row.reason, row.start_us, row.end_us, row.cause});
+    ends.push_back(
+        {row.outcome.value_or(AttemptOutcome::kFinished), row.reason, row.start_us, row.end_us, row.cause});
   }
   AttemptEnded ended =
       EndOfAttempt(key.second, ranks[0].row.attempt, ends, job->state.trial(key.second).ended());

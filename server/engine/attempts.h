@@ -19,13 +19,13 @@
 
 namespace winnow {
 
-// The attempts that workers train and that have not ended: their ranks, in memory and in the tables. An attempt ends when
-// all its ranks are gone, so that no two attempts of a trial ever write one checkpoint. Records no facts: the end of an
-// attempt is returned, for the caller to record (see Recorder). Owner: the coordinator thread; every method runs inside the
-// batch's transaction.
+// The live attempts that workers train: their ranks, in memory and in the tables. An attempt ends when all
+// its ranks are gone, so that no two attempts of a trial ever write one checkpoint. No method records a fact:
+// one that starts or ends an attempt returns the fact for the caller to record (see Recorder). Owner: the
+// coordinator thread; every method runs inside the batch's transaction.
 class Attempts {
  public:
-  Attempts(Context& context, const Jobs& jobs, Workers& workers, Artifacts& artifacts, UsageDesk& usage)
+  Attempts(Context& context, const Jobs& jobs, Workers& workers, Artifacts& artifacts, UsageRecorder& usage)
       : context_(context), jobs_(jobs), workers_(workers), artifacts_(artifacts), usage_(usage) {}
 
   // Reads everything anew. REQUIRES jobs, workers and artifacts are loaded.
@@ -36,22 +36,24 @@ class Attempts {
   // Places a rank on each of `workers`. The fact is to be recorded.
   AttemptStarted Place(const OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
                        const std::vector<std::string>& workers);
-  // The rank's worker has made it ready. When all ranks of the attempt are, they are told to start.
+  // The rank's worker has prepared it. Once all ranks of the attempt are prepared, they are to start.
   void Prepared(Rank& rank, int32_t rendezvous_port);
   // Whether all ranks of its attempt run.
   bool AllRun(const Rank& rank) const;
-  // The rank is gone. The other ranks of an attempt that cannot succeed any more are revoked. The attempt's end, if that
-  // was the last rank: then `rank` does not exist any more.
+  // The rank is gone. If its attempt cannot succeed any more, the other ranks are revoked. Returns the end of
+  // the attempt if no rank is left; then `rank` does not exist any more.
   std::optional<AttemptEnded> EndRank(Rank& rank, const RankEnd& said);
-  // The rank's worker is drained: it is to stop, and the trial goes on elsewhere. REQUIRES its worker was told of it.
+  // The rank's worker is drained: the rank is to stop, and the trial goes on elsewhere. REQUIRES an answer
+  // has named the rank to its worker.
   void Drain(Rank& rank, const std::string& reason);
-  // The trial has ended: its ranks are revoked. The end of its attempt, if no worker was told of any.
+  // The trial has ended: its ranks are revoked. Returns the end of the attempt if no answer had named any
+  // rank.
   std::optional<AttemptEnded> Stop(const OpenJob& job, TrialNumber trial);
 
-  // The job has ended: where its trials ran matters no more.
+  // Drops where the job's trials ran last. REQUIRES the job has ended.
   void ForgetJob(int64_t job);
 
-  // Where a gang that resumes the trial from that level would best be: where rank 0 of its newest attempt ran.
+  // The nodes that the trial needs and, to resume from a level above 0, where rank 0 ran last.
   GangRequest Gang(const OpenJob& job, TrialNumber trial, int64_t from) const;
 
  private:
@@ -71,7 +73,7 @@ class Attempts {
   const Jobs& jobs_;
   Workers& workers_;
   Artifacts& artifacts_;
-  UsageDesk& usage_;
+  UsageRecorder& usage_;
   std::map<AttemptKey, Ranks> attempts_;
   std::map<std::string, Rank*> ranks_;       // in attempts_, by assignment id; not gone
   std::map<AttemptKey, std::string> homes_;  // worker of rank 0 of the newest attempt

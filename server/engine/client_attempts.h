@@ -14,9 +14,9 @@
 
 namespace winnow {
 
-// Attempts that clients train by themselves (ask and tell). Their facts are those of every other attempt;
-// their leases are kept here. Owner: the coordinator thread; every method runs inside the batch's
-// transaction.
+// Attempts that clients train by themselves (SuggestTrials, ReportMetrics, CompleteTrial). Their facts are
+// the same as of attempts that workers train; their leases are kept here. Owner: the coordinator thread;
+// every method runs inside the batch's transaction.
 class ClientAttempts {
  public:
   ClientAttempts(Context& context, Jobs& jobs, Recorder& recorder)
@@ -30,18 +30,21 @@ class ClientAttempts {
   // trial.
   absl::StatusOr<v1::SuggestedTrial> Start(OpenJob& job, const Admission& admission,
                                            const std::string& client);
-  // What an admission calls for instead of an attempt.
+  // Records an admission's decision that starts no attempt.
   void Follow(OpenJob& job, const Decision& decision) { recorder_.Record(job, ToBody(decision)); }
-  // It never reached its client: costs the trial no attempt. Does nothing if it is not live any more.
+  // The attempt never reached its client, and so does not count against the trial. Does nothing if the
+  // attempt is not live any more.
   void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
   void LeaseExpired(const std::string& subject);
 
-  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request, const Requester& by);
-  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request, const Requester& by);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request,
+                                                   const Requester& by);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request,
+                                                     const Requester& by);
 
  private:
   using Points = google::protobuf::RepeatedPtrField<v1::ReportedPoint>;
-  // A trial as it is now; of a job that has ended, as its rows say.
+  // A trial as it is now; if its job has ended, from the trial's row.
   struct Found {
     int64_t key = 0;
     OpenJob* job = nullptr;  // null: has ended

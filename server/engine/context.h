@@ -19,14 +19,14 @@ namespace winnow {
 class BlobIndex;
 class Metrics;
 
-// Where time comes from; tests tick it themselves.
+// Where time comes from; tests advance it themselves.
 struct Clock {
   std::function<int64_t()> wall_us;    // since the Unix epoch: what is recorded
   std::function<int64_t()> steady_us;  // never jumps: leases and holds
   static Clock System();
 };
 
-// What falls due, by kind and subject. Times are of Clock::steady_us.
+// Deadlines by kind and subject. Times are of Clock::steady_us.
 class Deadlines {
  public:
   enum class Kind {
@@ -35,7 +35,7 @@ class Deadlines {
     kWallTime,     // of a job
     kNodeTime,     // of a job
     kClientLease,  // of an attempt that a client trains
-    kAsk,          // a held SuggestTrials
+    kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name
   };
   using Key = std::pair<Kind, std::string>;
@@ -43,7 +43,7 @@ class Deadlines {
   void Set(Kind kind, const std::string& subject, int64_t at);
   void Clear(Kind kind, const std::string& subject);
   std::optional<int64_t> next() const;
-  // Takes out those at or before `now`, earliest first.
+  // Removes and returns those at or before `now`, earliest first.
   std::vector<Key> TakeDue(int64_t now);
 
  private:
@@ -53,20 +53,20 @@ class Deadlines {
 
 struct EngineOptions {
   int64_t lease_us = 15'000'000;
-  // A worker that was lost, or could not start what it was given, so often within `quarantine_window` leases is given
+  // A worker that was lost, or failed to start a rank, this often within `quarantine_window` leases is given
   // nothing for `quarantine_time` leases.
   int quarantine_after = 3;
   int64_t quarantine_window = 40;
   int64_t quarantine_time = 20;
   Clock clock = Clock::System();
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
-  std::vector<WorkerRoom> declared;       // machines that may be there at once, of which jobs may ask for any
+  std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
-  BlobIndex* blobs = nullptr;             // of the artifact store; null: there is none
-  Metrics* metrics = nullptr;             // outlives what it measures; null: nothing is measured
+  BlobIndex* blobs = nullptr;             // the artifact store's; null: there is none
+  Metrics* metrics = nullptr;             // outlives the engine; null: nothing is measured
 };
 
-// What the use cases of one batch share. Owner: the coordinator thread.
+// What all parts of the engine share. Owner: the coordinator thread.
 struct Context {
   Context(Store& store, EngineOptions options);
 

@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
   coordinator->models_ = std::make_unique<SuggestionThread>(
       coordinator->store_->database().file(), coordinator->make_model_,
       [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
-        raw->PostOnly([job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); });
+        raw->PostOnly(
+            [job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); });
       },
       [metrics = coordinator->metrics_](double seconds) {
         if (metrics != nullptr) metrics->suggest.Observe(seconds);
@@ -152,12 +153,14 @@ void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done
 
 void Coordinator::StopJob(std::string id, Requester by, DoneStatus done) {
   Call<absl::Status>(
-      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.StopJob(id, by); }, std::move(done));
+      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.StopJob(id, by); },
+      std::move(done));
 }
 
 void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
   Call<absl::Status>(
-      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.DeleteJob(id, by); }, std::move(done));
+      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.DeleteJob(id, by); },
+      std::move(done));
 }
 
 void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
@@ -169,7 +172,8 @@ void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string calle
       },
       [metrics = metrics_, begin](const absl::Status& committed) {
         if (!committed.ok() || metrics == nullptr) return;
-        metrics->sync.Observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        metrics->sync.Observe(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       });
 }
 
@@ -189,14 +193,18 @@ void Coordinator::CancelSuggestTrials(int64_t ticket) {
 void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
                                 Requester by) {
   Call<absl::StatusOr<v1::ReportMetricsResponse>>(
-      [request = std::move(request), by = std::move(by)](Engine& engine) { return engine.ReportMetrics(request, by); },
+      [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.ReportMetrics(request, by);
+      },
       std::move(done));
 }
 
 void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
                                 Requester by) {
   Call<absl::StatusOr<v1::CompleteTrialResponse>>(
-      [request = std::move(request), by = std::move(by)](Engine& engine) { return engine.CompleteTrial(request, by); },
+      [request = std::move(request), by = std::move(by)](Engine& engine) {
+        return engine.CompleteTrial(request, by);
+      },
       std::move(done));
 }
 

@@ -96,8 +96,9 @@ class Round {
     }
   }
 
-  // There is no work, unless the job's search model knows some. For a gang it is asked before there is room for all
-  // ranks: while it thought, others would take that room, and only what is to be placed can be kept waiting.
+  // There is no work, unless the job's search model knows some. For a gang it is asked before there is room
+  // for all ranks: while it thought, others would take that room, and only what is to be placed can be kept
+  // waiting.
   Placed AskSearchModel(OpenJob& job) {
     const int32_t nodes = job.state.spec().LeastNodes();
     if (WantsSuggestion(job.state) &&

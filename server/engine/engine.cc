@@ -65,10 +65,12 @@ absl::Status Engine::StopJob(const std::string& id, const Requester& by) {
   if (job == nullptr) {
     absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
     if (!row.ok()) return row.status();
-    return *row ? by.MayChange(id, (*row)->owner) : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
+    return *row ? by.MayChange(id, (*row)->owner)
+                : absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
   }
   if (absl::Status mine = by.MayChange(id, job->row.owner); !mine.ok()) return mine;
-  if (!job->state.stop_requested() && !job->state.ended()) recorder_.Record(*job, StopRequested{by.StopReason()});
+  if (!job->state.stop_requested() && !job->state.ended())
+    recorder_.Record(*job, StopRequested{by.StopReason()});
   return absl::OkStatus();
 }
 
@@ -99,7 +101,7 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_used_slots(used.slots);
     message.set_used_cpus(used.cpus);
     message.set_used_memory_gib(used.memory_gib);
-    if (const UsageDesk::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
+    if (const UsageRecorder::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
       message.set_host_cpu(host->cpu);
       message.set_host_memory(host->memory);
     }
@@ -117,7 +119,8 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
 absl::StatusOr<v1::Worker> Engine::SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request) {
   const std::string& name = request.name();
   const v1::Worker::Scheduling scheduling = request.scheduling();
-  if (scheduling != v1::Worker::OPEN && scheduling != v1::Worker::CORDONED && scheduling != v1::Worker::DRAINING) {
+  if (scheduling != v1::Worker::OPEN && scheduling != v1::Worker::CORDONED &&
+      scheduling != v1::Worker::DRAINING) {
     return absl::InvalidArgumentError(
         fmt::format("scheduling: {} is not valid; expected OPEN, CORDONED or DRAINING",
                     v1::Worker::Scheduling_Name(scheduling)));
@@ -166,7 +169,7 @@ void Engine::NodeTimeOver(OpenJob& job) {
 void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
   switch (kind) {
     case Deadlines::Kind::kHold:
-      sync_.HoldExpired(subject);
+      sync_calls_.HoldExpired(subject);
       break;
     case Deadlines::Kind::kLease:
       if (WorkerEntry* worker = workers_.Find(subject)) {
@@ -191,8 +194,8 @@ void Engine::Fire(Deadlines::Kind kind, const std::string& subject) {
     case Deadlines::Kind::kQuarantine:
       workers_.marks().EndQuarantine(subject);
       break;
-    case Deadlines::Kind::kAsk:
-      asks_.WaitOver(std::stoll(subject));
+    case Deadlines::Kind::kSuggestCall:
+      suggest_calls_.WaitOver(std::stoll(subject));
       break;
   }
 }
@@ -212,7 +215,7 @@ void Engine::FireDeadlines(int64_t now_us) {
 
 absl::Status Engine::Finish() {
   if (context_.failure().ok()) Dispatch(jobs_, workers_, attempts_, artifacts_, recorder_);
-  if (context_.failure().ok()) asks_.Serve();
+  if (context_.failure().ok()) suggest_calls_.Serve();
   if (context_.failure().ok()) AnswerNow(artifacts_.Settle());
   if (context_.failure().ok()) jobs_.Flush();
   return context_.failure();
@@ -226,7 +229,7 @@ absl::Status Engine::RequestModelFile(const v1::GetArtifactRequest& request) {
 }
 
 void Engine::AnswerNow(const std::set<std::string>& workers) {
-  for (const std::string& worker : workers) sync_.HoldExpired(worker);
+  for (const std::string& worker : workers) sync_calls_.HoldExpired(worker);
 }
 
 void Engine::Committed() {
@@ -242,8 +245,8 @@ void Engine::Committed() {
     if (const OpenJob* job = jobs_.FindKey(key)) effects_.questions.emplace_back(key, job->state.spec());
   }
   effects_.topics.merge(context_.TakeTopics());
-  sync_.Answer();
-  asks_.Answer();
+  sync_calls_.Answer();
+  suggest_calls_.Answer();
 }
 
 void Engine::RolledBack(const absl::Status& status) {
@@ -252,14 +255,14 @@ void Engine::RolledBack(const absl::Status& status) {
 }
 
 void Engine::StopHolding() {
-  sync_.StopHolding();
-  sync_.RefuseAll(absl::UnavailableError("the server is stopping"));
-  asks_.StopHolding();
+  sync_calls_.StopHolding();
+  sync_calls_.RefuseAll(absl::UnavailableError("the server is stopping"));
+  suggest_calls_.StopHolding();
 }
 
 void Engine::RefuseAll(const absl::Status& status) {
-  sync_.RefuseAll(status);
-  asks_.RefuseAll(status);
+  sync_calls_.RefuseAll(status);
+  suggest_calls_.RefuseAll(status);
 }
 
 }  // namespace winnow

@@ -9,13 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "server/engine/artifacts.h"
-#include "server/engine/asks.h"
 #include "server/engine/attempts.h"
 #include "server/engine/client_attempts.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
 #include "server/engine/recorder.h"
 #include "server/engine/requester.h"
+#include "server/engine/suggest_calls.h"
 #include "server/engine/sync.h"
 #include "server/engine/usage.h"
 #include "server/engine/workers.h"
@@ -23,8 +23,8 @@
 
 namespace winnow {
 
-// Every use case, without threads: called inside a batch's transaction, one at a time. Owner: the coordinator
-// thread.
+// Every use case. Has no threads: use cases are called one at a time, inside a batch's transaction. Owner:
+// the coordinator thread.
 class Engine {
  public:
   Engine(Store& store, EngineOptions options);
@@ -38,20 +38,23 @@ class Engine {
   absl::Status StopJob(const std::string& id, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {
-    sync_.Take(request, caller, std::move(done));
+    sync_calls_.Take(request, caller, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
   // What a job's search model answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
-  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done) {
-    asks_.Take(ticket, request, by, std::move(done));
+  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
+                     SuggestDone done) {
+    suggest_calls_.Take(ticket, request, by, std::move(done));
   }
-  void CancelSuggestTrials(int64_t ticket) { asks_.Cancel(ticket); }
-  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request, const Requester& by) {
+  void CancelSuggestTrials(int64_t ticket) { suggest_calls_.Cancel(ticket); }
+  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request,
+                                                          const Requester& by) {
     return client_attempts_.Report(request, by);
   }
-  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request, const Requester& by) {
+  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request,
+                                                          const Requester& by) {
     return client_attempts_.Complete(request, by);
   }
   absl::Status PutArtifact(const v1::PutArtifactRequest& request) {
@@ -60,16 +63,16 @@ class Engine {
   // See Artifacts::RequestModelFile.
   absl::Status RequestModelFile(const v1::GetArtifactRequest& request);
   void LoseBlob(const std::string& digest) { artifacts_.LoseBlob(digest); }
-  // Held calls are given up: none is held from now on.
+  // Ends held calls with UNAVAILABLE; none is held from now on.
   void StopHolding();
 
   // ---- the batch, in this order
   void Begin();        // forgets the failure of the last one
-  void RenewLeases();  // after a while in which nobody was heard: all have a whole lease, as after Load
-  void FireDeadlines(int64_t now_us);  // leases, time limits, held calls: what is due by then
+  void RenewLeases();  // after a while in which nothing was received: all get a whole lease, as after Load
+  void FireDeadlines(int64_t now_us);  // leases, time limits and held calls that are due by then
   absl::Status Finish();               // gives out free slots and writes derived rows; not OK: roll back
   void Committed();                    // answers workers and clients
-  // The batch is not in the file: everyone who waits is told to come again. Load follows.
+  // The batch is not in the file: all held calls are refused with `status`. Load follows.
   void RolledBack(const absl::Status& status);
 
   // What committed batches ask of others.
@@ -82,7 +85,7 @@ class Engine {
   Effects TakeEffects() { return std::exchange(effects_, {}); }
   // In Clock::steady_us.
   std::optional<int64_t> next_deadline() const { return context_.deadlines.next(); }
-  // Answers all who wait with `status`.
+  // Ends all held calls with `status`.
   void RefuseAll(const absl::Status& status);
 
   Jobs& jobs() { return jobs_; }
@@ -90,11 +93,11 @@ class Engine {
   Attempts& attempts() { return attempts_; }
   Recorder& recorder() { return recorder_; }
   Context& context() { return context_; }
-  const RefusedReports& refused() const { return sync_.refused(); }
-  const ReportCounts& reports() const { return sync_.reports(); }
-  // How many have ended since the start, by state.
+  const RefusedReports& refused() const { return sync_calls_.refused(); }
+  const ReportCounts& reports() const { return sync_calls_.reports(); }
+  // The numbers of jobs that have ended since the start, by state.
   const std::map<std::string, int64_t>& ended_jobs() const { return ended_jobs_; }
-  size_t held_asks() const { return asks_.held(); }
+  size_t held_suggest_calls() const { return suggest_calls_.held(); }
 
  private:
   void Fire(Deadlines::Kind kind, const std::string& subject);
@@ -105,13 +108,13 @@ class Engine {
   Context context_;
   Jobs jobs_{context_};
   Workers workers_{context_};
-  UsageDesk usage_{context_};
+  UsageRecorder usage_{context_};
   Artifacts artifacts_{context_, jobs_, workers_, context_.options.blobs};
   Attempts attempts_{context_, jobs_, workers_, artifacts_, usage_};
   Recorder recorder_{jobs_, workers_, attempts_};
   ClientAttempts client_attempts_{context_, jobs_, recorder_};
-  SyncDesk sync_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
-  AskDesk asks_{context_, jobs_, client_attempts_};
+  SyncCalls sync_calls_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
+  SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
   Effects effects_;
   std::map<std::string, int64_t> ended_jobs_;
 };

@@ -77,7 +77,8 @@ absl::Status Jobs::Load() {
     if (!last_step.ok()) return last_step.status();
     absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+        job->bracket_ends[end->bracket] = end->reason;
       const std::optional<BestStep> step = job->best.Note(job->state, fact.time_us);
       // A file of an earlier version has none of them.
       if (step && step->sequence > *last_step) job->steps.push_back(*step);
@@ -151,7 +152,8 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);
   OpenJob& created = *(jobs_[job->row.key] = std::move(job));
-  for (const PriorObserved& prior : start.priors) (void)Record(created, prior);  // there are no trials to end yet
+  // There are no trials yet that could end.
+  for (const PriorObserved& prior : start.priors) (void)Record(created, prior);
   return created.row.id;
 }
 
@@ -207,9 +209,10 @@ std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_
   if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
   const IdenticalCurves& curves = job.state.identical_curves();
   if (curves.seen() && !job.state.noticed(NoticeKind::kIdenticalCurves)) {
-    const Noticed notice{curves.trials().back(), NoticeKind::kIdenticalCurves,
-                         fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
-                                     curves.trials().size(), job.state.spec().objective_metric)};
+    const Noticed notice{
+        curves.trials().back(), NoticeKind::kIdenticalCurves,
+        fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
+                    curves.trials().size(), job.state.spec().objective_metric)};
     for (const TrialNumber trial : Record(job, notice)) ended.push_back(trial);
   }
   return ended;
@@ -259,7 +262,8 @@ absl::Status DescribeEnded(Store& store) {
     if (!spec.ok()) continue;
     OpenJob job(**std::move(row), *std::move(spec));
     absl::Status status = ApplyFacts(store.facts, job.row, job.state, [&job](const Fact& fact) {
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+        job.bracket_ends[end->bracket] = end->reason;
     });
     if (!status.ok()) continue;
     status = store.Write([&] { return store.summaries.PutDescription(job.row.key, Description(job)); });

@@ -24,17 +24,17 @@
 
 namespace winnow {
 
-// A job that has not ended: its facts' index and the rows that are to be written.
+// A job that has not ended: the state that its facts give, and which of its rows are to be written.
 struct OpenJob {
   OpenJob(JobRow the_row, v1::TuningJobSpec the_spec);
 
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
-  std::set<TrialNumber> touched;   // their rows in `trials` are to be written at the end of the batch
-  bool changed = false;            // so is the job's own
+  std::set<TrialNumber> touched;   // trials whose rows are to be written at the end of the batch
+  bool changed = false;            // the job's row is to be written too
   const RankShape shape;           // what each rank of its trials takes
-  Reservation reserved;            // workers that are kept for its gang, which waits; see Dispatch
+  Reservation reserved;            // workers that are reserved for its gang; see Dispatch
   bool awaits_suggestion = false;  // its search model was asked and has not answered yet
   int64_t newest_end = 0;          // sequence of its newest AttemptEnded
   std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
@@ -45,14 +45,14 @@ struct OpenJob {
   bool external() const { return spec.trainer().external(); }
   // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
   void Count(const TrialState& trial, int sign);
-  // What it holds, for who comes first.
+  // What Dispatch compares jobs by.
   Claim claim() const;
-  // Over all ranks of all attempts, live ones up to `now_us`.
+  // Time that all ranks of all attempts have taken, in microseconds; live ones count up to `now_us`.
   int64_t NodeTimeUs(int64_t now_us) const;
 };
 
-// The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
-// coordinator thread; every method runs inside the batch's transaction.
+// The open jobs. Recording a fact appends it, applies it, decides, and records each decision the same way.
+// Owner: the coordinator thread; every method runs inside the batch's transaction.
 class Jobs {
  public:
   explicit Jobs(Context& context) : context_(context) {}
@@ -107,10 +107,10 @@ class Jobs {
   std::vector<int64_t> to_ask_;
 };
 
-// How a job that has ended is described from now on: what SummaryTable keeps. REQUIRES all its facts are applied.
+// What SummaryTable keeps of a job that has ended. REQUIRES all its facts are applied.
 std::string Description(const OpenJob& job);
-// Describes the ended jobs of which no description is kept, as after a file of an earlier version was opened: takes as long as
-// reading their facts. One whose facts cannot be read is left out: who reads it is told why.
+// Makes the descriptions of ended jobs that have none, as in a file of an earlier version. Takes as long as
+// reading their facts. A job whose facts cannot be read gets none: reading the job gives the error.
 absl::Status DescribeEnded(Store& store);
 
 // Trial that a fact is about; 0: the job.

@@ -8,13 +8,13 @@
 
 namespace winnow {
 
-// A rank of an attempt that has not ended. Its worker holds it until it is gone.
+// A rank of a live attempt. Its worker holds it until it is gone.
 struct Rank {
   AssignmentRow row;
-  v1::Assignment message;  // as its worker is told
+  v1::Assignment message;  // what answers to its worker say of it
   bool told = false;       // some answer has named it, so the worker may hold it
-  bool stated = false;     // its worker has said that it holds it: it is gone only when that says so
-  bool runs = false;       // its worker has said so, since all ranks were told to start
+  bool stated = false;     // its worker has named it: then it is gone only when the worker says so
+  bool runs = false;       // its worker has said so since the attempt started
   int64_t told_us = 0;     // when an answer named it last, in Clock::steady_us
 
   bool wanted() const { return row.state == RankState::kWanted; }

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "base/check.h"
 #include "base/mutant.h"
 
 namespace winnow {
@@ -36,7 +35,7 @@ void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64
 
 void Recorder::EndRank(Rank& rank, const RankEnd& end) {
   OpenJob* job = jobs_.FindKey(rank.row.job);
-  if (job == nullptr) std::abort();
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
   if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
 }
 
@@ -45,7 +44,8 @@ void Recorder::LoseWorker(WorkerEntry& worker, const std::string& reason) {
   while (!WINNOW_MUTANT("a lost worker keeps its ranks") && !worker.held.empty()) {
     Rank& rank = *worker.held.begin()->second;
     const bool ran = rank.told;
-    EndRank(rank, {AttemptOutcome::kLost, reason, ran ? rank.row.place_us : 0, ran ? worker.row.last_sync_us : 0});
+    EndRank(rank,
+            {AttemptOutcome::kLost, reason, ran ? rank.row.place_us : 0, ran ? worker.row.last_sync_us : 0});
   }
 }
 
@@ -63,7 +63,8 @@ void Recorder::Drain(WorkerEntry& worker, const std::string& reason) {
   TakeBackUntold(worker);
   for (auto next = worker.held.begin(); next != worker.held.end();) {
     Rank& rank = *(next++)->second;
-    attempts_.Drain(rank, fmt::format("worker {} is drained{}{}", worker.row.name, reason.empty() ? "" : ": ", reason));
+    attempts_.Drain(
+        rank, fmt::format("worker {} is drained{}{}", worker.row.name, reason.empty() ? "" : ": ", reason));
   }
 }
 

@@ -8,28 +8,32 @@
 
 namespace winnow {
 
-// The one way in for what happens to jobs that are open. Recording a fact applies it, records the decisions that follow,
-// stops the ranks of trials that ended, and records the ends of attempts that are thereby over, until nothing follows any
-// more. Owner: the coordinator thread; every method runs inside the batch's transaction.
+// The one way to record what happens to an open job. Recording a fact applies it, records the decisions that
+// follow from it, revokes the ranks of trials that ended, records the ends of attempts that are over by that,
+// and so on until nothing follows any more. Owner: the coordinator thread; every method runs inside the
+// batch's transaction.
 class Recorder {
  public:
-  Recorder(Jobs& jobs, Workers& workers, Attempts& attempts) : jobs_(jobs), workers_(workers), attempts_(attempts) {}
+  Recorder(Jobs& jobs, Workers& workers, Attempts& attempts)
+      : jobs_(jobs), workers_(workers), attempts_(attempts) {}
 
   void Record(OpenJob& job, FactBody body);
-  // A value of the objective; false: the same trial, attempt, resource and metric were reported before.
+  // Records a value of the objective. False: it was reported before (same trial, attempt, resource and
+  // metric).
   bool RecordReport(OpenJob& job, const ReportRow& report);
-  // Something that looks wrong; nothing happens if that kind was noticed before.
+  // Records something that looks wrong, unless the job has a notice of that kind.
   void RecordNotice(OpenJob& job, Noticed notice);
 
   // Starts an attempt: a rank on each of `workers`, and the fact.
-  void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to, const std::vector<std::string>& workers);
+  void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
+                    const std::vector<std::string>& workers);
   // See Attempts::EndRank. `rank` may not exist any more afterwards.
   void EndRank(Rank& rank, const RankEnd& end);
   // The worker is presumed dead: its ranks are lost.
   void LoseWorker(WorkerEntry& worker, const std::string& reason);
-  // What was placed on a worker that now leaves, and that it was never told of, is handed back in its stead.
+  // Hands back the ranks that no answer has named to the worker, which leaves.
   void TakeBackUntold(WorkerEntry& worker);
-  // What runs on the worker is handed back.
+  // Hands back all ranks of the worker; those that it may run, once it has stopped them.
   void Drain(WorkerEntry& worker, const std::string& reason);
 
  private:

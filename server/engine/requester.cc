@@ -18,7 +18,8 @@ absl::Status Requester::MayChange(const std::string& job, const std::string& own
 
 void Requester::Redact(v1::TuningJob& job) const {
   if (Owns(job.owner())) return;
-  for (auto& [variable, value] : *job.mutable_spec()->mutable_trainer()->mutable_environment()) value = kHiddenValue;
+  for (auto& [variable, value] : *job.mutable_spec()->mutable_trainer()->mutable_environment())
+    value = kHiddenValue;
 }
 
 std::string Requester::ForLog() const {

@@ -29,12 +29,13 @@ constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not 
 
 // It stands in tables, paths and log lines.
 absl::Status CheckName(const std::string& name) {
-  const bool prints = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  const bool prints =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   const bool plain = prints && name.find('/') == std::string::npos && name != "." && name != "..";
   if (plain && !name.empty() && name.size() <= kMaxIdLength) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
-                  Quoted(absl::CHexEscape(name))));
+  return absl::InvalidArgumentError(fmt::format(
+      "name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
+      Quoted(absl::CHexEscape(name))));
 }
 
 absl::Status CheckRequest(const v1::SyncRequest& request) {
@@ -62,7 +63,8 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
   }
   for (const auto& [field, value] :
        {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()}}) {
-    if (!(value >= 0 && value < 1e9)) return invalid(field, fmt::format("{}", value), "a number of at least 0");
+    if (!(value >= 0 && value < 1e9))
+      return invalid(field, fmt::format("{}", value), "a number of at least 0");
   }
   return absl::OkStatus();
 }
@@ -126,7 +128,7 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
 }  // namespace
 
 // REQUIRES `holder` is present: its lease has not run out, counted from the server's start if that is later.
-absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
+absl::Status SyncCalls::NameInUse(const WorkerEntry& holder) const {
   int64_t silent_us = std::max<int64_t>(0, context_.wall_us() - holder.row.last_sync_us);
   std::string heard = holder.row.last_sync_us >= started_us_
                           ? fmt::format("last heard of {} s ago", silent_us / 1'000'000)
@@ -136,14 +138,15 @@ absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
                   holder.row.name, holder.row.host, heard));
 }
 
-absl::StatusOr<WorkerEntry*> SyncDesk::Admit(const v1::SyncRequest& request, const std::string& caller) {
+absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, const std::string& caller) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   WorkerEntry* worker = workers_.Find(request.worker_id());
   if (worker != nullptr && worker->present() && worker->caller.value_or(caller) != caller) {
-    return absl::PermissionDeniedError(fmt::format(
-        "worker id {} is that of a worker which registered with another token; register under an id of your own",
-        request.worker_id()));
+    return absl::PermissionDeniedError(
+        fmt::format("worker id {} is that of a worker which registered with another token; register under an "
+                    "id of your own",
+                    request.worker_id()));
   }
   // A worker that is known keeps the name that it has.
   if (worker == nullptr || worker->row.name != request.name()) {
@@ -151,7 +154,8 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(const v1::SyncRequest& request, con
   }
   if (worker == nullptr) {
     if (WorkerEntry* older = workers_.FindPresentByName(request.name())) {
-      const bool same = SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
+      const bool same =
+          SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
       if (!same) return NameInUse(*older);
       recorder_.LoseWorker(*older, fmt::format("worker {} was started anew", request.name()));
     }
@@ -189,7 +193,7 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(const v1::SyncRequest& request, con
   return worker;
 }
 
-void SyncDesk::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Report& report) {
+void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Report& report) {
   const int64_t most = held.resource_to > 0 ? held.resource_to : kMostResource;
   if (report.resource() < 1 || report.resource() > most) {
     ++refused_.beyond_budget;
@@ -221,7 +225,7 @@ void SyncDesk::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Rep
   ++(fresh > 0 ? reports_.accepted : reports_.duplicate);
 }
 
-void SyncDesk::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::Report& report : request.reports()) {
     const Rank* rank = attempts_.Find(report.assignment_id());
     const bool live = rank != nullptr && rank->row.worker == worker.row.id && rank->row.rank == 0 &&
@@ -236,7 +240,7 @@ void SyncDesk::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& req
 }
 
 // What a process printed is kept even when its assignment is not live any more.
-void SyncDesk::TakeLogs(const v1::SyncRequest& request) {
+void SyncCalls::TakeLogs(const v1::SyncRequest& request) {
   for (const v1::LogChunk& chunk : request.logs()) {
     int64_t key = 0;
     if (const Rank* rank = attempts_.Find(chunk.assignment_id())) {
@@ -254,17 +258,19 @@ void SyncDesk::TakeLogs(const v1::SyncRequest& request) {
 }
 
 // Notices of a rank that is no longer wanted count too: what it has shown is true all the same.
-void SyncDesk::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::AssignmentNotice& notice : request.notices()) {
     const Rank* rank = attempts_.Find(notice.assignment_id());
     if (rank == nullptr || rank->row.worker != worker.row.id) continue;
     OpenJob* job = jobs_.FindKey(rank->row.job);
-    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty()) continue;
-    recorder_.RecordNotice(*job, {rank->row.trial, static_cast<NoticeKind>(notice.kind()), Beginning(notice.text())});
+    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty())
+      continue;
+    recorder_.RecordNotice(
+        *job, {rank->row.trial, static_cast<NoticeKind>(notice.kind()), Beginning(notice.text())});
   }
 }
 
-void SyncDesk::NoteRunning(Rank& rank) {
+void SyncCalls::NoteRunning(Rank& rank) {
   if (rank.runs || rank.row.phase != RankPhase::kStarted) return;
   rank.runs = true;
   if (context_.options.metrics == nullptr || !attempts_.AllRun(rank)) return;
@@ -272,7 +278,7 @@ void SyncDesk::NoteRunning(Rank& rank) {
   context_.options.metrics->dispatch.Observe(static_cast<double>(taken_us) / 1e6);
 }
 
-void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request) {
   std::set<std::string> stated;
   for (const v1::RunningAssignment& running : request.running()) {
     stated.insert(running.assignment_id());
@@ -296,9 +302,9 @@ void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request)
     context_.Publish(LogTopic(rank->row.key));
     recorder_.EndRank(*rank, ToRankEnd(running.outcome(), rank->revoked()));
   }
-  // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than the answer
-  // that named the rank. So one that the worker has named before is not gone, and none is as long as a request from before
-  // our answer may still come.
+  // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than
+  // the answer that named the rank. So one that the worker has named before is not gone, and none is as long
+  // as a request from before our answer may still come.
   const int64_t told_before_us = context_.steady_us() - kCallUs - context_.options.lease_us / 3;
   std::vector<std::string> gone;
   for (const auto& [id, rank] : worker.held) {
@@ -306,11 +312,12 @@ void SyncDesk::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request)
     if (rank->revoked() && !may_be_there) gone.push_back(id);
   }
   for (const std::string& id : gone) {
-    if (Rank* rank = attempts_.Find(id)) recorder_.EndRank(*rank, {AttemptOutcome::kStopped, "it had not started"});
+    if (Rank* rank = attempts_.Find(id))
+      recorder_.EndRank(*rank, {AttemptOutcome::kStopped, "it had not started"});
   }
 }
 
-void SyncDesk::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
+void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
   absl::StatusOr<WorkerEntry*> admitted = Admit(request, caller);
   if (!admitted.ok()) {
     refused_calls_.emplace_back(admitted.status(), std::move(done));
@@ -349,7 +356,7 @@ void SyncDesk::Take(const v1::SyncRequest& request, const std::string& caller, S
   context_.deadlines.Set(Deadlines::Kind::kHold, id, context_.steady_us() + hold);
 }
 
-bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
+bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
   for (const auto& [id, rank] : worker.held) {
     if (!rank->wanted()) continue;
     if (call.stated.count(id) == 0) return true;
@@ -363,7 +370,7 @@ bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
-v1::SyncResponse SyncDesk::Compose(WorkerEntry& worker) const {
+v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
   v1::SyncResponse response;
   for (const auto& [id, rank] : worker.held) {
     if (!rank->wanted()) continue;
@@ -377,7 +384,7 @@ v1::SyncResponse SyncDesk::Compose(WorkerEntry& worker) const {
   return response;
 }
 
-void SyncDesk::Answer() {
+void SyncCalls::Answer() {
   for (auto& [status, done] : refused_calls_) done(status);
   refused_calls_.clear();
   auto refusal = [](const std::string& id) {
@@ -406,7 +413,7 @@ void SyncDesk::Answer() {
   due_.clear();
 }
 
-void SyncDesk::RefuseAll(const absl::Status& status) {
+void SyncCalls::RefuseAll(const absl::Status& status) {
   for (auto& [refusal, done] : refused_calls_) done(status);
   for (auto& [id, done] : older_) done(status);
   for (auto& [id, call] : calls_) {

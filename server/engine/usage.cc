@@ -31,18 +31,18 @@ double Within(double value, double most) { return value > 0 ? std::min(value, mo
 
 }  // namespace
 
-void UsageDesk::Clear() {
+void UsageRecorder::Clear() {
   hosts_.clear();
   ranks_.clear();
   rolled_up_s_ = 0;
 }
 
-const UsageDesk::Newest* UsageDesk::Find(const std::string& name) const {
+const UsageRecorder::Newest* UsageRecorder::Find(const std::string& name) const {
   const auto found = hosts_.find(name);
   return found == hosts_.end() ? nullptr : &found->second.newest;
 }
 
-UsageDesk::Host& UsageDesk::HostOf(const WorkerEntry& worker, int64_t now_s) {
+UsageRecorder::Host& UsageRecorder::HostOf(const WorkerEntry& worker, int64_t now_s) {
   Host& host = hosts_[worker.row.name];
   if (host.key == 0 || host.host != worker.row.host || host.slots != worker.row.slots ||
       now_s - host.put_s > kPutEveryS) {
@@ -54,7 +54,7 @@ UsageDesk::Host& UsageDesk::HostOf(const WorkerEntry& worker, int64_t now_s) {
   return host;
 }
 
-void UsageDesk::Take(WorkerEntry& worker, const v1::SyncRequest& request) {
+void UsageRecorder::Take(WorkerEntry& worker, const v1::SyncRequest& request) {
   if (request.usage().empty()) return;
   const int64_t now_us = context_.wall_us();
   const int64_t now_s = now_us / 1'000'000;
@@ -90,7 +90,7 @@ void UsageDesk::Take(WorkerEntry& worker, const v1::SyncRequest& request) {
   context_.Note(context_.store.usage.RollUp(now_s));
 }
 
-void UsageDesk::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, double slots) {
+void UsageRecorder::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, double slots) {
   host.newest = {Within(sample.cpu(), 1), Within(sample.memory(), 1)};
   const int64_t start_s = time_s - time_s % kStepS;
   if (start_s > host.open.start_s) {
@@ -103,7 +103,7 @@ void UsageDesk::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, d
   host.open.slots += slots;
 }
 
-void UsageDesk::Write(const Host& host) {
+void UsageRecorder::Write(const Host& host) {
   const Open& open = host.open;
   if (open.samples == 0) return;
   const auto samples = static_cast<double>(open.samples);
@@ -111,7 +111,7 @@ void UsageDesk::Write(const Host& host) {
       WorkerStep{open.start_s, host.key, open.mean / samples, open.highest, open.slots / samples}));
 }
 
-void UsageDesk::AddRank(int64_t assignment, int64_t elapsed_s, const v1::AssignmentUsage& usage) {
+void UsageRecorder::AddRank(int64_t assignment, int64_t elapsed_s, const v1::AssignmentUsage& usage) {
   Open& open = ranks_[assignment];
   const int64_t step_s = AssignmentStepSeconds(elapsed_s);
   const int64_t start_s = elapsed_s - elapsed_s % step_s;
@@ -127,13 +127,13 @@ void UsageDesk::AddRank(int64_t assignment, int64_t elapsed_s, const v1::Assignm
   open.highest = std::max(open.highest, Within(usage.memory_gib(), kMostGib));
 }
 
-void UsageDesk::WriteRank(int64_t assignment, const Open& open) {
+void UsageRecorder::WriteRank(int64_t assignment, const Open& open) {
   if (open.samples == 0) return;
   context_.Note(context_.store.usage.Put(
       assignment, AssignmentStep{open.start_s, open.mean / static_cast<double>(open.samples), open.highest}));
 }
 
-void UsageDesk::Ended(int64_t assignment) {
+void UsageRecorder::Ended(int64_t assignment) {
   const auto found = ranks_.find(assignment);
   if (found == ranks_.end()) return;
   WriteRank(assignment, found->second);

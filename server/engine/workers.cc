@@ -51,8 +51,9 @@ WorkerEntry* Workers::FindPresentByName(const std::string& name) {
 }
 
 bool Workers::KnowsName(const std::string& name) const {
-  return marks_.Find(name) != nullptr ||
-         std::any_of(all_.begin(), all_.end(), [&name](const auto& entry) { return entry.second.row.name == name; });
+  return marks_.Find(name) != nullptr || std::any_of(all_.begin(), all_.end(), [&name](const auto& entry) {
+           return entry.second.row.name == name;
+         });
 }
 
 void Workers::NoteRoom(const WorkerEntry& worker) {
@@ -133,7 +134,8 @@ std::vector<WorkerRoom> Workers::WholeRooms() const {
 }
 
 bool Workers::Share(const std::vector<std::string>& ids, const std::string& storage_id) const {
-  return std::all_of(ids.begin(), ids.end(), [&](const std::string& id) { return row(id).storage_id == storage_id; });
+  return std::all_of(ids.begin(), ids.end(),
+                     [&](const std::string& id) { return row(id).storage_id == storage_id; });
 }
 
 std::set<std::string> Workers::PresentWith(const std::string& storage_id) const {

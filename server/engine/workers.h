@@ -19,19 +19,20 @@ namespace winnow {
 struct WorkerEntry {
   WorkerRow row;
   int32_t used_slots = 0;             // by what it holds
-  std::map<std::string, Rank*> held;  // by assignment id; not gone: each takes slots, processors and memory
-  std::string leaving_reason;         // as it says; "": none
-  std::optional<std::string> caller;  // who spoke first for it since the server started: a token's id, "": none
-  HeldSlots held_slots;               // as used_slots, over time
+  std::map<std::string, Rank*> held;  // ranks that are not gone, by assignment id
+  std::string leaving_reason;         // its own words; "": none
+  // The token (its id; "": none) that its first call since the server's start came with.
+  std::optional<std::string> caller;
+  HeldSlots held_slots;  // used_slots over time
 
   bool live() const { return row.state == WorkerState::kLive; }
   bool lost() const { return row.state == WorkerState::kLost; }
   bool present() const { return live() || row.state == WorkerState::kLeaving; }
-  // What all that it holds takes of it.
+  // The slots, processors and memory that its ranks take.
   RankShape Used() const;
 };
 
-// The workers: their rows, leases and marks, and the room that they have. Owner: the coordinator thread; every method runs
+// The workers: their rows, leases, marks and free room. Owner: the coordinator thread; every method runs
 // inside the batch's transaction.
 class Workers {
  public:
@@ -52,13 +53,13 @@ class Workers {
   WorkerEntry& Register(WorkerRow row);
   void RenewLease(WorkerEntry& worker);
   void RenewLeases();
-  // It is lost, or has left: `state` is kLost or kGone. What it holds is the caller's to end.
+  // The worker is lost or has left: `state` is kLost or kGone. The caller ends its ranks.
   void GiveUp(WorkerEntry& worker, WorkerState state);
 
-  // The rank takes its share of its worker, until it is released.
+  // The rank takes its share of its worker until Release.
   void Hold(Rank& rank);
   void Release(Rank& rank);
-  // What workers that may be given something have free.
+  // The free room of the workers that may be given something.
   std::vector<WorkerRoom> Rooms() const;
   // The same workers, as if they held nothing.
   std::vector<WorkerRoom> WholeRooms() const;
@@ -70,12 +71,13 @@ class Workers {
   WorkerMarks& marks() { return marks_; }
   const WorkerMarks& marks() const { return marks_; }
 
-  // Its state, or what is wanted of it, has changed: its held call is to be looked at after the commit.
+  // The worker's state, or the list of ranks wanted of it, has changed: SyncCalls looks at its call after the
+  // commit.
   void NoteChange(const std::string& id) { changed_.insert(id); }
   std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 
  private:
-  // To be called when its state, its slots or what it holds has changed.
+  // Keeps roomy_ up to date. Called when the worker's state, its slots or its ranks have changed.
   void NoteRoom(const WorkerEntry& worker);
 
   Context& context_;

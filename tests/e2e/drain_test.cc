@@ -1,4 +1,4 @@
-// A worker that is drained by the command line: what it ran goes on elsewhere, at no attempt's cost.
+// Draining a worker by the command line: its trials continue elsewhere, and no attempt is counted.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-// Trains until it is told to stop the first time, and to the end from its checkpoint the second time.
+// Trains until it is first asked to stop, then to the end from its checkpoint.
 constexpr char kTrainer[] = R"(
 trap 'echo 1 > "$WINNOW_CHECKPOINT_DIR/level"; exit 0' TERM
 if [ -e "$WINNOW_CHECKPOINT_DIR/level" ]; then echo loss=0.25; echo loss=0.125; exit 0; fi

@@ -118,7 +118,7 @@ TEST_CASE("MessageJson: times, durations, bytes, maps and enums of a newer versi
   CHECK(Written(logs)["data"] == "AP8B");
 }
 
-// So whoever reads proto3's JSON reads this.
+// A parser of proto3's JSON accepts it.
 TEST_CASE("MessageJson: protobuf reads it back as the same message", "[json]") {
   v1::TuningJob job = FromText<v1::TuningJob>(R"(
     id: "a" state: STOPPED best { trial: 3 objective: 0.5 resource: 9007199254740993 }

@@ -1,4 +1,4 @@
-// Runs the simulation with one invariant broken at a time; each must be caught within --seeds runs:
+// Runs the simulation with one promise broken at a time; each must be caught within --seeds runs:
 //   simulation_mutants [--seeds 2000] [--only NUMBER]
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ constexpr std::string_view kMutants[] = {
 std::string_view active_mutant;  // "": none
 
 struct Shared {
-  int64_t seed = 0;  // of the current run
+  int64_t seed = 0;  // that runs
   char violation[256] = "";
 };
 
@@ -70,9 +70,10 @@ bool IsCaught(size_t number, std::string_view mutant, int64_t seeds) {
   waitpid(child, &status, 0);
   const bool aborted = WIFSIGNALED(status);
   const bool caught = aborted || WEXITSTATUS(status) != 0;
-  fmt::print("{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
-             caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
-             aborted ? "the process is aborted" : shared->violation);
+  fmt::print(
+      "{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
+      caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
+      aborted ? "the process is aborted" : shared->violation);
   munmap(memory, sizeof(Shared));
   return caught;
 }

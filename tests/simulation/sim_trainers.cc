@@ -23,7 +23,7 @@ constexpr int64_t kGraceUs = 3'000'000;
 constexpr int kFirstPort = 20'000;
 constexpr int kPorts = 1'000;
 
-class SimTrainer : public Trainer {
+class SimTrainer : public RankRun {
  public:
   SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
              v1::Assignment assignment, Events events)
@@ -205,8 +205,8 @@ void SimTrainers::Prepare(const v1::Assignment& assignment,
                  });
 }
 
-absl::StatusOr<std::unique_ptr<Trainer>> SimTrainers::Start(const v1::Assignment& assignment,
-                                                            Trainer::Events events) {
+absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment& assignment,
+                                                            RankRun::Events events) {
   if (setting_->Strikes(Fault::kStartFails, setting_->profile.start_fails)) {
     return absl::InternalError("no process can be started");
   }
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> SimTrainers::Start(const v1::Assignment
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
-  return std::unique_ptr<Trainer>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
+  return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
 }
 
 }  // namespace winnow

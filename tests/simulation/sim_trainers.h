@@ -20,8 +20,8 @@ class SimTrainers : public Trainers {
 
   void Prepare(const v1::Assignment& assignment,
                std::function<void(absl::StatusOr<Prepared>)> done) override;
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                 Trainer::Events events) override;
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                 RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
 
  private:

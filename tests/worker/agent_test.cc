@@ -1,4 +1,4 @@
-// The agent over real gRPC, with real processes, against a server that behaves as the contract says.
+// The agent over real gRPC, with real processes, against a server that follows the contract.
 
 #include "worker/agent.h"
 
@@ -270,7 +270,7 @@ TEST_CASE("Agent: an idle worker leaves one call with the server", "[worker]") {
   server.Assign(Shell("a", "true"));
 
   REQUIRE(server.AwaitEnd("a"));
-  // Registered, polled, said that it runs, that it ended, and perhaps a poll between.
+  // Register, poll, running, ended, and perhaps a poll between.
   CHECK(server.told().requests.size() <= 6);
 }
 

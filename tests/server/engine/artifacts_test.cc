@@ -350,7 +350,7 @@ TEST_CASE("Artifacts: a model that its worker cannot send is told with the worke
   CHECK_FALSE(told.GetPayload(kModelComes).has_value());
   CHECK(told.message() == "the model of trial 3 of job \"" + scene.id +
                               "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
-                              "many to be kept");
+                              "many to keep");
   CHECK(scene.Wanted() == std::vector<int64_t>{3});  // somebody may mend it
   REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
   CHECK(scene.Wanted().empty());

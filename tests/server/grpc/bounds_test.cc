@@ -1,4 +1,4 @@
-// What callers may make the service do and hold, and what it answers beyond that.
+// Limits of what callers may make the service do and hold, and the answers beyond them.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -133,7 +133,7 @@ TEST_CASE("Bounds: a file that never ends to open keeps no other call waiting", 
   v1::ListTuningJobsResponse list;
   CHECK(play.Call(&TuningStub::ListTuningJobs, v1::ListTuningJobsRequest(), list).ok());
   CHECK(list.jobs_size() == 0);
-  // Whatever waits in open() goes on.
+  // Wakes everything that waits in open().
   const int end = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   CHECK(write(end, "x", 1) == 1);
   close(end);
@@ -274,7 +274,7 @@ TEST_CASE("Bounds: health is bad while reads stand still, and good again after",
   CHECK(wait_for(true));
 }
 
-// A connection that says nothing.
+// A silent connection.
 class Mute {
  public:
   explicit Mute(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -65,7 +65,7 @@ std::vector<const pb::MethodDescriptor*> AllMethods() {
   return methods;
 }
 
-// Sends a request and reads to the end, whatever streams; `answers`, if given, is given all that comes.
+// Sends a request and reads all answers, also of streams; appends them to `answers`, if given.
 grpc::Status CallWith(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method,
                       const std::string& request, std::string* answers = nullptr) {
   grpc::GenericStub stub(channel);
@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK_THAT(walk(token), Catch::Contains("API_KEY") && Catch::Contains("(hidden)"));
   }
   CHECK(calls > 2 * AllMethods().size());
-  // She still has her jobs, and sees what is hers; what is the site's is not.
+  // She still has her jobs and sees her own data, but not the site's.
   const std::string hers = walk(play.ana);
   CHECK_THAT(hers, Catch::Contains("canaryenvironment"));
   for (const char* site : {"canaryfile", "canarycolumn", "canaryrow", "canarytoken", "canarysecret"}) {

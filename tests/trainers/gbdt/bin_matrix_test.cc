@@ -25,7 +25,7 @@ int WrongBins(const BinMatrix& matrix, const DataSet& data, const std::vector<Fe
   return wrong;
 }
 
-// Each feature's histogram of a node must equal the plain count, whatever slots are shared.
+// Each feature's histogram of a node must equal the plain count, for all shared slots.
 void CheckHistograms(const DataSet& data, int max_bin) {
   const auto [cuts, matrix] = InBins(data, max_bin);
   CHECK(WrongBins(matrix, data, cuts) == 0);

@@ -1,4 +1,4 @@
-// winnow-gbdt as a process: the trainer contract, flags, predictions, and what it says of bad input.
+// winnow-gbdt as a process: the trainer contract, flags, predictions, and errors for bad input.
 
 #include <filesystem>
 #include <fstream>

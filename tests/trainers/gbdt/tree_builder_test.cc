@@ -156,7 +156,7 @@ TEST_CASE("Tree: with room for few histograms, or none, it is the same tree", "[
     const HistogramShape shape(grower.data.train.matrix.layout(), FirstNumbers(6));
     for (const GrowPolicy policy : {GrowPolicy::kDepthWise, GrowPolicy::kLossGuide}) {
       const std::string expected = Described(grower.Grow(Deep(policy, 0)));
-      // From some level on histograms are counted anew; in portions of several nodes, and of one.
+      // From some level on histograms are counted again; in portions of several nodes, and of one.
       for (const std::size_t pairs : {64, 16, 3, 0})
         CHECK(Described(grower.Grow(Deep(policy, 0), nullptr, pairs * 2 * WordsOf(shape, false))) ==
               expected);

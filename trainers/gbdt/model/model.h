@@ -17,7 +17,7 @@ struct Model {
   DataOptions reading;  // how the training file was read
   DataSchema schema;
   std::vector<std::string> feature_names;
-  std::vector<Tree> trees;  // by round; within a round by class; within a class its parallel trees
+  std::vector<Tree> trees;          // by round; within a round by class; within a class its parallel trees
   std::vector<float> tree_weights;  // [tree] DART's factor of its leaves; empty: all 1
   int64_t best_round = -1;          // from 0, the best round of early stopping; -1: every round counts
 

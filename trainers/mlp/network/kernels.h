@@ -9,8 +9,8 @@ namespace winnow::mlp {
 // multiply-adds in ascending order of the summed index. So its bits depend neither on the division of rows
 // and columns into tiles nor, among the sets with fused multiply-add, on the instruction set.
 //
-// Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
-// that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
+// Panels are as in network.h: [panel][depth][16]. bf16 numbers are stored in pairs of two consecutive summed
+// indices: the lower in the lower 16 bits; an odd last one is paired with 0.
 struct Kernels {
   const char* name;  // WINNOW_SIMD's name: off, avx2, avx512, avx512bf16
   bool fused;        // whether multiplication and addition round once

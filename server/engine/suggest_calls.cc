@@ -1,4 +1,4 @@
-#include "server/engine/asks.h"
+#include "server/engine/suggest_calls.h"
 
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
@@ -38,7 +38,7 @@ absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
 
 }  // namespace
 
-absl::Status AskDesk::Check(const v1::SuggestTrialsRequest& request, const Requester& by, Call& call) {
+absl::Status SuggestCalls::Check(const v1::SuggestTrialsRequest& request, const Requester& by, Call& call) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   v1::TuningJobSpec spec;
@@ -65,7 +65,7 @@ absl::Status AskDesk::Check(const v1::SuggestTrialsRequest& request, const Reque
   return absl::OkStatus();
 }
 
-void AskDesk::Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
+void SuggestCalls::Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
                    SuggestDone done) {
   Call& call = calls_[ticket];
   call.client = request.client();
@@ -75,10 +75,10 @@ void AskDesk::Take(int64_t ticket, const v1::SuggestTrialsRequest& request, cons
   const int64_t wait = TimeUtil::DurationToMicroseconds(request.wait());
   if (!call.status.ok() || wait <= 0 || !holding_) call.due = true;
   if (call.due) return;
-  context_.deadlines.Set(Deadlines::Kind::kAsk, std::to_string(ticket), context_.steady_us() + wait);
+  context_.deadlines.Set(Deadlines::Kind::kSuggestCall, std::to_string(ticket), context_.steady_us() + wait);
 }
 
-void AskDesk::Cancel(int64_t ticket) {
+void SuggestCalls::Cancel(int64_t ticket) {
   auto found = calls_.find(ticket);
   if (found == calls_.end()) return;
   Call& call = found->second;
@@ -93,12 +93,12 @@ void AskDesk::Cancel(int64_t ticket) {
   call.due = true;
 }
 
-void AskDesk::WaitOver(int64_t ticket) {
+void SuggestCalls::WaitOver(int64_t ticket) {
   auto found = calls_.find(ticket);
   if (found != calls_.end()) found->second.due = true;
 }
 
-bool AskDesk::Fill(OpenJob& job, Call& call) {
+bool SuggestCalls::Fill(OpenJob& job, Call& call) {
   while (call.response.trials_size() < call.count) {
     const std::optional<Admission> admission = Admit(job.state);
     if (!admission) {
@@ -117,7 +117,7 @@ bool AskDesk::Fill(OpenJob& job, Call& call) {
   return true;
 }
 
-void AskDesk::Serve() {
+void SuggestCalls::Serve() {
   std::set<int64_t> dry;
   for (auto& [ticket, call] : calls_) {
     OpenJob* job = call.status.ok() ? jobs_.FindKey(call.job) : nullptr;
@@ -136,28 +136,28 @@ void AskDesk::Serve() {
   }
 }
 
-void AskDesk::Answer() {
+void SuggestCalls::Answer() {
   for (auto call = calls_.begin(); call != calls_.end();) {
     if (!call->second.due) {
       ++call;
       continue;
     }
-    context_.deadlines.Clear(Deadlines::Kind::kAsk, std::to_string(call->first));
+    context_.deadlines.Clear(Deadlines::Kind::kSuggestCall, std::to_string(call->first));
     Call answered = std::move(call->second);
     call = calls_.erase(call);
     answered.status.ok() ? answered.done(std::move(answered.response)) : answered.done(answered.status);
   }
 }
 
-void AskDesk::RefuseAll(const absl::Status& status) {
+void SuggestCalls::RefuseAll(const absl::Status& status) {
   for (auto& [ticket, call] : calls_) {
-    context_.deadlines.Clear(Deadlines::Kind::kAsk, std::to_string(ticket));
+    context_.deadlines.Clear(Deadlines::Kind::kSuggestCall, std::to_string(ticket));
     call.done(status);
   }
   calls_.clear();
 }
 
-void AskDesk::StopHolding() {
+void SuggestCalls::StopHolding() {
   holding_ = false;
   for (auto& [ticket, call] : calls_) {
     Cancel(ticket);

@@ -1,4 +1,4 @@
-#include "server/engine/asks.h"
+#include "server/engine/suggest_calls.h"
 
 #include <cmath>
 #include <limits>

@@ -17,22 +17,21 @@ using SuggestDone = std::function<void(absl::StatusOr<v1::SuggestTrialsResponse>
 
 // SuggestTrials (proto/winnow/v1/tuning.proto): calls that wait for something to train, served in the order
 // in which they came. Owner: the coordinator thread.
-class AskDesk {
+class SuggestCalls {
  public:
-  AskDesk(Context& context, Jobs& jobs, ClientAttempts& attempts)
+  SuggestCalls(Context& context, Jobs& jobs, ClientAttempts& attempts)
       : context_(context), jobs_(jobs), attempts_(attempts) {}
 
-  // Inside the transaction. `done` is called once, by Answer or RefuseAll. `ticket`: later calls have higher
-  // ones.
+  // Inside the transaction. `done` is called once, by Answer or RefuseAll. Tickets rise from call to call.
   void Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done);
-  // The client waits no more: what the call was given meanwhile is handed back.
+  // The client waits no more: the trials that the call was given meanwhile are handed back.
   void Cancel(int64_t ticket);
   void WaitOver(int64_t ticket);
-  // Inside the transaction, after all else: gives the waiting calls what there is.
+  // Inside the transaction, after all else: gives the waiting calls the trials that there are.
   void Serve();
   // After the commit: answers every call that is due.
   void Answer();
-  // Answers every call with `status`. What one of them was given is not in the tables, or its lease runs out.
+  // Answers every call with `status`. Trials that a call was given are rolled back, or their leases run out.
   void RefuseAll(const absl::Status& status);
   // Inside the transaction. From now on no call is held back.
   void StopHolding();
