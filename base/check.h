@@ -9,11 +9,11 @@ namespace winnow {
 
 }  // namespace winnow
 
-// Ends the process unless `condition` holds, in every build. `expected` says what the code relies on; it is
-// evaluated only on failure. For mistakes in Winnow's own code and for a system without which nothing can go
-// on: what users, files and peers get wrong is an absl::Status.
+// Ends the process unless `condition` holds, in every build. `expected` is the assumption of the code; it is
+// evaluated only on failure. For errors in Winnow's own code and in the system below it: errors of users,
+// files and peers are an absl::Status.
 #define WINNOW_CHECK(condition, expected) \
   (static_cast<bool>(condition) ? void() : ::winnow::CheckFailed(__FILE__, __LINE__, #condition, expected))
 
-// Ends the process: control never gets here. `expected` says why.
+// Ends the process: this point cannot be reached. `expected` says why.
 #define WINNOW_UNREACHABLE(expected) ::winnow::CheckFailed(__FILE__, __LINE__, "false", expected)

@@ -8,9 +8,9 @@
 
 namespace winnow {
 
-// std::mutex with the annotations of clang's -Wthread-safety, which libstdc++ lacks: a member that says
-// ABSL_GUARDED_BY(mutex_), used without the lock, fails tests/architecture. (absl::Mutex has them too, but
-// packaged abseil is built without ThreadSanitizer, which then reports races that are none.)
+// std::mutex with the annotations of clang's -Wthread-safety, which libstdc++ lacks: using a member with
+// ABSL_GUARDED_BY(mutex_) without the lock fails tests/architecture. (absl::Mutex has them too, but packaged
+// abseil is built without ThreadSanitizer, which then reports false races.)
 class ABSL_LOCKABLE Mutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
@@ -45,8 +45,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   bool held_ = true;
 };
 
-// std::condition_variable for Mutex. Wakes without cause, so wait in a loop: while (!condition)
-// changed_.Wait(mutex_); the analysis does not look into predicates.
+// std::condition_variable for Mutex. May wake spuriously, so wait in a loop: while (!condition)
+// changed_.Wait(mutex_); the analysis does not check predicates.
 class CondVar {
  public:
   void Wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -54,7 +54,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // False: the time came.
+  // False: the time is over.
   template <typename Clock, typename Duration>
   bool WaitUntil(Mutex& mutex, std::chrono::time_point<Clock, Duration> time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {

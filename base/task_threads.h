@@ -13,33 +13,33 @@
 
 namespace winnow {
 
-// Threads that run functions in the order in which they were posted: one thread, one after the other; of
-// several the first that is free takes the next. Thread-safe. An owner whose tasks use its members declares
-// it last.
+// Threads that run functions in the order in which they were posted: one after the other with one thread;
+// with several, the first free thread takes the next. Thread-safe. An owner whose tasks use its members
+// declares it last.
 class TaskThreads {
  public:
   using Task = std::function<void()>;
 
   explicit TaskThreads(int threads = 1);
-  // Begins to stop, runs what is queued, and waits for it.
+  // Begins to stop, runs the queue, and waits for its end.
   ~TaskThreads();
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
   void Post(Task task) { PostWithin(std::numeric_limits<size_t>::max(), std::move(task)); }
-  // Posts `task` unless `most` wait already; false then.
+  // Returns false, and posts nothing, if `most` are already queued.
   bool PostWithin(size_t most, Task task);
 
-  // Drops what is queued: what was posted and did not begin is destroyed on the caller's thread.
+  // Clears the queue: destroys posted tasks that have not begun, on the caller's thread.
   void Clear();
-  // Sets stopping(). What is queued is still run; a task that may take long asks stopping() now and then.
+  // Sets stopping(). The queue is still run; a long task polls stopping().
   void BeginStop();
-  // Clears, and waits for the tasks under way; what is posted later never runs. Not from a task; not from two
-  // threads at once.
+  // Clears the queue, and waits for running tasks; tasks posted later never run. Not from a task, nor from
+  // two threads at once.
   void Stop();
 
   bool stopping();
-  // Waits for `duration`, or until stopping(): true then.
+  // Waits for `duration`, or until stopping(); returns stopping().
   bool WaitForStop(std::chrono::nanoseconds duration);
 
  private:

@@ -5,8 +5,8 @@
 
 namespace winnow {
 
-// Length in bytes of the UTF-8 character at the front of `text`; 0 if there is none (RFC 3629: overlong
-// forms, surrogates and what lies beyond U+10FFFF are no characters).
+// Returns the bytes of the UTF-8 character at the front of `text`; 0 if there is none (RFC 3629: overlong
+// forms, surrogates and values above U+10FFFF are not characters).
 size_t Utf8Length(std::string_view text);
 
 }  // namespace winnow

@@ -32,7 +32,7 @@ struct BlobRow {
   bool operator==(const BlobRow&) const = default;
 };
 
-// As it stands in the table: "checkpoint" or "model".
+// The text in the table: "checkpoint" or "model".
 const char* TextOf(ArtifactKind kind);
 
 // Artifacts, and the blobs that they use. A blob has a row as long as an artifact uses it.

@@ -36,7 +36,7 @@ struct AssignmentRow {
   FailureCause cause = FailureCause::kTrainer;  // of a failure
 };
 
-// As it stands in the table: "wanted", "revoked" and so on.
+// The text in the table: "wanted", "revoked" and so on.
 const char* TextOf(RankState state);
 
 class AssignmentTable {

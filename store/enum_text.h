@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// The texts that stand for the values of an enumeration in one column, in the order of the enumerators.
+// The texts of an enumeration's values in one column, in the order of the enumerators.
 template <typename Enum, size_t N>
 class EnumTexts {
  public:

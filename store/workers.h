@@ -32,7 +32,7 @@ struct WorkerRow {
   bool operator==(const WorkerRow&) const = default;
 };
 
-// Why a worker is given nothing new.
+// Why a worker gets no new trials.
 enum class Marked { kCordoned, kDraining, kQuarantined };
 
 // A worker, by name, that gets no new trials.
@@ -43,7 +43,7 @@ struct WorkerMark {
   int64_t until_us = 0;  // of a quarantine; 0: until it is lifted by hand
 };
 
-// As they stand in the tables: "live", "cordoned" and so on.
+// The texts in the tables: "live", "cordoned" and so on.
 const char* TextOf(WorkerState state);
 const char* TextOf(Marked scheduling);
 

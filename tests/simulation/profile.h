@@ -73,7 +73,7 @@ struct Profile {
   double trainer_fails = 0, trainer_hangs = 0;  // of an attempt
   double prepare_fails = 0, start_fails = 0;
 
-  int max_reports = 0;  // of one Sync
+  int max_reports = 0;  // in one Sync
   // Probability of a comparison with the loaded state at a commit, which is expensive with much stored data.
   double thorough = 0;
   int64_t unit_us = 0;  // of training

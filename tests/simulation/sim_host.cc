@@ -69,7 +69,8 @@ class SimHost::Line : public SyncClient {
   void Finish(uint64_t number, const absl::Status& status, const v1::SyncResponse& response) {
     auto call = calls_.extract(number);
     if (call.empty()) return;
-    setting_->Note("answer", host_->name(), static_cast<int64_t>(number), static_cast<int64_t>(status.code()));
+    setting_->Note("answer", host_->name(), static_cast<int64_t>(number),
+                   static_cast<int64_t>(status.code()));
     call.mapped()(status, response);
   }
 

@@ -16,7 +16,7 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000;
-// Of virtual time, without any fault: every job must end within it.
+// Virtual time without any fault: every job must end within it.
 constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
 constexpr int64_t kResendUs = 3 * kSecond;
 constexpr int64_t kMostDownUs = 40 * kSecond;

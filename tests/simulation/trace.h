@@ -10,7 +10,8 @@ class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}
 
-  void Note(int64_t now_us, std::string_view what, std::string_view who = "", int64_t one = 0, int64_t two = 0);
+  void Note(int64_t now_us, std::string_view what, std::string_view who = "", int64_t one = 0,
+            int64_t two = 0);
   bool prints() const { return print_; }
   uint64_t hash() const { return hash_; }
 

@@ -1,4 +1,4 @@
-// Files with bytes that were changed or cut off behind SQLite's back.
+// Files with bytes changed or cut off without SQLite.
 
 #include "tests/support/damage.h"
 

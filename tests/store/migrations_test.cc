@@ -109,7 +109,7 @@ TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "
   CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
 }
 
-// A file as version 8 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
+// A file of version 8 with the facts and the trials' rows of these jobs; all early ends were "stopped".
 void WriteVersion8(const std::string& file, const std::vector<SimulationResult>& jobs) {
   auto database = Database::Open(file, OpenMode::kReadWrite);
   for (int step = 0; step < 8; ++step) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());

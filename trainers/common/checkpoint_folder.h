@@ -18,13 +18,13 @@ namespace winnow {
 absl::Status WriteCheckpointFile(const std::string& folder, int64_t level, const std::string& ending,
                                  const std::string& text);
 
-// Calls take(text) with the newest checkpoint, and with older ones until it returns OK. NotFound if it never
-// does. Adds to *warnings the name of each checkpoint that was passed over, and why.
+// Calls take(text) with the newest checkpoint, then with older ones until it returns OK. NotFound if it never
+// does. Adds the name of each skipped checkpoint to *warnings, with the reason.
 absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::string& ending,
                                       const std::function<absl::Status(const std::string& text)>& take,
                                       std::vector<std::string>* warnings);
 
-// The newest checkpoint of the folder that `parse` accepts. NotFound and warnings are as above.
+// Returns the newest checkpoint of the folder that `parse` accepts. NotFound and warnings are as above.
 template <typename Checkpoint>
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder, const std::string& ending,
                                                 absl::StatusOr<Checkpoint> (*parse)(std::string_view text),

@@ -23,8 +23,8 @@ absl::StatusOr<TrainFiles> FilesFromContract(const EnvironmentReader& environmen
 // WINNOW_SEED, `otherwise` if it is not set. Errors as above.
 absl::StatusOr<int64_t> SeedFromContract(const EnvironmentReader& environment, int64_t otherwise);
 
-// The request of a trainer that runs under the contract with these hyperparameters. WINNOW_SEED counts where
-// they give no seed. Errors as above, and those of the hyperparameters.
+// Returns the request of a trainer under the contract with these hyperparameters. WINNOW_SEED is the default
+// for their seed. Errors as above, and those of the hyperparameters.
 template <typename Request, typename Parameters>
 absl::StatusOr<Request> RequestFromContract(const EnvironmentReader& environment,
                                             absl::StatusOr<Parameters> parameters) {

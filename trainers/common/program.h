@@ -15,9 +15,6 @@ namespace winnow {
 // The process of a built-in trainer: its error messages, and its reaction to SIGTERM. One per process.
 class TrainerMain {
  public:
-  // Trains as one rank; `stop` becomes true on SIGTERM.
-  using Training = std::function<absl::Status(Communicator* ranks, const std::atomic<bool>& stop)>;
-
   // Handles SIGTERM from now on. REQUIRES: the name lives as long as the process.
   explicit TrainerMain(const char* name);
 
@@ -25,13 +22,10 @@ class TrainerMain {
   int Fail(const absl::Status& status) const;
   int Usage(const std::string& problem) const;
 
-  // Trains as the rank that the environment names, alone if it names none, and returns the exit code. Rank 0
-  // prints the warnings. On SIGTERM before all ranks have come, exits at once: successfully if there are
-  // checkpoints, because then nothing is lost.
-  int TrainAsRank(bool has_checkpoints, const std::vector<std::string>& warnings,
-                  const Training& train) const;
-
-  // TrainAsRank with what `train` does with a request, if there is one.
+  // Calls train with the request, if there is one, as the rank that the environment names, alone if it names
+  // none, and returns the exit code. `stop` becomes true on SIGTERM. Rank 0 prints the warnings. On SIGTERM
+  // before all ranks have come, exits at once: successfully if there are checkpoints, because then nothing is
+  // lost.
   template <typename Request>
   int Train(const absl::StatusOr<Request>& request, const std::vector<std::string>& warnings,
             absl::Status (*train)(const Request& request, Communicator* ranks, const std::atomic<bool>& stop,
@@ -44,6 +38,10 @@ class TrainerMain {
   }
 
  private:
+  using Training = std::function<absl::Status(Communicator* ranks, const std::atomic<bool>& stop)>;
+  int TrainAsRank(bool has_checkpoints, const std::vector<std::string>& warnings,
+                  const Training& train) const;
+
   const char* const name_;
 };
 

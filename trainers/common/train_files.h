@@ -22,7 +22,7 @@ struct TrainFiles {
   std::string model_folder;       // receives the model at the end; "": no model is written
   std::string checkpoint_folder;  // "": training starts from nothing and keeps nothing
   std::string output_folder;      // receives other files worth keeping; "": none are kept
-  std::string timing_path;        // gets seconds of set-up, levels and evaluations, as JSON; "": none
+  std::string timing_path;        // receives the seconds of set-up, levels and evaluations, as JSON; "": none
   int64_t resource_from = 0;      // levels whose metrics an earlier run has reported
   int64_t resource_to = 0;  // train to this level, or as far as the hyperparameters say if that is less; 0:
                             // that far

@@ -25,7 +25,7 @@ struct TrainFlags {
 
   // Adds the flags to `app`. REQUIRES: this object is not moved until `app` is parsed.
   void AddTo(CLI::App* app);
-  // --sharded and --timing, of a trainer whose levels are called `level`.
+  // Adds --sharded and --timing, for a trainer whose levels are called `level`.
   void AddRunFlags(CLI::App* app, const char* level);
 
   // Called after parsing. Unset values of the validation data become those of the training data. Returns what

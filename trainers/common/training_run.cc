@@ -4,12 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 
-#include "trainers/common/metric_line.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
 namespace {
+
+// Prints and flushes the metrics of a level in XGBoost's form, "[12]\ttrain-auc:0.81\tvalidation-auc:0.78".
+// REQUIRES: as many values as names.
+void PrintMetricLine(std::FILE* out, int64_t level, std::span<const std::string> names,
+                     std::span<const float> values) {
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "[{}]", level);
+  for (std::size_t m = 0; m < names.size(); ++m)
+    fmt::format_to(std::back_inserter(line), "\t{}:{}", names[m], values[m]);
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), out);
+  std::fflush(out);
+}
 
 constexpr std::chrono::seconds kCheckpointEvery{2};
 

@@ -20,7 +20,7 @@
 
 namespace winnow {
 
-// One rank's run of training: what every built-in trainer does around its levels (rounds or epochs, numbered
+// One rank's training run: the work of every built-in trainer around its levels (rounds or epochs, numbered
 // from 0). A trainer derives from it, keeps the state and trains one level. Rank 0 prints, warns and writes;
 // all ranks make the same calls.
 class TrainingRun {
@@ -29,46 +29,46 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
   virtual ~TrainingRun() = default;
 
-  // Trains. No rank returns OK before rank 0 has written what is kept; a rank that fails tells the others
-  // why.
+  // Trains. No rank returns OK before rank 0 has written the results; a rank that fails reports the reason to
+  // the others.
   absl::Status Run();
 
  protected:
   using Clock = std::chrono::steady_clock;
 
-  // program: "winnow-gbdt"; level: what a level is called, "round". REQUIRES: all outlive the run.
+  // program: "winnow-gbdt"; level: the name of a level, "round". REQUIRES: all arguments outlive the run.
   TrainingRun(const char* program, const char* level, const TrainFiles& files, Communicator* ranks,
               const std::atomic<bool>& stop, std::FILE* out, std::FILE* err)
       : files_(files), ranks_(*ranks), out_(out), err_(err), program_(program), level_(level), stop_(stop) {}
 
-  // What must be the same on all ranks.
+  // Values that must be the same on all ranks.
   virtual ToldThings Told() const = 0;
   virtual absl::Status LoadAndTrain() = 0;
 
-  // The state. done: levels trained, by earlier runs too; target: levels to train.
+  // The state. done: levels trained, including earlier runs; target: levels to train.
   virtual int64_t done() const = 0;
   virtual int64_t target() const = 0;
   virtual bool stopped_early() const = 0;
   virtual const std::vector<std::string>& metric_names() const = 0;
   virtual std::vector<float> ValuesAt(int64_t level) const = 0;  // of the metrics
 
-  // Sets stopped_early where the metrics say so.
+  // Sets stopped_early if the metrics require it.
   virtual void StopEarlyIfDue() = 0;
-  // Called on rank 0, where there is a folder for them.
+  // Called on rank 0, if there is a folder for checkpoints.
   virtual absl::Status WriteCheckpoint() = 0;
   virtual absl::Status WriteModel() = 0;
 
   bool is_first() const { return ranks_.rank() == 0; }
   bool is_finished() const { return stopped_early() || done() >= target(); }
-  // As many of `levels` as this run may train.
+  // Returns `levels`, limited to what this run may train.
   int64_t UpToResource(int64_t levels) const;
 
   void Warn(const std::string& text) const;
-  // Warns that training starts anew, because the checkpoint "was made with eta = 1, not 2".
+  // Warns that training starts from nothing, because the checkpoint "was made with eta = 1, not 2".
   void WarnOfMisfit(const std::string& problem) const;
 
-  // The newest checkpoint of rank 0's folder, on all ranks: nullopt without a folder or a checkpoint, or
-  // where misfit(checkpoint) gives a reason, for WarnOfMisfit, why training cannot go on from it.
+  // Returns the newest checkpoint of rank 0's folder, on all ranks: nullopt without a folder or a checkpoint,
+  // or if misfit(checkpoint) returns a reason, for WarnOfMisfit, why training cannot continue from it.
   template <typename Checkpoint>
   absl::StatusOr<std::optional<Checkpoint>> FindCheckpoint(
       absl::StatusOr<Checkpoint> (*read_newest)(const std::string& folder,
@@ -77,19 +77,19 @@ class TrainingRun {
       absl::StatusOr<Checkpoint> (*parse)(std::string_view text),
       const std::function<std::string(const Checkpoint& checkpoint)>& misfit);
 
-  // Prints the metrics of levels after resource_from, and not before `first`, that only a checkpoint knows:
-  // their process died before all was heard.
+  // Prints the metrics of levels after resource_from, from `first` on, that are only in a checkpoint, because
+  // their process died before they were reported.
   void PrintUnreported(int64_t first = 0) const;
 
-  // Calls train_level until the run is finished or a rank is told to stop; prints each level, stops early and
-  // writes a checkpoint every other second and at the end. train_level evaluates and records the level, too;
-  // it is Cancelled where it gave up the level because it was told to stop.
+  // Calls train_level until the run is finished or a rank has to stop; prints each level, stops early, and
+  // writes a checkpoint every other second and at the end. train_level also evaluates and records the level;
+  // it is Cancelled if it abandoned the level because of a stop.
   absl::Status TrainLevels(const std::function<absl::Status()>& train_level);
 
   // Writes the model if the run is finished. Cancelled if it is not, and there is no folder for checkpoints.
   absl::Status Finish();
 
-  // Writes the times as JSON, with `more`, where they are asked for.
+  // Writes the times as JSON, with `more`, if they are requested.
   absl::Status WriteTiming(nlohmann::json more = nlohmann::json::object()) const;
 
   static double SecondsSince(Clock::time_point then) {
@@ -116,8 +116,8 @@ class TrainingRun {
   const std::atomic<bool>& stop_;
 };
 
-// What a checkpoint of other hyperparameters "was made with": "was made with eta = 1, not 2"; "" where all of
-// `ours` are the same.
+// Returns "was made with eta = 1, not 2" for a checkpoint with other hyperparameters; "" if all of `ours` are
+// equal.
 std::string HyperparameterMisfit(const ToldThings& theirs, const ToldThings& ours);
 
 template <typename Checkpoint>

@@ -26,7 +26,7 @@ struct StartMargins {
 // neither on the number of ranks and threads, nor on where training was interrupted.
 class Booster {
  public:
-  // Keeps references to all of them. REQUIRES: model->parameters set, and the same on all ranks.
+  // Keeps references to all arguments. REQUIRES: model->parameters are set, and the same on all ranks.
   Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
@@ -62,9 +62,9 @@ class Booster {
   RowPartition drawn_, others_;
   std::optional<RowPartition> validation_rows_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
-  std::vector<int64_t> gradient_blocks_;    // borders of blocks of rows with independent gradients
-  std::vector<float> gradient_, hessian_;   // [class][row]
-  const float* gradient_margin_ = nullptr;  // margins from which the round's gradients were computed
+  std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows with independent gradients
+  std::vector<float> gradient_, hessian_;          // [class][row]
+  const float* gradient_margin_ = nullptr;         // margins from which the round's gradients were computed
   FixedGradients fixed_;
 };
 

@@ -19,7 +19,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// What the command line asks for beyond what it may ask of any trainer.
+// Flags beyond those of every trainer.
 struct Flags {
   TrainFlags common;
   std::string continue_from;

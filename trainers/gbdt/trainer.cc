@@ -65,7 +65,7 @@ class BoostingRun : public TrainingRun {
 
   const TrainRequest& request_;
   Checkpoint state_;
-  int64_t given_rounds_ = 0;  // of the model that training goes on from
+  int64_t given_rounds_ = 0;  // of the model that training continues
   uint64_t given_hash_ = 0;   // of its content; 0 without one
   std::optional<ModelFeatures> given_features_;
 };

@@ -15,7 +15,7 @@ namespace winnow::gbdt {
 // One training run, from files to a model file, model.json. Levels are rounds.
 struct TrainRequest : TrainFiles {
   GbdtParameters parameters;
-  // A model of winnow-gbdt or XGBoost that num_round more rounds are added to; "": none.
+  // A model of winnow-gbdt or XGBoost to which num_round rounds are added; "": none.
   std::string continue_from;
 };
 

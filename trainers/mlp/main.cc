@@ -18,7 +18,7 @@
 namespace winnow::mlp {
 namespace {
 
-// What the command line asks for beyond what it may ask of any trainer.
+// Flags beyond those of every trainer.
 struct Flags {
   TrainFlags common;
   bool profile = false;

@@ -90,7 +90,7 @@ class NetworkRun : public TrainingRun {
   std::optional<Profile> profile_;
   TrainingData data_;
   Network network_;
-  Checkpoint state_;  // what the last whole epoch has left; rank 0's is complete
+  Checkpoint state_;  // state after the last complete epoch; rank 0's is complete
   std::optional<EpochMetrics::Deciding> deciding_;  // the metric that stops the training early
   std::vector<double> losses_;
   std::vector<double> epochs_cpu_;  // seconds of all threads
@@ -106,7 +106,7 @@ ToldThings NetworkRun::Told() const {
 
 absl::Status NetworkRun::LoadCheckpoint() {
   const auto misfit = [this](const Checkpoint& checkpoint) {
-    // What an epoch has learned cannot be taken back.
+    // An epoch's training cannot be undone.
     const std::string problem =
         HyperparameterMisfit(checkpoint.hyperparameters, ModelHyperparameters(parameters_));
     if (!problem.empty() || checkpoint.epochs <= target()) return problem;

@@ -42,7 +42,8 @@ class TokenPlay : public Play {
   Endpoint OverSocket() const { return {.address = "unix:" + options.socket}; }
   Endpoint OverTcp(const std::string& token) const { return {.address = address(), .token = token}; }
 
-  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0, const std::string& name = "of a test") {
+  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0,
+                                    const std::string& name = "of a test") {
     v1::CreateTokenRequest request;
     request.set_role(role);
     request.set_name(name);

@@ -374,7 +374,7 @@ TEST_CASE("Insights: neighbours are by distance, and the rank by the objective",
   CHECK(desk.insights.GetNeighbours(request)->rank() == 1);
 }
 
-// What a status says, for tests that look for a word of it.
+// A status's text, for tests that search it for a word.
 std::string Refusal(const absl::Status& status) {
   CHECK(absl::IsInvalidArgument(status));
   return std::string(status.message());

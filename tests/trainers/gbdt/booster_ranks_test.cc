@@ -43,7 +43,7 @@ BinnedRows Share(const BinnedRows& all, int rank, int size) {
   return part;
 }
 
-// The model and the metrics must be those of one rank, whatever shares the rows are in.
+// The model and the metrics must be those of one rank, for any distribution of the rows.
 void CheckRanks(const GbdtParameters& parameters, const DataSet& train, const DataSet& validation,
                 const FeatureLimits& limits = {}) {
   const TrainingData whole = Binned(train, parameters.max_bin, &validation);

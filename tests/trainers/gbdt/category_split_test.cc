@@ -77,7 +77,7 @@ TEST_CASE("Categories: the best of all divisions, by brute force", "[gbdt]") {
     const Split split = node.Best(Unregularised());
     INFO("seed " << seed);
     CHECK(split.gain == Approx(node.BestOf(Unregularised(), false)).epsilon(1e-5));
-    // What goes where is as it says.
+    // Rows go where the split says.
     CHECK(std::is_sorted(split.right_bins.begin(), split.right_bins.end()));
     CHECK_FALSE(split.right_bins.empty());
     CHECK(split.right_bins.size() < node.bins.size());

@@ -44,25 +44,26 @@ BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape, con
   BinSums all(layout.features.size());
   std::vector<Sum> scratch;
   for (int k = 0; k < shape.slots(); ++k) {
-    ForEachGroup(layout, layout.slots[shape.slot(k)], words + k * shape.pad(), &scratch, [&](int g, const Sum* sums) {
-      for (int f : layout.groups[g].features) {
-        const FeaturePlace& at = layout.features[f];
-        all[f].resize(at.bins());
-        GradientSum rest = total;
-        for (int bin = 0; bin < at.bins(); ++bin) {
-          if (bin == at.default_bin) continue;
-          all[f][bin] = as_sum(sums[at.GroupBin(bin)]);
-          rest = rest - all[f][bin];
-        }
-        if (at.default_bin >= 0) all[f][at.default_bin] = rest;
-      }
-    });
+    ForEachGroup(layout, layout.slots[shape.slot(k)], words + k * shape.pad(), &scratch,
+                 [&](int g, const Sum* sums) {
+                   for (int f : layout.groups[g].features) {
+                     const FeaturePlace& at = layout.features[f];
+                     all[f].resize(at.bins());
+                     GradientSum rest = total;
+                     for (int bin = 0; bin < at.bins(); ++bin) {
+                       if (bin == at.default_bin) continue;
+                       all[f][bin] = as_sum(sums[at.GroupBin(bin)]);
+                       rest = rest - all[f][bin];
+                     }
+                     if (at.default_bin >= 0) all[f][at.default_bin] = rest;
+                   }
+                 });
   }
   return all;
 }
 
-inline BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape, const Histogram& histogram,
-                              const GradientSum& total) {
+inline BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape,
+                              const Histogram& histogram, const GradientSum& total) {
   if (histogram.packed) return SumsOfFeatures(layout, shape, histogram.Packed(), total, Unpack);
   return SumsOfFeatures(layout, shape, histogram.Wide(), total, [](const GradientSum& sum) { return sum; });
 }
@@ -82,7 +83,8 @@ inline BinSums CountedSums(const DataSet& data, const std::vector<FeatureCuts>& 
 }
 
 inline Histogram CountedHistogram(const BinMatrix& matrix, const HistogramShape& shape,
-                                  const FixedGradients& gradients, const std::vector<uint32_t>& rows, bool packed) {
+                                  const FixedGradients& gradients, const std::vector<uint32_t>& rows,
+                                  bool packed) {
   Histogram histogram;
   histogram.packed = packed;
   histogram.words.resize(WordsOf(shape, packed));

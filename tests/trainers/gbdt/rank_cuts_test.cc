@@ -1,4 +1,4 @@
-// Cuts are the same whatever ranks hold which rows.
+// Cuts are independent of the rows' distribution over ranks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

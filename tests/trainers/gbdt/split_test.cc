@@ -120,7 +120,7 @@ TEST_CASE("Split: missing values go where they gain most", "[gbdt]") {
   const Split right = Feature({{-10, 5}, {10, 5}}, {8, 4}, true).Best(p);
   CHECK_FALSE(right.missing_left);
   CHECK(right.right == GradientSum{18, 9});
-  // Nothing tells the values apart: missing against all others.
+  // The values are all equal: missing against all others.
   const Split apart = Feature({{10, 5}, {10, 5}}, {-20, 5}, true).Best(p);
   CHECK(apart.last_left == -1);
   CHECK(apart.missing_left);

@@ -1,4 +1,4 @@
-// winnow-gbdt as a process: the trainer contract, flags, predictions, and what it says of bad input.
+// winnow-gbdt as a process: the trainer contract, flags, predictions, and errors for bad input.
 
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ struct Trial {
     ended.err = ReadAll(folder / "err");
     return ended;
   }
-  // Under the contract, from one level to another.
+  // Runs it under the contract, from one level to another.
   Ended RunLevels(int from = 0, int to = 0) {
     environment["WINNOW_RESOURCE_FROM"] = std::to_string(from);
     environment["WINNOW_RESOURCE_TO"] = std::to_string(to);

@@ -1,4 +1,4 @@
-// winnow-mlp as a process: what it says of bad input, and its flags.
+// winnow-mlp as a process: errors for bad input, and its flags.
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// winnow-mlp as a process: the trainer contract, resumption, ranks, and being told to stop.
+// winnow-mlp as a process: the trainer contract, resumption, ranks, and stops.
 
 #include <filesystem>
 #include <fstream>

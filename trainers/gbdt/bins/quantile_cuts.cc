@@ -51,12 +51,12 @@ std::vector<FeatureCuts> MakeCuts(const DataSet& data, int max_bin, ThreadPool* 
   return MakeCuts(data, 0, data.rows, max_bin, pool, sole.get()).value();
 }
 
-// Cuts of a table whose rows several ranks hold: each feature is brought together on one rank, which makes
-// its cuts and gives them to all.
+// Cuts of a table distributed over several ranks: each feature is gathered on one rank, which makes its cuts
+// and sends them to all.
 
 namespace {
 
-// Of samples, on each rank at once.
+// Samples in memory at once, on each rank.
 constexpr int64_t kBatchBytes = 128 << 20;
 
 template <typename T>
@@ -66,7 +66,7 @@ void Put(const std::vector<T>& values, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(values.data()), size * sizeof(T));
 }
 
-// What ranks have put, in the same order.
+// Reads what ranks have put, in the same order.
 class Taker {
  public:
   explicit Taker(std::string_view bytes) : bytes_(bytes) {}
@@ -117,8 +117,8 @@ class CutMaker {
   absl::Status MakeBatch(const std::vector<int>& features);
   absl::Status MakeSampled(const std::vector<int>& features);
 
-  // Sends what put(i, bytes) says of features[i] to its owner, calls make(what each rank has sent) for the
-  // cuts of this rank's own features, and spreads them.
+  // Sends the output of put(i, bytes) for features[i] to the feature's owner, calls make(output of each rank)
+  // for the cuts of this rank's own features, and distributes these.
   template <typename PutFeature, typename MakeFeature>
   absl::Status BringTogether(const std::vector<int>& features, PutFeature put, MakeFeature make);
   absl::Status Spread(const std::vector<int>& features);
@@ -128,11 +128,11 @@ class CutMaker {
   const int max_bin_;
   ThreadPool* const pool_;
   Communicator* const communicator_;
-  std::vector<int32_t> rows_;      // of this rank, from which cuts are made; empty: all
-  bool none_ = false;              // not one of them
+  std::vector<int32_t> rows_;      // rows of this rank used for cuts; empty: all
+  bool none_ = false;              // this rank has no such row
   std::vector<uint32_t> weights_;  // of each of them; empty: all 1
   std::vector<FeatureCuts> cuts_;
-  std::vector<uint8_t> few_;  // [feature]: its cuts are made without a sample
+  std::vector<uint8_t> few_;  // [feature]: its cuts need no sample
 };
 
 std::vector<float> RowWeights(const DataSet& data) {
@@ -144,10 +144,10 @@ std::vector<float> RowWeights(const DataSet& data) {
   return weights;
 }
 
-// Weights become whole numbers by the largest of all ranks; and rows are drawn.
+// Converts weights to whole numbers by the largest of all ranks, and draws rows.
 absl::Status CutMaker::AgreeOnWeights() {
   const std::vector<float> weight = RowWeights(data_);
-  // Floats that are not negative are in the order of their bits; 1 is added where there are weights at all.
+  // Non-negative floats are ordered like their bits; adds 1 if there are weights at all.
   uint64_t heaviest = 0;
   for (const float w : weight)
     heaviest = std::max<uint64_t>(heaviest, std::bit_cast<uint32_t>(w + 0.0f) + 1ull);
@@ -203,7 +203,7 @@ absl::Status CutMaker::Spread(const std::vector<int>& features) {
 
 absl::Status CutMaker::CheckCategories(const std::vector<int>& features,
                                        const std::vector<ColumnScan>& scans) {
-  constexpr float kEnd = 1 << 24;  // whole numbers below are floats
+  constexpr float kEnd = 1 << 24;  // all smaller whole numbers are floats
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (!IsCategorical(features[i])) continue;
     const std::string& name = data_.feature_names[features[i]];
@@ -226,7 +226,7 @@ absl::Status CutMaker::MakeBatch(const std::vector<int>& features) {
     const int f = features[i];
     scans[i] = ScanColumn(data_.columns[f], IsCategorical(f) ? kMostCategories : max_bin_);
   });
-  // A mistake in the data is told to all before they wait for this rank.
+  // Reports an error in the data to all ranks before they wait for this one.
   if (absl::Status status = CheckCategories(features, scans); !status.ok()) {
     communicator_->Fail(status);
     return status;

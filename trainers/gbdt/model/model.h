@@ -11,13 +11,13 @@
 
 namespace winnow::gbdt {
 
-// Everything that prediction needs, raw file to answer.
+// Everything that predictions from a raw file need.
 struct Model {
   GbdtParameters parameters;
   DataOptions reading;  // how the training file was read
   DataSchema schema;
   std::vector<std::string> feature_names;
-  std::vector<Tree> trees;  // by round; within a round by class; within a class its parallel trees
+  std::vector<Tree> trees;          // by round; within a round by class; within a class its parallel trees
   std::vector<float> tree_weights;  // [tree] DART's factor of its leaves; empty: all 1
   int64_t best_round = -1;          // from 0, the best round of early stopping; -1: every round counts
 
@@ -31,12 +31,12 @@ struct Model {
   int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
 };
 
-// Margins [class][row] of data that has the model's features, from its first `rounds` rounds: to the bit
-// those that training has when it adds the rounds' trees one after the other. pool may be null.
+// Returns margins [class][row] from the first `rounds` rounds for data with the model's features, bit-equal
+// to those of training, which adds the trees in order. pool may be null.
 std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds,
                                   ThreadPool* pool = nullptr);
 
-// The node at which each row ends, [tree][row], of the trees of the first `rounds` rounds.
+// Returns the leaf of each row, [tree][row], in the trees of the first `rounds` rounds.
 std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool = nullptr);
 

@@ -243,8 +243,8 @@ void AppendJson(const Document& document, std::string* text) {
   }
 }
 
-// UBJSON, draft 12 (https://ubjson.org): big-endian, one letter before each value that says its type.
-// nlohmann's writer is of no use here: XGBoost reads no lengths but those of type L.
+// UBJSON, draft 12 (https://ubjson.org): big-endian, one letter before each value that gives its type. Not
+// nlohmann's writer, because XGBoost reads only lengths of type L.
 
 template <typename Bits>
 void PutBigEndian(Bits bits, char* at) {

@@ -17,11 +17,11 @@ struct ModelExtras {
   DataSchema schema;
   int64_t best_round = -1;
 
-  // Whether the schema makes as many features as the model has.
+  // Whether the schema has as many features as the model.
   bool Fit(const Model& model) const;
 };
 
-// As JSON text and back; throws MalformedDocument.
+// Converts to JSON text and back; throws MalformedDocument.
 std::string ExtrasText(const Model& model);
 ModelExtras ReadExtras(const std::string& text);
 

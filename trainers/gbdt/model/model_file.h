@@ -10,7 +10,7 @@
 
 namespace winnow::gbdt {
 
-// What training needs, besides the data, to go on as if it had not stopped.
+// The state, besides the data, from which training continues as if it had not stopped.
 struct Checkpoint {
   Model model;
   uint64_t data_fingerprint = 0;
@@ -21,8 +21,8 @@ struct Checkpoint {
 
 enum class ModelFormat { kJson, kUbjson };
 
-// A model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats come back
-// bit for bit.
+// Returns a model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats
+// are restored bit for bit.
 std::string ModelText(const Model& model, ModelFormat format = ModelFormat::kJson);
 
 // Reads a model that ModelText or XGBoost (from version 1.0 on) wrote, in JSON or UBJSON, whichever the text
@@ -34,13 +34,13 @@ absl::StatusOr<Model> ParseModel(std::string_view text);
 std::string CheckpointText(const Checkpoint& checkpoint);
 absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
-// ParseModel of a file.
+// ParseModel for a file.
 absl::StatusOr<Model> ReadModel(const std::string& path);
-// UBJSON where the name ends in ".ubj", JSON otherwise.
+// UBJSON if the name ends in ".ubj", otherwise JSON.
 absl::Status WriteModel(const std::string& path, const Model& model);
 
-// Checkpoints of a folder. Write makes the folder and removes older checkpoints. Read gives the newest that
-// is whole: NotFound if there is none; what had to be passed over is added to `warnings`.
+// Checkpoints of a folder. Write creates the folder and deletes older checkpoints. Read returns the newest
+// complete one: NotFound if there is none; adds skipped ones to `warnings`.
 absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
                                                 std::vector<std::string>* warnings);

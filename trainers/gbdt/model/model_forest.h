@@ -37,7 +37,7 @@ class Forest {
   void Plant(const Tree& tree);
 
   const Model& model_;
-  std::vector<int32_t> features_;  // those that some tree asks for
+  std::vector<int32_t> features_;  // those that some tree uses
   std::vector<Node> nodes_;
   std::vector<float> values_;  // of nodes_ that are leaves
   std::vector<Planted> trees_;

@@ -68,7 +68,7 @@ Table Leaves(const Model& model, const DataSet& data, int64_t rounds, ThreadPool
   return table;
 }
 
-// Features that XGBoost has no names for stand at their positions in CSV, and are f0, f1, … in LIBSVM.
+// XGBoost's unnamed features are matched by position in CSV, and are f0, f1, … in LIBSVM.
 absl::StatusOr<DataSet> ReadFor(const Model& model, const std::string& path, int threads) {
   absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads);
   const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&

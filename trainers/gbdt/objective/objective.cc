@@ -162,10 +162,10 @@ std::vector<float> RowWeights(const Targets& targets) {
 
 namespace {
 
-// Their product, and scale_pos_weight's, stay within a float.
+// Their product, and scale_pos_weight's, are within the range of float.
 constexpr float kLargestLabel = 1e15f;
 constexpr float kLargestWeight = 1e12f;
-constexpr float kLargestRelevance = 31;  // XGBoost's, of which 2^label is taken
+constexpr float kLargestRelevance = 31;  // XGBoost's limit, because gains are 2^label
 
 struct Rule {
   bool (*takes)(float label, const GbdtParameters& parameters);

@@ -19,8 +19,8 @@ inline constexpr const char* kDenseFileVersion = "winnow-mlp rows 3";
 absl::Status WriteDense(const RawRows& train, const RawRows* validation, const FeatureSchema& schema,
                         SectionWriter& writer);
 
-// The same, its arrays in *file, which it keeps; `outputs` is left 0. DataLoss if the sections do not fit
-// together.
+// Reads them, with arrays in *file, which it keeps; `outputs` stays 0. DataLoss if the sections are
+// inconsistent.
 absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file);
 
 }  // namespace winnow::mlp

@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<std::string>> FilesOfChannel(const std::string& path,
 
 namespace {
 
-// Of one rank's rows in one round, so that not all are in memory twice.
+// Bytes of one rank's rows per round, so that not all are in memory twice.
 constexpr std::size_t kRoundBytes = 16 << 20;
 
 struct RankRows {
@@ -291,7 +291,7 @@ absl::StatusOr<std::vector<RankRows>> GatherCounts(const FeatureSchema& schema, 
   return counts;
 }
 
-// *array becomes all ranks' arrays, of counts[rank] elements, one behind the other.
+// *array becomes all ranks' arrays, of counts[rank] elements, concatenated.
 template <typename T>
 absl::Status GatherArray(const std::vector<uint64_t>& counts, Communicator* ranks, std::vector<T>* array) {
   const std::vector<T> mine = std::move(*array);
@@ -352,13 +352,13 @@ namespace {
 
 constexpr double kLargestByte = 255;
 
-// 1 for what does not vary, or less than a float can say.
+// 1 for constant values, or a variance below the range of float.
 float DeviationOf(double variance) {
   const auto deviation = static_cast<float>(std::sqrt(variance));
   return std::isnormal(deviation) ? deviation : 1;
 }
 
-// Exact sums, so that only the last steps round.
+// Sums are exact, so that only the last steps round.
 FeatureScaling ScalingOfBytes(const std::vector<uint8_t>& bytes) {
   uint64_t sum = 0, squares = 0;
   for (const uint8_t byte : bytes) {
@@ -375,7 +375,7 @@ FeatureScaling ScalingOfBytes(const std::vector<uint8_t>& bytes) {
   return scaling;
 }
 
-// Means and deviations of `columns` interleaved columns, each summed in the order of its rows.
+// Returns means and deviations of `columns` interleaved columns, each summed in row order.
 FeatureScaling ScalingOfValues(const std::vector<float>& values, std::size_t columns) {
   std::vector<double> sum(columns), squares(columns);
   std::vector<int64_t> count(columns);
@@ -403,7 +403,7 @@ FeatureScaling ScalingOfValues(const std::vector<float>& values, std::size_t col
   return scaling;
 }
 
-// The rows of `all` whose numbers are in `rows`.
+// Returns the rows of `all` with the numbers in `rows`.
 RawRows RowsOf(const RawRows& all, const std::vector<int64_t>& rows) {
   RawRows part;
   part.rows = static_cast<int64_t>(rows.size());

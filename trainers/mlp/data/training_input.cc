@@ -166,8 +166,8 @@ absl::StatusOr<TrainingData> Loading::Replicated() {
   });
 }
 
-// Ranks read together, so none may wait for the lock of an entry meanwhile: it is looked for, and what all
-// ranks have made otherwise is kept.
+// Ranks read together, so none may wait for the lock of an entry: each looks for its entry, and what all
+// ranks have made otherwise is stored.
 absl::StatusOr<TrainingData> Loading::Sharded() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> mine = Key(&contents);

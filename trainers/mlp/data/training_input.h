@@ -13,7 +13,7 @@
 
 namespace winnow::mlp {
 
-// What is trained on and validated with: all rows, on every rank.
+// The data for training and validation: all rows, on every rank.
 struct TrainingData {
   DenseData train;
   std::optional<DenseData> validation;
@@ -27,11 +27,11 @@ struct TrainingData {
 // sharded channels, every rank reads its own files and receives the others' rows, in the order of a single
 // reader of the folder.
 //
-// All ranks call it. InvalidArgument, naming the file and what was expected, for what cannot be trained on:
-// labels the loss does not take, infinite or NaN pixels, a batch larger than the training data, early
-// stopping without validation data. FailedPrecondition if the ranks have read different data. Others as of
-// ReadDataSet and the Communicator. An error of this rank's files is this rank's alone: the caller tells the
-// others (Communicator::Fail). *warning: what keeps the cache from being used, or "".
+// All ranks call it. InvalidArgument, naming the file and what was expected, for unsuitable data: labels the
+// loss does not allow, infinite or NaN pixels, a batch larger than the training data, early stopping without
+// validation data. FailedPrecondition if the ranks have read different data. Others as ReadDataSet and the
+// Communicator. An error of this rank's files is this rank's alone: the caller informs the others
+// (Communicator::Fail). *warning: why the cache is not used, or "".
 absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
                                               Communicator* ranks, std::string* warning);
 

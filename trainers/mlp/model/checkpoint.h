@@ -14,7 +14,7 @@
 
 namespace winnow::mlp {
 
-// What training needs, besides the data, to go on as if it had not stopped.
+// The state, besides the data, from which training continues as if it had not stopped.
 struct Checkpoint {
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // ModelHyperparameters
   NetworkState state;
@@ -30,14 +30,14 @@ struct Checkpoint {
   std::optional<NetworkState> best;  // parameters and statistics after that epoch; slots are empty
 };
 
-// The same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for any text that was
-// damaged, or that is of another version.
+// Returns the same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for a damaged
+// text or another version.
 std::string CheckpointText(const Checkpoint& checkpoint);
 absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
-// Checkpoints of a folder, "checkpoint-00000012.mlp". Write makes the folder and removes older checkpoints.
-// Read gives the newest that is whole: NotFound if there is none; what had to be passed over is added to
-// *warnings. Whether it is of the same hyperparameters, network and data is for the caller to see.
+// Checkpoints of a folder, "checkpoint-00000012.mlp". Write creates the folder and deletes older checkpoints.
+// Read returns the newest complete one: NotFound if there is none; adds skipped ones to *warnings. The caller
+// checks that hyperparameters, network and data match.
 absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
                                                 std::vector<std::string>* warnings);

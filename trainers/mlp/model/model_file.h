@@ -12,7 +12,7 @@
 
 namespace winnow::mlp {
 
-// Everything that prediction needs, raw file to answer.
+// Everything that predictions from a raw file need.
 struct Model {
   MlpParameters parameters;
   DataOptions reading;  // how the training file was read
@@ -28,19 +28,19 @@ struct Model {
 // Metadata: "format" = "winnow-mlp", "version", and as JSON "hyperparameters", "reading" and "schema".
 std::string ModelText(const Model& model);
 
-// What ModelText wrote. InvalidArgument names the tensor, or the part of the header, that is wrong in any
-// other text, and what is missing where the weights are another program's.
+// Parses the output of ModelText. For other texts, InvalidArgument names the wrong tensor or part of the
+// header, or what another program's weights lack.
 absl::StatusOr<Model> ParseModel(std::string_view text);
 
-// The same of files; errors name the file.
+// Read and write files; errors name the file.
 absl::StatusOr<Model> ReadModel(const std::string& path);
 absl::Status WriteModel(const std::string& path, const Model& model);
 
-// A model in ONNX, operator set 13, the same bytes for the same model. Input "features" [rows, features],
-// float, of any number of rows, as the data have them: bytes from 0 to 255; a table's columns, missing ones
-// NaN, text columns as 0 and 1 for each level. Outputs, of classes: "logits" [rows, outputs], which is what
-// the last layer gives, and "probabilities" of the same shape (under the logistic loss of class 1); of
-// targets: "values" [rows, 1].
+// Returns a model in ONNX, operator set 13, the same bytes for the same model. Input "features" [rows,
+// features], float, for any number of rows, unscaled: bytes from 0 to 255; a table's columns, missing values
+// NaN, text columns as 0 and 1 for each level. Outputs for classes: "logits" [rows, outputs] of the last
+// layer, and "probabilities" of the same shape (for the logistic loss, of class 1); for regression: "values"
+// [rows, 1].
 std::string OnnxText(const Model& model);
 absl::Status WriteOnnx(const std::string& path, const Model& model);
 

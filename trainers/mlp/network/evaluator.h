@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<double>> EvaluateOutputs(const MlpParameters& paramet
                                                     const DenseData& data, int64_t first,
                                                     std::span<const MlpMetric> metrics, Communicator* ranks);
 
-// Every rank's floats, as many as each has, by rank and so in the order of their rows. All ranks call it.
+// Returns every rank's floats, of any number, concatenated by rank and so in row order. All ranks call it.
 absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks);
 
 }  // namespace winnow::mlp

@@ -9,12 +9,12 @@ namespace winnow::mlp {
 // multiply-adds in ascending order of the summed index. So its bits depend neither on the division of rows
 // and columns into tiles nor, among the sets with fused multiply-add, on the instruction set.
 //
-// Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
-// that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
+// Panels are as in network.h: [panel][depth][16]. bf16 numbers are stored in pairs of two consecutive summed
+// indices: the lower in the lower 16 bits; an odd last one is paired with 0.
 struct Kernels {
-  const char* name;  // as WINNOW_SIMD names it: off, avx2, avx512, avx512bf16
-  bool fused;        // multiplication and addition are one operation, rounded once
-  bool native_bf16;  // the processor multiplies bf16
+  const char* name;  // WINNOW_SIMD's name: off, avx2, avx512, avx512bf16
+  bool fused;        // whether multiplication and addition round once
+  bool native_bf16;  // whether the processor multiplies bf16
 
   // y[r][16 p + c] = bias[16 p + c] + sum over k of x[r][k] * panels[p][k][c], for `rows` and `panel_count`.
   // bias null: 0.
@@ -36,11 +36,11 @@ struct Kernels {
                                int panel_count, int32_t* sums, std::size_t sums_stride);
 };
 
-// Those that this processor can run, from the plainest to the widest.
+// Returns the kernels that this processor can run, from the plainest to the widest.
 const Kernels* const* RunnableKernels(int* count);
 
-// The widest, or what the environment variable WINNOW_SIMD asks for ("off", "avx2", "avx512", "avx512bf16"),
-// if it can be run.
+// Returns the widest kernels, or those that the environment variable WINNOW_SIMD names ("off", "avx2",
+// "avx512", "avx512bf16"), if the processor can run them.
 const Kernels& ChosenKernels();
 
 }  // namespace winnow::mlp

@@ -13,7 +13,7 @@
 
 namespace winnow::mlp {
 
-// Memory that begins at a cache line.
+// Memory aligned to a cache line.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;
@@ -32,7 +32,7 @@ struct CacheLineAllocator {
 template <typename T>
 using Aligned = std::vector<T, CacheLineAllocator<T>>;
 
-// Rows of floats, of which the first `width` of each are used; beyond are zeros.
+// Rows of floats, of which the first `width` are used; the rest are zeros.
 struct Matrix {
   Aligned<float> values;
   std::size_t stride = 0;
@@ -67,7 +67,7 @@ class LayerStack {
   static constexpr int kTaskInputs = 56;
   static constexpr int kTaskPanels = 8;
 
-  // For up to `capacity` rows. `learns`: gradients will be asked for.
+  // For up to `capacity` rows. `learns`: gradients will be computed.
   LayerStack(const Network& network, const MlpParameters& parameters, const Kernels& kernels, int first,
              int last, int64_t capacity, bool learns);
 

@@ -12,8 +12,7 @@ namespace {
 
 // A bound times 2^exponent is below 2^30: sums of rounded shards then fit 32 bits with a bit to spare.
 constexpr int kCountBits = 30;
-constexpr int kMostExponent =
-    100;  // 2^it and its inverse are normal floats, and so are their products here
+constexpr int kMostExponent = 100;  // 2^it and its inverse are normal floats, and so are their products here
 
 }  // namespace
 

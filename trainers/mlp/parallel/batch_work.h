@@ -41,7 +41,7 @@ struct ShardSums {
 class BatchWork {
  public:
   BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity);
-  // Of the layers [first, last) only. REQUIRES: no batch norm.
+  // For the layers [first, last) only. REQUIRES: no batch norm.
   BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
   // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
@@ -81,15 +81,15 @@ class BatchWork {
   // Calls work for each of these parts of the weights, on all threads.
   void ForTasks(std::span<const GradientTask> tasks,
                 const std::function<void(int thread, const GradientTask& task)>& work);
-  // The counts of these parts of the weights, each at its place in the flat array, of which counts[0] is the
+  // Computes the counts of these parts of the weights at their positions in the flat array; counts[0] is
   // entry `first`.
   void WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
                     int32_t* counts);
-  // All of a layer but its weights: bias, and with batch norm gamma and beta. counts[layer.end - layer.bias].
-  // What all shards' sum is known of already (batch norm's) is only in rank 0's.
+  // Computes all counts of a layer but its weights': bias, and with batch norm gamma and beta.
+  // counts[layer.end - layer.bias]. Sums already over all shards (batch norm's) are in rank 0's only.
   void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
-  // The gradients that the counts of the flat array's entries [begin, end) stand for; counts[0] and
-  // gradient[0] are the entry `begin`.
+  // Converts the counts of the flat array's entries [begin, end) to gradients; counts[0] and gradient[0] are
+  // entry `begin`.
   void Decode(std::size_t begin, std::size_t end, const int32_t* counts, float* gradient) const;
 
   LayerStack& stack() { return stack_; }

@@ -73,8 +73,8 @@ class EpochTrainer {
 // 5)".
 absl::Status DivergedError(const MlpParameters& parameters, int64_t epoch, int64_t epoch_step);
 
-// The one that parameters.distribution asks for, to go on from `state` and `extra` (rank 0's, broadcast to
-// all). InvalidArgument where the ranks or other hyperparameters do not go with it.
+// Returns the trainer of parameters.distribution, continuing from `state` and `extra` (rank 0's, broadcast to
+// all). InvalidArgument if the ranks or other hyperparameters do not allow it.
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeEpochTrainer(const TrainingContext& context,
                                                                NetworkState state, std::string extra);
 

@@ -7,7 +7,6 @@
 
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/network/evaluator.h"
-#include "trainers/mlp/network/row_math.h"
 
 namespace winnow::mlp {
 namespace {

@@ -15,8 +15,8 @@ namespace winnow::mlp {
 // finite and not negative.
 std::vector<int> SplitLayers(std::span<const double> costs, int stages);
 
-// Seconds that each layer takes for a micro-batch of `rows`, forward, backward and gradients, on one thread:
-// measured.
+// Measures the seconds of each layer for a micro-batch of `rows`, forward, backward and gradients, on one
+// thread.
 std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Kernels& kernels,
                                        const NetworkState& state, int64_t rows);
 
