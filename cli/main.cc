@@ -83,7 +83,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--no-color", flags.no_color, "plain text on terminals too");
   std::string output;
   const CLI::Option* early_output =
-      app.add_option("-o,--output", output, "of a command, standing before it")->group("");
+      app.add_option("-o,--output", output, "output format of a command, given before it")->group("");
   Commands commands(app, flags);
 
   if (argc < 2) {

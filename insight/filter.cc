@@ -114,7 +114,7 @@ absl::StatusOr<Filter> Filter::Parse(std::string_view text, const TrialColumns& 
   for (const std::string& word : Texts(rest)) {
     if (words != nullptr) {
       const auto found = std::find(words->begin(), words->end(), word);
-      if (found == words->end()) return Wrong(text, "\"" + word + "\" is not known; " + OneOf(*words));
+      if (found == words->end()) return Wrong(text, "\"" + word + "\" is unknown; " + OneOf(*words));
       filter.one_of_.push_back(static_cast<double>(found - words->begin()));
       continue;
     }

@@ -54,9 +54,9 @@ absl::StatusOr<std::string> ReadToken(const EndpointFlags& flags) {
   in >> token;
   if (!in.is_open()) return Wrong(file.where, fmt::format("{}: {}", file.value, std::strerror(errno)));
   if (LooksLikeToken(token)) return token;
-  return Wrong(
-      file.where,
-      fmt::format("{} holds no token; expected what `winnow token create` printed: \"wnw_…\"", file.value));
+  return Wrong(file.where,
+               fmt::format("{} contains no token; expected what `winnow token create` printed: \"wnw_…\"",
+                           file.value));
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 CONTENTS = """# Reference
 
-- [Job file](job-file.md): every field, what may stand there, its default
+- [Job file](job-file.md): every field with its values and its default
 - [Command line](cli.md): every command and flag of every program
 - [API](api.md): every method over gRPC and HTTP, the role it needs, every message
 - [Metrics](metrics.md): every Prometheus metric with its unit and labels
 
-`scripts/make-reference.py` makes these pages of the comments in `proto/`, of what the programs print for `--help`, and
-of what a running server says. A test makes them anew and compares: who changes a source runs the script too.
+`scripts/make-reference.py` makes these pages from the comments in `proto/`, the programs' `--help`, and
+a running server. A test makes them again and compares: run the script after changing a source.
 """
 
 

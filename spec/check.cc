@@ -251,12 +251,13 @@ class SpecChecker {
         Add(at, "has the variable SM_CHANNEL_" + variable + ", as channel " + other->second +
                     " has; expected names that differ in more");
       }
-      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a folder");
+      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a directory");
       if (channel.path().find('\0') != std::string::npos)
         Add(at + ".path", "holds a NUL character; expected none");
       if (IsUrl(channel.path()))
         Add(at + ".path", "is " + Quoted(channel.path()) +
-                              ", and URLs are not fetched; expected a file or a folder on the workers: mount it there, or "
+                              ", and URLs are not fetched; expected a file or a directory on the workers: "
+                              "mount it there, or "
                               "copy it before");
       Reading(at, name, channel);
     }

@@ -20,7 +20,7 @@ std::string Unreadable(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    return error && error != std::errc::no_such_file_or_directory ? error.message() : "is not there";
+    return error && error != std::errc::no_such_file_or_directory ? error.message() : "does not exist";
   const int mode = fs::is_directory(status) ? R_OK | X_OK : R_OK;
   return access(path.c_str(), mode) == 0 ? "" : "cannot be read";
 }
@@ -46,7 +46,7 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
   const std::optional<std::vector<fs::path>> told = FilesOf(path, may_tell);
   if (!told) return "";
   const std::vector<fs::path>& files = *told;
-  if (files.empty()) return path.string() + " holds no regular files; expected data files";
+  if (files.empty()) return path.string() + " contains no regular files; expected data files";
   for (const fs::path& file : files) {
     std::error_code error;
     if (const std::string why = Unreadable(file); !why.empty())
@@ -55,8 +55,10 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
       return file.string() + " is empty; expected data";
   }
   if (channel.distribution() != "sharded" || static_cast<int>(files.size()) >= nodes) return "";
-  return fmt::format("{} is {} for {} ranks; expected a folder with at least one file for each, as distribution is sharded",
-                     path.string(), files.size() == 1 ? "one file" : fmt::format("{} files", files.size()), nodes);
+  return fmt::format(
+      "{} is {} for {} ranks; expected a directory with at least one file for each, because distribution is "
+      "sharded",
+      path.string(), files.size() == 1 ? "one file" : fmt::format("{} files", files.size()), nodes);
 }
 
 void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const MayTell& may_tell,
@@ -69,7 +71,7 @@ void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const 
     if (!may_tell(path)) continue;
     std::string problem;
     if (const std::string why = Unreadable(path); !why.empty())
-      problem = path.string() + " " + why + "; expected a file or folder that can be read";
+      problem = path.string() + " " + why + "; expected a readable file or directory";
     else if (builtin)
       problem = Unusable(channel, path, std::max(1, spec.cluster().nodes()), may_tell);
     if (!problem.empty()) violations->push_back({"channels." + name + ".path", problem});
@@ -108,7 +110,7 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
     if (const std::string why = Unreadable(path); !why.empty()) {
       violations->push_back({at, path.string() + " " + why + "; expected " + what + " that can be read"});
     } else if (fs::is_directory(path, error)) {
-      violations->push_back({at, path.string() + " is a folder; expected " + what});
+      violations->push_back({at, path.string() + " is a directory; expected " + what});
     }
   };
   const v1::WarmStartSpec& warm = spec.warm_start();

@@ -185,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
   // SQLite falls back to read-only, and would report it only at the first write.
   if (mode == OpenMode::kReadWrite && sqlite3_db_readonly(handle, "main") == 1) {
     return absl::FailedPreconditionError(
-        file + ": cannot be written: check owner and permissions of the file and its folder");
+        file + ": cannot be written: check owner and permissions of the file and its directory");
   }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   absl::Status status = database->Execute(Settings(mode));

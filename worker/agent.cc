@@ -144,8 +144,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
         if (!ever_connected_) {
           TellWaiting(status);
         } else if (SetConnected(false)) {
-          spdlog::warn("no answer from the server: {}; training goes on and the server is tried again",
-                       status.ToString());
+          spdlog::warn("no answer from the server: {}; training continues, retrying", status.ToString());
         }
         break;
       case AgentState::Setback::kRegisterAgain:
@@ -234,7 +233,7 @@ void Agent::EndUnstarted(const std::string& id, v1::Outcome::Kind kind) {
   trainers_->AbandonPrepare(id);
   v1::Outcome outcome;
   outcome.set_kind(kind);
-  outcome.set_reason("it had not started");
+  outcome.set_reason("not started");
   Ended(id, std::move(outcome));
 }
 

@@ -111,49 +111,50 @@ void Declare(CLI::App* app, Flags* flags) {
          "--token-file", flags->endpoint.token_file,
          "File with this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
       ->type_name("FILE");
-  app->add_option("--name", flags->name, "Name that stays over restarts (default: the host's name)")
+  app->add_option("--name", flags->name, "Name that persists over restarts (default: the host's name)")
       ->check(CheckName)
       ->option_text("NAME");
-  app->add_option("--slots", flags->slots, "Trials (ranks) at a time (default: as many as processors)")
+  app->add_option("--slots", flags->slots, "Concurrent trials (ranks) (default: number of CPUs)")
       ->check(CLI::Range(1, 1024));
   app->add_option("--work-dir", flags->work_dir,
-                  "Directory of this worker alone (default: ~/.winnow/worker/NAME)")
+                  "Directory used by this worker only (default: ~/.winnow/worker/NAME)")
       ->type_name("DIR");
   app->add_option("--shared-dir", flags->shared_dir,
                   "Directory of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
       ->type_name("DIR");
-  app->add_option("--secrets-dir", flags->secrets_dir,
-                  "Folder of secrets that jobs may ask for: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
-                  "(default: none)")
-      ->option_text("DIR");
   app->add_option(
-         "--host", flags->host,
-         "Name or address under which other ranks reach this machine (default: the address from which it "
-         "reaches the server)")
+         "--secrets-dir", flags->secrets_dir,
+         "Directory of secrets for jobs: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
+         "(default: none)")
+      ->option_text("DIR");
+  app->add_option("--host", flags->host,
+                  "Host name or address of this machine for other ranks (default: the address from which it "
+                  "reaches the server)")
       ->check([](const std::string& host) { return host.empty() ? "expected a name or an address" : ""; })
       ->option_text("HOST");
   app->add_option("--rendezvous-port", flags->rendezvous_port,
-                  "First of SLOTS ports at which the ranks of a trial meet; if all are taken, any free one")
+                  "First of SLOTS ports at which the ranks of a trial meet; if all are in use, any free one")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   app->add_option("--label", flags->label_texts,
-                  "What jobs may ask for; may be given again (gpu=N is detected)")
+                  "Label that jobs can require; may be given again (gpu=N is detected)")
       ->type_name("NAME[=VALUE]");
   app->add_option("--cpus", flags->capacity.cpus,
-                  "Processors for trainers (default: what affinity and control groups allow)")
+                  "CPUs for trainers (default: what affinity and control groups allow)")
       ->check(CLI::Range(0.001, 1e6));
   app->add_option("--memory-gib", flags->capacity.memory_gib,
                   "Memory for trainers (default: the host's, or what control groups allow)")
       ->type_name("GIB")
       ->check(CLI::Range(0.001, 1e9));
   app->add_option("--host-workers", flags->host_workers,
-                  "Workers that share this host: each takes its part of the default processors and memory")
+                  "Number of workers on this host; divides the default CPUs and memory among them")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app->add_option("--preemption-command", flags->preemption.command,
-                  "Shell command whose exit code 0 says that this machine will be taken away (default: none)")
+                  "Shell command whose exit code 0 means that this machine will be preempted (default: none)")
       ->type_name("COMMAND");
-  app->add_option("--preemption-file", flags->preemption.file, "File whose existence says so (default: none)")
+  app->add_option("--preemption-file", flags->preemption.file,
+                  "File whose existence means the same (default: none)")
       ->type_name("FILE");
   app->add_option("--preemption-interval", flags->preemption_interval,
                   "Time between two runs of the preemption command")
@@ -165,11 +166,13 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  app->add_option("--run-as", flags->run_as_text,
-                  "Whom trainers run as: USER[:GROUP], or FIRST-LAST[:GROUP], numbers that no user has, of which each "
-                  "trial gets one of its own (default: as this worker)")
+  app->add_option(
+         "--run-as", flags->run_as_text,
+         "User for trainers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused user ids, one per trial "
+         "(default: the worker's own)")
       ->option_text("USERS");
-  app->add_flag("--check", flags->check, "Verify the flags and what they name, and end: 0 if this worker could run");
+  app->add_flag("--check", flags->check,
+                "Check the flags and the files that they name, and exit: 0 if this worker could run");
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text("LEVEL");
@@ -204,7 +207,7 @@ std::string Complete(Flags* flags) {
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());
   if (flags->rendezvous_port + flags->slots - 1 > 65535) {
-    return fmt::format("--rendezvous-port: {} leaves no {} ports up to 65535", flags->rendezvous_port,
+    return fmt::format("--rendezvous-port: {} leaves fewer than {} ports up to 65535", flags->rendezvous_port,
                        flags->slots);
   }
   if (flags->work_dir.empty()) {
@@ -273,17 +276,19 @@ absl::Status CheckRunAs(const Flags& flags) {
     const TrainerUser user = flags.run_as->user(i);
     for (const std::string& file : SecretFiles(flags)) {
       if (Obstacle(user, file).empty()) {
-        return absl::FailedPreconditionError(fmt::format(
-            "{} can be read by user {}, whom trainers run as; expected to be this worker's user's alone (chmod go-rwx)",
-            file, user.uid));
+        return absl::FailedPreconditionError(
+            fmt::format("{} can be read by user {}, as whom trainers run; only this worker's user may read "
+                        "it (chmod go-rwx)",
+                        file, user.uid));
       }
     }
     for (const std::string& folder : {flags.work_dir, flags.shared_dir}) {
       if (const fs::path above = Obstacle(user, folder); !above.empty()) {
-        return absl::FailedPreconditionError(fmt::format(
-            "user {}, whom trainers run as, may not pass {}, on the way to {}; name another folder by --work-dir "
-            "or --shared-dir, or let it through (chmod a+x)",
-            user.uid, above.string(), folder));
+        return absl::FailedPreconditionError(
+            fmt::format("user {}, as whom trainers run, has no access to {}, which is above {}; name another "
+                        "directory with "
+                        "--work-dir or --shared-dir, or allow access (chmod a+x)",
+                        user.uid, above.string(), folder));
       }
     }
   }
@@ -331,8 +336,9 @@ int Work(const Flags& flags) {
       return 1;
     }
   } else if (geteuid() == 0) {
-    spdlog::warn("trainers run as root, as this worker does, and can read and do all that it can; give them users "
-                 "of their own, for example by --run-as 61184-61247");
+    spdlog::warn(
+        "trainers run as root, as this worker does, and can do all that it can; use other users for them, "
+        "for example --run-as 61184-61247");
   }
   const auto storage_id = ReadOrMakeStorageId(flags.shared_dir);
   if (!storage_id.ok()) {
@@ -362,8 +368,8 @@ int Work(const Flags& flags) {
                                                 users.has_value() ? &users->run_as() : nullptr);
   if (users.has_value()) users->ReclaimAll();
   if (leftovers.killed > 0) {
-    spdlog::warn("killed {} processes that trainers of an earlier worker had left{}", leftovers.killed,
-                 leftovers.all_gone ? "" : "; some are not gone yet");
+    spdlog::warn("killed {} processes left by trainers of an earlier worker{}", leftovers.killed,
+                 leftovers.all_gone ? "" : "; some still exist");
   }
 
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -397,7 +403,7 @@ int Work(const Flags& flags) {
   EventLoop loop;
   Limiter limiter(&loop, work, folder_id->substr(0, 16));
   if (limiter.leftovers() > 0) {
-    spdlog::warn("killed {} processes that trainers of an earlier worker had left in their groups",
+    spdlog::warn("killed {} processes left by trainers of an earlier worker in their groups",
                  limiter.leftovers());
   }
   options.identity.limits = limiter.Name();
@@ -423,7 +429,7 @@ int Work(const Flags& flags) {
     preempted = true;
     agent.Leave(std::move(reason));
   });
-  spdlog::info("worker {} for {}; work folder {}, shared folder {}", flags.name, flags.server.address,
+  spdlog::info("worker {} for {}; work directory {}, shared directory {}", flags.name, flags.server.address,
                flags.work_dir, flags.shared_dir);
   const absl::Status status = agent.Run(&loop);
   fs::remove(connected, ignored);

@@ -49,10 +49,10 @@ absl::StatusOr<std::string> ReadOrMakeId(const fs::path& folder, const std::stri
   std::string id;
   std::ifstream(path) >> id;
   if (!IsId(id)) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: \"{}\" is not an id of 32 hexadecimal digits; if the folder is writable, remove the "
-                    "file and start again",
-                    path.string(), id));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: \"{}\" is not an id of 32 hexadecimal digits; if the directory is writable, remove the "
+        "file and start again",
+        path.string(), id));
   }
   return id;
 }

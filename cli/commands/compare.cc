@@ -37,9 +37,8 @@ std::string ComparisonText(const Session& session, const v1::Comparison& compari
                {fmt::format("{:.1f}", row.node_seconds())},
                {row.pareto() ? "*" : ""}});
   }
-  return table.Text(session.out) +
-         fmt::format("\n{}; *: no other is as good in best, elapsed and node-seconds and better in one\n",
-                     GoalText(comparison.objective()));
+  return table.Text(session.out) + fmt::format("\n{}; *: Pareto front of best, elapsed and node-seconds\n",
+                                               GoalText(comparison.objective()));
 }
 
 std::string ComparisonCsv(const v1::Comparison& comparison) {
@@ -58,7 +57,7 @@ std::string ComparisonCsv(const v1::Comparison& comparison) {
 Exit Compare(Session& session, const CompareOptions& options) {
   const bool of_trials = options.by_nodes || !options.by.empty();
   if (of_trials && options.jobs.size() != 1) {
-    return UsageError(fmt::format("{}: the trials of one job are compared; expected one JOB, not {}",
+    return UsageError(fmt::format("{}: compares the trials of one job; expected one JOB, not {}",
                                   options.by_nodes ? "--by-nodes" : "--by", options.jobs.size()));
   }
   v1::CompareRequest request;

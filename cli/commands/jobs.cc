@@ -156,7 +156,7 @@ Exit StopJob(Session& session, const std::string& name) {
 
 Exit DeleteJob(Session& session, const std::string& job) {
   if (job == "latest") {
-    return UsageError("delete takes a job's id, not \"latest\", so that none is deleted by mistake. See: " +
+    return UsageError("delete takes a job's id, not \"latest\", so that no job is deleted by mistake. See: " +
                       session.Hint("list"));
   }
   const absl::Status status = session.client().Delete(job);

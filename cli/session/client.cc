@@ -92,7 +92,7 @@ struct Client::Connection {
                                               Clean(ExplainFailure(endpoint, status)), Advice()));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::Status(
-            code, fmt::format("winnow-server at {} gave no answer within {} s.\nIt may be busy: try "
+            code, fmt::format("winnow-server at {} did not answer within {} s.\nIt may be busy: try "
                               "again, or wait longer with --timeout SECONDS.",
                               endpoint.address, absl::ToDoubleSeconds(longest)));
       case grpc::StatusCode::UNIMPLEMENTED:
@@ -103,7 +103,7 @@ struct Client::Connection {
       case grpc::StatusCode::INVALID_ARGUMENT: {
         v1::BadRequest details;
         const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 0;
-        return absl::Status(code, listed ? "the server refuses it:" + Violations(details) : said);
+        return absl::Status(code, listed ? "the server refused it:" + Violations(details) : said);
       }
       default:
         return absl::Status(code, said);

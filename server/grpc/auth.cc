@@ -24,7 +24,8 @@ std::string TimeText(int64_t us) {
 
 absl::Status NoToken() {
   return absl::UnauthenticatedError(
-      "this server asks for a token: name its file by --token-file or WINNOW_TOKEN_FILE (an admin makes one "
+      "this server requires a token: pass its file with --token-file or WINNOW_TOKEN_FILE (an admin creates "
+      "one "
       "with: winnow token create)");
 }
 
@@ -68,7 +69,7 @@ absl::StatusOr<Authority::Identity> Authority::Identify(const CallOrigin& origin
   std::lock_guard lock(mutex_);
   const auto known = tokens_.find(TokenIdOf(secret));
   if (known == tokens_.end() || !SameHash(known->second.hash, hash)) {
-    return absl::UnauthenticatedError("this server does not know this token");
+    return absl::UnauthenticatedError("this token is unknown to the server");
   }
   if (absl::Status holds = CheckHolds(known->second); !holds.ok()) return holds;
   return Identity{RoleOf(known->second.role), known->first, "token " + known->first};
@@ -81,9 +82,9 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
   {
     std::lock_guard lock(mutex_);
     if (!limit_.Take(caller, options_.clock.steady_us())) {
-      return absl::ResourceExhaustedError(fmt::format(
-          "{} makes more than {} calls per second; winnow-server --rate-limit says how many it may", caller,
-          limit_.per_second()));
+      return absl::ResourceExhaustedError(
+          fmt::format("{} makes more than {} calls per second, the limit of winnow-server --rate-limit",
+                      caller, limit_.per_second()));
     }
   }
   if (!identity.ok()) return identity.status();

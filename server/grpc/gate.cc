@@ -129,7 +129,7 @@ absl::Status Gate::Bind(const std::string& host, int port, bool both_families) {
   if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
     return absl::UnavailableError(gai_strerror(code));
   }
-  absl::Status problem = absl::UnavailableError("the name leads nowhere");
+  absl::Status problem = absl::UnavailableError("the name cannot be resolved");
   port_ = port;
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
     const int socket = ::socket(entry->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -383,7 +383,8 @@ bool Gate::LookAtStrangers(steady_clock::time_point now) {
     if (worst == connections_.end() || worst->second.bytes <= limits_.few_bytes / 16) break;
     all -= worst->second.bytes;
     if (!ended_some_) {
-      spdlog::warn("gRPC: {} takes too much memory, and no call of it was admitted: it is cut off", worst->first);
+      spdlog::warn("gRPC: {} uses too much memory without an admitted call; closing its connections",
+                   worst->first);
     }
     ended_some_ = true;
     calm_from_ = now + kMemoryReturns;

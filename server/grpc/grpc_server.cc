@@ -66,8 +66,10 @@ absl::Status Problem(const std::string& path, int error) {
 }
 
 absl::Status CannotListen(const std::string& address) {
-  return absl::UnavailableError(fmt::format(
-      "cannot listen on {}: the port is taken or the address is not this machine's; name another by --listen", address));
+  return absl::UnavailableError(
+      fmt::format("cannot listen on {}: the port is in use or the address is not this machine's; name "
+                  "another with --listen",
+                  address));
 }
 
 // Closes the socket's folder to other users before the socket exists.
@@ -101,10 +103,10 @@ absl::Status CheckListenAddress(std::string_view flag, const std::string& addres
         fmt::format("{}: \"{}\" is a socket's path; expected HOST:PORT", flag, address));
   }
   if (parsed->kind == Address::Kind::kLoopback || guarded) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: name "
-      "the server's certificate by --tls-cert FILE and --tls-key FILE",
-      flag, address));
+  return absl::InvalidArgumentError(
+      fmt::format("{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: pass "
+                  "the server's certificate with --tls-cert FILE and --tls-key FILE",
+                  flag, address));
 }
 
 absl::Status CheckListen(const GrpcServerOptions& options) {

@@ -92,7 +92,7 @@ absl::Status ArtifactStore::Reserve(int64_t bytes) {
   if (used_ + bytes > options_.quota_bytes) ForgetUnclaimed();
   if (used_ + bytes > options_.quota_bytes) {
     return absl::ResourceExhaustedError(fmt::format(
-        "the artifact store holds {} of at most {}; give the server a larger --artifact-quota-gib, or "
+        "the artifact store has {} of at most {}; start the server with a larger --artifact-quota-gib, or "
         "delete jobs",
         Gib(used_), Gib(options_.quota_bytes)));
   }
@@ -130,7 +130,8 @@ absl::Status ArtifactStore::Put(const std::string& digest, std::string_view byte
         fmt::format("a blob has 1 to {} bytes, not {}", kBlobBytes, bytes.size()));
   }
   if (DigestOf(bytes) != digest) {
-    return absl::InvalidArgumentError(fmt::format("what came for blob {} is not it", digest));
+    return absl::InvalidArgumentError(
+        fmt::format("the bytes received for blob {} do not match its digest", digest));
   }
   const auto size = static_cast<int64_t>(bytes.size());
   {
@@ -155,7 +156,7 @@ absl::Status ArtifactStore::Write(const std::string& digest, std::string_view by
   }
   std::error_code error;
   const bool fresh = fs::create_directories(path.parent_path(), error);
-  if (error) return FileError(path.parent_path(), "cannot make the folder", error.value());
+  if (error) return FileError(path.parent_path(), "cannot create the directory", error.value());
   absl::StatusOr<OpenFile> file = OpenFile::Open(draft, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (!file.ok()) return file.status();
   absl::Status status = file->Write(bytes);
@@ -201,7 +202,7 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
     doomed_.insert(digest);
   }
   changed_.notify_all();
-  spdlog::error("artifacts: the file of blob {} is damaged; it is removed", digest);
+  spdlog::error("artifacts: the file of blob {} is damaged; removing it", digest);
   if (on_loss_) on_loss_(digest);
   return absl::DataLossError(fmt::format("blob {} was damaged on the server's disk", digest));
 }

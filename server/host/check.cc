@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
   // Its logs are beside the file itself.
   const std::string file = fs::canonical(name, none).string();
   if (none || !fs::is_regular_file(file, none)) {
-    return absl::NotFoundError(name + ": there is no such file; name the database by --db");
+    return absl::NotFoundError(name + ": no such file; name the database with --db");
   }
   // Before SQLite looks: it would take the damage for the log's end and record that beside the log.
   if (absl::Status log = CheckLog(file); !log.ok()) return log;
@@ -201,7 +201,7 @@ absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::s
 
 std::string Text(const CheckSummary& s, const std::string& file) {
   const char* unseen =
-      s.blobs > 0 && !s.has_state_dir ? " (their files were not looked at: there is no state folder)" : "";
+      s.blobs > 0 && !s.has_state_dir ? " (their files were not checked: there is no state directory)" : "";
   const std::string seen = fmt::format(
       "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}", s.version,
       s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen);

@@ -74,21 +74,21 @@ absl::Status LocalWorkers::LetTrainersThrough() const {
     if (!error) fs::permissions(folder, kPassThrough, error);
   }
   if (!error) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format("cannot set the permissions of what is in {}: {}",
+  return absl::FailedPreconditionError(fmt::format("cannot set the permissions of the files in {}: {}",
                                                    options_.state_dir.string(), error.message()));
 }
 
 absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOptions options) {
   if (access(options.program.c_str(), X_OK) != 0) {
     return absl::FailedPreconditionError(
-        fmt::format("{} is not there; it belongs beside winnow-server (--local-workers 0 does without)",
+        fmt::format("{} does not exist; it must be beside winnow-server (or use --local-workers 0)",
                     options.program.string()));
   }
   std::error_code error;
   std::filesystem::create_directories(options.state_dir / "workers", error);
   if (error) {
     return absl::FailedPreconditionError(
-        fmt::format("cannot make {}: {}", (options.state_dir / "workers").string(), error.message()));
+        fmt::format("cannot create {}: {}", (options.state_dir / "workers").string(), error.message()));
   }
   std::unique_ptr<LocalWorkers> workers(new LocalWorkers(std::move(options)));
   if (!workers->options_.run_as.empty()) {
@@ -156,7 +156,7 @@ void LocalWorkers::AdoptPlace(Place& place) {
   if (place.process == nullptr) return;
   place.started = steady_clock::now();
   if (place.process->StartedWith(place.arguments)) {
-    options_.log(fmt::format("worker {} (process {}) is still at work", place.name, place.process->pid()));
+    options_.log(fmt::format("worker {} (process {}) is still running", place.name, place.process->pid()));
     return;
   }
   options_.log(fmt::format("worker {} (process {}) was started with other flags; it is replaced", place.name,

@@ -27,7 +27,7 @@ std::string TypeName(const pb::FieldDescriptor& field) {
       return "a whole number";
     case pb::FieldDescriptor::CPPTYPE_UINT32:
     case pb::FieldDescriptor::CPPTYPE_UINT64:
-      return "a whole number from 0";
+      return "a whole number of at least 0";
     case pb::FieldDescriptor::CPPTYPE_DOUBLE:
     case pb::FieldDescriptor::CPPTYPE_FLOAT:
       return "a number";
@@ -154,7 +154,7 @@ grpc::Status ReadCall(const RouteMatch& match,
   grpc::Status status;
   if (match.route->verb == "POST") {
     if (!parameters.empty())
-      return FieldError(parameters[0].first, "stands behind '?'; expected in the body");
+      return FieldError(parameters[0].first, "is a query parameter; expected in the body");
     status = ReadBody(body, *read);
   } else {
     if (!body.empty()) return FieldError("body", "is given; expected query parameters");

@@ -22,7 +22,7 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
     const std::weak_ptr<HealthCheck> weak = weak_from_this();
     alarm_.Set(std::chrono::system_clock::now() + patience_, [weak](bool expired) {
       const auto self = weak.lock();
-      if (expired && self) self->Tell("no answer in time: what is asked is not recorded, or not read");
+      if (expired && self) self->Tell("no answer in time from the writer or the reader");
     });
     probe_([weak](const absl::Status& status) {
       if (const auto self = weak.lock()) self->Tell(status.ok() ? "" : std::string(status.message()));

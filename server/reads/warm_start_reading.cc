@@ -102,7 +102,7 @@ class Collector {
 
   bool TooMany(const std::string& field) {
     if (priors_.size() <= kMostResults) return false;
-    Refuse(field, fmt::format("brings more than {} results; expected at most that many in all", kMostResults));
+    Refuse(field, fmt::format("has more than {} results, the maximum of all sources together", kMostResults));
     return true;
   }
 
@@ -164,9 +164,11 @@ class Collector {
     const int objective = column("objective"), resource = column("resource");
     if (objective < 0) {
       const size_t columns = table->header.size();
-      return Refuse(field, fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
-                                       "the names of hyperparameters, and perhaps resource",
-                                       Path(path), columns, columns == 1 ? "column" : "columns"));
+      return Refuse(
+          field,
+          fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
+                      "the names of hyperparameters, and optionally resource",
+                      Path(path), columns, columns == 1 ? "column" : "columns"));
     }
     for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {
       const std::vector<std::string>& row = table->rows[r];

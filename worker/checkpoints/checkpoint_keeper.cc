@@ -46,7 +46,8 @@ void CheckpointKeeper::Restore(const v1::Assignment& assignment, const FolderNam
                                       const auto found = restores_.find(id);
                                       if (found == restores_.end() || found->second != number) return;
                                       restores_.erase(found);
-                                      if (status.ok()) spdlog::info("{}: its checkpoint is here", id);
+                                      if (status.ok())
+                                        spdlog::info("{}: its checkpoint has been fetched", id);
                                       done(status);
                                     });
                                   });

@@ -40,7 +40,7 @@ absl::Status Restoring::Run() {
       manifest_, folder_.path(), [this](const v1::BlobName& blob) { return Fetch(blob); },
       [this](const std::function<absl::Status()>& put_in_place) {
         std::lock_guard lock(mutex_);
-        return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();
+        return abandoned_ ? absl::CancelledError("it is no longer needed") : put_in_place();
       });
   if (!missing_.ok()) return missing_;
   // The data received differs from its manifest: not a fault of this machine either.
@@ -60,7 +60,7 @@ absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
                                                     std::string(bytes.status().message())));
       return missing_;
     }
-    if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is not wanted any more");
+    if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is no longer needed");
   }
 }
 

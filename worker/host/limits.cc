@@ -93,9 +93,9 @@ std::string Confinement::OutOfMemory(bool failed, bool killed, const std::string
     return fmt::format("out of memory: used {} of its limit of {}", Gib(peak), limit);
   }
   if (killed && HostOomKills() > host_kills_before_)
-    return "out of memory: the kernel ended it because the host had no memory left";
+    return "out of memory: the kernel killed it because the host ran out of memory";
   if (limits_.memory_gib > 0 && !limiter_->memory_ && SpeaksOfNoMemory(last_words))
-    return fmt::format("out of memory: asked for more than its limit of {} allows", limit);
+    return fmt::format("out of memory: an allocation exceeded its limit of {}", limit);
   return "";
 }
 

@@ -112,7 +112,7 @@ bool IsOfMachine(int error) {
 absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
   if (failure.step == ExecFailure::kSetup) {
     return absl::ResourceExhaustedError(
-        fmt::format("cannot put {} under its limits: {}", spec.command[0], Words(failure.error)));
+        fmt::format("cannot set the limits of {}: {}", spec.command[0], Words(failure.error)));
   }
   if (failure.step == ExecFailure::kUser) {
     return absl::ResourceExhaustedError(fmt::format("cannot run {} as user {}: {}", spec.command[0],
