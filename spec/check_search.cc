@@ -12,7 +12,7 @@
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/initial_configurations.h"
-#include "spec/names.h"
+#include "base/names.h"
 #include "spec/search_spec.h"
 #include "spec/strategy.h"
 #include "spec/values.h"

@@ -11,7 +11,7 @@
 
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
-#include "spec/names.h"
+#include "base/names.h"
 #include "spec/values.h"
 
 namespace winnow {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scheduler/space/space.h"
-#include "spec/names.h"
+#include "base/names.h"
 
 namespace winnow {
 namespace {

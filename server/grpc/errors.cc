@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "server/engine/violations.h"
-#include "spec/names.h"
+#include "base/names.h"
 
 namespace winnow {
 namespace {

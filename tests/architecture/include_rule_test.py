@@ -18,7 +18,8 @@ SERVER = COMMON | {"google", "spdlog"}
 TRAINER = COMMON | {"nlohmann", "CLI"}
 SCHEDULER = {"scheduler", "scheduler/state", "scheduler/space"}  # what other folders may include of it
 ENGINE = SCHEDULER | {"server/engine", "store", "spec", "proto", "artifact"}
-TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
+HYPERPARAMETERS = {"trainers/hyperparameters", "trainers/gbdt/hyperparameters", "trainers/mlp/hyperparameters"}
+TRAINERS = {"trainers/hyperparameters", "trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {  # base is everybody's
     "base": ({"base"}, {"absl", "posix"}),
     "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
@@ -33,7 +34,7 @@ RULE = {  # base is everybody's
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
-    "spec": (SCHEDULER | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
+    "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
     "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
     "server/reads": (ENGINE | {"server/reads"}, SERVER),
@@ -53,8 +54,11 @@ RULE = {  # base is everybody's
     "trainers/data": ({"trainers/data", "trainers/data/cache"}, COMMON | {"openssl", "zlib.h"}),
     "trainers/collective": ({"trainers/collective"}, COMMON | {"openssl"}),
     "trainers/common": (TRAINERS, TRAINER),
-    "trainers/gbdt": (TRAINERS | {"trainers/gbdt"}, TRAINER),
-    "trainers/mlp": (TRAINERS | {"trainers/mlp"}, TRAINER),
+    "trainers/hyperparameters": ({"trainers/hyperparameters"}, COMMON | {"nlohmann"}),  # job checks link these three
+    "trainers/gbdt/hyperparameters": ({"trainers/hyperparameters", "trainers/gbdt/hyperparameters"}, COMMON | {"nlohmann"}),
+    "trainers/mlp/hyperparameters": ({"trainers/hyperparameters", "trainers/mlp/hyperparameters"}, COMMON | {"nlohmann"}),
+    "trainers/gbdt": (TRAINERS | {"trainers/gbdt", "trainers/gbdt/hyperparameters"}, TRAINER),
+    "trainers/mlp": (TRAINERS | {"trainers/mlp", "trainers/mlp/hyperparameters"}, TRAINER),
     "cli/output": (SCHEDULER | {"cli/output", "flags", "spec", "proto", "json"}, COMMON | {"google", "nlohmann"}),
     "cli/session": ({"cli/session", "cli/output", "proto", "rpc"}, COMMON | {"google", "grpc", "grpcpp"}),
     "cli/commands": (SCHEDULER | {"cli/commands", "cli/session", "cli/output", "flags", "spec", "proto", "rpc", "json", "artifact"},
@@ -84,7 +88,9 @@ LINK = {
     "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_insights": "server/insights",
     "winnow_host": "server/host", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
-    "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
+    "winnow_hyperparameters": "trainers/hyperparameters",
+    "winnow_gbdt_hyperparameters": "trainers/gbdt/hyperparameters",
+    "winnow_mlp_hyperparameters": "trainers/mlp/hyperparameters", "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
     "winnow_gbdt_objectives": "trainers/gbdt", "winnow_gbdt_kernels": "trainers/gbdt", "winnow_mlp": "trainers/mlp",
     "winnow_mlp_kernels": "trainers/mlp", "winnow_cli": "cli",
     "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h", "OpenSSL::SSL": "openssl",
