@@ -9,7 +9,7 @@
 
 #include "spec/values.h"
 #include "store/fact_codec.h"
-#include "store/fact_text.h"
+#include "server/engine/fact_text.h"
 
 namespace winnow {
 namespace {

@@ -1,7 +1,7 @@
 // Facts and configurations as they lie in the tables: kind, trial and detail.
 
 #include "store/fact_codec.h"
-#include "store/fact_text.h"
+#include "server/engine/fact_text.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
