@@ -13,11 +13,12 @@
 #include <fstream>
 #include <future>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
+#include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "server/engine/coordinator.h"
 #include "server/engine/metrics.h"
@@ -194,18 +195,18 @@ std::string Check(const Flags& flags) {
   if (flags.db == ":memory:") return "--db: \":memory:\" would be forgotten; expected a file";
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
-    return "--declare-workers: " + std::string(declared.status().message());
+    return "--declare-workers: " + MessageOf(declared.status());
   if (!flags.http.empty() && flags.http != kNoHttp) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
-    if (!status.ok()) return std::string(status.message());
+    if (!status.ok()) return MessageOf(status);
   }
   if (const auto files = FilesOfJobs(flags); !files.ok())
-    return "--read-dir: " + std::string(files.status().message());
+    return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
-  return std::string(CheckListen(ServerOptions(flags)).message());
+  return MessageOf(CheckListen(ServerOptions(flags)));
 }
 
 // Prints the error in the flags; returns the exit code.
@@ -236,7 +237,7 @@ class Signals {
   void WaitForFirst() { first_.get_future().wait(); }
   // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     second_ = std::move(action);
   }
 
@@ -249,13 +250,13 @@ class Signals {
         first = false;
         continue;
       }
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (second_) second_();
     }
   }
   std::promise<void> first_;
-  std::mutex mutex_;
-  std::function<void()> second_;  // guarded by mutex_
+  Mutex mutex_;
+  std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
@@ -272,7 +273,7 @@ int CheckAndTell(const Flags& flags) {
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
   if (!summary.ok()) {
     std::fflush(stdout);
-    fmt::print(stderr, "winnow-server: {}\n", std::string(summary.status().message()));
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(summary.status()));
     return 1;
   }
   fmt::print("{}\n", Text(*summary, flags.db));
@@ -322,7 +323,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();
-    spdlog::warn("the web page is left out: {}", std::string(server.status().message()));
+    spdlog::warn("the web page is left out: {}", MessageOf(server.status()));
     return nullptr;
   }
   if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
@@ -340,7 +341,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   flags.db = own->database();
   absl::Status status = CheckLog(flags.db);
   if (!status.ok() && !flags.accept_log_damage) return status;
-  if (!status.ok()) spdlog::warn("started all the same: {}", std::string(status.message()));
+  if (!status.ok()) spdlog::warn("started all the same: {}", MessageOf(status));
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
 
@@ -365,7 +366,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
   (*coordinator)->OnFatal([](const absl::Status& why) {
-    spdlog::critical("stopping, since nothing more can be recorded: {}", std::string(why.message()));
+    spdlog::critical("stopping, since nothing more can be recorded: {}", MessageOf(why));
     spdlog::shutdown();
     std::_Exit(1);  // local workers continue, and report to the next server
   });
@@ -455,7 +456,7 @@ int Main(int argc, char** argv) {
   Signals signals(set);
   absl::Status status = Serve(std::move(flags), signals);
   if (status.ok()) return 0;
-  fmt::print(stderr, "winnow-server: {}\n", std::string(status.message()));
+  fmt::print(stderr, "winnow-server: {}\n", MessageOf(status));
   return 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/status_text.h"
 #include "trainers/mlp/hyperparameters/hyperparameter_tables.h"
 #include "trainers/mlp/hyperparameters/metric.h"
 
@@ -66,7 +67,7 @@ absl::Status CheckMetrics(const MlpParameters& p) {
     const absl::StatusOr<MlpMetric> metric = ParseMlpMetric(name, p.loss);
     if (!metric.ok())
       return absl::InvalidArgumentError(
-          fmt::format("hyperparameter {}", std::string(metric.status().message())));
+          fmt::format("hyperparameter {}", MessageOf(metric.status())));
     // Requires the canonical name, because that is printed and searched for.
     if (MlpMetricName(*metric) != name)
       return Contradiction("eval_metric", name, "it written as " + MlpMetricName(*metric));
