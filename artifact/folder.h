@@ -53,7 +53,8 @@ class OpenFolder {
   absl::StatusOr<OpenFile> OpenRegular(const std::filesystem::path& path) const;
   // Calls `each` for the names in it with the result of fstatat; skips names that vanish meanwhile. Stops at
   // the first error.
-  absl::Status ForEach(const std::function<absl::Status(const std::string& name, const struct stat&)>& each) const;
+  absl::Status ForEach(
+      const std::function<absl::Status(const std::string& name, const struct stat&)>& each) const;
   // Removes it with its content; does nothing if it is missing.
   absl::Status Remove(const std::string& name) const;
   absl::Status RemoveAll() const;  // removes the content, not the folder

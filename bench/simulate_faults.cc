@@ -89,8 +89,10 @@ int main(int argc, char** argv) {
   winnow::Asked asked;
   spdlog::set_level(spdlog::level::off);
   if (!winnow::Read(argc, argv, asked)) {
-    fmt::print(stderr,
-               "usage: {} [--seconds S | --decisions N] [--first N] [--small | --large] [--seed N [--trace]]\n", argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} [--seconds S | --decisions N] [--first N] [--small | --large] [--seed N [--trace]]\n",
+        argv[0]);
     return 2;
   }
   return winnow::Run(argv[0], asked);

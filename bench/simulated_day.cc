@@ -42,7 +42,7 @@ double RssMiB() {
   return static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-// Of this process alone.
+// Counts this process alone.
 double CpuMicros() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);

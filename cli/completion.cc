@@ -133,9 +133,12 @@ std::string FishScript(const std::vector<CommandWords>& commands) {
       {"--sort", "(winnow __complete columns (commandline -opc)[3] 2>/dev/null)"}};
   std::string script = kFishHead;
   for (const CommandWords& command : commands) {
-    script += fmt::format("complete -c winnow -n __fish_use_subcommand -a {} -d {}\n", command.name, FishQuoted(command.help));
+    script += fmt::format("complete -c winnow -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                          FishQuoted(command.help));
     const std::string seen = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
-    const auto rule = [&](const std::string& rest) { script += fmt::format("complete -c winnow -n {} {}\n", seen, rest); };
+    const auto rule = [&](const std::string& rest) {
+      script += fmt::format("complete -c winnow -n {} {}\n", seen, rest);
+    };
     for (const std::string& flag : command.flags) {
       const auto words = values.find(flag);
       rule("-l " + flag.substr(2) + (words == values.end() ? "" : " -x -a " + FishQuoted(words->second)));

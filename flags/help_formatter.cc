@@ -21,12 +21,14 @@ constexpr size_t kNarrowIndent = 6;
 
 size_t TerminalWidth() {
   winsize size = {};
-  const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool known =
+      isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? std::max<size_t>(size.ws_col, kLeastWidth) : kWidthElsewhere;
 }
 
 std::string Indented(std::string lines, size_t indent) {
-  for (size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) lines.insert(at + 1, indent, ' ');
+  for (size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1))
+    lines.insert(at + 1, indent, ' ');
   return lines;
 }
 
@@ -36,7 +38,8 @@ struct ValueWords {
   std::string range;
 };
 ValueWords WordsOf(const CLI::Option& option) {
-  if (!option.get_option_text().empty()) return {option.get_option_text() == " " ? "" : option.get_option_text(), ""};
+  if (!option.get_option_text().empty())
+    return {option.get_option_text() == " " ? "" : option.get_option_text(), ""};
   if (option.get_type_size() == 0) return {};
   const std::string type = option.get_type_name();
   static const std::regex kRange(R"(:(?:INT|UINT|FLOAT) in \[(\S+) - (\S+)\])");
@@ -75,7 +78,9 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
   return Wrap(CLI::Formatter::make_usage(app, std::move(name)), width_);
 }
 
-std::string HelpFormatter::make_footer(const CLI::App* app) const { return Wrap(CLI::Formatter::make_footer(app), width_); }
+std::string HelpFormatter::make_footer(const CLI::App* app) const {
+  return Wrap(CLI::Formatter::make_footer(app), width_);
+}
 
 std::string HelpFormatter::make_subcommand(const CLI::App* sub) const {
   return Row(sub->get_display_name(true), sub->get_description());
@@ -83,7 +88,8 @@ std::string HelpFormatter::make_subcommand(const CLI::App* sub) const {
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   const ValueWords words = WordsOf(*option);
-  std::string meaning = WithRangeAndDefault(option->get_description(), words.range, option->get_default_str());
+  std::string meaning =
+      WithRangeAndDefault(option->get_description(), words.range, option->get_default_str());
   for (const CLI::Option* other : option->get_needs()) meaning += "; only with " + other->get_name();
   for (const CLI::Option* other : option->get_excludes()) meaning += "; not with " + other->get_name();
   const std::string name = make_option_name(option, is_positional);

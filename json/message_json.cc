@@ -175,7 +175,8 @@ class JsonWriter {
       case Field::CPPTYPE_FLOAT:
         return Real(one ? r.GetFloat(message, &field) : r.GetRepeatedFloat(message, &field, i));
       case Field::CPPTYPE_BOOL:
-        json_ += (one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, i)) ? "true" : "false";
+        json_ +=
+            (one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, i)) ? "true" : "false";
         return;
       case Field::CPPTYPE_ENUM: {
         const int number =
@@ -195,7 +196,8 @@ class JsonWriter {
   }
 
   void Whole(int64_t number) {
-    const uint64_t size = number < 0 ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
+    const uint64_t size =
+        number < 0 ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
     Exact(fmt::format("{}", number), size);
   }
   void Natural(uint64_t number) { Exact(fmt::format("{}", number), number); }

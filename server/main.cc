@@ -372,7 +372,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   });
   if (*artifacts != nullptr) {
     (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) {
-      raw->Post({[digest](Engine& engine) { engine.LoseBlob(digest); }, [](const absl::Status&) {}});
+      raw->LoseBlob(digest);
     });
   }
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());

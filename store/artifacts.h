@@ -11,12 +11,14 @@
 
 namespace winnow {
 
+enum class ArtifactKind { kCheckpoint, kModel };
+
 // A folder of a trial stored by its worker: the newest of its kind.
 struct ArtifactRow {
   int64_t key = 0;
   int64_t job = 0;
   TrialNumber trial = 0;
-  std::string kind;  // checkpoint, model
+  ArtifactKind kind = ArtifactKind::kCheckpoint;
   int64_t attempt = 0;
   int64_t resource = 0;
   std::string manifest;  // winnow.v1.Manifest; "" from List
@@ -30,6 +32,9 @@ struct BlobRow {
   bool operator==(const BlobRow&) const = default;
 };
 
+// As it stands in the table: "checkpoint" or "model".
+const char* TextOf(ArtifactKind kind);
+
 // Artifacts, and the blobs that they use. A blob has a row as long as an artifact uses it.
 class ArtifactTable {
  public:
@@ -39,10 +44,10 @@ class ArtifactTable {
   // after deleting their rows.
   absl::StatusOr<std::vector<std::string>> Put(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
   // Returns as Put; does nothing if there is none.
-  absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, const std::string& kind);
+  absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, ArtifactKind kind);
   absl::StatusOr<std::vector<std::string>> DeleteJob(int64_t job);
 
-  absl::StatusOr<std::optional<ArtifactRow>> Find(int64_t job, TrialNumber trial, const std::string& kind);
+  absl::StatusOr<std::optional<ArtifactRow>> Find(int64_t job, TrialNumber trial, ArtifactKind kind);
   // Without their manifests, by key.
   absl::StatusOr<std::vector<ArtifactRow>> List();
   // Returns the artifacts that use this blob.

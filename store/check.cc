@@ -34,7 +34,7 @@ absl::Status CheckFile(Database& database, const TellFinding& tell) {
 absl::Status CheckAssignments(Database& database, const TellFinding& tell) {
   constexpr const char* kChecks[] = {
       "SELECT 'assignment ' || id || ': its state is \"' || state || '\"' FROM assignments"
-      " WHERE state NOT IN ('wanted', 'revoked', 'gone') ORDER BY assignment",
+      " WHERE state NOT IN ('wanted', 'revoked', 'drained', 'gone') ORDER BY assignment",
       "SELECT 'assignment ' || id || ': its outcome is \"' || outcome || '\" and its state ' || state"
       " FROM assignments WHERE (state = 'gone') <> (outcome <> '') OR outcome NOT IN"
       " ('', 'finished', 'failed', 'lost', 'handed_back', 'stopped') ORDER BY assignment",

@@ -18,7 +18,7 @@ struct JobRow {
   std::string state;       // running, stopping, completed, stopped, failed
   std::string reason;
   int64_t create_us = 0;
-  int64_t end_us = 0;  // 0: has not ended
+  int64_t end_us = 0;  // 0: it has not ended
   int64_t last_sequence = 0;
   std::string warm_start;  // its priors; "": none
   std::string owner;       // name of the token that created it; "": none

@@ -247,6 +247,11 @@ constexpr char kOwners[] = R"sql(
 ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kDrainedRanks[] = R"sql(
+-- Until now such a rank was one that is revoked for a reason.
+UPDATE assignments SET state = 'drained' WHERE state = 'revoked' AND reason <> '';
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -293,6 +298,7 @@ const std::vector<Migration>& Migrations() {
       {8, kFirstRelease},
       {9, kPrunedOrCancelled},
       {10, kOwners},
+      {11, kDrainedRanks},
   };
   return kMigrations;
 }

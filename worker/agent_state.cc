@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutant.h"
 #include "base/utf8.h"
 
 namespace winnow {
@@ -150,7 +151,8 @@ AgentState::Call AgentState::MakeCall(bool says) {
     RunningAssignment* running = request.add_running();
     running->set_assignment_id(id);
     flight.named.insert(id);
-    if (held.state == RunningAssignment::ENDED && held.unsent > contained[id]) {
+    if (held.state == RunningAssignment::ENDED && held.unsent > contained[id] &&
+        !WINNOW_MUTANT("an outcome overtakes its reports")) {
       // The last reports are yet to come, and the outcome must not precede them.
       running->set_state(RunningAssignment::STOPPING);
       flight.version = answered_version_;
@@ -219,7 +221,9 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
   bool changed = false;
   for (const v1::Assignment& assignment : response.assignments()) {
     wanted.insert(assignment.id());
-    if (const auto held = held_.find(assignment.id()); held != held_.end()) {
+    if (const auto held = held_.find(assignment.id());
+        held != held_.end() && !(held->second.state == RunningAssignment::ENDED &&
+                                 WINNOW_MUTANT("the agent starts again what has ended"))) {
       // An assignment that has ended here is not started again, however often the server names it.
       if (held->second.state != RunningAssignment::PREPARED || assignment.await_start()) continue;
       held->second.state = RunningAssignment::RUNNING;
@@ -266,6 +270,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
 AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& status, TimePoint now) {
   if (!in_flight_.contains(number)) return Setback::kIgnore;
   const bool overtaken = in_flight_.rbegin()->first > number;
+  if (WINNOW_MUTANT("the agent forgets what a failed call said")) Acknowledge(in_flight_.at(number));
   Forget(number);
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:

@@ -53,7 +53,8 @@ bool IsWarning(std::string_view line) {
 
 bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
   const std::string_view line = WithoutBlanks(lines[i]);
-  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn(")) return false;
+  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn("))
+    return false;
   return !(IsIndented(lines[i]) && i > 0 && IsWarning(lines[i - 1]));
 }
 

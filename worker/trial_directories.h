@@ -22,11 +22,12 @@ struct TrialDirectories {
 };
 
 // Returns the folder that holds them; below SHARED no part of its path may be a symbolic link.
-absl::StatusOr<FolderName> NameTrialFolder(const std::filesystem::path& shared, std::string_view job, int64_t trial);
+absl::StatusOr<FolderName> NameTrialFolder(const std::filesystem::path& shared, std::string_view job,
+                                           int64_t trial);
 
 // Returns their names without creating them.
-absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::path& shared, std::string_view job,
-                                                      int64_t trial);
+absl::StatusOr<TrialDirectories> NameTrialDirectories(const std::filesystem::path& shared,
+                                                      std::string_view job, int64_t trial);
 
 // Creates the missing ones. `empty_checkpoint` removes the checkpoints of earlier attempts.
 absl::StatusOr<TrialDirectories> MakeTrialDirectories(const std::filesystem::path& shared,

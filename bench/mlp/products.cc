@@ -49,7 +49,7 @@ class Products {
   static constexpr int kPerElement = kPairs ? 2 : 1;
 
  public:
-  Products(const Work& work, const Network& network, const MlpKernels& kernels, Crew* crew)
+  Products(const Work& work, const Network& network, const Kernels& kernels, Crew* crew)
       : work_(work), network_(network), kernels_(kernels), crew_(*crew), seconds_(crew->threads()) {
     const int64_t capacity = work.batch + work.batch % 2;
     for (const Layer& layer : network.layers) {
@@ -177,7 +177,7 @@ class Products {
 
   const Work& work_;
   const Network& network_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   Crew& crew_;
   std::vector<Arrays> layers_;
   Matrix outputs_;
@@ -187,7 +187,7 @@ class Products {
 };
 
 template <typename Element>
-void PrintRow(const char* precision, const Work& work, const Network& network, const MlpKernels& kernels,
+void PrintRow(const char* precision, const Work& work, const Network& network, const Kernels& kernels,
               int threads, int repeats) {
   Crew crew(threads);
   Products<Element> products(work, network, kernels, &crew);
@@ -229,7 +229,7 @@ int Main(int argc, char** argv) {
   MlpParameters parameters;
   parameters.hidden_layers.assign(work.widths.begin() + 1, work.widths.end() - 1);
   const Network network = MakeNetwork(parameters, work.widths.front(), work.widths.back());
-  const MlpKernels& kernels = ChosenMlpKernels();
+  const Kernels& kernels = ChosenKernels();
   fmt::print(
       "| kernels | precision | threads | seconds an epoch | GFLOP/s | forward | input gradients | weight "
       "gradients "

@@ -111,8 +111,8 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   double best = -std::numeric_limits<double>::infinity(), regret = best;
   const auto print = [&] {
     printed = spent;
-    std::printf("%s,%s,%llu,%.17g,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
-                spent, regret);
+    std::printf("%s,%s,%llu,%.17g,%.17g\n", name.c_str(), label.c_str(),
+                static_cast<unsigned long long>(seed), spent, regret);
   };
   for (const Fact& fact : result.facts) {
     if (std::holds_alternative<AttemptStarted>(fact.body)) spent = std::min(budget, spent + startup);
@@ -145,7 +145,8 @@ int main(int argc, char** argv) {
   app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
-  app.add_option("--startup", startup, "units that every part costs before its first")->check(CLI::NonNegativeNumber);
+  app.add_option("--startup", startup, "units that every part costs before its first")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", workers)->check(CLI::PositiveNumber);
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);

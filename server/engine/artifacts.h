@@ -12,12 +12,10 @@
 #include "server/engine/blob_index.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/workers.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
-
-class Cluster;
-struct WorkerEntry;
 
 // Where the ranks of an attempt find files, and where the trial's are.
 struct StoragePlaces {
@@ -34,21 +32,21 @@ struct StoragePlaces {
 class Artifacts {
  public:
   // Without `blobs` nothing is ever kept.
-  Artifacts(Context& context, BlobIndex* blobs) : context_(context), blobs_(blobs) {}
+  Artifacts(Context& context, const Jobs& jobs, const Workers& workers, BlobIndex* blobs)
+      : context_(context), jobs_(jobs), workers_(workers), blobs_(blobs) {}
 
-  // What has lost a blob counts as gone.
+  // Reads everything anew. What has lost a blob counts as gone. REQUIRES jobs and workers are loaded.
   absl::Status Load();
-  // REQUIRES jobs and cluster are loaded.
-  absl::Status LoadWanted(const Jobs& jobs, const Cluster& cluster);
 
   // FAILED_PRECONDITION: fenced, not wanted, or (payload kMissingBlob) a blob is not there; NOT_FOUND names
   // the job. REQUIRES a manifest that CheckManifest takes.
-  absl::Status Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
-  // For a model that GetArtifact has not found (trial 0: the best): asks the workers that have the trial's folder,
-  // which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where it comes; FAILED_PRECONDITION with
-  // the worker's reason if that cannot send it; else the status says where it is, or why there is none.
-  absl::Status AskModel(const Jobs& jobs, const Cluster& cluster, const v1::GetArtifactRequest& request,
-                        std::set<std::string>& asked);
+  // `rank`: that of the request's assignment; null if that is gone.
+  absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank);
+  // For a model file that GetArtifact has not found (trial 0: the best): asks the workers that have the
+  // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where
+  // it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says where
+  // it is, or why there is none.
+  absl::Status RequestModelFile(const v1::GetArtifactRequest& request, std::set<std::string>& asked);
   // A worker cannot send a model that it was asked for. Nothing happens if that is not wanted of it.
   void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
   // The blob was damaged: nothing that is of it is of use any more.
@@ -58,13 +56,13 @@ class Artifacts {
   // Whether a checkpoint of at least that level could be given to any worker.
   bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
   // Fills in restore and keep_checkpoints. `attempt` is not started yet.
-  void Describe(const Cluster& cluster, int64_t job, const StoragePlaces& places, v1::Assignment& message);
+  void Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message);
 
   // At the batch's end, before rows are written: drops what no trial needs any more, and wants the model of a
-  // best trial that has ended. Workers that are to be told so are added to `asked`.
-  void Settle(const Jobs& jobs, const Cluster& cluster, std::set<std::string>& asked);
-  // What the worker is asked for.
-  void AddWanted(const Cluster& cluster, const WorkerEntry& worker, v1::SyncResponse& response) const;
+  // best trial that has ended. Gives the ids of the workers that are to be told so.
+  std::set<std::string> Settle();
+  // The model files that the worker is asked for.
+  void AddWanted(const WorkerEntry& worker, v1::SyncResponse& response) const;
 
   void Begin() { one_storage_.reset(); }
   void Committed();  // outside of a transaction
@@ -87,18 +85,19 @@ class Artifacts {
   void DropAsked();
   void DropAskedOf(Key key);
   void ForgetAsked(int64_t job, TrialNumber best);
-  absl::Status WantOfEnded(const Cluster& cluster);
-  absl::Status PutCheckpoint(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
+  absl::Status WantOfEnded();
+  absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
   absl::Status PutModel(const v1::PutArtifactRequest& request);
   absl::Status Record(int64_t job, v1::Artifact artifact);
-  void Drop(Key key, const char* kind);
+  void Drop(Key key, ArtifactKind kind);
   void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
-  void SettleJob(const OpenJob& job, const Cluster& cluster, std::set<std::string>& asked);
-  void Want(Key key, const std::string& job_id, const Cluster& cluster, std::set<std::string>* asked,
-            int64_t until_us = 0);
-  bool OneStorage(const Cluster& cluster);
+  void SettleJob(const OpenJob& job, std::set<std::string>& asked);
+  void Want(Key key, const std::string& job_id, std::set<std::string>& asked, int64_t until_us = 0);
+  bool OneStorage();
 
   Context& context_;
+  const Jobs& jobs_;
+  const Workers& workers_;
   BlobIndex* const blobs_;
   std::map<Key, Kept> kept_;
   std::map<int64_t, TrialNumber> best_;  // of open jobs, as last settled

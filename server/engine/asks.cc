@@ -38,11 +38,11 @@ absl::Status CheckRequest(const v1::SuggestTrialsRequest& request) {
 
 }  // namespace
 
-absl::Status AskDesk::Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, Call& call) {
+absl::Status AskDesk::Check(const v1::SuggestTrialsRequest& request, const Requester& by, Call& call) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
   v1::TuningJobSpec spec;
-  if (OpenJob* job = jobs.Find(request.job_id())) {
+  if (OpenJob* job = jobs_.Find(request.job_id())) {
     if (status = by.MayChange(job->row.id, job->row.owner); !status.ok()) return status;
     call.job = job->row.key;
     spec = job->spec;
@@ -65,26 +65,26 @@ absl::Status AskDesk::Check(Jobs& jobs, const v1::SuggestTrialsRequest& request,
   return absl::OkStatus();
 }
 
-void AskDesk::Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by,
+void AskDesk::Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
                    SuggestDone done) {
   Call& call = calls_[ticket];
   call.client = request.client();
   call.count = std::max(1, request.count());
   call.done = std::move(done);
-  call.status = Check(jobs, request, by, call);
+  call.status = Check(request, by, call);
   const int64_t wait = TimeUtil::DurationToMicroseconds(request.wait());
   if (!call.status.ok() || wait <= 0 || !holding_) call.due = true;
   if (call.due) return;
   context_.deadlines.Set(Deadlines::Kind::kAsk, std::to_string(ticket), context_.steady_us() + wait);
 }
 
-void AskDesk::Cancel(int64_t ticket, Jobs& jobs, ClientAttempts& attempts) {
+void AskDesk::Cancel(int64_t ticket) {
   auto found = calls_.find(ticket);
   if (found == calls_.end()) return;
   Call& call = found->second;
-  if (OpenJob* job = jobs.FindKey(call.job)) {
+  if (OpenJob* job = jobs_.FindKey(call.job)) {
     for (const v1::SuggestedTrial& trial : call.response.trials()) {
-      attempts.HandBack(*job, trial.trial(), trial.attempt());
+      attempts_.HandBack(*job, trial.trial(), trial.attempt());
     }
   }
   call.job = 0;
@@ -98,33 +98,33 @@ void AskDesk::WaitOver(int64_t ticket) {
   if (found != calls_.end()) found->second.due = true;
 }
 
-bool AskDesk::Fill(OpenJob& job, Call& call, Jobs& jobs, ClientAttempts& attempts) {
+bool AskDesk::Fill(OpenJob& job, Call& call) {
   while (call.response.trials_size() < call.count) {
     const std::optional<Admission> admission = Admit(job.state);
     if (!admission) {
-      if (WantsSuggestion(job.state)) jobs.AskModel(job);
+      if (WantsSuggestion(job.state)) jobs_.AskSearchModel(job);
       return false;
     }
     if (admission->trial == 0) {
-      attempts.Follow(job, *admission->decision);
+      attempts_.Follow(job, *admission->decision);
       continue;
     }
-    absl::StatusOr<v1::SuggestedTrial> started = attempts.Start(job, *admission, call.client);
-    context_.Check(started.status());
+    absl::StatusOr<v1::SuggestedTrial> started = attempts_.Start(job, *admission, call.client);
+    context_.Note(started.status());
     if (!started.ok()) return false;
     *call.response.add_trials() = *std::move(started);
   }
   return true;
 }
 
-void AskDesk::Serve(Jobs& jobs, ClientAttempts& attempts) {
+void AskDesk::Serve() {
   std::set<int64_t> dry;
   for (auto& [ticket, call] : calls_) {
-    OpenJob* job = call.status.ok() ? jobs.FindKey(call.job) : nullptr;
-    if (job != nullptr && dry.count(call.job) == 0 && !Fill(*job, call, jobs, attempts)) dry.insert(call.job);
+    OpenJob* job = call.status.ok() ? jobs_.FindKey(call.job) : nullptr;
+    if (job != nullptr && dry.count(call.job) == 0 && !Fill(*job, call)) dry.insert(call.job);
   }
   for (auto& [ticket, call] : calls_) {
-    const OpenJob* job = jobs.FindKey(call.job);
+    const OpenJob* job = jobs_.FindKey(call.job);
     if (job == nullptr) continue;
     call.response.set_job_state(JobStateOf(job->row.state));
     const int given = call.response.trials_size();
@@ -157,10 +157,10 @@ void AskDesk::RefuseAll(const absl::Status& status) {
   calls_.clear();
 }
 
-void AskDesk::StopHolding(Jobs& jobs, ClientAttempts& attempts) {
+void AskDesk::StopHolding() {
   holding_ = false;
   for (auto& [ticket, call] : calls_) {
-    Cancel(ticket, jobs, attempts);
+    Cancel(ticket);
     call.status = absl::UnavailableError("the server is stopping");
   }
 }

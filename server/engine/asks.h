@@ -19,22 +19,23 @@ using SuggestDone = std::function<void(absl::StatusOr<v1::SuggestTrialsResponse>
 // in which they came. Owner: the coordinator thread.
 class AskDesk {
  public:
-  explicit AskDesk(Context& context) : context_(context) {}
+  AskDesk(Context& context, Jobs& jobs, ClientAttempts& attempts)
+      : context_(context), jobs_(jobs), attempts_(attempts) {}
 
   // Inside the transaction. `done` is called once, by Answer or RefuseAll. `ticket`: later calls have higher
   // ones.
-  void Take(int64_t ticket, Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done);
+  void Take(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done);
   // The client waits no more: what the call was given meanwhile is handed back.
-  void Cancel(int64_t ticket, Jobs& jobs, ClientAttempts& attempts);
+  void Cancel(int64_t ticket);
   void WaitOver(int64_t ticket);
   // Inside the transaction, after all else: gives the waiting calls what there is.
-  void Serve(Jobs& jobs, ClientAttempts& attempts);
+  void Serve();
   // After the commit: answers every call that is due.
   void Answer();
   // Answers every call with `status`. What one of them was given is not in the tables, or its lease runs out.
   void RefuseAll(const absl::Status& status);
   // Inside the transaction. From now on no call is held back.
-  void StopHolding(Jobs& jobs, ClientAttempts& attempts);
+  void StopHolding();
   size_t held() const { return calls_.size(); }
 
  private:
@@ -48,11 +49,13 @@ class AskDesk {
     bool due = false;
   };
 
-  absl::Status Check(Jobs& jobs, const v1::SuggestTrialsRequest& request, const Requester& by, Call& call);
+  absl::Status Check(const v1::SuggestTrialsRequest& request, const Requester& by, Call& call);
   // False: the job has nothing more for now.
-  bool Fill(OpenJob& job, Call& call, Jobs& jobs, ClientAttempts& attempts);
+  bool Fill(OpenJob& job, Call& call);
 
   Context& context_;
+  Jobs& jobs_;
+  ClientAttempts& attempts_;
   bool holding_ = true;
   std::map<int64_t, Call> calls_;  // by ticket
 };

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/decide.h"
-#include "server/engine/cluster.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
 #include "server/engine/requester.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -19,18 +19,19 @@ namespace winnow {
 // transaction.
 class ClientAttempts {
  public:
-  ClientAttempts(Context& context, Jobs& jobs, Cluster& cluster)
-      : context_(context), jobs_(jobs), cluster_(cluster) {}
+  ClientAttempts(Context& context, Jobs& jobs, Recorder& recorder)
+      : context_(context), jobs_(jobs), recorder_(recorder) {}
 
-  // REQUIRES jobs are loaded. Every live attempt gets a whole lease.
+  // Forgets all clients. REQUIRES jobs are loaded. Every live attempt gets a whole lease.
   void Load();
+  void RenewLeases();
 
   // Records the admission and starts the attempt. REQUIRES an external job and an admission that runs a
   // trial.
   absl::StatusOr<v1::SuggestedTrial> Start(OpenJob& job, const Admission& admission,
                                            const std::string& client);
   // What an admission calls for instead of an attempt.
-  void Follow(OpenJob& job, const Decision& decision) { cluster_.Observe(job, ToBody(decision)); }
+  void Follow(OpenJob& job, const Decision& decision) { recorder_.Record(job, ToBody(decision)); }
   // It never reached its client: costs the trial no attempt. Does nothing if it is not live any more.
   void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
   void LeaseExpired(const std::string& subject);
@@ -63,7 +64,7 @@ class ClientAttempts {
 
   Context& context_;
   Jobs& jobs_;
-  Cluster& cluster_;
+  Recorder& recorder_;
   std::map<std::string, Client> clients_;  // of live attempts, by the subject of the lease
 };
 

@@ -16,10 +16,8 @@
 
 namespace winnow {
 
-class Artifacts;
 class BlobIndex;
 class Metrics;
-class UsageDesk;
 
 // Where time comes from; tests tick it themselves.
 struct Clock {
@@ -75,26 +73,31 @@ struct Context {
   Store& store;
   EngineOptions options;
   Deadlines deadlines;
-  Artifacts* artifacts = nullptr;  // set before anything is loaded
-  UsageDesk* usage = nullptr;      // likewise
 
-  // The first write that failed: the batch will be rolled back and nothing of it acknowledged.
-  absl::Status failure;
-  void Check(const absl::Status& status) {
-    if (failure.ok()) failure = status;
+  // After the first access to the tables that failed, the batch is rolled back and nothing of it is
+  // acknowledged.
+  void Note(const absl::Status& status) {
+    if (failure_.ok()) failure_ = status;
   }
   template <typename T>
-  T Check(absl::StatusOr<T> value, T otherwise = T()) {
+  T Note(absl::StatusOr<T> value, T otherwise = T()) {
     if (value.ok()) return *std::move(value);
-    Check(value.status());
+    Note(value.status());
     return otherwise;
   }
+  const absl::Status& failure() const { return failure_; }
+  void ForgetFailure() { failure_ = absl::OkStatus(); }
 
-  // Topics (see Hub) to tell once the batch is committed.
-  std::set<std::string> changed;
+  // The topic (see Hub) is published once the batch is committed.
+  void Publish(const std::string& topic) { topics_.insert(topic); }
+  std::set<std::string> TakeTopics() { return std::exchange(topics_, {}); }
 
   int64_t wall_us() const { return options.clock.wall_us(); }
   int64_t steady_us() const { return options.clock.steady_us(); }
+
+ private:
+  absl::Status failure_;
+  std::set<std::string> topics_;
 };
 
 }  // namespace winnow

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "base/status_text.h"
 #include "server/engine/batches.h"
 #include "server/engine/engine.h"
 #include "server/engine/hub.h"
@@ -64,6 +65,19 @@ class Coordinator {
   // Set before the first call.
   void OnFatal(std::function<void(absl::Status)> handler) { on_fatal_ = std::move(handler); }
 
+  // See Artifacts::LoseBlob.
+  void LoseBlob(std::string digest);
+
+  // Runs `run` in the next batch; `done` is told what it made, or why the batch was not committed. `Answer` is
+  // an absl::Status or an absl::StatusOr.
+  template <typename Answer>
+  void Call(std::function<Answer(Engine&)> run, std::function<void(Answer)> done) {
+    auto answer = std::make_shared<Answer>();
+    Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine); },
+          [answer, done = std::move(done)](const absl::Status& committed) {
+            done(committed.ok() ? std::move(*answer) : Answer(committed));
+          }});
+  }
   // Part of the next batch.
   using UseCase = winnow::UseCase;
   void Post(UseCase use_case);
@@ -71,17 +85,27 @@ class Coordinator {
  private:
   Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
   void Run();
-  // `done` is told what `run` made of it, or why the batch was not committed.
-  template <typename T>
-  void PostFor(Done<T> done, std::function<absl::StatusOr<T>(Engine&)> run) {
-    auto answer = std::make_shared<absl::StatusOr<T>>();
-    Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine); },
-          [answer, done = std::move(done)](const absl::Status& committed) {
-            committed.ok() ? done(std::move(*answer)) : done(committed);
+  // `run` hands `done` to the engine, which answers, also when the batch fails; else, if it could not be run,
+  // `done` is told UNAVAILABLE. `after` comes after the batch.
+  template <typename Done>
+  void PostHeld(Done done, std::function<void(Engine&, Done)> run,
+                std::function<void(const absl::Status&)> after = nullptr) {
+    auto taken = std::make_shared<bool>(false);
+    Post({[taken, run = std::move(run), done](Engine& engine) {
+            *taken = true;
+            run(engine, done);
+          },
+          [taken, done, after = std::move(after)](const absl::Status& committed) {
+            if (!*taken) done(absl::UnavailableError(MessageOf(committed)));
+            if (after) after(committed);
           }});
   }
+  // Nobody is told what becomes of it.
+  void PostOnly(std::function<void(Engine&)> run) {
+    Post({std::move(run), [](const absl::Status&) {}});
+  }
   void RunBatch(std::deque<UseCase> batch, int64_t now_us);
-  void AskModels();
+  void Follow(Engine::Effects effects);
   void NoteDelay(std::chrono::nanoseconds delay);
   // Tells the metrics how things stand, unless it was done a moment ago: then a little later.
   void Count();

@@ -1,7 +1,10 @@
 #pragma once
 
-#include "server/engine/cluster.h"
+#include "server/engine/artifacts.h"
+#include "server/engine/attempts.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
+#include "server/engine/workers.h"
 
 namespace winnow {
 
@@ -10,6 +13,6 @@ namespace winnow {
 // (scheduler/reservation.h), and it comes first among its priority from then on; others go on outside of
 // them. So small gangs fill what is free, and cannot starve a large one. Workers are kept for one gang at a
 // time.
-void Dispatch(Jobs& jobs, Cluster& cluster);
+void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder);
 
 }  // namespace winnow

@@ -6,14 +6,11 @@
 #include "absl/status/status.h"
 #include "scheduler/placement.h"
 #include "scheduler/validate.h"
-#include "server/engine/cluster.h"
+#include "server/engine/workers.h"
 #include "store/workers.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
-
-// The room of a worker that holds nothing.
-WorkerRoom WholeRoom(const WorkerRow& worker);
 
 // The machines that are known: those present, and those that were lost and may come back; a name counts once,
 // as it was when it was last registered. Workers that left are not.
@@ -24,8 +21,8 @@ std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers);
 std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vector<WorkerRoom>& known,
                                  const std::vector<WorkerRoom>& declared);
 
-// INVALID_ARGUMENT with what CheckFits finds for the machines that the cluster knows.
-absl::Status Fits(const v1::TuningJobSpec& spec, const Cluster& cluster,
+// INVALID_ARGUMENT with what CheckFits finds for the machines of these workers.
+absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
                   const std::vector<WorkerRoom>& declared);
 
 // "4 slots, 2 processors and 8 GiB"

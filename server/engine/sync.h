@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/engine/cluster.h"
+#include "server/engine/artifacts.h"
+#include "server/engine/attempts.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
+#include "server/engine/usage.h"
+#include "server/engine/workers.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
@@ -33,13 +37,16 @@ struct ReportCounts {
 // something to answer. Owner: the coordinator thread.
 class SyncDesk {
  public:
-  explicit SyncDesk(Context& context) : context_(context), started_us_(context.wall_us()) {}
+  SyncDesk(Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Recorder& recorder,
+           Artifacts& artifacts, UsageDesk& usage)
+      : context_(context), jobs_(jobs), workers_(workers), attempts_(attempts), recorder_(recorder),
+        artifacts_(artifacts), usage_(usage), started_us_(context.wall_us()) {}
 
   // Inside the transaction. `done` is called by Answer, exactly once. `caller`: the id of the token that the call was let in
   // by, "" for none; another than that which first spoke for the worker does not speak for it.
-  void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller, SyncDone done);
+  void Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done);
   // After the commit: answers every call that is due.
-  void Answer(Cluster& cluster);
+  void Answer();
   // Answers every call with `status`.
   void RefuseAll(const absl::Status& status);
   // From now on nothing is held back.
@@ -59,18 +66,24 @@ class SyncDesk {
   };
 
   absl::Status NameInUse(const WorkerEntry& holder) const;
-  absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request, const std::string& caller);
-  void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
-  void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
-  void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);
-  void TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request);
-  void NoteRunning(const Cluster& cluster, HeldAssignment& assignment);
-  void TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
+  absl::StatusOr<WorkerEntry*> Admit(const v1::SyncRequest& request, const std::string& caller);
+  void TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request);
+  void TakeReport(OpenJob& job, const AssignmentRow& row, const v1::Report& report);
+  void TakeLogs(const v1::SyncRequest& request);
+  void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
+  void NoteRunning(Rank& rank);
+  void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;
-  v1::SyncResponse Compose(const Cluster& cluster, WorkerEntry& worker) const;
+  v1::SyncResponse Compose(WorkerEntry& worker) const;
 
   Context& context_;
-  int64_t started_us_;
+  Jobs& jobs_;
+  Workers& workers_;
+  Attempts& attempts_;
+  Recorder& recorder_;
+  Artifacts& artifacts_;
+  UsageDesk& usage_;
+  const int64_t started_us_;
   bool holding_ = true;
   std::map<std::string, Call> calls_;                    // by worker id: the newest
   std::vector<std::pair<std::string, SyncDone>> older_;  // to be answered with the list as it is

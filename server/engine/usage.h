@@ -9,7 +9,6 @@
 
 namespace winnow {
 
-class Cluster;
 struct WorkerEntry;
 
 // What workers say of their use (SyncRequest.usage): folded in memory, a row for each step of 10 s once it is
@@ -27,7 +26,7 @@ class UsageDesk {
   // What is not written yet, a step at most, is lost.
   void Clear();
   // Inside the transaction. REQUIRES the worker was admitted.
-  void Take(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
+  void Take(WorkerEntry& worker, const v1::SyncRequest& request);
   // The rank is gone, and its last step over.
   void Ended(int64_t assignment);
   // Null: the worker of that name has sent none yet.

@@ -17,6 +17,7 @@ class WorkerMarks {
  public:
   explicit WorkerMarks(Context& context) : context_(context) {}
 
+  // Reads everything anew; earlier troubles are forgotten.
   absl::Status Load();
   // Null: it is open.
   const WorkerMark* Find(const std::string& name) const;

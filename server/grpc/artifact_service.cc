@@ -215,11 +215,9 @@ Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactR
     reactor->Finish(ToGrpc(status));
     return reactor;
   }
-  auto result = std::make_shared<absl::Status>();
-  coordinator_.Post({[result, request](Engine& engine) { *result = engine.PutArtifact(*request); },
-                     [result, reactor](const absl::Status& committed) {
-                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kMissingBlob));
-                     }});
+  coordinator_.Call<absl::Status>(
+      [request](Engine& engine) { return engine.PutArtifact(*request); },
+      [reactor](const absl::Status& put) { reactor->Finish(WithDetails(put, kMissingBlob)); });
   return reactor;
 }
 
@@ -231,20 +229,12 @@ Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactR
     absl::StatusOr<v1::Artifact> artifact = reads.GetArtifact(*request);
     if (artifact.ok()) *response = *std::move(artifact);
     const bool may_come = request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);
-    if (may_come)
-      AskModel(reactor, *request);
-    else
-      reactor->Finish(ToGrpc(artifact.status()));
+    if (!may_come) return reactor->Finish(ToGrpc(artifact.status()));
+    coordinator_.Call<absl::Status>(
+        [request](Engine& engine) { return engine.RequestModelFile(*request); },
+        [reactor](const absl::Status& comes) { reactor->Finish(WithDetails(comes, kModelComes)); });
   });
   return reactor;
-}
-
-void ArtifactService::AskModel(Unary* reactor, const v1::GetArtifactRequest& request) {
-  auto result = std::make_shared<absl::Status>();
-  coordinator_.Post({[result, request](Engine& engine) { *result = engine.AskModel(request); },
-                     [result, reactor](const absl::Status& committed) {
-                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kModelComes));
-                     }});
 }
 
 }  // namespace winnow

@@ -36,7 +36,6 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   class Upload;
   class Download;
 
-  void AskModel(grpc::ServerUnaryReactor* reactor, const v1::GetArtifactRequest& request);
   // OK: the call may continue, and its blob counts as in progress until blobs_ is decremented.
   grpc::Status BeginBlob();
 

@@ -62,8 +62,9 @@ class CallTime final : public grpc::experimental::Interceptor {
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       if (IsUnread(methods->GetSendStatus())) {
-        methods->ModifySendStatus({grpc::StatusCode::INVALID_ARGUMENT,
-                                   "the request cannot be read; expected a protobuf message of this method's type"});
+        methods->ModifySendStatus(
+            {grpc::StatusCode::INVALID_ARGUMENT,
+             "the request cannot be read; expected a protobuf message of this method's type"});
       }
       const std::chrono::duration<double> taken = SteadyClock::now() - begin_;
       times_.Observe(methods->GetSendStatus().error_code(), taken.count());

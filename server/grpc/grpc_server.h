@@ -63,8 +63,8 @@ class GrpcServer {
   void Stop(std::chrono::milliseconds grace);
 
  private:
-  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
-             std::unique_ptr<InsightThreads> insights, SlowReaders slow);
+  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
+             Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow);
   absl::Status LoadTokens();
   void TellHealth(bool healthy);
 

@@ -29,7 +29,8 @@ std::string PeerOf(const grpc::CallbackServerContext& context, const std::string
     if (peer.starts_with(socket)) return peer;
   }
   const std::string key = TheOne(context.client_metadata(), kRelayKey);
-  return SameHash(HashSecret(key), HashSecret(relay_key)) ? TheOne(context.client_metadata(), kRelayPeer) : peer;
+  return SameHash(HashSecret(key), HashSecret(relay_key)) ? TheOne(context.client_metadata(), kRelayPeer)
+                                                          : peer;
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ class Guard {
   // Null: the call may continue. Otherwise the call has been refused, and the handler returns the result.
   // `method` is the handler's __func__; `by`, if given, receives the caller.
   template <typename Reactor>
-  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method, Requester* by = nullptr) {
+  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method,
+                  Requester* by = nullptr) {
     const grpc::Status status = Admit(*context, method, by);
     return status.ok() ? nullptr : new RefusedCall<Reactor>(status);
   }

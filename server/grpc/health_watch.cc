@@ -6,10 +6,11 @@ namespace winnow {
 
 HealthProbe MakeHealthProbe(Coordinator& coordinator, Reader& reader) {
   return [&coordinator, &reader](std::function<void(absl::Status)> done) {
-    coordinator.Post({[](Engine&) {}, [&reader, done = std::move(done)](const absl::Status& recorded) {
-                        if (!recorded.ok()) return done(recorded);
-                        reader.Post([done](Reads& reads) { done(reads.Probe()); });
-                      }});
+    coordinator.Call<absl::Status>([](Engine&) { return absl::OkStatus(); },
+                                   [&reader, done = std::move(done)](const absl::Status& recorded) {
+                                     if (!recorded.ok()) return done(recorded);
+                                     reader.Post([done](Reads& reads) { done(reads.Probe()); });
+                                   });
   };
 }
 

@@ -144,10 +144,10 @@ class JobCheck {
         Tell(fmt::format("assignment {} is of attempt {}, but trial {} has had {}", rank.id, rank.attempt,
                          trial.number, trial.attempts));
       }
-      if (rank.state == "gone") continue;
+      if (rank.state == RankState::kGone) continue;
       held = true;
       if (!trial.live || rank.attempt != trial.attempts) {
-        Tell(fmt::format("assignment {} is {}, but the attempt has ended", rank.id, rank.state));
+        Tell(fmt::format("assignment {} is {}, but the attempt has ended", rank.id, TextOf(rank.state)));
       }
     }
     if (trial.live && !external_ && !held) {

@@ -16,7 +16,7 @@ namespace winnow {
 
 struct LocalWorkersOptions {
   int count = 0;
-  int slots = 1;                                // of each
+  int slots = 1;                                // of each worker
   std::string server;                           // the server's address for the workers
   int port = 0;                                 // of the server; their rendezvous ports are derived from it
   std::filesystem::path program;                // winnow-worker

@@ -64,7 +64,7 @@ class LearningCurves {
     std::vector<TrialNumber> unsettled;  // at that time
     int64_t sequence = 0;                // all facts up to it are applied
     size_t bytes = 0;
-    // Of all trials, with at most this many ranges; 0: not made since the curves changed.
+    // Covers all trials, with at most this many ranges; 0: not made since the curves changed.
     size_t envelope_of = 0;
     EnvelopeData envelope;
     // The newest comparison since the curves changed, which all slices of a page request.

@@ -345,7 +345,7 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
     if (!part.ok()) return part.status();
     answer.assignment = found->key;
     answer.response.set_next_offset(part->next_offset);
-    answer.response.set_ended(found->state == "gone" && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_ended(found->state == RankState::kGone && static_cast<int64_t>(part->data.size()) < limit);
     answer.response.set_attempt(found->attempt);
     answer.response.set_truncated(part->truncated);
     answer.response.set_data(std::move(part->data));
@@ -420,7 +420,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
   if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
     return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
   }
-  const char* kind = request.kind() == v1::Artifact::MODEL ? "model" : "checkpoint";
+  const auto kind = request.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   v1::Artifact artifact;
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
@@ -438,7 +438,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!row.ok()) return row.status();
     if (!*row) {
       const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
-      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", kind,
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", TextOf(kind),
                                                           trial, request.job_id(), why));
       if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
       return none;
@@ -449,7 +449,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     artifact.set_attempt((*row)->attempt);
     artifact.set_resource((*row)->resource);
     if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
-    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", kind, trial));
+    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
   });
   if (!status.ok()) return status;
   return artifact;

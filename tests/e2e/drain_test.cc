@@ -25,7 +25,8 @@ TEST_CASE("Draining a worker moves its trial from its checkpoint to another work
     "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM",
     "limits": {"max_trials": 1, "max_attempts": 1, "max_lost_attempts": 1, "max_trial_resource": 3}
   })");
-  for (const char* word : {"/bin/sh", "-c", kTrainer, "trainer", "{{x}}"}) spec.mutable_trainer()->add_command(word);
+  for (const char* word : {"/bin/sh", "-c", kTrainer, "trainer", "{{x}}"})
+    spec.mutable_trainer()->add_command(word);
   v1::MetricDefinition* loss = spec.mutable_trainer()->add_metrics();
   loss->set_name("loss");
   loss->set_regex("loss=([0-9.]+)");

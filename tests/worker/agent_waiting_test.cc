@@ -107,7 +107,8 @@ TEST_CASE("Agent: a worker that no server has answered says at times that it wai
   agent.Begin([](absl::Status) {});
   timers.RunFor(std::chrono::seconds(60));
   CHECK(line.calls > 20);  // it is tried far more often than told of
-  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);  // at 0, 10 and 30 s
+  // at 0, 10 and 30 s
+  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);
   CHECK(log.Count("training goes on") == 0);
 
   line.answers = true;

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <memory>
 
+#include "base/status_text.h"
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/ranks_from_environment.h"
-#include "base/status_text.h"
 
 namespace winnow {
 namespace {

@@ -31,7 +31,7 @@ class TrainerMain {
   int TrainAsRank(bool has_checkpoints, const std::vector<std::string>& warnings,
                   const Training& train) const;
 
-  // The same of what `train` does with a request, if there is one.
+  // TrainAsRank with what `train` does with a request, if there is one.
   template <typename Request>
   int Train(const absl::StatusOr<Request>& request, const std::vector<std::string>& warnings,
             absl::Status (*train)(const Request& request, Communicator* ranks, const std::atomic<bool>& stop,

@@ -66,7 +66,7 @@ class CsvReading {
   size_t features_ = 0;
   std::optional<size_t> label_, weight_, group_;
   std::optional<CsvParse> parse_;
-  TableFacts facts_;                              // of all ranks
+  TableFacts facts_;                              // over all ranks
   std::vector<std::vector<std::string>> levels_;  // [slot that may be text]; empty if it is not
   std::vector<std::vector<float>> numbers_;       // [slot][row]
   DataSet data_;

@@ -25,7 +25,7 @@ class CsvTable {
   bool unnamed(size_t column) const { return unnamed_[column]; }
   // Whether the column has a text in the first records.
   bool begins_with_text(size_t column) const { return text_[column]; }
-  // Of the first file.
+  // The first file's path.
   const std::string& path() const { return path_; }
 
   // The start of a file's first record: its offset and the lines before it.

@@ -23,7 +23,7 @@ constexpr uint64_t kRoundingDraw = 5;              // key of random rounding, be
 
 }  // namespace
 
-Booster::Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+Booster::Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
                  ThreadPool* pool)
     : data_(data),
       limits_(std::move(limits)),

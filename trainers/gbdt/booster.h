@@ -27,7 +27,7 @@ struct StartMargins {
 class Booster {
  public:
   // Keeps references to all arguments. REQUIRES: model->parameters are set, and the same on all ranks.
-  Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+  Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
   // Continues after model->trees: from the given margins, or else from the trees, which must then have been
@@ -55,7 +55,7 @@ class Booster {
 
   const TrainingData& data_;
   const FeatureLimits limits_;
-  GbdtModel* const model_;
+  Model* const model_;
   Communicator& ranks_;
   ThreadPool* const pool_;
   TreeBuilder builder_;

@@ -20,12 +20,12 @@ namespace winnow::gbdt {
 namespace {
 
 // Flags beyond those of every trainer.
-struct GbdtFlags {
+struct Flags {
   TrainFlags common;
   std::string continue_from;
 };
 
-void AddTrainFlags(CLI::App* app, GbdtFlags* flags) {
+void AddTrainFlags(CLI::App* app, Flags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--group", files.train_reading.group,
@@ -44,7 +44,7 @@ TrainRequest WithCategories(TrainRequest request) {
   return request;
 }
 
-absl::StatusOr<TrainRequest> RequestFromFlags(const GbdtFlags& flags, std::vector<std::string>* warnings) {
+absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<std::string>* warnings) {
   const absl::StatusOr<std::string> text = flags.common.HyperparameterText();
   if (!text.ok()) return text.status();
   absl::StatusOr<GbdtParameters> parameters = ParseHyperparameters(*text, warnings);
@@ -77,7 +77,7 @@ int Main(int argc, char** argv) {
       "runs under the trainer contract.",
       "winnow-gbdt");
   app.set_version_flag("--version", "winnow-gbdt " WINNOW_VERSION);
-  GbdtFlags flags;
+  Flags flags;
   AddTrainFlags(&app, &flags);
   ModelCommands model_commands(&app);
   if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;

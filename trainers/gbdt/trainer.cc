@@ -64,7 +64,7 @@ class BoostingRun : public TrainingRun {
   absl::Status TrainRound(Booster* booster);
 
   const TrainRequest& request_;
-  GbdtCheckpoint state_;
+  Checkpoint state_;
   int64_t given_rounds_ = 0;  // of the model that training continues
   uint64_t given_hash_ = 0;   // of its content; 0 without one
   std::optional<ModelFeatures> given_features_;
@@ -80,13 +80,13 @@ ToldThings BoostingRun::Told() const {
 // Leaves state_ without rounds unless there is a checkpoint of the same hyperparameters.
 absl::Status BoostingRun::LoadCheckpoint() {
   state_.model.parameters = request_.parameters;
-  const auto misfit = [this](const GbdtCheckpoint& checkpoint) {
+  const auto misfit = [this](const Checkpoint& checkpoint) {
     const auto theirs = ModelHyperparameters(checkpoint.model.parameters),
                ours = ModelHyperparameters(request_.parameters);
     return HyperparameterMisfit({theirs.begin(), theirs.end()}, {ours.begin(), ours.end()});
   };
-  absl::StatusOr<std::optional<GbdtCheckpoint>> found =
-      FindCheckpoint<GbdtCheckpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
+  absl::StatusOr<std::optional<Checkpoint>> found =
+      FindCheckpoint<Checkpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
   if (!found.ok() || !*found) return found.status();
   state_ = **std::move(found);
   const double base_score = state_.model.parameters.base_score;
@@ -98,7 +98,7 @@ absl::Status BoostingRun::LoadCheckpoint() {
 // Rounds of the given model have no metrics here.
 absl::Status BoostingRun::StartFromModel() {
   if (request_.continue_from.empty()) return absl::OkStatus();
-  absl::StatusOr<GbdtModel> given = ReadModel(request_.continue_from);
+  absl::StatusOr<Model> given = ReadModel(request_.continue_from);
   if (!given.ok()) return given.status();
   const GbdtParameters& p = request_.parameters;
   if (given->parameters.objective != p.objective ||
@@ -121,7 +121,7 @@ absl::Status BoostingRun::StartFromModel() {
 }
 
 absl::Status BoostingRun::WriteModel() {
-  GbdtModel& model = state_.model;
+  Model& model = state_.model;
   if (done() > target()) {
     model.trees.resize(target() * model.trees_per_round());
     if (!model.tree_weights.empty()) model.tree_weights.resize(model.trees.size());

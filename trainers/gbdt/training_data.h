@@ -20,7 +20,7 @@ namespace winnow::gbdt {
 struct BinnedRows {
   BinMatrix matrix;
   Targets targets;
-  int64_t all_rows = 0;               // of all ranks
+  int64_t all_rows = 0;               // over all ranks
   std::shared_ptr<const void> owner;  // of the arrays of targets
 
   RowShare share() const { return {targets.first_row, targets.rows, all_rows}; }

@@ -209,7 +209,8 @@ absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> 
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
-    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
+    if (!HasOnlyWholeNumbers(json))
+      return absl::DataLossError("sections of training data: a number is not whole");
     TrainingData data;
     json.at("features").get_to(data.feature_names);
     data.schema = SchemaOf(json.at("schema"));

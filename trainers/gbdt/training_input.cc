@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_errors.h"
-#include "base/status_text.h"
 #include "trainers/data/cache/data_cache.h"
 #include "trainers/data/content_key.h"
 #include "trainers/data/file_source.h"
@@ -32,8 +32,8 @@ absl::Status CheckTable(const DataSet& data, const std::string& what, const std:
     return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
   if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
   if (static_cast<int64_t>(data.label.size()) != data.rows)
-    return absl::InvalidArgumentError(
-        what + ": the data has no label column" + (label.empty() ? "" : " \"" + label + "\""));
+    return absl::InvalidArgumentError(what + ": the data has no label column" +
+                                      (label.empty() ? "" : " \"" + label + "\""));
   for (std::size_t f = 0; f < data.columns.size(); ++f) {
     for (int64_t i = 0; i < data.rows; ++i) {
       if (std::isinf(data.columns[f][i]))
@@ -156,8 +156,7 @@ absl::StatusOr<RawTables> Loading::ReadTables() {
     tables.validation = std::move(parts->second);
   }
   tables.train = *std::move(train);
-  absl::Status status =
-      OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  absl::Status status = OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
   if (status.ok() && tables.validation) {
     const DataOptions& reading = splits() ? request_.train_reading : request_.validation_reading;
     status = OfValidation(CheckTable(*tables.validation, validation_path(), reading.label));
@@ -325,11 +324,11 @@ absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& dat
   return CheckTargets(parameters, data.schema, targets, what);
 }
 
-std::vector<float> RawTables::TrainMargins(const GbdtModel& model, ThreadPool* pool) const {
+std::vector<float> RawTables::TrainMargins(const Model& model, ThreadPool* pool) const {
   return PredictMargins(model, train, model.rounds(), pool);
 }
 
-std::vector<float> RawTables::ValidationMargins(const GbdtModel& model, ThreadPool* pool) const {
+std::vector<float> RawTables::ValidationMargins(const Model& model, ThreadPool* pool) const {
   return validation ? PredictMargins(model, *validation, model.rounds(), pool) : std::vector<float>();
 }
 

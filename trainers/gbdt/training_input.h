@@ -26,8 +26,8 @@ struct RawTables {
   std::optional<DataSet> validation;
 
   // [class][row]
-  std::vector<float> TrainMargins(const GbdtModel& model, ThreadPool* pool) const;
-  std::vector<float> ValidationMargins(const GbdtModel& model,
+  std::vector<float> TrainMargins(const Model& model, ThreadPool* pool) const;
+  std::vector<float> ValidationMargins(const Model& model,
                                        ThreadPool* pool) const;  // empty if there is none
 };
 

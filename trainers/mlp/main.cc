@@ -19,12 +19,12 @@ namespace winnow::mlp {
 namespace {
 
 // Flags beyond those of every trainer.
-struct MlpFlags {
+struct Flags {
   TrainFlags common;
   bool profile = false;
 };
 
-void AddTrainFlags(CLI::App* app, MlpFlags* flags) {
+void AddTrainFlags(CLI::App* app, Flags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--format", files.train_reading.format, "auto, csv, libsvm or idx")->capture_default_str();
@@ -36,7 +36,7 @@ void AddTrainFlags(CLI::App* app, MlpFlags* flags) {
       ->type_name("DIR");
 }
 
-absl::StatusOr<TrainRequest> RequestFromFlags(const MlpFlags& flags, std::vector<std::string>* warnings) {
+absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<std::string>* warnings) {
   const absl::StatusOr<std::string> text = flags.common.HyperparameterText();
   if (!text.ok()) return text.status();
   absl::StatusOr<MlpParameters> parameters = ParseMlpHyperparameters(*text, warnings);
@@ -55,16 +55,16 @@ absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* wa
 int Main(int argc, char** argv) {
   const TrainerMain process("winnow-mlp");
   std::vector<std::string> warnings;
-  if (!IsStartedByHand(argc, argv, MlpModelCommands::IsName))
+  if (!IsStartedByHand(argc, argv, ModelCommands::IsName))
     return process.Train(RequestFromEnvironment(&warnings), warnings, RunTraining);
   CLI::App app(
       "Multilayer perceptrons for classification and regression. Without --train, and with SM_HPS in the "
       "environment, it runs under the trainer contract.",
       "winnow-mlp");
   app.set_version_flag("--version", "winnow-mlp " WINNOW_VERSION);
-  MlpFlags flags;
+  Flags flags;
   AddTrainFlags(&app, &flags);
-  MlpModelCommands model_commands(&app);
+  ModelCommands model_commands(&app);
   if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;
   if (model_commands.asked()) {
     const absl::Status status = model_commands.Run();

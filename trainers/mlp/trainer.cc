@@ -88,9 +88,9 @@ class NetworkRun : public TrainingRun {
   const std::atomic<bool>& stop_;
   Crew crew_;
   std::optional<Profile> profile_;
-  MlpData data_;
+  TrainingData data_;
   Network network_;
-  MlpCheckpoint state_;  // state after the last complete epoch; rank 0's is complete
+  Checkpoint state_;  // state after the last complete epoch; rank 0's is complete
   std::optional<EpochMetrics::Deciding> deciding_;  // the metric that stops the training early
   std::vector<double> losses_;
   std::vector<double> epochs_cpu_;  // seconds of all threads
@@ -105,15 +105,15 @@ ToldThings NetworkRun::Told() const {
 }
 
 absl::Status NetworkRun::LoadCheckpoint() {
-  const auto misfit = [this](const MlpCheckpoint& checkpoint) {
+  const auto misfit = [this](const Checkpoint& checkpoint) {
     // An epoch's training cannot be undone.
     const std::string problem =
         HyperparameterMisfit(checkpoint.hyperparameters, ModelHyperparameters(parameters_));
     if (!problem.empty() || checkpoint.epochs <= target()) return problem;
     return fmt::format("has {} epochs, more than {}", checkpoint.epochs, target());
   };
-  absl::StatusOr<std::optional<MlpCheckpoint>> found =
-      FindCheckpoint<MlpCheckpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
+  absl::StatusOr<std::optional<Checkpoint>> found =
+      FindCheckpoint<Checkpoint>(ReadNewestCheckpoint, CheckpointText, ParseCheckpoint, misfit);
   if (found.ok() && *found) state_ = **std::move(found);
   return found.status();
 }
@@ -143,7 +143,7 @@ void NetworkRun::FitCheckpoint(const std::vector<std::string>& metric_names, uin
 absl::Status NetworkRun::WriteModel() {
   const Network network = MakeNetwork(parameters_, state_.schema.features, state_.outputs);
   const NetworkState& learned = state_.best ? *state_.best : state_.state;
-  const MlpModel model{
+  const Model model{
       parameters_,
       request_.train_reading,
       state_.schema,
@@ -250,7 +250,7 @@ absl::Status NetworkRun::LoadAndTrain() {
     return Finish();
   }
   std::string warning;
-  absl::StatusOr<MlpData> loaded = LoadMlpData(request_, parameters_, &ranks_, &warning);
+  absl::StatusOr<TrainingData> loaded = LoadTrainingData(request_, parameters_, &ranks_, &warning);
   if (!warning.empty()) Warn(warning);
   if (!loaded.ok()) return loaded.status();
   data_ = *std::move(loaded);

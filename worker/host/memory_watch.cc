@@ -36,7 +36,8 @@ int64_t MemoryOf(const std::vector<pid_t>& processes, int64_t enough) {
 
 MemoryWatch::Id MemoryWatch::Add(pid_t leader, std::string mark, const Cgroup* group, int64_t limit,
                                  std::function<void(int64_t)> exceeded) {
-  watched_.emplace(++last_id_, Watched{ProcessTree(leader, std::move(mark)), group, limit, std::move(exceeded), {}});
+  watched_.emplace(++last_id_,
+                   Watched{ProcessTree(leader, std::move(mark)), group, limit, std::move(exceeded), {}});
   if (timer_ == 0) timer_ = loop_->After(kInterval, [this] { Look(); });
   return last_id_;
 }

@@ -34,6 +34,7 @@ struct OptunaStudy {
 // gives the error, without the file's name and without quoting its content: another program's file, an
 // unknown layout (also views and tables that compute their columns), no such study, several objectives, over
 // 256 MiB, 100,000 trials or 2,000,000 parameters, a change in progress. Otherwise the status of `go_on`.
-absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name, const GoOn& go_on);
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name,
+                                            const GoOn& go_on);
 
 }  // namespace winnow

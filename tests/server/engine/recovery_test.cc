@@ -153,7 +153,7 @@ TEST_CASE("Recovery: a client that asks while nothing can be recorded is told to
   auto held = play.StartAsk(ask);
   REQUIRE(play.Inside([](Engine& engine) {
                 CHECK(engine.held_asks() == 1);
-                engine.context().Check(absl::ResourceExhaustedError("the disk is full"));
+                engine.context().Note(absl::ResourceExhaustedError("the disk is full"));
               })
               .code() == absl::StatusCode::kResourceExhausted);
   CHECK(held.get().status().code() == absl::StatusCode::kUnavailable);

@@ -19,11 +19,12 @@ namespace {
 namespace pb = google::protobuf;
 
 const std::set<std::string> kReads = {
-    "DescribeTuningJob", "ListTuningJobs",   "ListTrials",     "DescribeTrial", "QueryMetrics",
-    "GetAnalytics",      "PreviewTuningJob", "WatchTuningJob", "ListWorkers",   "GetLogs",
-    "ReplayTuningJob",   "GetBlob",          "GetArtifact",    "GetWorkerUsage", "GetTrialUsage",
-    // Of insights.
-    "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice", "QueryTrials", "GetNeighbours", "Compare"};
+    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
+    "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob", "GetBlob",
+    "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
+    // Methods of insights.
+    "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
+    "QueryTrials", "GetNeighbours", "Compare"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
                                         "SuggestTrials",   "ReportMetrics", "CompleteTrial"};
 const std::string kForAll = "GetCaller";
@@ -139,8 +140,9 @@ TEST_CASE("RoleWalk: no method answers a role that it should not, nor anyone wit
   }
 }
 
-TEST_CASE("RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
-          "[server]") {
+TEST_CASE(
+    "RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
+    "[server]") {
   Canaries<TokenPlay> play;
   play.options.files = *ReadableFolders::Only({play.folder.file("allowed")});
   play.options.files.Keep(play.file());

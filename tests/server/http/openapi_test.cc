@@ -123,7 +123,8 @@ void CheckFits(const json& value, const json& schema, const std::string& at) {
     const bool number = value.is_number();
     for (const json& one : schema["anyOf"]) {
       const std::string type = one["type"];
-      if (number ? type == "number" || (type == "integer" && value.is_number_integer()) : type == "string") return;
+      if (number ? type == "number" || (type == "integer" && value.is_number_integer()) : type == "string")
+        return;
     }
     FAIL_CHECK("no alternative fits");
     return;

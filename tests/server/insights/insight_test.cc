@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "server/engine/best_tracker.h"
+#include "server/engine/job_facts.h"
 #include "server/engine/job_view.h"
 #include "server/engine/messages.h"
 #include "server/insights/insights.h"
@@ -194,7 +196,7 @@ TEST_CASE("Insights: an ended job that is not described, as in an older file, is
   PlayToEnd(play, id, {&worker});
   const std::string described = play.Describe(id).DebugString();
   CHECK(play.Inside([](Engine& engine) {
-              engine.context().Check(
+              engine.context().Note(
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());

@@ -1,4 +1,4 @@
-// Files that a job names and the server would read: only where the site allows, and nothing told of any other.
+// Files that the server reads because a job names them: only where the site allows, without revealing others.
 
 #include "server/reads/readable_folders.h"
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <thread>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "trainers/collective/thread_ranks.h"
-#include "base/status_text.h"
 
 namespace winnow {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "tests/catch.h"
 #include "base/status_text.h"
+#include "tests/catch.h"
 
 namespace winnow {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -49,7 +49,7 @@ struct Categories {
     return left;
   }
 
-  // Of every set of categories that may go right, some staying left, with missing values on either side.
+  // Every set of categories that may go right, some staying left, with missing values on either side.
   float BestOf(const GbdtParameters& p, bool singles_only) const {
     float best = 0;
     for (uint32_t set = 1; set + 1 < 1u << bins.size(); ++set) {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tests/catch.h"
 #include "base/status_text.h"
+#include "tests/catch.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {

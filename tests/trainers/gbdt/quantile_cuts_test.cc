@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 
 namespace winnow::gbdt {
 namespace {

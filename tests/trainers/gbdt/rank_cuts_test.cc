@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/catch.h"
-#include "tests/trainers/collective/run_ranks.h"
 #include "base/hash.h"
 #include "base/status_text.h"
+#include "tests/catch.h"
+#include "tests/trainers/collective/run_ranks.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 #include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {
@@ -44,7 +44,7 @@ struct Feature {
     SplitFinder::Scratch scratch;
     return finder.Best(shape, {}, {&histogram, total, {}, &allowed, 0, 1}, &scratch);
   }
-  // The same from sums in both forms.
+  // The split from sums in both forms.
   Split Best(const GbdtParameters& parameters) const {
     const Split split = Best(parameters, true), wide = Best(parameters, false);
     CHECK(split.gain == wide.gain);

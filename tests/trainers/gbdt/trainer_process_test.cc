@@ -61,7 +61,7 @@ struct Trial {
     ended.err = ReadAll(folder / "err");
     return ended;
   }
-  // Under the contract, from one level to another.
+  // Runs it under the contract, from one level to another.
   Ended RunLevels(int from = 0, int to = 0) {
     environment["WINNOW_RESOURCE_FROM"] = std::to_string(from);
     environment["WINNOW_RESOURCE_TO"] = std::to_string(to);
@@ -198,7 +198,7 @@ TEST_CASE("Trainer: early stopping ends the training and is not taken up again",
                   "early_stopping_rounds": 3})");
   const Ended ended = trial.RunLevels();
   REQUIRE(ended.code == 0);
-  const absl::StatusOr<GbdtModel> model = ParseModel(trial.Model());
+  const absl::StatusOr<Model> model = ParseModel(trial.Model());
   REQUIRE(model.ok());
   CHECK(model->rounds() < 100);
   CHECK(model->best_round == model->rounds() - 4);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/catch.h"
 #include "base/hash.h"
+#include "tests/catch.h"
 
 namespace winnow::mlp {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <memory>
 
-#include "tests/catch.h"
 #include "base/status_text.h"
+#include "tests/catch.h"
 
 namespace winnow::mlp {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/catch.h"
 #include "base/status_text.h"
+#include "tests/catch.h"
 
 namespace winnow::mlp {
 namespace {

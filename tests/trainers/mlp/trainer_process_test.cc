@@ -29,7 +29,7 @@ TEST_CASE("MlpTrainer: prints every epoch as XGBoost does and leaves a model in 
   CHECK_THAT(last, Catch::StartsWith("[29]\ttrain-loss:") && Catch::Contains("\ttrain-accuracy:") &&
                        Catch::Contains("\tvalidation-loss:") && Catch::Contains("\tsamples-per-second:"));
   CHECK(LastValue(ended.out, "validation-accuracy") > 0.8);
-  const absl::StatusOr<MlpModel> model = ParseMlpModel(trial.Model());
+  const absl::StatusOr<Model> model = ParseModel(trial.Model());
   REQUIRE(model.ok());
   CHECK(model->parameters.seed == 1234567890123456789);
   CHECK(model->network.outputs() == 3);
@@ -223,7 +223,7 @@ TEST_CASE("MlpTrainer: early stopping ends the training, keeps the best epoch an
   // The model is that of the best epoch, though training went on.
   MlpTrial best(trial.environment["SM_HPS"]);
   REQUIRE(best.RunLevels(0, epochs - 3).code == 0);
-  CHECK(ParseMlpModel(model)->state.parameters == ParseMlpModel(best.Model())->state.parameters);
+  CHECK(ParseModel(model)->state.parameters == ParseModel(best.Model())->state.parameters);
 }
 
 TEST_CASE("MlpTrainer: a teacher's training goes on from a checkpoint only with the same teacher", "[mlp]") {

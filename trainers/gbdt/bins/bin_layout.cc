@@ -75,7 +75,8 @@ std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
     for (int g = static_cast<int>(groups.size()); g-- > 0 && tried < kMostGroupsTried && home < 0;) {
       if (places[f].default_bin < 0 || groups[g].bins == 0) continue;
       ++tried;
-      if (groups[g].bins + places[f].bins() - 1 <= kMostSharedBins && Disjoint(groups[g].marked, marked)) home = g;
+      if (groups[g].bins + places[f].bins() - 1 <= kMostSharedBins && Disjoint(groups[g].marked, marked))
+        home = g;
     }
     if (home < 0) {
       home = static_cast<int>(groups.size());

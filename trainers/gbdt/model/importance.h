@@ -21,6 +21,6 @@ struct Importance {
 // XGBoost's get_score over all trees: the number of a feature's splits (weight), and the gains or hessian
 // sums of these splits, average or total. Leaves out features without splits; the most important come first,
 // equal ones in feature order.
-std::vector<Importance> FeatureImportance(const GbdtModel& model, ImportanceKind kind);
+std::vector<Importance> FeatureImportance(const Model& model, ImportanceKind kind);
 
 }  // namespace winnow::gbdt

@@ -12,7 +12,7 @@
 namespace winnow::gbdt {
 
 // Everything that predictions from a raw file need.
-struct GbdtModel {
+struct Model {
   GbdtParameters parameters;
   DataOptions reading;  // how the training file was read
   DataSchema schema;
@@ -33,11 +33,11 @@ struct GbdtModel {
 
 // Returns margins [class][row] from the first `rounds` rounds for data with the model's features, bit-equal
 // to those of training, which adds the trees in order. pool may be null.
-std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds,
                                   ThreadPool* pool = nullptr);
 
 // Returns the leaf of each row, [tree][row], in the trees of the first `rounds` rounds.
-std::vector<int32_t> PredictLeaves(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool = nullptr);
 
 // Calls work(begin, end) for pieces of [0, rows) of at most `piece` rows, on the pool's threads or, if it is

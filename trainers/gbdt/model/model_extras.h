@@ -18,11 +18,11 @@ struct ModelExtras {
   int64_t best_round = -1;
 
   // Whether the schema has as many features as the model.
-  bool Fit(const GbdtModel& model) const;
+  bool Fit(const Model& model) const;
 };
 
 // Converts to JSON text and back; throws MalformedDocument.
-std::string ExtrasText(const GbdtModel& model);
+std::string ExtrasText(const Model& model);
 ModelExtras ReadExtras(const std::string& text);
 
 // Returns hyperparameters as the JSON object that ParseHyperparameters reads.

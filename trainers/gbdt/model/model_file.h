@@ -11,8 +11,8 @@
 namespace winnow::gbdt {
 
 // The state, besides the data, from which training continues as if it had not stopped.
-struct GbdtCheckpoint {
-  GbdtModel model;
+struct Checkpoint {
+  Model model;
   uint64_t data_fingerprint = 0;
   std::vector<std::string> metric_names;
   std::vector<std::vector<float>> history;  // [round][metric]
@@ -23,26 +23,26 @@ enum class ModelFormat { kJson, kUbjson };
 
 // Returns a model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats
 // are restored bit for bit.
-std::string ModelText(const GbdtModel& model, ModelFormat format = ModelFormat::kJson);
+std::string ModelText(const Model& model, ModelFormat format = ModelFormat::kJson);
 
 // Reads a model that ModelText or XGBoost (from version 1.0 on) wrote, in JSON or UBJSON, whichever the text
 // is. InvalidArgument says why the text is not a whole model; Unimplemented names a feature of a whole model
 // that winnow-gbdt cannot predict with.
-absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
+absl::StatusOr<Model> ParseModel(std::string_view text);
 
 // Checkpoints, always in UBJSON, with the same promises.
-std::string CheckpointText(const GbdtCheckpoint& checkpoint);
-absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
+std::string CheckpointText(const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
 // ParseModel for a file.
-absl::StatusOr<GbdtModel> ReadModel(const std::string& path);
+absl::StatusOr<Model> ReadModel(const std::string& path);
 // UBJSON if the name ends in ".ubj", otherwise JSON.
-absl::Status WriteModel(const std::string& path, const GbdtModel& model);
+absl::Status WriteModel(const std::string& path, const Model& model);
 
 // Checkpoints of a folder. Write creates the folder and deletes older checkpoints. Read returns the newest
 // complete one: NotFound if there is none; adds skipped ones to `warnings`.
-absl::Status WriteCheckpoint(const std::string& folder, const GbdtCheckpoint& checkpoint);
-absl::StatusOr<GbdtCheckpoint> ReadNewestCheckpoint(const std::string& folder,
-                                                    std::vector<std::string>* warnings);
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings);
 
 }  // namespace winnow::gbdt

@@ -25,7 +25,7 @@ bool HasCategories(const Tree& tree) {
 
 }  // namespace
 
-Forest::Forest(const GbdtModel& model, int64_t rounds) : model_(model) {
+Forest::Forest(const Model& model, int64_t rounds) : model_(model) {
   const int64_t trees = rounds * model.trees_per_round();
   for (int64_t t = 0; t < trees; ++t) {
     for (const Tree::Node& node : model.trees[t].nodes) {

@@ -13,7 +13,7 @@ class Forest {
  public:
   static constexpr int64_t kBlockRows = 64;
 
-  Forest(const GbdtModel& model, int64_t rounds);
+  Forest(const Model& model, int64_t rounds);
 
   // Adds the trees' values to the margins of rows [begin, end), at most kBlockRows, tree after tree for each
   // row, which gives the same bits as training. columns: [feature][row]; margins: [class][row] with `rows`
@@ -36,7 +36,7 @@ class Forest {
 
   void Plant(const Tree& tree);
 
-  const GbdtModel& model_;
+  const Model& model_;
   std::vector<int32_t> features_;  // those that some tree uses
   std::vector<Node> nodes_;
   std::vector<float> values_;  // of nodes_ that are leaves

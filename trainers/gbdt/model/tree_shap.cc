@@ -166,7 +166,7 @@ class ShapTree {
 
 }  // namespace
 
-std::vector<float> PredictContributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictContributions(const Model& model, const DataSet& data, int64_t rounds,
                                         ThreadPool* pool) {
   constexpr int64_t kRowsOfTask = 256;
   constexpr int64_t kRowsAtOnce = 1 << 14;  // bounds the memory of sums

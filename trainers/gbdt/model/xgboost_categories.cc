@@ -41,7 +41,7 @@ std::vector<int32_t> Sort(std::vector<std::string>* names) {
 
 }  // namespace
 
-void ReadCategoryNames(const Document& gbtree_model, GbdtModel* model) {
+void ReadCategoryNames(const Document& gbtree_model, Model* model) {
   const Document* cats = gbtree_model.Find("cats");
   if (cats == nullptr || cats->Find("enc") == nullptr) return;
   const std::vector<Document>& features = cats->ItemsAt("enc");

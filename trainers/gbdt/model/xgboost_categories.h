@@ -10,6 +10,6 @@ namespace winnow::gbdt {
 // because such columns have sorted levels, categories get new numbers. gbtree_model: the document's
 // gradient_booster.model. REQUIRES: the model's schema has a column for each feature. Throws
 // MalformedDocument.
-void ReadCategoryNames(const Document& gbtree_model, GbdtModel* model);
+void ReadCategoryNames(const Document& gbtree_model, Model* model);
 
 }  // namespace winnow::gbdt

@@ -60,7 +60,7 @@ std::string FloatText(float value) {
 }
 
 // "c" for categorical features, "float" for others.
-Document FeatureTypes(const GbdtModel& model) {
+Document FeatureTypes(const Model& model) {
   std::vector<bool> categorical;
   for (const ColumnSchema& column : model.schema.columns)
     categorical.insert(categorical.end(), column.text && !column.categorical ? column.levels.size() : 1,
@@ -88,7 +88,7 @@ bool IsNamed(const std::vector<std::string>& names) {
   return !by_position && !by_number;
 }
 
-Document GradientBooster(const GbdtModel& model) {
+Document GradientBooster(const Model& model) {
   const auto features = static_cast<int64_t>(model.feature_names.size());
   std::vector<Document> trees;
   std::vector<int64_t> classes;
@@ -178,7 +178,7 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
 
 // In XGBoost 3.1 and later, classes may start from different margins; here the first tree of each class gets
 // the difference to the first class's.
-void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
+void AddToLeaves(const std::vector<float>& base_scores, Model* model) {
   for (std::size_t k = 1; k < base_scores.size(); ++k) {
     const float beyond = base_scores[k] - base_scores[0];
     if (beyond == 0) continue;
@@ -190,7 +190,7 @@ void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
   }
 }
 
-void ReadTrees(const Document& gbtree, int64_t features, GbdtModel* model) {
+void ReadTrees(const Document& gbtree, int64_t features, Model* model) {
   const Document& trees = gbtree.At("model");
   for (const Document& tree : trees.ItemsAt("trees")) {
     try {
@@ -210,7 +210,7 @@ void ReadTrees(const Document& gbtree, int64_t features, GbdtModel* model) {
   }
 }
 
-void ReadFeatures(const Document& learner, GbdtModel* model) {
+void ReadFeatures(const Document& learner, Model* model) {
   const int64_t features = learner.At("learner_model_param").WholeAt("num_feature");
   if (features < 0 || features > std::numeric_limits<int32_t>::max())
     throw MalformedDocument(fmt::format("num_feature {}: expected fewer than 2^31", features));
@@ -230,7 +230,7 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
 
 }  // namespace
 
-Document XgboostModel(const GbdtModel& model) {
+Document XgboostModel(const Model& model) {
   const Values values = ModelHyperparameters(model.parameters);
   Document attributes = Document::Object().With("winnow", Document::Text(ExtrasText(model)));
   if (model.rounds() > 0) {
@@ -263,7 +263,7 @@ Document XgboostModel(const GbdtModel& model) {
       .With("version", Document::Numbers(std::vector<int64_t>{1, 7, 4}, false));
 }
 
-GbdtModel ReadXgboostModel(const Document& document) {
+Model ReadXgboostModel(const Document& document) {
   const Document& learner = document.At("learner");
   const Document& booster = learner.At("gradient_booster");
   const std::string& name = booster.TextAt("name");
@@ -274,7 +274,7 @@ GbdtModel ReadXgboostModel(const Document& document) {
   if (parameters.Find("num_target") != nullptr && parameters.WholeAt("num_target") > 1)
     throw UnsupportedModel("several targets for each row: models of one target are read");
 
-  GbdtModel model;
+  Model model;
   const Document& attributes = learner.At("attributes");
   ModelExtras extras;
   if (attributes.Find("winnow") != nullptr) extras = ReadExtras(attributes.TextAt("winnow"));

@@ -16,11 +16,11 @@ struct UnsupportedModel : std::runtime_error {
 // XGBoost cannot represent (how data is read, all hyperparameters) are JSON text in the attribute "winnow".
 // Features of data without a header have no names there. reg:quantileerror, unknown to 1.7.4, is written as
 // by 2.0.
-Document XgboostModel(const GbdtModel& model);
+Document XgboostModel(const Model& model);
 
 // Reads the model of such a document, written by XgboostModel or by XGBoost from version 1.0 on. Unnamed
 // features are f0, f1, …; their data is matched by position. The attribute best_iteration determines the used
 // rounds. Throws MalformedDocument and UnsupportedModel.
-GbdtModel ReadXgboostModel(const Document& document);
+Model ReadXgboostModel(const Document& document);
 
 }  // namespace winnow::gbdt

@@ -62,8 +62,8 @@ struct Kernels {
                       RowSet rows, PackedSum* histogram);
   void (*add_narrow16)(const uint16_t* bins, int64_t stride, SlotSet slots, const NarrowPair* gradients,
                        RowSet rows, PackedSum* histogram);
-  void (*add_wide8)(const uint8_t* bins, int64_t stride, SlotSet slots, const WidePair* gradients, RowSet rows,
-                    GradientSum* histogram);
+  void (*add_wide8)(const uint8_t* bins, int64_t stride, SlotSet slots, const WidePair* gradients,
+                    RowSet rows, GradientSum* histogram);
   void (*add_wide16)(const uint16_t* bins, int64_t stride, SlotSet slots, const WidePair* gradients,
                      RowSet rows, GradientSum* histogram);
 

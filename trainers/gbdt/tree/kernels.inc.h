@@ -22,8 +22,8 @@ inline SumLanes Widen(WidePair pair) { return SumLanes{pair.gradient, pair.hessi
 
 // Two rows and two slots at a time: slot data is read once for both rows, and four counters are independent.
 template <bool kEverySlot, bool kBytePad, typename Bin, typename Sum>
-inline void AddTwoRows(const Bin* one, const Bin* two, const Kernels::SlotSet& slots, Sum add_one, Sum add_two,
-                       Sum* histogram) {
+inline void AddTwoRows(const Bin* one, const Bin* two, const Kernels::SlotSet& slots, Sum add_one,
+                       Sum add_two, Sum* histogram) {
   const int64_t pad = kBytePad ? 256 : slots.pad;
   const int count = slots.count;  // a copy: the counters could alias the original
   const int32_t* const list = slots.slots;

@@ -29,7 +29,9 @@ struct SplitFinder::Search {
   Split best;
   Kernels::GainInputs inputs{};
 
-  double GradientOf(const GradientSum& sum) const { return static_cast<double>(sum.gradient) * scale.gradient; }
+  double GradientOf(const GradientSum& sum) const {
+    return static_cast<double>(sum.gradient) * scale.gradient;
+  }
   double HessianOf(const GradientSum& sum) const { return static_cast<double>(sum.hessian) * scale.hessian; }
 
   double NodeGain() const {
@@ -152,9 +154,11 @@ struct SplitFinder::Search {
     const double left_weight = finder.WeightOf(left, scale, query.bounds);
     const double right_weight = finder.WeightOf(right, scale, query.bounds);
     const int direction = finder.directions_[feature];
-    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight)) return -1;
+    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight))
+      return -1;
     return static_cast<float>(rule.GainAt(GradientOf(left), HessianOf(left), left_weight) +
-                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) - inputs.node_gain);
+                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) -
+                              inputs.node_gain);
   }
 
   GradientSum LeftOf(int i) const {

@@ -80,12 +80,13 @@ absl::Status WriteDense(const RawRows& train, const RawRows* validation, const F
   return writer.AddCopy("meta", Bytes(Json::to_ubjson(json)));
 }
 
-absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file) {
+absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file) {
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
-    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
-    MlpData data;
+    if (!HasOnlyWholeNumbers(json))
+      return absl::DataLossError("sections of training data: a number is not whole");
+    TrainingData data;
     absl::StatusOr<FeatureSchema> schema = ParseSchema(json.at("schema").get<std::string>());
     if (!schema.ok()) return absl::DataLossError("sections of training data: " + MessageOf(schema.status()));
     data.schema = *std::move(schema);

@@ -21,6 +21,6 @@ absl::Status WriteDense(const RawRows& train, const RawRows* validation, const F
 
 // Reads them, with arrays in *file, which it keeps; `outputs` stays 0. DataLoss if the sections are
 // inconsistent.
-absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file);
+absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file);
 
 }  // namespace winnow::mlp

@@ -14,7 +14,7 @@
 namespace winnow::mlp {
 
 // The data for training and validation: all rows, on every rank.
-struct MlpData {
+struct TrainingData {
   DenseData train;
   std::optional<DenseData> validation;
   FeatureSchema schema;
@@ -27,13 +27,13 @@ struct MlpData {
 // sharded channels, every rank reads its own files and receives the others' rows, in the order of a single
 // reader of the folder.
 //
-// All ranks call it. InvalidArgument, naming the file and what was expected, for unsuitable data: labels the
-// loss does not allow, infinite or NaN pixels, a batch larger than the training data, early stopping without
-// validation data. FailedPrecondition if the ranks have read different data. Others as ReadDataSet and the
-// Communicator. An error of this rank's files is this rank's alone: the caller informs the others
-// (Communicator::Fail). *warning: why the cache is not used, or "".
-absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters& parameters,
-                                    Communicator* ranks, std::string* warning);
+// All ranks call it. InvalidArgument, naming the file and what was expected, for what cannot be trained on:
+// labels the loss does not take, infinite or NaN pixels, a batch larger than the training data, early
+// stopping without validation data. FailedPrecondition if the ranks have read different data. Others as of
+// ReadDataSet and the Communicator. An error of this rank's files is this rank's alone: the caller tells the
+// others (Communicator::Fail). *warning: what keeps the cache from being used, or "".
+absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
+                                              Communicator* ranks, std::string* warning);
 
 // Returns the rows of `path`, scaled like the training data of `schema`. Labels are empty if the file has
 // none, and are not checked (CheckTargets). InvalidArgument if it has other features than `schema`. For IDX

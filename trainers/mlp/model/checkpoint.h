@@ -15,7 +15,7 @@
 namespace winnow::mlp {
 
 // The state, besides the data, from which training continues as if it had not stopped.
-struct MlpCheckpoint {
+struct Checkpoint {
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // ModelHyperparameters
   NetworkState state;
   std::string extra;   // of the way of training (EpochTrainer::Collect)
@@ -32,14 +32,14 @@ struct MlpCheckpoint {
 
 // Returns the same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for a damaged
 // text or another version.
-std::string CheckpointText(const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ParseCheckpoint(std::string_view text);
+std::string CheckpointText(const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
 // Checkpoints of a folder, "checkpoint-00000012.mlp". Write creates the folder and deletes older checkpoints.
 // Read returns the newest complete one: NotFound if there is none; adds skipped ones to *warnings. The caller
 // checks that hyperparameters, network and data match.
-absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ReadNewestCheckpoint(const std::string& folder,
-                                                   std::vector<std::string>* warnings);
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings);
 
 }  // namespace winnow::mlp

@@ -28,7 +28,7 @@ std::vector<OutputRun> OutputRuns(const Layer& layer) {
 
 std::string NameOf(std::size_t layer, const char* part) { return fmt::format("layers.{}.{}", layer, part); }
 
-Tensor WeightTensor(const MlpModel& model, std::size_t number) {
+Tensor WeightTensor(const Model& model, std::size_t number) {
   const Layer& layer = model.network.layers[number];
   Tensor tensor{NameOf(number, "weight"), {layer.outputs, layer.inputs}, {}};
   tensor.values.reserve(static_cast<std::size_t>(layer.inputs) * layer.outputs);
@@ -50,7 +50,7 @@ absl::StatusOr<TensorView> Take(const std::string& name, const std::vector<int64
   return node.mapped();
 }
 
-absl::Status TakeLayer(std::size_t number, std::map<std::string, TensorView>* tensors, MlpModel* model) {
+absl::Status TakeLayer(std::size_t number, std::map<std::string, TensorView>* tensors, Model* model) {
   const Layer& layer = model->network.layers[number];
   const absl::StatusOr<TensorView> weights =
       Take(NameOf(number, "weight"), {layer.outputs, layer.inputs}, tensors);
@@ -79,7 +79,7 @@ absl::Status TakeLayer(std::size_t number, std::map<std::string, TensorView>* te
 
 }  // namespace
 
-std::vector<Tensor> ModelTensors(const MlpModel& model) {
+std::vector<Tensor> ModelTensors(const Model& model) {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < model.network.layers.size(); ++i) {
     const Layer& layer = model.network.layers[i];
@@ -92,7 +92,7 @@ std::vector<Tensor> ModelTensors(const MlpModel& model) {
   return tensors;
 }
 
-absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, MlpModel* model) {
+absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, Model* model) {
   for (std::size_t i = 0; i < model->network.layers.size(); ++i) {
     if (absl::Status status = TakeLayer(i, tensors, model); !status.ok()) return status;
   }

@@ -11,11 +11,11 @@
 namespace winnow::mlp {
 
 // The network's parameters and statistics under ModelText's names, in its order, layer by layer.
-std::vector<Tensor> ModelTensors(const MlpModel& model);
+std::vector<Tensor> ModelTensors(const Model& model);
 
 // Moves the tensors of model->network from *tensors into model->state. InvalidArgument if one is missing, or
 // has another shape, or a variance is negative. Memory grows with the tensors' size, not with the layers that
 // the network declares.
-absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, MlpModel* model);
+absl::Status TakeModelTensors(std::map<std::string, TensorView>* tensors, Model* model);
 
 }  // namespace winnow::mlp

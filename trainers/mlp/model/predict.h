@@ -6,7 +6,7 @@
 
 namespace winnow::mlp {
 
-struct MlpPredictRequest {
+struct PredictRequest {
   std::string model_path;
   std::string data_path;    // images or a table, like the training data
   std::string output_path;  // "": standard output
@@ -22,6 +22,6 @@ struct MlpPredictRequest {
 //   predictions: "prediction": the class (for text labels its text; the first among equals), or the value;
 //   probabilities: "class_0", "class_1", ... or "class_<level>" each;
 //   logits: "logit_0", "logit_1", ...
-absl::Status Predict(const MlpPredictRequest& request);
+absl::Status Predict(const PredictRequest& request);
 
 }  // namespace winnow::mlp

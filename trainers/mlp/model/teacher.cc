@@ -58,7 +58,7 @@ DenseData Rescaled(const DenseData& data, const FeatureScaling& from, const Feat
 
 absl::StatusOr<TeacherLogits> AskTeacher(const MlpParameters& parameters, const DenseData& train,
                                          const FeatureSchema& schema, int outputs, Crew* crew) {
-  const absl::StatusOr<MlpModel> teacher = ReadMlpModel(parameters.teacher);
+  const absl::StatusOr<Model> teacher = ReadModel(parameters.teacher);
   if (!teacher.ok()) return teacher.status();
   absl::Status status = CheckTeacher(parameters, train.features, outputs, teacher->parameters.loss,
                                      teacher->network.inputs(), teacher->network.outputs());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,7 +11,6 @@
 #include "trainers/common/portable_math.h"
 #include "trainers/data/shard.h"
 #include "trainers/mlp/network/forward.h"
-#include "trainers/mlp/network/gathered_floats.h"
 #include "trainers/mlp/network/loss_rows.h"
 #include "trainers/mlp/network/metric_auc.h"
 
@@ -191,6 +191,20 @@ absl::StatusOr<std::vector<double>> Evaluate(const Network& network, const MlpPa
     outputs.insert(outputs.end(), part.begin(), part.end());
   }
   return EvaluateOutputs(parameters, outputs, network.outputs(), data, first, metrics, ranks);
+}
+
+absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks) {
+  if (ranks->size() == 1) return std::vector<float>(mine.begin(), mine.end());
+  const absl::StatusOr<std::vector<std::string>> gathered =
+      ranks->AllGather({reinterpret_cast<const char*>(mine.data()), mine.size_bytes()});
+  if (!gathered.ok()) return gathered.status();
+  std::vector<float> all;
+  for (const std::string& one : *gathered) {
+    const std::size_t at = all.size();
+    all.resize(at + one.size() / sizeof(float));
+    if (!one.empty()) std::memcpy(all.data() + at, one.data(), one.size());
+  }
+  return all;
 }
 
 }  // namespace winnow::mlp

@@ -31,4 +31,7 @@ absl::StatusOr<std::vector<double>> EvaluateOutputs(const MlpParameters& paramet
                                                     const DenseData& data, int64_t first,
                                                     std::span<const MlpMetric> metrics, Communicator* ranks);
 
+// Returns every rank's floats, of any number, concatenated by rank and so in row order. All ranks call it.
+absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks);
+
 }  // namespace winnow::mlp

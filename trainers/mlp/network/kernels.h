@@ -9,9 +9,9 @@ namespace winnow::mlp {
 // multiply-adds in ascending order of the summed index. So its bits depend neither on the division of rows
 // and columns into tiles nor, among the sets with fused multiply-add, on the instruction set.
 //
-// Panels are as in network.h: [panel][depth][16]. bf16 numbers are stored in pairs of two consecutive summed
-// indices: the lower in the lower 16 bits; an odd last one is paired with 0.
-struct MlpKernels {
+// Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
+// that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
+struct Kernels {
   const char* name;  // WINNOW_SIMD's name: off, avx2, avx512, avx512bf16
   bool fused;        // whether multiplication and addition round once
   bool native_bf16;  // whether the processor multiplies bf16
@@ -37,10 +37,10 @@ struct MlpKernels {
 };
 
 // Returns the kernels that this processor can run, from the plainest to the widest.
-const MlpKernels* const* RunnableMlpKernels(int* count);
+const Kernels* const* RunnableKernels(int* count);
 
 // Returns the widest kernels, or those that the environment variable WINNOW_SIMD names ("off", "avx2",
 // "avx512", "avx512bf16"), if the processor can run them.
-const MlpKernels& ChosenMlpKernels();
+const Kernels& ChosenKernels();
 
 }  // namespace winnow::mlp

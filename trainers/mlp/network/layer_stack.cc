@@ -27,7 +27,7 @@ void Matrix::Resize(int64_t rows, int columns) {
   values.assign(static_cast<std::size_t>(rows) * stride, 0.0f);
 }
 
-LayerStack::LayerStack(const Network& network, const MlpParameters& parameters, const MlpKernels& kernels,
+LayerStack::LayerStack(const Network& network, const MlpParameters& parameters, const Kernels& kernels,
                        int first, int last, int64_t capacity, bool learns)
     : network_(network),
       parameters_(parameters),

@@ -2,16 +2,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <vector>
 
 #include "trainers/mlp/data/dense_data.h"
 #include "trainers/mlp/hyperparameters/hyperparameters.h"
-#include "trainers/mlp/network/aligned.h"
 #include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/network.h"
 
 namespace winnow::mlp {
+
+// Memory aligned to a cache line.
+template <typename T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  CacheLineAllocator() = default;
+  template <typename U>
+  CacheLineAllocator(const CacheLineAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kLine); }
+  template <typename U>
+  bool operator==(const CacheLineAllocator<U>&) const {
+    return true;
+  }
+};
+
+template <typename T>
+using Aligned = std::vector<T, CacheLineAllocator<T>>;
 
 // Rows of floats, of which the first `width` are used; the rest are zeros.
 struct Matrix {
@@ -49,7 +68,7 @@ class LayerStack {
   static constexpr int kTaskPanels = 8;
 
   // For up to `capacity` rows. `learns`: gradients will be computed.
-  LayerStack(const Network& network, const MlpParameters& parameters, const MlpKernels& kernels, int first,
+  LayerStack(const Network& network, const MlpParameters& parameters, const Kernels& kernels, int first,
              int last, int64_t capacity, bool learns);
 
   int first() const { return first_; }
@@ -131,7 +150,7 @@ class LayerStack {
 
   const Network& network_;
   const MlpParameters& parameters_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   const int first_, last_;
   const int64_t capacity_;
   const bool learns_;

@@ -101,7 +101,7 @@ void DropRow(uint32_t key, uint32_t least_kept, float scale, std::size_t count, 
 
 WINNOW_EACH_INSTRUCTION_SET
 uint32_t LargestBits(const float* values, std::size_t count) {
-  int32_t largest = 0;  // non-negative floats have the order of their bits
+  int32_t largest = 0;  // non-negative floats are ordered like their bits
   for (std::size_t i = 0; i < count; ++i)
     largest = std::max(largest, std::bit_cast<int32_t>(values[i]) & 0x7fffffff);
   return static_cast<uint32_t>(largest);

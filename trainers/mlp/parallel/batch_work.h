@@ -40,9 +40,9 @@ struct ShardSums {
 // A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
 class BatchWork {
  public:
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity);
   // For the layers [first, last) only. REQUIRES: no batch norm.
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first, int last);
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
   // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
   // norm, ranks communicate; updates `statistics`.
@@ -74,25 +74,23 @@ class BatchWork {
   // 2^exponent(l).
   void Quantise(std::span<const float> bounds, const LocalBatch& batch);
   int exponent(int l) const { return exponents_[l]; }
-  int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
 
   // Units unused by the rows of Propagate since the last query; observed if there is a profile.
   DeadUnits& dead_units() { return dead_units_; }
 
-  // Calls work for each part of the weights, or for the given parts, on all threads.
-  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
-    ForTasks(stack_.tasks(), work);
-  }
+  // Calls work for each of these parts of the weights, on all threads.
   void ForTasks(std::span<const GradientTask> tasks,
                 const std::function<void(int thread, const GradientTask& task)>& work);
-  // Computes the counts of one part; see LayerStack.
-  void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
-                    std::size_t panel_stride) const {
-    stack_.WeightCounts(task, batch.begins, counts, panel_stride);
-  }
+  // The counts of these parts of the weights, each at its place in the flat array, of which counts[0] is the
+  // entry `first`.
+  void WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
+                    int32_t* counts);
   // Computes all counts of a layer but its weights': bias, and with batch norm gamma and beta.
   // counts[layer.end - layer.bias]. Sums already over all shards (batch norm's) are in rank 0's only.
   void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
+  // The gradients that the counts of the flat array's entries [begin, end) stand for; counts[0] and
+  // gradient[0] are the entry `begin`.
+  void Decode(std::size_t begin, std::size_t end, const int32_t* counts, float* gradient) const;
 
   LayerStack& stack() { return stack_; }
   // Call it when parameters were changed other than by this object's user through stack().

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/mlp/data/dense_data.h"
@@ -67,6 +68,10 @@ class EpochTrainer {
   // Bytes of parameters, gradients and optimizer state on this rank.
   virtual uint64_t state_bytes() const = 0;
 };
+
+// FailedPrecondition: "loss is nan at epoch 3, step 17: the learning rate may be too high (learning_rate =
+// 5)".
+absl::Status DivergedError(const MlpParameters& parameters, int64_t epoch, int64_t epoch_step);
 
 // Returns the trainer of parameters.distribution, continuing from `state` and `extra` (rank 0's, broadcast to
 // all). InvalidArgument if the ranks or other hyperparameters do not allow it.

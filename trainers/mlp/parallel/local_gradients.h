@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
 namespace winnow::mlp {
@@ -21,7 +21,6 @@ class LocalGradients {
  public:
   // For batches of up to `most_rows`.
   LocalGradients(const TrainingContext& context, int64_t most_rows);
-  ~LocalGradients();
 
   // Sets gradient[network.parameters] to the mean gradient of `rows` (numbers of context.train's) at
   // `parameters`, without weight decay; updates `statistics` (batch norm's, may be empty) as a step does.
@@ -30,8 +29,9 @@ class LocalGradients {
                                     std::span<const int64_t> rows, int64_t step, std::span<float> gradient);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const TrainingContext& context_;
+  BatchWork work_;
+  Aligned<int32_t> counts_;
 };
 
 }  // namespace winnow::mlp

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "fmt/format.h"
 #include "base/status_text.h"
+#include "fmt/format.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/local_gradients.h"

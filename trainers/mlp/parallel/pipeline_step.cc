@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/evaluator.h"
 #include "trainers/mlp/network/row_math.h"
 
 namespace winnow::mlp {
@@ -60,7 +60,7 @@ class PipelineStep::Wait {
   const Clock::time_point begun_ = Clock::now();
 };
 
-PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                            const BatchCut& cut, PipelineLayout layout, std::unique_ptr<Messenger> messenger)
     : context_(context),
       network_(context.network),
@@ -157,10 +157,7 @@ void PipelineStep::CountLayer(int l, const LocalBatch& batch) {
   const Layer& layer = network_.layers[l];
   int32_t* const counts = CountsOf(l).data();
   const auto tasks = std::ranges::equal_range(work_.stack().tasks(), l, {}, &GradientTask::layer);
-  work_.ForTasks(std::span(tasks.begin(), tasks.end()), [&](int, const GradientTask& task) {
-    const std::size_t at = layer.WeightAt(task.first_input, task.first_panel * kPanel) - layer.begin();
-    work_.WeightCounts(task, batch, counts + at, static_cast<std::size_t>(layer.inputs) * kPanel);
-  });
+  work_.WeightCounts(std::span(tasks.begin(), tasks.end()), batch, layer.begin(), counts);
   work_.OtherCounts(l, batch, counts + (layer.bias - layer.begin()));
 }
 
@@ -194,8 +191,8 @@ absl::Status PipelineStep::Move(const StepRule& rule) {
       const Layer& layer = network_.layers[l];
       const std::size_t from = std::max(begin, layer.begin()), to = std::min(end, layer.end);
       if (from < to)
-        CountsToFloats(CountsOf(l).data() + (from - layer.begin()), std::ldexp(1.0f, -work_.exponent(l)),
-                       to - from, gradient_.data() + (from - begin));
+        work_.Decode(from, to, CountsOf(l).data() + (from - layer.begin()),
+                     gradient_.data() + (from - begin));
     }
     float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
                              state_.slots[1].empty() ? nullptr : state_.slots[1].data()};

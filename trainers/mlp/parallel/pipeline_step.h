@@ -33,7 +33,7 @@ struct PipelineLayout {
 // Steps of PIPELINE (pipeline_trainer.h), with two stages or more.
 class PipelineStep final : public TrainingStep {
  public:
-  PipelineStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+  PipelineStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                const BatchCut& cut, PipelineLayout layout, std::unique_ptr<Messenger> messenger);
 
   absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,

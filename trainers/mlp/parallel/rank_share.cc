@@ -6,11 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "fmt/format.h"
 #include "base/hash.h"
+#include "fmt/format.h"
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/network/optimizer.h"
-#include "trainers/mlp/parallel/diverged.h"
 
 namespace winnow::mlp {
 namespace {

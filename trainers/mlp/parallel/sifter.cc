@@ -5,8 +5,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
-#include "fmt/format.h"
 #include "base/hash.h"
+#include "fmt/format.h"
 #include "trainers/common/portable_math.h"
 
 namespace winnow::mlp {

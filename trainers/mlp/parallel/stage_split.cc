@@ -48,7 +48,7 @@ std::vector<int> SplitLayers(std::span<const double> costs, int stages) {
   return begins;
 }
 
-std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const MlpKernels& kernels,
+std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Kernels& kernels,
                                        const NetworkState& state, int64_t rows) {
   const int layers = static_cast<int>(context.network.layers.size());
   const float* const parameters = state.parameters.data();
@@ -92,7 +92,7 @@ std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Mlp
   return costs;
 }
 
-absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const MlpKernels& kernels,
+absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const Kernels& kernels,
                                               const NetworkState& state, int64_t rows, int stages) {
   std::vector<int> begins(static_cast<std::size_t>(stages) + 1);
   std::string bytes;

@@ -17,11 +17,11 @@ std::vector<int> SplitLayers(std::span<const double> costs, int stages);
 
 // Measures the seconds of each layer for a micro-batch of `rows`, forward, backward and gradients, on one
 // thread.
-std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const MlpKernels& kernels,
+std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Kernels& kernels,
                                        const NetworkState& state, int64_t rows);
 
 // SplitLayers by rank 0's measured costs, on all ranks, which all call it.
-absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const MlpKernels& kernels,
+absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const Kernels& kernels,
                                               const NetworkState& state, int64_t rows, int stages);
 
 }  // namespace winnow::mlp

@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "trainers/mlp/network/aligned.h"
-#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/evaluator.h"
 #include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/background_calls.h"
@@ -23,7 +22,7 @@ namespace winnow::mlp {
 // Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). With ZERO, slots are of a rank's piece.
 class SynchronousStep final : public TrainingStep {
  public:
-  SynchronousStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+  SynchronousStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                   const BatchCut& cut);
 
   absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
@@ -65,7 +64,7 @@ class SynchronousStep final : public TrainingStep {
   const Network& network_;
   Communicator& ranks_;
   Crew& crew_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   const bool zero_;
   const int shards_;
   const int64_t epoch_steps_;

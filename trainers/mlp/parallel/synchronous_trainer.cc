@@ -12,7 +12,6 @@
 
 #include "trainers/common/exact_sum.h"
 #include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/rank_kernels.h"
 #include "trainers/mlp/parallel/sifter.h"
 #include "trainers/mlp/parallel/synchronous_step.h"
 
@@ -199,8 +198,7 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeSynchronousTrainer(const Train
                                                                      const std::string& extra) {
   const absl::StatusOr<BatchCut> cut = CutOfBatches(context, context.ranks->size());
   if (!cut.ok()) return cut.status();
-  const absl::StatusOr<const MlpKernels*> kernels =
-      AgreedMlpKernels(context.parameters.precision, context.ranks);
+  const absl::StatusOr<const Kernels*> kernels = AgreedKernels(context.parameters.precision, context.ranks);
   if (!kernels.ok()) return kernels.status();
   return MakeTrainerOf(context, *cut,
                        std::make_unique<SynchronousStep>(context, std::move(state), **kernels, *cut), extra);

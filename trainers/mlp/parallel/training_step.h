@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
@@ -19,9 +20,9 @@ class TrainingStep {
  public:
   virtual ~TrainingStep() = default;
 
-  // Trains on one batch, the same on all ranks. `epoch_step` counts the epoch's earlier batches, including
-  // those that were sifted out; it determines the learning rate's schedule. Adds to *sums. FailedPrecondition
-  // (diverged.h) if a number is not finite. Cancelled if some rank has to stop.
+  // Trains on one batch, the same on all ranks. `epoch_step` counts the epoch's batches before this one,
+  // those that were sifted out too: the learning rate's schedule goes by it. Adds to *sums.
+  // FailedPrecondition (DivergedError) if a number is not finite. Cancelled if some rank is told to stop.
   virtual absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
                              ShardSums* sums) = 0;
 
@@ -50,8 +51,13 @@ struct BatchCut {
 
 inline int64_t StepsOf(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
 
-// Replaces each of the non-negative numbers by the maximum over all ranks. On all ranks: Cancelled if some
-// rank has to stop, FailedPrecondition (diverged.h) if one is not finite.
+// Returns this rank's kernels, chosen so that all ranks' results have the same bits: each rank's widest if
+// those of all have fused multiply-add (and, for bf16, all or none multiply bf16 natively), otherwise the
+// widest that all can run. All ranks call it.
+absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks);
+
+// The largest of all ranks' numbers, which are not negative, replaces each. Cancelled if some rank is told to
+// stop, FailedPrecondition (DivergedError) if one is not finite: both on all ranks.
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
                            std::span<float> bounds);
 
