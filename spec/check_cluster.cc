@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
 #include "scheduler/space/types.h"
 #include "spec/builtin_trainers.h"
-#include "base/names.h"
 
 namespace winnow {
 namespace {

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "scheduler/space/space.h"
 #include "base/names.h"
+#include "scheduler/space/space.h"
 
 namespace winnow {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "server/engine/violations.h"
 #include "base/names.h"
+#include "server/engine/violations.h"
 
 namespace winnow {
 namespace {

@@ -35,9 +35,10 @@ RULE = {  # base is everybody's
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
     "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
-    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
+    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
-    "server/reads": (ENGINE | {"server/reads"}, SERVER),
+    "server/reads/imports": (SCHEDULER | {"server/reads/imports", "store"}, COMMON | {"csv.h", "nlohmann"}),
+    "server/reads": (ENGINE | {"server/reads", "server/reads/imports"}, SERVER),
     "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
     "server/host": (ENGINE | {"server/host"}, SERVER | {"openssl"}),
     "server/grpc": (ENGINE | {"server/grpc", "server/host", "server/reads", "server/insights", "insight", "rpc"},
@@ -85,7 +86,7 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 LINK = {
     "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact",
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
-    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_insights": "server/insights",
+    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
     "winnow_host": "server/host", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
     "winnow_hyperparameters": "trainers/hyperparameters",
