@@ -159,12 +159,12 @@ Search::Search(SearchSpec of)
 
 JobState::JobState(SearchSpec spec)
     : search_(std::move(spec)),
+      completed_averages_(TraitsOf(search_.spec.pruner.kind).averages),
       completion_index_(search_.spec.completion),
       first_failures_(search_.spec.limits.max_first_failures) {
   const PrunerSettings& pruner = search_.spec.pruner;
   if (!HasOpenRungs(pruner.kind)) return;
-  const int64_t count = pruner.kind == PrunerKind::kAsha ? pruner.asha_brackets : 1;
-  for (BracketPlan& plan : OpenBrackets(pruner.rungs, count)) {
+  for (BracketPlan& plan : OpenBrackets(pruner.rungs, pruner.open_brackets())) {
     BracketState& bracket = brackets_.emplace_back();
     for (const RungPlan& rung : plan.rungs) {
       bracket.rungs.emplace_back().resource = rung.resource;
@@ -317,7 +317,7 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   // Nothing is left to do: those that others were preferred to have lost to them.
   const bool left = completion_met_ && completion_met_->nothing_left && trial.phase == TrialPhase::kPaused;
   if (!left || !HasOpenRungs(spec().pruner.kind)) return TrialPhase::kCancelled;
-  if (spec().pruner.kind == PrunerKind::kFreezeThaw) return TrialPhase::kPruned;
+  if (TraitsOf(spec().pruner.kind).asks_model) return TrialPhase::kPruned;
   const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].top->IsTop(trial.number);
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
@@ -330,9 +330,7 @@ void JobState::On(const Reported& fact, int64_t time_us) {
   if (trial.curve.Add(fact.resource, fact.objective)) {
     RankBest(trial, fact.resource, fact.objective);
     RankValue(trial);
-    const bool passes =
-        spec().pruner.kind == PrunerKind::kAsha && spec().pruner.asha_form == AshaForm::kStopping;
-    if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
+    if (spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   if (trial.attempt_first.first == 0) trial.attempt_first = {fact.resource, time_us};
@@ -531,8 +529,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   const bool counts = has_value && trial.value_resource > 0;
   const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
-  if (fact.end != TrialEnd::kCompleted || spec().pruner.kind != PrunerKind::kMedian) return;
-  completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
+  if (fact.end == TrialEnd::kCompleted) completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
 }
 
 template <>

@@ -194,6 +194,8 @@ class JobState {
   int64_t most_trials() const { return search_.most_trials; }
   // A finite space of which every configuration was tried.
   bool exhausted() const { return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size(); }
+  // The number of the next new trial.
+  TrialNumber next_trial() const { return static_cast<TrialNumber>(trials_.size()) + 1; }
   // Whether limits, the bracket table and the space allow another trial.
   bool may_create() const;
   // Kept of finite spaces only.

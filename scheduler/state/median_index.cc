@@ -13,6 +13,7 @@ constexpr double kWorstAverage =
 }  // namespace
 
 void MedianIndex::Add(TrialNumber number, const Curve& curve, double sign) {
+  if (!kept_) return;
   ++trials_;
   if (curve.empty()) return;
   const auto before = [](const Level& level, int64_t resource) { return level.resource < resource; };

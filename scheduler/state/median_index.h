@@ -15,6 +15,9 @@ namespace winnow {
 // of all it reported there or below; after its last report it stays. One that is not finite counts as worst.
 class MedianIndex {
  public:
+  // Not kept: Add does nothing.
+  explicit MedianIndex(bool kept = true) : kept_(kept) {}
+
   // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a copy of its
   // neighbour. REQUIRES the trial was not added before.
   void Add(TrialNumber number, const Curve& curve, double sign);
@@ -43,6 +46,7 @@ class MedianIndex {
     bool operator==(const Level&) const = default;
   };
 
+  bool kept_;
   int64_t trials_ = 0;
   std::vector<Level> levels_;  // by rising resource
 };
