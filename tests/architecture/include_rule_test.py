@@ -195,6 +195,14 @@ class IncludeRule(unittest.TestCase):
                 if count > 60 and not re.match("proto|docs", folder)]
         self.assertEqual(full, [], "give these rooms")
 
+    def test_a_kind_of_pruner_is_named_in_few_files(self):
+        listed = subprocess.run(["git", "ls-files", "*.h", "*.cc"], cwd=ROOT, capture_output=True, text=True,
+                                check=True).stdout.split()
+        named = [path for path in listed
+                 if not path.startswith("tests/") and "PrunerKind::" in (ROOT / path).read_text()]
+        self.assertIn("scheduler/pruners/pruner.cc", named)
+        self.assertLessEqual(len(named), 6, "say it by PrunerTraits: " + ", ".join(named))
+
     def test_no_circle_of_folders(self):
         arrows = collections.defaultdict(dict)  # folder -> folder -> an include that makes it
         for _, path in sources():
