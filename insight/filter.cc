@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/status_text.h"
+
 namespace winnow {
 namespace {
 
@@ -167,7 +169,7 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(const std::vector<std::string>&
     absl::StatusOr<Filter> filter = Filter::Parse(texts[i], columns);
     if (!filter.ok()) {
       return absl::InvalidArgumentError("filters[" + std::to_string(i) +
-                                        "]: " + std::string(filter.status().message()));
+                                        "]: " + MessageOf(filter.status()));
     }
     filters.push_back(*std::move(filter));
   }

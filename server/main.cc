@@ -13,11 +13,12 @@
 #include <fstream>
 #include <future>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
+#include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "server/engine/coordinator.h"
 #include "server/engine/metrics.h"
@@ -197,18 +198,18 @@ std::string Check(const Flags& flags) {
   if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
-    return "--declare-workers: " + std::string(declared.status().message());
+    return "--declare-workers: " + MessageOf(declared.status());
   if (!flags.http.empty() && flags.http != kNoHttp) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
-    if (!status.ok()) return std::string(status.message());
+    if (!status.ok()) return MessageOf(status);
   }
   if (const auto files = FilesOfJobs(flags); !files.ok())
-    return "--read-dir: " + std::string(files.status().message());
+    return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
-  return std::string(CheckListen(ServerOptions(flags)).message());
+  return MessageOf(CheckListen(ServerOptions(flags)));
 }
 
 // Prints the error in the flags; returns the exit code.
@@ -239,7 +240,7 @@ class Signals {
   void WaitForFirst() { first_.get_future().wait(); }
   // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     second_ = std::move(action);
   }
 
@@ -252,13 +253,13 @@ class Signals {
         first = false;
         continue;
       }
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (second_) second_();
     }
   }
   std::promise<void> first_;
-  std::mutex mutex_;
-  std::function<void()> second_;  // guarded by mutex_
+  Mutex mutex_;
+  std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
@@ -275,7 +276,7 @@ int CheckAndTell(const Flags& flags) {
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
   if (!summary.ok()) {
     std::fflush(stdout);
-    fmt::print(stderr, "winnow-server: {}\n", std::string(summary.status().message()));
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(summary.status()));
     return 1;
   }
   fmt::print("{}\n", Text(*summary, flags.db));
@@ -326,7 +327,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();
-    spdlog::warn("no web page: {}", std::string(server.status().message()));
+    spdlog::warn("no web page: {}", MessageOf(server.status()));
     return nullptr;
   }
   if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
@@ -344,7 +345,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   flags.db = own->database();
   absl::Status status = CheckLog(flags.db);
   if (!status.ok() && !flags.accept_log_damage) return status;
-  if (!status.ok()) spdlog::warn("started in spite of this: {}", std::string(status.message()));
+  if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
 
@@ -369,7 +370,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
   (*coordinator)->OnFatal([](const absl::Status& why) {
-    spdlog::critical("stopping, because nothing more can be recorded: {}", std::string(why.message()));
+    spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
     spdlog::shutdown();
     std::_Exit(1);  // local workers continue, and report to the next server
   });
@@ -459,7 +460,7 @@ int Main(int argc, char** argv) {
   Signals signals(set);
   absl::Status status = Serve(std::move(flags), signals);
   if (status.ok()) return 0;
-  fmt::print(stderr, "winnow-server: {}\n", std::string(status.message()));
+  fmt::print(stderr, "winnow-server: {}\n", MessageOf(status));
   return 1;
 }
 

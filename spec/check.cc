@@ -8,12 +8,12 @@
 #include <map>
 #include <set>
 
+#include "base/names.h"
 #include "spec/builtin_trainers.h"
 #include "spec/check_cluster.h"
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
 #include "spec/check_size.h"
-#include "spec/names.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -37,9 +37,9 @@ bool IsName(const std::string& name, size_t most, const std::string& punctuation
 // "s3://bucket/x".
 bool IsUrl(const std::string& path) {
   const size_t end = path.find("://");
-  return end != std::string::npos && end > 0 && std::all_of(path.begin(), path.begin() + end, [](unsigned char c) {
-    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
-  });
+  return end != std::string::npos && end > 0 &&
+         std::all_of(path.begin(), path.begin() + end,
+                     [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
 }
 
 class SpecChecker {
@@ -221,7 +221,8 @@ class SpecChecker {
   void Secrets() {
     const std::map<std::string, std::string> sorted(trainer_.secrets().begin(), trainer_.secrets().end());
     if (static_cast<int>(sorted.size()) > kMostSecrets) {
-      return Add("trainer.secrets", fmt::format("has {} secrets; expected at most {}", sorted.size(), kMostSecrets));
+      return Add("trainer.secrets",
+                 fmt::format("has {} secrets; expected at most {}", sorted.size(), kMostSecrets));
     }
     for (const auto& [variable, secret] : sorted) {
       const std::string at = "trainer.secrets." + variable;
@@ -317,7 +318,8 @@ class SpecChecker {
                                 "; expected MAXIMIZE or MINIMIZE");
     }
     if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
-      Add("objective.value", fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
+      Add("objective.value",
+          fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
     std::vector<std::string> printed = PrintedMetrics(spec_);
     for (const v1::MetricDefinition& metric : trainer_.metrics()) printed.push_back(metric.name());
     const std::string& metric = objective.metric();

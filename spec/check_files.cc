@@ -1,3 +1,5 @@
+#include "spec/check_files.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 #include <system_error>
 
 #include "spec/builtin_trainers.h"
-#include "spec/check.h"
 
 namespace winnow {
 namespace {
@@ -25,8 +26,8 @@ std::string Unreadable(const fs::path& path) {
   return access(path.c_str(), mode) == 0 ? "" : "cannot be read";
 }
 
-// The files that a built-in trainer reads as one channel: of a folder those whose name does not begin with a point. Absent:
-// one of them may not be told of, so that even their number would say something.
+// The files that a built-in trainer reads as one channel: the file itself, or those of the folder whose names
+// do not begin with a point. Absent: the caller may not learn about one of them, so not even their number.
 std::optional<std::vector<fs::path>> FilesOf(const fs::path& path, const MayTell& may_tell) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
@@ -98,7 +99,8 @@ bool ReadsRelative(const v1::WarmStartSpec& warm) {
   const auto relative = [](const std::string& name) { return !name.empty() && name[0] != '/'; };
   const auto& studies = warm.optuna_studies();
   return std::any_of(warm.csv_files().begin(), warm.csv_files().end(), relative) ||
-         std::any_of(studies.begin(), studies.end(), [&](const auto& study) { return relative(study.file()); });
+         std::any_of(studies.begin(), studies.end(),
+                     [&](const auto& study) { return relative(study.file()); });
 }
 
 void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
@@ -128,7 +130,7 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
 std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training, const MayTell& may_tell) {
   std::vector<Violation> violations;
   const fs::path folder(spec.working_directory());
-  // An external job is not started by Winnow: its folder, if it names one, is that of what the server reads itself.
+  // Winnow does not start an external job. Its folder, if it names one, holds what the server reads itself.
   const bool starts = !spec.trainer().external();
   const bool needed = starts || !folder.empty() || ReadsRelative(spec.warm_start());
   if (needed && !folder.is_absolute()) {

@@ -24,6 +24,7 @@
 
 #include "CLI/CLI.hpp"
 #include "artifact/folder.h"
+#include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "fmt/format.h"
 #include "rpc/channel.h"
@@ -181,7 +182,7 @@ void Declare(CLI::App* app, Flags* flags) {
 // Fills in the defaults that depend on other flags. Returns the error, or "".
 std::string Complete(Flags* flags) {
   absl::StatusOr<Endpoint> server = MakeEndpoint(flags->endpoint);
-  if (!server.ok()) return std::string(server.status().message());
+  if (!server.ok()) return MessageOf(server.status());
   flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
   if (flags->host.empty()) flags->host = OwnAddressTowards(flags->server.address);
@@ -200,8 +201,8 @@ std::string Complete(Flags* flags) {
       std::chrono::milliseconds(static_cast<int64_t>(flags->preemption_interval * 1000));
   if (!flags->run_as_text.empty()) {
     absl::StatusOr<RunAs> run_as = RunAs::Parse(flags->run_as_text);
-    if (!run_as.ok()) return "--run-as: " + std::string(run_as.status().message());
-    if (absl::Status may = CheckMayRunAs(); !may.ok()) return "--run-as: " + std::string(may.message());
+    if (!run_as.ok()) return "--run-as: " + MessageOf(run_as.status());
+    if (absl::Status may = CheckMayRunAs(); !may.ok()) return "--run-as: " + MessageOf(may);
     flags->run_as = *std::move(run_as);
   }
   if (flags->name.empty()) flags->name = HostName();
@@ -322,17 +323,17 @@ int Work(const Flags& flags) {
 
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(flags.server);
   if (!channel.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(channel.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(channel.status()));
     return 2;
   }
   const auto lock = WorkFolderLock::Take(flags.work_dir);
   if (!lock.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(lock.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(lock.status()));
     return 1;
   }
   if (flags.run_as.has_value()) {
     if (absl::Status status = BeginRunAs(flags); !status.ok()) {
-      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));
       return 1;
     }
   } else if (geteuid() == 0) {
@@ -342,13 +343,13 @@ int Work(const Flags& flags) {
   }
   const auto storage_id = ReadOrMakeStorageId(flags.shared_dir);
   if (!storage_id.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(storage_id.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(storage_id.status()));
     return 1;
   }
 
   const auto folder_id = ReadOrMakeWorkFolderId(flags.work_dir);
   if (!folder_id.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(folder_id.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(folder_id.status()));
     return 1;
   }
   // Gives the folder one name, however the flag spells it.
@@ -359,7 +360,7 @@ int Work(const Flags& flags) {
   if (flags.run_as.has_value()) {
     auto created = TrainerUsers::Create(*flags.run_as, kUserRegistry);
     if (!created.ok()) {
-      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(created.status().message()));
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(created.status()));
       return 1;
     }
     users.emplace(*std::move(created));
@@ -433,7 +434,7 @@ int Work(const Flags& flags) {
                flags.work_dir, flags.shared_dir);
   const absl::Status status = agent.Run(&loop);
   fs::remove(connected, ignored);
-  if (!status.ok()) spdlog::error("{}", std::string(status.message()));
+  if (!status.ok()) spdlog::error("{}", MessageOf(status));
   // The server copes with lost assignments; only a worker that gave up by itself has failed.
   return status.ok() || leaving || preempted ? 0 : 1;
 }
@@ -456,7 +457,7 @@ int Main(int argc, char** argv) {
   HideFromOthers();
   if (flags.check) {
     const absl::Status status = flags.run_as.has_value() ? CheckRunAs(flags) : absl::OkStatus();
-    if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+    if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));
     return status.ok() ? 0 : 1;
   }
   spdlog::set_default_logger(spdlog::stderr_logger_st("worker"));

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -99,7 +100,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
       absl::StatusOr<std::optional<std::string>> value = ReadValue(opened.fd, place + "/" + name);
       if (!value.ok()) {
         return Wrong(fmt::format("the secret \"{}\" of worker {} ({}/{}) {}", name, worker, place, name,
-                                 std::string(value.status().message())));
+                                 MessageOf(value.status())));
       }
       if (!*value) continue;
       values[variable] = **std::move(value);

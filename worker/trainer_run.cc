@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/folder.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/failure_cause.h"
 #include "worker/host/leftover_processes.h"
@@ -50,7 +51,7 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 
 // Folders and files that cannot be made are the machine's fault.
 absl::Status OfMachine(const absl::Status& status) {
-  return absl::ResourceExhaustedError(std::string(status.message()));
+  return absl::ResourceExhaustedError(MessageOf(status));
 }
 
 // Replaces the values of `inherited` that name the worker's user by the trainer's user's.
@@ -172,7 +173,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
                       [self](const ProcessEnd& end) { self->Gone(end); }});
   if (!process.ok()) {
     Redactor redactor(hidden);
-    const std::string why = redactor.Add(std::string(process.status().message()));
+    const std::string why = redactor.Add(MessageOf(process.status()));
     return absl::Status(process.status().code(), why + redactor.End());
   }
   run->process_ = *std::move(process);

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/files.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/host/folders.h"
 
@@ -93,7 +94,7 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
     if (!empty_checkpoint || part != kTrialFolders[0]) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
       return absl::FailedPreconditionError(fmt::format(
-          "cannot empty directory {}: {}", folder->path().string(), std::string(status.message())));
+          "cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));
     }
   }
   return NameTrialDirectories(shared, job, trial);

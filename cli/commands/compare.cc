@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/status_text.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
@@ -65,7 +66,7 @@ Exit Compare(Session& session, const CompareOptions& options) {
   request.set_by(of_trials ? options.by : "#job");
   auto comparison = session.client().Compare(request);
   if (absl::IsInvalidArgument(comparison.status()) && comparison.status().message().rfind("by: ", 0) == 0) {
-    return UsageError("--" + std::string(comparison.status().message()));
+    return UsageError("--" + MessageOf(comparison.status()));
   }
   if (!comparison.ok()) return comparison.status();
   if (of_trials) {

@@ -16,6 +16,7 @@
 #include "cli/output/text.h"
 #include "scheduler/validate.h"
 #include "spec/check.h"
+#include "spec/check_files.h"
 #include "spec/job_file.h"
 #include "spec/violations.h"
 #include "spec/warnings.h"

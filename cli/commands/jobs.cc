@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -162,7 +163,7 @@ Exit DeleteJob(Session& session, const std::string& job) {
   const absl::Status status = session.client().Delete(job);
   if (absl::IsFailedPrecondition(status)) {
     return absl::FailedPreconditionError(fmt::format(
-        "{}\nStop it first with: {}", std::string(status.message()), session.Hint("stop " + job)));
+        "{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
   }
   if (!status.ok()) return status;
   session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())

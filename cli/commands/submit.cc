@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/status_text.h"
 #include "cli/commands/job_source.h"
 #include "cli/commands/watch.h"
 #include "cli/output/format.h"
@@ -33,7 +34,7 @@ Exit Submit(Session& session, const SubmitOptions& options) {
     return absl::DeadlineExceededError(fmt::format(
         "{}\nThe job may have been created anyway. To submit again without creating a second one, "
         "add --request-id {}",
-        std::string(job.status().message()), request.request_id()));
+        MessageOf(job.status()), request.request_id()));
   }
   if (!job.ok()) return job.status();
 

@@ -115,14 +115,14 @@ prometheus::Histogram& Metrics::Calls(const std::string& service, const std::str
 }
 
 void Metrics::Put(StateCounts counts) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   counts_ = std::move(counts);
 }
 
 std::vector<MetricFamily> Metrics::Standing() {
   StateCounts counts;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     counts = counts_;
   }
   std::vector<MetricFamily> families;

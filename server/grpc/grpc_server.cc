@@ -13,6 +13,7 @@
 #include <future>
 #include <mutex>
 
+#include "base/status_text.h"
 #include "rpc/address.h"
 #include "server/grpc/call_times.h"
 #include "server/grpc/tokens.h"
@@ -96,7 +97,7 @@ AuthOptions Watched(AuthOptions options, Gate& gate) {
 absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, 0);
   if (!parsed.ok()) {
-    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, std::string(parsed.status().message())));
+    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, MessageOf(parsed.status())));
   }
   if (parsed->kind == Address::Kind::kUnix) {
     return absl::InvalidArgumentError(
@@ -117,7 +118,7 @@ absl::Status CheckListen(const GrpcServerOptions& options) {
   if (options.socket.empty()) return absl::OkStatus();
   const absl::StatusOr<Address> socket = ParseAddress("unix:" + options.socket);
   return socket.ok() ? absl::OkStatus()
-                     : absl::InvalidArgumentError("--state-dir: " + std::string(socket.status().message()));
+                     : absl::InvalidArgumentError("--state-dir: " + MessageOf(socket.status()));
 }
 
 GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/status_text.h"
+
 namespace winnow {
 namespace {
 
@@ -135,7 +137,7 @@ void LocalWorkers::Wake() {
 
 void LocalWorkers::Stop(milliseconds patience) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     kill_at_ = steady_clock::now() + patience;
   }
@@ -145,7 +147,7 @@ void LocalWorkers::Stop(milliseconds patience) {
 
 void LocalWorkers::Kill() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     killing_ = true;
   }
   Wake();
@@ -175,7 +177,7 @@ void LocalWorkers::StartPlace(Place& place) {
   place.pause = std::clamp(place.pause * 2, kFirstPause, kLongestPause);
   place.start_at = place.started + place.pause;
   options_.log(
-      fmt::format("worker {} cannot be started: {}", place.name, std::string(process.status().message())));
+      fmt::format("worker {} cannot be started: {}", place.name, MessageOf(process.status())));
 }
 
 void LocalWorkers::OnEnd(Place& place) {
@@ -194,7 +196,7 @@ void LocalWorkers::WaitForSomething() {
   std::optional<Time> next;
   auto earlier = [&](Time time) { next = next ? std::min(*next, time) : time; };
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_ && !killing_) earlier(kill_at_);
     for (const Place& place : places_) {
       if (place.process != nullptr) {
@@ -227,7 +229,7 @@ void LocalWorkers::Run() {
     bool stopping = false;
     bool killing = false;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping = stopping_;
       killing = killing_ || (stopping_ && steady_clock::now() >= kill_at_);
     }

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "spec/check.h"
+#include "spec/check_files.h"
 #include "spec/job_file.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"

@@ -12,7 +12,8 @@
 namespace winnow::gbdt {
 
 bool ModelCommands::IsName(std::string_view argument) {
-  return argument == "predict" || argument == "importance" || argument == "convert";
+  return argument == "predict" || argument == "importance" || argument == "convert" ||
+         argument == "hyperparameters";
 }
 
 ModelCommands::ModelCommands(CLI::App* app) {
@@ -31,6 +32,8 @@ ModelCommands::ModelCommands(CLI::App* app) {
   convert_->add_option("--output", output_path_, "File to write: UBJSON if its name ends in .ubj, else JSON")
       ->type_name("FILE")
       ->required();
+  hyperparameters_ = app->add_subcommand(
+      "hyperparameters", "Every hyperparameter with its values, default and meaning, as a Markdown table");
 }
 
 void ModelCommands::AddPredict(CLI::App* app) {
@@ -59,7 +62,7 @@ void ModelCommands::AddPredict(CLI::App* app) {
 }
 
 bool ModelCommands::asked() const {
-  return predict_->parsed() || importance_->parsed() || convert_->parsed();
+  return predict_->parsed() || importance_->parsed() || convert_->parsed() || hyperparameters_->parsed();
 }
 
 absl::Status ModelCommands::PrintImportance() const {
@@ -82,6 +85,7 @@ absl::Status ModelCommands::PrintImportance() const {
 absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
   if (importance_->parsed()) return PrintImportance();
+  if (hyperparameters_->parsed()) return WriteOutput("", GbdtDeclaration().Table());
   const absl::StatusOr<Model> model = ReadModel(model_path_);
   return model.ok() ? WriteModel(output_path_, *model) : model.status();
 }

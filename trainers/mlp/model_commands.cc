@@ -61,7 +61,8 @@ std::string DescriptionText(const Model& model) {
 }  // namespace
 
 bool ModelCommands::IsName(std::string_view argument) {
-  return argument == "predict" || argument == "export-onnx" || argument == "show";
+  return argument == "predict" || argument == "export-onnx" || argument == "show" ||
+         argument == "hyperparameters";
 }
 
 ModelCommands::ModelCommands(CLI::App* app) {
@@ -72,6 +73,8 @@ ModelCommands::ModelCommands(CLI::App* app) {
   show_ = app->add_subcommand("show", "Show a model's network and hyperparameters");
   show_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   show_->add_flag("--json", json_, "As JSON");
+  hyperparameters_ = app->add_subcommand(
+      "hyperparameters", "Every hyperparameter with its values, default and meaning, as a Markdown table");
 }
 
 void ModelCommands::AddPredict(CLI::App* app) {
@@ -93,10 +96,13 @@ void ModelCommands::AddPredict(CLI::App* app) {
   what->require_option(0, 1);
 }
 
-bool ModelCommands::asked() const { return predict_->parsed() || export_->parsed() || show_->parsed(); }
+bool ModelCommands::asked() const {
+  return predict_->parsed() || export_->parsed() || show_->parsed() || hyperparameters_->parsed();
+}
 
 absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
+  if (hyperparameters_->parsed()) return WriteOutput("", MlpDeclaration().Table());
   const absl::StatusOr<Model> model = ReadModel(model_path_);
   if (!model.ok()) return model.status();
   if (export_->parsed()) return WriteOnnx(output_path_, *model);

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "fmt/format.h"
 #include "worker/host/child_process.h"
 
@@ -315,7 +315,7 @@ void Process::LeaderEnded() {
   // once while its program is still saving.
   if (!stopping_) KillGroup();
   int status = 0;
-  if (waitpid(pid_, &status, 0) != pid_) std::abort();
+  WINNOW_CHECK(waitpid(pid_, &status, 0) == pid_, "nobody else waits for our children");
   reaped_ = true;
   end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end_.exit_code = end_.signal != 0 ? 128 + end_.signal : WEXITSTATUS(status);

@@ -1,4 +1,4 @@
-#include "store/optuna_study.h"
+#include "server/reads/imports/optuna_study.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "store/csv_file.h"
+#include "server/reads/imports/csv_file.h"
 
 #include <fstream>
 

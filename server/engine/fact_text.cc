@@ -1,4 +1,4 @@
-#include "store/fact_text.h"
+#include "server/engine/fact_text.h"
 
 #include <fmt/format.h>
 
