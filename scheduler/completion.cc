@@ -33,7 +33,7 @@ std::optional<CompletionMet> Target(const JobState& state, const Reported& repor
   if (!target || state.spec().objective_value != ObjectiveValue::kBest) return std::nullopt;
   if (!(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
   // A second report of a level does not count.
-  const auto counted = state.trial(report.trial).value_at(report.resource);
+  const auto counted = state.trial(report.trial).curve.at(report.resource);
   if (!std::isfinite(report.objective) || counted != report.objective) return std::nullopt;
   return CompletionMet{"The target is reached: trial " + std::to_string(report.trial) + " reported " +
                        Named(state, report.objective) + " at resource " + std::to_string(report.resource) +

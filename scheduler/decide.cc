@@ -27,8 +27,8 @@ std::optional<NextTrial> Next(const JobState& state) {
   if (const auto& answer = state.suggestion()) {
     if (answer->configuration.empty()) return std::nullopt;
     suggestion = Suggestion{answer->configuration, answer->why};
-  } else if (state.spec().pruner.kind != PrunerKind::kFreezeThaw) {  // which weighs it against paused ones
-    suggestion = DrawNext(state);
+  } else {
+    suggestion = SamplerOf(state.spec()).Next(state);
   }
   if (!suggestion) return std::nullopt;
   const auto opening = PrunerOf(state.spec()).Open(state, suggestion->configuration);
@@ -243,7 +243,7 @@ std::optional<Admission> Admit(const JobState& state) {
   }
   auto next = Next(state);
   if (!next || !PaysNow(state, next->opening.to)) return std::nullopt;
-  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+  const TrialNumber number = state.next_trial();
   const Opening& at = next->opening;
   return Admission{TrialCreated{number, std::move(next->suggestion.configuration), at.bracket, at.rung, at.to,
                                 std::move(next->suggestion.why)},

@@ -66,7 +66,7 @@ Plan HyperbandPlan(const SearchSpec& spec) {
 Plan OpenRungsPlan(const SearchSpec& spec) {
   Plan plan;
   const JobState state(spec);
-  const bool asha = spec.pruner.kind == PrunerKind::kAsha;
+  const bool asha = !TraitsOf(spec.pruner.kind).asks_model;
   const int64_t own_end = spec.own_end_parameter < 0 ? spec.own_end : 0;
   const int64_t most =
       own_end > 0 ? std::min(own_end, spec.pruner.rungs.max_resource) : spec.pruner.rungs.max_resource;
@@ -87,8 +87,7 @@ Plan OpenRungsPlan(const SearchSpec& spec) {
       trials /= spec.pruner.rungs.reduction_factor;
     }
   }
-  const bool one_run = asha && spec.pruner.asha_form == AshaForm::kStopping;
-  if (one_run) {
+  if (spec.pruner.passes_rungs()) {
     plan.evaluations = plan.trials;
     plan.resource_without_resume = plan.resource_with_resume;
   }
@@ -124,7 +123,7 @@ Plan RandomPlan(const SearchSpec& spec) {
       break;
     }
     if (spec.own_end_parameter >= 0) {
-      auto drawn = DrawNext(state);
+      auto drawn = SamplerOf(spec).Next(state);
       configuration =
           drawn ? std::move(drawn->configuration) : RandomConfiguration(spec, state.space(), number);
       state.Apply({number, 0, TrialCreated{number, configuration, -1, 0, 0}});
@@ -136,7 +135,7 @@ Plan RandomPlan(const SearchSpec& spec) {
   if (!known) AddNote(plan, "Where the trainer ends is not known beforehand.");
   plan.resource_with_resume = plan.resource_without_resume = plan.full_resource = plan.resource;
   if (plan.trials == 0) AddNote(plan, "Trials are started until another limit ends the job.");
-  if (spec.pruner.kind == PrunerKind::kMedian) {
+  if (TraitsOf(spec.pruner.kind).averages) {
     AddNote(plan, "The median rule stops trials early, so that less is trained than planned.");
   }
   return plan;

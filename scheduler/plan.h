@@ -26,20 +26,4 @@ struct Plan {
 // REQUIRES spec is valid (scheduler/validate.h).
 Plan MakePlan(const SearchSpec& spec);
 
-// 0: not known.
-struct PlanEstimate {
-  double elapsed_seconds = 0;
-  double busy_fraction = 0;  // of the slots, until the job's end
-  double startup_fraction = 0;  // of the busy time
-};
-
-// How long the job would take on `slots` slots where a unit takes `unit_seconds` on one, and every part
-// `startup_seconds` before its first: simulated with made-up learning curves, without failures. Bounded work: longer jobs are simulated in part and scaled up.
-// Models are not asked: GP and TPE count as SOBOL, FREEZE_THAW as ASHA, whose lowest
-// rung is where FREEZE_THAW's first parts end at that start-up. REQUIRES spec is valid.
-PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds, double startup_seconds = 0);
-
-// "GP sampler under the FREEZE_THAW pruner", "RANDOM sampler, every trial trained to its end".
-std::string StrategyText(const SearchSpec& spec);
-
 }  // namespace winnow

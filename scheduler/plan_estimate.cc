@@ -1,3 +1,5 @@
+#include "scheduler/plan_estimate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,49 +29,13 @@ double MadeUpValue(const Configuration& configuration, int64_t level) {
   return quality - depth / std::sqrt(static_cast<double>(level));
 }
 
-const char* Name(SamplerKind kind) {
-  switch (kind) {
-    case SamplerKind::kRandom:
-      return "RANDOM";
-    case SamplerKind::kSobol:
-      return "SOBOL";
-    case SamplerKind::kGrid:
-      return "GRID";
-    case SamplerKind::kGp:
-      return "GP";
-    case SamplerKind::kTpe:
-      break;
-  }
-  return "TPE";
-}
-
-const char* Name(PrunerKind kind) {
-  switch (kind) {
-    case PrunerKind::kNone:
-      return "NONE";
-    case PrunerKind::kMedian:
-      return "MEDIAN";
-    case PrunerKind::kHyperband:
-      return "HYPERBAND";
-    case PrunerKind::kAsha:
-      return "ASHA";
-    case PrunerKind::kSuccessiveHalving:
-      return "SUCCESSIVE_HALVING";
-    case PrunerKind::kLearningCurve:
-      return "LEARNING_CURVE";
-    case PrunerKind::kFreezeThaw:
-      break;
-  }
-  return "FREEZE_THAW";
-}
-
 // The same job without models and times, of at most `trials` trials, where a part's start-up costs so many units.
 SearchSpec Simulated(SearchSpec spec, int64_t trials, double startup) {
   if (spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe) {
     spec.sampler.kind = SamplerKind::kSobol;
   }
-  if (spec.pruner.kind == PrunerKind::kFreezeThaw) {
-    spec.pruner.kind = PrunerKind::kAsha;
+  if (const PrunerKind kind = spec.pruner.without_model(); kind != spec.pruner.kind) {
+    spec.pruner.kind = kind;
     RungSettings& rungs = spec.pruner.rungs;
     while (rungs.min_resource < rungs.max_resource && static_cast<double>(rungs.min_resource) < startup)
       rungs.min_resource = std::min(rungs.max_resource, rungs.min_resource * rungs.reduction_factor);
@@ -127,14 +93,6 @@ PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds
   estimate.elapsed_seconds = Least(estimate.elapsed_seconds, wall);
   estimate.elapsed_seconds = Least(estimate.elapsed_seconds, node_time / (slots * estimate.busy_fraction));
   return estimate;
-}
-
-std::string StrategyText(const SearchSpec& spec) {
-  const std::string sampler = std::string(Name(spec.sampler.kind)) + " sampler";
-  if (spec.pruner.kind == PrunerKind::kNone) return sampler + ", every trial trained to its end";
-  const bool stopping = spec.pruner.kind == PrunerKind::kAsha && spec.pruner.asha_form == AshaForm::kStopping;
-  return sampler + " under the " + Name(spec.pruner.kind) + " pruner" +
-         (stopping ? " in its stopping form" : "");
 }
 
 }  // namespace winnow

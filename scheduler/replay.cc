@@ -38,13 +38,6 @@ std::string Expected(const JobState& state, const FactBody& body, Wording wordin
 
 }  // namespace
 
-bool IsObserved(const FactBody& body) {
-  return std::holds_alternative<Reported>(body) || std::holds_alternative<AttemptEnded>(body) ||
-         std::holds_alternative<CheckpointLost>(body) || std::holds_alternative<StopRequested>(body) ||
-         std::holds_alternative<TimeLimitReached>(body) || std::holds_alternative<PriorObserved>(body) ||
-         std::holds_alternative<Noticed>(body);
-}
-
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts, Wording wording) {
   JobState state(spec);
   std::set<int64_t> asked;  // the facts after which the model was asked

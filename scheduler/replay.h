@@ -26,7 +26,4 @@ enum class Wording { kCompared, kIgnored };
 // spec.
 Mismatch Verify(const SearchSpec& spec, const std::vector<Fact>& facts, Wording wording = Wording::kCompared);
 
-// Whether the fact came from outside; the others are decisions, or follow from an admission.
-bool IsObserved(const FactBody& body);
-
 }  // namespace winnow

@@ -140,8 +140,7 @@ class SearchValidator {
   }
 
   void Pruner(const PrunerSettings& pruner) {
-    if (pruner.kind == PrunerKind::kAsha &&
-        (pruner.asha_brackets < 1 || pruner.asha_brackets > kMostBrackets)) {
+    if (pruner.open_brackets() < 1 || pruner.open_brackets() > kMostBrackets) {
       Add("pruner.brackets", "is " + std::to_string(pruner.asha_brackets) + "; expected 1 to 100");
     }
     if (pruner.bracket_trials < 0 || pruner.bracket_trials > kMostTrials) {
@@ -190,7 +189,7 @@ class SearchValidator {
           "max_node_seconds");
     }
     if (limits.max_total_resource == 0) return;
-    const auto drawn = DrawNext(state);
+    const auto drawn = SamplerOf(spec_).Next(state);
     const auto opening = PrunerOf(spec_).Open(
         state, drawn ? drawn->configuration : RandomConfiguration(spec_, state.space(), 1));
     const int64_t first = opening ? opening->to : 0;

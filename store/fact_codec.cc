@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -14,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// JSON has neither NaN nor infinity: these become {"bits": "7ff8…"}.
+// JSON has no NaN and no infinity: those become {"bits": "7ff8…"}.
 json ToJson(double value) {
   if (std::isfinite(value)) return value;
   return json{{"bits", fmt::format("{:016x}", std::bit_cast<uint64_t>(value))}};
@@ -25,16 +27,10 @@ double ToDouble(const json& value) {
   return std::bit_cast<double>(uint64_t{std::stoull(value.at("bits").get<std::string>(), nullptr, 16)});
 }
 
-// The library would cast any number; for one that is too large that is undefined behaviour.
+// The library would cast any number, and one that is too large is undefined behaviour.
 int64_t ToInteger(const json& value) {
   if (!value.is_number_integer()) throw std::invalid_argument("no integer: " + value.dump());
   return value.get<int64_t>();
-}
-
-std::vector<TrialNumber> ToTrials(const json& list) {
-  std::vector<TrialNumber> trials;
-  for (const json& trial : list) trials.push_back(ToInteger(trial));
-  return trials;
 }
 
 json ToJson(const Configuration& configuration) {
@@ -53,8 +49,8 @@ json ToJson(const Configuration& configuration) {
   return list;
 }
 
-// Reads a configuration of plain numbers, nulls and texts without escapes, without building a tree, because
-// there may be hundreds of thousands. Absent: it is something else, or not JSON.
+// A configuration of plain numbers, nulls and texts without escapes, read without a tree: there may be hundreds of
+// thousands. Absent: it is something else, or no JSON.
 std::optional<Configuration> ReadPlain(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
   text = text.substr(1, text.size() - 2);
@@ -109,186 +105,123 @@ Configuration ToConfiguration(const json& list) {
   return configuration;
 }
 
-// In the order of the enumerators.
-constexpr const char* kOutcomes[] = {"finished", "failed", "lost", "handed_back", "stopped"};
-constexpr const char* kEnds[] = {"completed", "stopped", "failed"};
+// Names of enumerators in their order; an enumeration without names is written as its number.
+constexpr std::array<const char*, 0> NamesOf(...) { return {}; }
+constexpr std::array<const char*, 5> NamesOf(AttemptOutcome) {
+  return {"finished", "failed", "lost", "handed_back", "stopped"};
+}
+constexpr std::array<const char*, 3> NamesOf(TrialEnd) { return {"completed", "stopped", "failed"}; }
+constexpr std::array<const char*, 3> NamesOf(JobEnd) { return {"completed", "stopped", "failed"}; }
 
-template <typename Enum, size_t N>
-Enum FromName(const char* const (&names)[N], const json& name) {
-  for (size_t i = 0; i < N; ++i) {
-    if (name.get<std::string>() == names[i]) return static_cast<Enum>(i);
+template <typename T>
+json MemberToJson(const T& member) {
+  if constexpr (std::is_enum_v<T>) {
+    constexpr auto kNames = NamesOf(T());
+    if constexpr (kNames.empty()) {
+      return static_cast<int64_t>(member);
+    } else {
+      return kNames[static_cast<size_t>(member)];
+    }
+  } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Configuration>) {
+    return ToJson(member);
+  } else {
+    return member;
   }
-  throw std::invalid_argument("unknown name " + name.dump());
 }
 
-struct Encoder {
-  StoredFact operator()(const Reported& f) const {
-    return Of("reported", f.trial,
-              {{"attempt", f.attempt}, {"resource", f.resource}, {"objective", ToJson(f.objective)}});
-  }
-  StoredFact operator()(const AttemptStarted& f) const {
-    return Of("attempt_started", f.trial, {{"attempt", f.attempt}, {"from", f.from}, {"to", f.to}});
-  }
-  StoredFact operator()(const AttemptEnded& f) const {
-    return Of("attempt_ended", f.trial,
-              {{"attempt", f.attempt},
-               {"outcome", kOutcomes[static_cast<int>(f.outcome)]},
-               {"reason", f.reason},
-               {"started_us", f.started_us},
-               {"ended_us", f.ended_us}});
-  }
-  StoredFact operator()(const CheckpointLost& f) const {
-    return Of("checkpoint_lost", f.trial, json::object());
-  }
-  StoredFact operator()(const StopRequested& f) const {
-    return Of("stop_requested", 0, {{"reason", f.reason}});
-  }
-  StoredFact operator()(const TimeLimitReached& f) const {
-    return Of(f.limit == TimeLimit::kWall ? "wall_time_reached" : "node_time_reached", 0, json::object());
-  }
-  StoredFact operator()(const PriorObserved& f) const {
-    return Of("prior_observed", 0,
-              {{"configuration", ToJson(f.configuration)},
-               {"objective", ToJson(f.objective)},
-               {"resource", f.resource},
-               {"source", f.source}});
-  }
-  StoredFact operator()(const Noticed& f) const {
-    return Of("noticed", f.trial, {{"kind", static_cast<int64_t>(f.kind)}, {"text", f.text}});
-  }
-  StoredFact operator()(const Suggested& f) const {
-    json details = {{"configuration", ToJson(f.configuration)}, {"based_on", f.based_on}, {"why", f.why}};
-    if (!f.model.empty()) details["model"] = f.model;
-    if (f.rule != SuggestionRule::kModel) details["rule"] = static_cast<int64_t>(f.rule);
-    if (f.to != 0) details["to"] = f.to;
-    return Of("suggested", f.trial, std::move(details));
-  }
-  StoredFact operator()(const TrialCreated& f) const {
-    return Of("trial_created", f.trial,
-              {{"configuration", ToJson(f.configuration)},
-               {"bracket", f.bracket},
-               {"rung", f.rung},
-               {"to", f.to},
-               {"why", f.why}});
-  }
-  StoredFact operator()(const TrialResumed& f) const {
-    return Of("trial_resumed", f.trial, {{"rung", f.rung}, {"to", f.to}, {"reason", f.reason}});
-  }
-  StoredFact operator()(const TrialPaused& f) const {
-    return Of("trial_paused", f.trial, {{"resource", f.resource}});
-  }
-  StoredFact operator()(const TrialEnded& f) const {
-    return Of("trial_ended", f.trial, {{"end", kEnds[static_cast<int>(f.end)]}, {"reason", f.reason}});
-  }
-  StoredFact operator()(const RungCut& f) const {
-    return Of("rung_cut", 0,
-              {{"bracket", f.bracket},
-               {"rung", f.rung},
-               {"resource", f.resource},
-               {"ranking", f.ranking},
-               {"promoted", f.promoted},
-               {"cutoff", ToJson(f.cutoff)}});
-  }
-  StoredFact operator()(const BracketEnded& f) const {
-    return Of("bracket_ended", 0, {{"bracket", f.bracket}, {"reason", f.reason}});
-  }
-  StoredFact operator()(const CompletionMet& f) const {
-    return Of("completion_met", 0, {{"reason", f.reason}, {"nothing_left", f.nothing_left}});
-  }
-  StoredFact operator()(const JobEnded& f) const {
-    return Of("job_ended", 0, {{"end", kEnds[static_cast<int>(f.end)]}, {"reason", f.reason}});
-  }
-
- private:
-  // Reasons contain a trainer's own words: invalid UTF-8 is replaced.
-  static StoredFact Of(const char* kind, TrialNumber trial, const json& detail) {
-    return {kind, trial, detail.dump(-1, ' ', false, json::error_handler_t::replace)};
-  }
-};
-
 // Throws what the JSON library throws.
-Fact Decode(const StoredFact& stored) {
-  json d = json::parse(stored.detail);
-  auto integer = [&](const char* name) { return ToInteger(d.at(name)); };
-  auto integer_or_0 = [&](const char* name) { return d.contains(name) ? integer(name) : 0; };
-  auto text = [&](const char* name) { return d.at(name).get<std::string>(); };
-  const std::string& kind = stored.kind;
-  Fact fact;
-  if (kind == "reported") {
-    fact.body = Reported{stored.trial, integer("attempt"), integer("resource"), ToDouble(d.at("objective"))};
-  } else if (kind == "attempt_started") {
-    fact.body = AttemptStarted{stored.trial, integer("attempt"), integer("from"), integer("to")};
-  } else if (kind == "attempt_ended") {
-    fact.body = AttemptEnded{
-        stored.trial,   integer("attempt"),    FromName<AttemptOutcome>(kOutcomes, d.at("outcome")),
-        text("reason"), integer("started_us"), integer("ended_us")};
-  } else if (kind == "checkpoint_lost") {
-    fact.body = CheckpointLost{stored.trial};
-  } else if (kind == "stop_requested") {
-    fact.body = StopRequested{text("reason")};
-  } else if (kind == "wall_time_reached") {
-    fact.body = TimeLimitReached{TimeLimit::kWall};
-  } else if (kind == "node_time_reached") {
-    fact.body = TimeLimitReached{TimeLimit::kNode};
-  } else if (kind == "prior_observed") {
-    fact.body = PriorObserved{ToConfiguration(d.at("configuration")), ToDouble(d.at("objective")),
-                              integer("resource"), text("source")};
-  } else if (kind == "noticed") {
-    fact.body = Noticed{stored.trial, static_cast<NoticeKind>(integer("kind")), text("text")};
-  } else if (kind == "suggested") {
-    fact.body = Suggested{stored.trial,
-                          ToConfiguration(d.at("configuration")),
-                          integer("based_on"),
-                          text("why"),
-                          d.value("model", std::vector<double>()),
-                          static_cast<SuggestionRule>(integer_or_0("rule")),
-                          integer_or_0("to")};
-  } else if (kind == "bracket_ended") {
-    fact.body = BracketEnded{integer("bracket"), text("reason")};
-  } else if (kind == "completion_met") {
-    fact.body = CompletionMet{text("reason"), d.at("nothing_left").get<bool>()};
-  } else if (kind == "trial_created") {
-    fact.body = TrialCreated{stored.trial,       ToConfiguration(d.at("configuration")),
-                             integer("bracket"), integer("rung"),
-                             integer("to"),      d.value("why", "")};
-  } else if (kind == "trial_resumed") {
-    fact.body = TrialResumed{stored.trial, integer("rung"), integer("to"), text("reason")};
-  } else if (kind == "trial_paused") {
-    fact.body = TrialPaused{stored.trial, integer("resource")};
-  } else if (kind == "trial_ended") {
-    fact.body = TrialEnded{stored.trial, FromName<TrialEnd>(kEnds, d.at("end")), text("reason")};
-  } else if (kind == "rung_cut") {
-    fact.body = RungCut{integer("bracket"),        integer("rung"),     integer("resource"),
-                        ToTrials(d.at("ranking")), integer("promoted"), ToDouble(d.at("cutoff"))};
-  } else if (kind == "job_ended") {
-    fact.body = JobEnded{FromName<JobEnd>(kEnds, d.at("end")), text("reason")};
+template <typename T>
+void FromJson(const json& value, T& member) {
+  if constexpr (std::is_enum_v<T>) {
+    constexpr auto kNames = NamesOf(T());
+    if constexpr (kNames.empty()) {
+      member = static_cast<T>(ToInteger(value));
+    } else {
+      const auto found = std::find(kNames.begin(), kNames.end(), value.get<std::string>());
+      if (found == kNames.end()) throw std::invalid_argument("unknown name " + value.dump());
+      member = static_cast<T>(found - kNames.begin());
+    }
+  } else if constexpr (std::is_same_v<T, double>) {
+    member = ToDouble(value);
+  } else if constexpr (std::is_same_v<T, Configuration>) {
+    member = ToConfiguration(value);
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    member = ToInteger(value);
+  } else if constexpr (std::is_same_v<T, std::vector<TrialNumber>>) {
+    for (const json& trial : value) member.push_back(ToInteger(trial));
   } else {
-    throw std::invalid_argument("unknown kind " + kind);
+    member = value.get<T>();
   }
-  return fact;
+}
+
+bool IsTrial(const Field& field) { return field.name == std::string_view("trial"); }
+
+template <typename F>
+json DetailOf(const F& fact) {
+  json detail = json::object();
+  ForEachField(fact, [&detail]<typename T>(const Field& field, const T& member) {
+    if (IsTrial(field) || field.kept == Kept::kInKind) return;
+    if (field.kept == Kept::kUnlessDefault && member == T()) return;
+    detail[field.name] = MemberToJson(member);
+  });
+  return detail;
+}
+
+// REQUIRES a new fact. Throws what the JSON library throws.
+template <typename F>
+void ReadDetail(const json& detail, TrialNumber trial, F& fact) {
+  ForEachField(fact, [&]<typename T>(const Field& field, T& member) {
+    if constexpr (std::is_same_v<T, TrialNumber>) {
+      if (IsTrial(field)) {
+        member = trial;
+        return;
+      }
+    }
+    const bool may_lack = field.kept == Kept::kOrDefault || field.kept == Kept::kUnlessDefault;
+    if (field.kept == Kept::kInKind || (may_lack && !detail.contains(field.name))) return;
+    FromJson(detail.at(field.name), member);
+  });
+}
+
+// The one fact whose kind says more than its type.
+constexpr const char* kNodeTimeReached = "node_time_reached";
+
+// Tries each type of fact in turn. Throws what the JSON library throws.
+template <size_t I = 0>
+FactBody Decode(const StoredFact& stored, const json& detail) {
+  if constexpr (I == std::variant_size_v<FactBody>) {
+    if (stored.kind != kNodeTimeReached) throw std::invalid_argument("unknown kind " + stored.kind);
+    return TimeLimitReached{TimeLimit::kNode};
+  } else {
+    std::variant_alternative_t<I, FactBody> fact;
+    if (stored.kind != fact.kKind) return Decode<I + 1>(stored, detail);
+    ReadDetail(detail, stored.trial, fact);
+    return fact;
+  }
 }
 
 }  // namespace
 
-StoredFact EncodeFact(const Fact& fact) { return std::visit(Encoder{}, fact.body); }
-
 std::string_view FactKind(const Fact& fact) {
-  // In the order of the variant.
-  static constexpr const char* kKinds[] = {
-      "reported",       "attempt_started",   "attempt_ended",  "checkpoint_lost",
-      "stop_requested", "wall_time_reached", "prior_observed", "noticed",
-      "suggested",      "trial_created",     "trial_resumed",  "trial_paused",
-      "trial_ended",    "rung_cut",          "bracket_ended",  "completion_met",
-      "job_ended"};
-  static_assert(std::size(kKinds) == std::variant_size_v<decltype(Fact::body)>);
   const auto* limit = std::get_if<TimeLimitReached>(&fact.body);
-  if (limit != nullptr && limit->limit == TimeLimit::kNode) return "node_time_reached";
-  return kKinds[fact.body.index()];
+  if (limit != nullptr && limit->limit == TimeLimit::kNode) return kNodeTimeReached;
+  return std::visit([](const auto& body) { return body.kKind; }, fact.body);
+}
+
+StoredFact EncodeFact(const Fact& fact) {
+  const auto encode = [&fact](const auto& body) -> StoredFact {
+    TrialNumber trial = 0;
+    if constexpr (requires { body.trial; }) trial = body.trial;
+    // Reasons hold a trainer's own words: bytes that are not UTF-8 are replaced.
+    return {std::string(FactKind(fact)), trial,
+            DetailOf(body).dump(-1, ' ', false, json::error_handler_t::replace)};
+  };
+  return std::visit(encode, fact.body);
 }
 
 absl::StatusOr<Fact> DecodeFact(const StoredFact& stored) {
   try {
-    return Decode(stored);
+    return Fact{0, 0, Decode(stored, json::parse(stored.detail))};
   } catch (const std::exception& error) {
     return absl::DataLossError(fmt::format("a stored fact of kind {} cannot be read: {} in {}", stored.kind,
                                            error.what(), stored.detail));

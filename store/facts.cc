@@ -1,12 +1,12 @@
 #include "store/facts.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/check.h"
 #include "store/fact_codec.h"
 
 namespace winnow {
@@ -96,7 +96,7 @@ FactTable::FactTable(Database& database)
              " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
-  assert(!std::holds_alternative<Reported>(fact.body));
+  WINNOW_CHECK(!std::holds_alternative<Reported>(fact.body), "reports have a table of their own");
   StoredFact stored = EncodeFact(fact);
   return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).Run();
 }

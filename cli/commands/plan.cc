@@ -12,6 +12,7 @@
 #include "cli/output/table.h"
 #include "cli/output/text.h"
 #include "scheduler/plan.h"
+#include "scheduler/plan_estimate.h"
 #include "spec/cluster.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"

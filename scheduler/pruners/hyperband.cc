@@ -12,10 +12,6 @@
 namespace winnow {
 namespace {
 
-const char* RuleOf(const JobState& state) {
-  return state.spec().pruner.kind == PrunerKind::kHyperband ? "Hyperband: " : "Successive halving: ";
-}
-
 std::string Place(const JobState& state, int64_t bracket, int64_t rung) {
   const BracketState& b = state.brackets()[bracket];
   return "bracket " + std::to_string(bracket + 1) + " (s = " + std::to_string(b.plan.s) + "), rung " +
@@ -65,15 +61,31 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   return cut;
 }
 
-// Weak brackets end, the worst stop, and the best go on unless their own bracket is a weak one.
-std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
+std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& ended) {
+  std::vector<Decision> decisions;
+  const std::vector<RungState>& rungs = state.brackets()[ended.bracket].rungs;
+  for (size_t r = 0; r < rungs.size(); ++r) {
+    for (TrialNumber number : rungs[r].entered) {
+      const TrialState& trial = state.trial(number);
+      if (trial.ended() || trial.rung != static_cast<int64_t>(r)) continue;
+      decisions.push_back(TrialEnded{number, TrialEnd::kStopped, ended.reason});
+    }
+  }
+  return decisions;
+}
+
+}  // namespace
+
+std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const RungCut& cut) const {
   const RungState& rung = state.brackets()[cut.bracket].rungs[cut.rung];
   const auto width = static_cast<int64_t>(cut.ranking.size());
-  const std::string rule = RuleOf(state) + Place(state, cut.bracket, cut.rung);
+  const std::string rule = rule_ + Place(state, cut.bracket, cut.rung);
   const std::string of = " of " + std::to_string(width) + " with " + state.spec().objective_metric + " = ";
   std::vector<Decision> decisions;
   std::optional<BracketEnded> own_end;
-  for (BracketEnded& weak : WeakBrackets(state, cut)) {
+  std::vector<BracketEnded> all_weak;
+  if (stops_weak_brackets_) all_weak = WeakBrackets(state, cut);
+  for (BracketEnded& weak : all_weak) {
     if (weak.bracket == cut.bracket) {
       own_end = std::move(weak);
     } else {
@@ -108,21 +120,6 @@ std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) {
   }
   return decisions;
 }
-
-std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& ended) {
-  std::vector<Decision> decisions;
-  const std::vector<RungState>& rungs = state.brackets()[ended.bracket].rungs;
-  for (size_t r = 0; r < rungs.size(); ++r) {
-    for (TrialNumber number : rungs[r].entered) {
-      const TrialState& trial = state.trial(number);
-      if (trial.ended() || trial.rung != static_cast<int64_t>(r)) continue;
-      decisions.push_back(TrialEnded{number, TrialEnd::kStopped, ended.reason});
-    }
-  }
-  return decisions;
-}
-
-}  // namespace
 
 std::optional<Opening> HyperbandPruner::Open(const JobState& state, const Configuration&) const {
   const auto opened = static_cast<int64_t>(state.brackets().size());

@@ -11,10 +11,21 @@ namespace winnow {
 // SUCCESSIVE_HALVING is the same with another table.
 class HyperbandPruner : public Pruner {
  public:
+  // `rule` begins the reasons of its stops. Weak brackets are looked for only among brackets that differ.
+  HyperbandPruner(const char* rule, bool stops_weak_brackets)
+      : rule_(rule), stops_weak_brackets_(stops_weak_brackets) {}
+
   std::optional<Opening> Open(const JobState& state, const Configuration& configuration) const override;
   Decision PartFinished(const JobState& state, const TrialState& trial) const override;
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;
   std::string EndOfPaused(const JobState& state, const TrialState& trial) const override;
+
+ private:
+  // Weak brackets end, the worst stop, and the best go on unless their own bracket is a weak one.
+  std::vector<Decision> AfterCut(const JobState& state, const RungCut& cut) const;
+
+  const char* rule_;
+  bool stops_weak_brackets_;
 };
 
 }  // namespace winnow

@@ -47,7 +47,7 @@ std::optional<TrialEnded> StopByCurve(const JobState& state, const Reported& rep
 
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
   std::vector<std::pair<int64_t, double>> curve;
-  ForEachCounted(trial, state.spec().objective_value, [&](int64_t level, double value) {
+  ForEachCounted(trial.curve, state.spec().objective_value, [&](int64_t level, double value) {
     if (std::isfinite(value)) curve.emplace_back(level, sign * value);
   });
   if (static_cast<int64_t>(curve.size()) < kLeastCurvePoints || curve.back().first != now)

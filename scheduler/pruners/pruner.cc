@@ -11,15 +11,16 @@ namespace winnow {
 
 const Pruner& PrunerOf(const SearchSpec& spec) {
   static const NoPruner none;
-  static const HyperbandPruner hyperband;
+  static const HyperbandPruner hyperband("Hyperband: ", true), successive_halving("Successive halving: ", false);
   static const AshaPruner asha;
   static const MedianPruner median;
   static const LearningCurvePruner learning_curve;
   static const FreezeThawPruner freeze_thaw;
   switch (spec.pruner.kind) {
     case PrunerKind::kHyperband:
-    case PrunerKind::kSuccessiveHalving:
       return hyperband;
+    case PrunerKind::kSuccessiveHalving:
+      return successive_halving;
     case PrunerKind::kAsha:
       return asha;
     case PrunerKind::kMedian:

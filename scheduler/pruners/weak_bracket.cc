@@ -55,7 +55,7 @@ double ChanceBehind(int64_t survivors, int64_t others, int64_t ahead) {
 
 std::vector<BracketEnded> WeakBrackets(const JobState& state, const RungCut& cut) {
   const PrunerSettings& settings = state.spec().pruner;
-  if (!settings.stop_weak_brackets || settings.kind != PrunerKind::kHyperband) return {};
+  if (!settings.stop_weak_brackets) return {};
   std::vector<Survivors> all;
   int64_t total = 0, newest = 0;
   const auto opened = static_cast<int64_t>(state.brackets().size());

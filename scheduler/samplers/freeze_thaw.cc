@@ -25,11 +25,12 @@ class Choice {
  public:
   explicit Choice(const JobState& state)
       : state_(state),
+        configurations_(ConfigurationSamplerOf(state.spec())),
         rungs_(state.brackets()[0].rungs),
         startup_(state.startup().Units(rungs_.back().resource)),
         highest_(rungs_.back().resource),
         lowest_(NextLevel(0, 0)),
-        number_(static_cast<TrialNumber>(state.trials().size()) + 1),
+        number_(state.next_trial()),
         spent_(Spent()),
         may_create_(state.may_create() && Pays(lowest_)) {}
 
@@ -118,7 +119,7 @@ class Choice {
     const bool goes_on = promotion && promotion->to < highest_;
     if (goes_on) return Resume(*promotion, SuggestionRule::kStart);
     auto centre = Centre();
-    return New(centre ? *std::move(centre) : *DrawNext(state_), SuggestionRule::kStart);
+    return New(centre ? *std::move(centre) : *configurations_.Next(state_), SuggestionRule::kStart);
   }
 
   // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
@@ -148,7 +149,6 @@ class Choice {
   }
 
   Suggested New(Suggestion suggestion, SuggestionRule rule) {
-    if (refitted_.empty()) refitted_ = std::move(suggestion.model);
     return {number_,
             std::move(suggestion.configuration),
             state_.last_sequence(),
@@ -174,10 +174,11 @@ class Choice {
   // The sampler's next configuration; `why` is an unfinished sentence.
   Suggestion NewOf(const TrialModel& model) {
     Suggestion suggestion;
-    if (auto drawn = DrawNext(state_)) {
+    if (auto drawn = configurations_.Next(state_)) {
       suggestion = *std::move(drawn);
     } else if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
-      suggestion = SamplerOf(state_.spec()).Suggest(state_, number_);
+      Suggested answer = configurations_.Suggest(state_);
+      suggestion = {std::move(answer.configuration), std::move(answer.why)};
     } else if (auto proposal = Propose(state_, model)) {
       suggestion = {std::move(proposal->configuration),
                     "Gaussian process on " + std::to_string(model.results()) + " results"};
@@ -248,6 +249,7 @@ class Choice {
   }
 
   const JobState& state_;
+  const Sampler& configurations_;  // of new trials
   const std::vector<RungState>& rungs_;
   const double startup_;  // what a part costs before its first unit, in units
   const int64_t highest_, lowest_;
@@ -260,6 +262,6 @@ class Choice {
 
 }  // namespace
 
-Suggested ChooseFreezeThaw(const JobState& state) { return Choice(state).Run(); }
+Suggested FreezeThawSampler::Suggest(const JobState& state) const { return Choice(state).Run(); }
 
 }  // namespace winnow

@@ -30,7 +30,16 @@ namespace winnow {
 //
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
 // exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
-// then nothing is worth training any more (Suggested::trial = 0). REQUIRES WantsSuggestion(state).
-Suggested ChooseFreezeThaw(const JobState& state);
+// then nothing is worth training any more (Suggested::trial = 0).
+class FreezeThawSampler : public Sampler {
+ public:
+  // A new trial is always weighed against the paused ones, by the model.
+  std::optional<Suggestion> Draw(const JobState&, TrialNumber, int64_t) const override { return std::nullopt; }
+  std::optional<Suggestion> Next(const JobState&) const override { return std::nullopt; }
+  bool NeedsModel(const JobState& state) const override {
+    return state.may_create() || state.totals().paused > 0;
+  }
+  Suggested Suggest(const JobState& state) const override;
+};
 
 }  // namespace winnow

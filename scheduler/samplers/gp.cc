@@ -57,23 +57,26 @@ std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber num
   return std::nullopt;
 }
 
-Suggestion GpSampler::Suggest(const JobState& state, TrialNumber number) const {
+Suggested GpSampler::Suggest(const JobState& state) const {
+  const TrialNumber number = state.next_trial();
   const TrialModel model(state);
   if (model.empty()) {
     static const SobolSampler sobol;
-    return *sobol.Draw(state, number, 0);
+    return NewTrial(state, *sobol.Draw(state, number, 0));
   }
   std::vector<double> refitted = model.refitted();
   auto proposal = Propose(state, model);
   if (!proposal) {
-    return {RandomConfiguration(state.spec(), state.space(), number),
-            "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already.",
-            std::move(refitted)};
+    return NewTrial(state,
+                    {RandomConfiguration(state.spec(), state.space(), number),
+                     "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
+                    std::move(refitted));
   }
-  return {std::move(proposal->configuration),
-          "Gaussian process on " + std::to_string(model.results()) +
-              " results: " + Expectation(state, model, proposal->end) + ".",
-          std::move(refitted)};
+  return NewTrial(state,
+                  {std::move(proposal->configuration),
+                   "Gaussian process on " + std::to_string(model.results()) +
+                       " results: " + Expectation(state, model, proposal->end) + "."},
+                  std::move(refitted));
 }
 
 }  // namespace winnow

@@ -10,7 +10,8 @@ namespace winnow {
 class GpSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
-  Suggestion Suggest(const JobState& state, TrialNumber number) const override;
+  bool NeedsModel(const JobState& state) const override { return state.may_create() && !Next(state); }
+  Suggested Suggest(const JobState& state) const override;
 };
 
 // "expected auc 0.78 (0.77 to 0.79) at resource 81, 23 % chance to beat the 0.775 of trial 4": what the model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduler/samplers/freeze_thaw.h"
 #include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/grid.h"
 #include "scheduler/samplers/random.h"
@@ -17,9 +18,12 @@ constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is
 
 }  // namespace
 
-Suggestion Sampler::Suggest(const JobState&, TrialNumber) const { return {}; }
-
 const Sampler& SamplerOf(const SearchSpec& spec) {
+  static const FreezeThawSampler freeze_thaw;
+  return TraitsOf(spec.pruner.kind).asks_model ? freeze_thaw : ConfigurationSamplerOf(spec);
+}
+
+const Sampler& ConfigurationSamplerOf(const SearchSpec& spec) {
   static const RandomSampler random;
   static const SobolSampler sobol;
   static const GridSampler grid;
@@ -39,26 +43,31 @@ const Sampler& SamplerOf(const SearchSpec& spec) {
   }
 }
 
-std::optional<Suggestion> DrawNext(const JobState& state) {
+std::optional<Suggestion> Sampler::Next(const JobState& state) const {
   if (!state.may_create()) return std::nullopt;
   const SearchSpec& spec = state.spec();
-  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
+  const TrialNumber number = state.next_trial();
   if (number <= static_cast<int64_t>(spec.initial.size())) {
     return Suggestion{spec.initial[number - 1],
                       "Initial configuration " + std::to_string(number) + " of the job."};
   }
   for (int64_t redraw = 0; redraw < kMostRedraws; ++redraw) {
-    auto suggestion = SamplerOf(spec).Draw(state, number, redraw);
+    auto suggestion = Draw(state, number, redraw);
     if (!suggestion || !state.tried(suggestion->configuration)) return suggestion;
   }
   return Suggestion{AnyConfiguration(state, number),
                     "One of the few configurations that were not tried yet."};
 }
 
+Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<double> model) {
+  return {state.next_trial(), std::move(suggestion.configuration), state.last_sequence(),
+          std::move(suggestion.why), std::move(model)};
+}
+
 int64_t StartupTrials(const SearchSpec& spec) {
   if (spec.sampler.startup_trials > 0) return spec.sampler.startup_trials;
   const auto parameters = static_cast<int64_t>(spec.parameters.size());
-  if (spec.pruner.kind == PrunerKind::kFreezeThaw) return std::min<int64_t>(3 * parameters + 4, 40);
+  if (TraitsOf(spec.pruner.kind).asks_model) return std::min<int64_t>(3 * parameters + 4, 40);
   return std::clamp<int64_t>(parameters + 1, 4, 20);
 }
 

@@ -13,29 +13,37 @@ namespace winnow {
 struct Suggestion {
   Configuration configuration;
   std::string why;
-  std::vector<double> model = {};  // as in Suggested
 };
 
-// Decides what to try next: const functions of the recorded facts and the number of the trial that is about
-// to be created.
+// Decides what to try next: const functions of the recorded facts.
 class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // At once; absent: the model has to be asked. Each `redraw` 0, 1, 2… gives another one, for those that were
-  // tried before.
+  // The configuration of trial `number`, the next one, without asking a model; absent: the model has to be asked. Each
+  // `redraw` 0, 1, 2… gives another one, in place of those that were tried before.
   virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
 
-  // From the model; takes milliseconds: never on the coordinator's thread. REQUIRES Draw gives none for
-  // redraw 0.
-  virtual Suggestion Suggest(const JobState& state, TrialNumber number) const;
+  // The next new trial without asking a model: the user's own configurations first, then what Draw gives; on a finite
+  // space nothing twice. Absent: no further trial may be created, or the model has to be asked.
+  virtual std::optional<Suggestion> Next(const JobState& state) const;
+
+  // Whether a free slot needs the model's answer.
+  virtual bool NeedsModel(const JobState&) const { return false; }
+
+  // What the model says: a new trial, or for some samplers a paused one that goes on. Takes milliseconds: never on the
+  // coordinator's thread. REQUIRES NeedsModel(state).
+  virtual Suggested Suggest(const JobState&) const { return {}; }
 };
 
+// The sampler of a job.
 const Sampler& SamplerOf(const SearchSpec& spec);
+// The sampler that spec.sampler names: it gives the configurations of new trials, also where another one decides between
+// these and paused trials.
+const Sampler& ConfigurationSamplerOf(const SearchSpec& spec);
 
-// What to try next without asking a model: the user's own configurations first, then the sampler's; on a finite space
-// nothing twice. Absent: no further trial may be created, or a model has to be asked.
-std::optional<Suggestion> DrawNext(const JobState& state);
+// The answer that the next new trial shall have this configuration. `model`: as in Suggested.
+Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<double> model = {});
 
 // How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
 // than there are parameters, but at least 4 and at most 20; under FREEZE_THAW, which trains them but a

@@ -135,14 +135,15 @@ std::optional<Suggestion> TpeSampler::Draw(const JobState& state, TrialNumber nu
   const SearchSpec& spec = state.spec();
   static const SobolSampler sobol;
   if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
-  const bool at_random = spec.pruner.kind == PrunerKind::kHyperband &&
+  const bool at_random = TraitsOf(spec.pruner.kind).cycle &&
                          RandomUnit(spec.seed, number, Purpose::kModel, 0) < kRandomFraction;
   if (!at_random) return std::nullopt;
   return Suggestion{RandomConfiguration(spec, state.space(), number, redraw),
                     "Drawn at random, as a third of the trials of TPE under HYPERBAND."};
 }
 
-Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number) const {
+Suggested TpeSampler::Suggest(const JobState& state) const {
+  const TrialNumber number = state.next_trial();
   const SearchSpec& spec = state.spec();
   const History history = HistoryOf(state);
   const auto best = static_cast<size_t>(
@@ -168,13 +169,13 @@ Suggestion TpeSampler::Suggest(const JobState& state, TrialNumber number) const 
     chosen = std::move(candidate);
   }
   if (chosen.empty()) {
-    return {RandomConfiguration(spec, state.space(), number),
-            "Drawn at random: what TPE prefers breaks constraints or was tried already."};
+    return NewTrial(state, {RandomConfiguration(spec, state.space(), number),
+                            "Drawn at random: what TPE prefers breaks constraints or was tried already."});
   }
   std::string why = "TPE on " + std::to_string(history.results) + " trials";
   if (history.level > 0) why += " at resource " + std::to_string(history.level);
-  return {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
-                                 std::to_string(best) + " as among the others."};
+  return NewTrial(state, {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
+                                                 std::to_string(best) + " as among the others."});
 }
 
 }  // namespace winnow

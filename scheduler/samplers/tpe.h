@@ -16,7 +16,8 @@ namespace winnow {
 class TpeSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;
-  Suggestion Suggest(const JobState& state, TrialNumber number) const override;
+  bool NeedsModel(const JobState& state) const override { return state.may_create() && !Next(state); }
+  Suggested Suggest(const JobState& state) const override;
 };
 
 }  // namespace winnow

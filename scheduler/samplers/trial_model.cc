@@ -53,7 +53,7 @@ SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_
     }
     return curve;
   }
-  ForEachCounted(trial, counts, [&](int64_t level, double value) {
+  ForEachCounted(trial.curve, counts, [&](int64_t level, double value) {
     if (std::isfinite(value)) curve.points.emplace_back(level, sign * value);
   });
   if (curve.points.empty()) return curve;

@@ -58,4 +58,12 @@ int64_t SearchSpec::FullResource(const Configuration& configuration) const {
   return std::min(end, most);
 }
 
+std::string StrategyText(const SearchSpec& spec) {
+  static constexpr const char* kSamplers[] = {"RANDOM", "SOBOL", "GRID", "GP", "TPE"};  // in the order of SamplerKind
+  const std::string sampler = std::string(kSamplers[static_cast<int>(spec.sampler.kind)]) + " sampler";
+  if (spec.pruner.kind == PrunerSettings().kind) return sampler + ", every trial trained to its end";
+  return sampler + " under the " + TraitsOf(spec.pruner.kind).name + " pruner" +
+         (spec.pruner.passes_rungs() ? " in its stopping form" : "");
+}
+
 }  // namespace winnow

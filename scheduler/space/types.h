@@ -106,17 +106,30 @@ enum class PrunerKind {
   kFreezeThaw,
 };
 
-// With resource levels at which trials are compared, from pruner.rungs.
-inline bool HasRungs(PrunerKind kind) {
-  return kind == PrunerKind::kHyperband || kind == PrunerKind::kSuccessiveHalving || kind == PrunerKind::kAsha ||
-         kind == PrunerKind::kFreezeThaw;
-}
-// With brackets of a planned width whose rungs are cut when they are full.
-inline bool HasBracketTable(PrunerKind kind) {
-  return kind == PrunerKind::kHyperband || kind == PrunerKind::kSuccessiveHalving;
-}
-// With rungs that are told apart by their best as trials come.
-inline bool HasOpenRungs(PrunerKind kind) { return HasRungs(kind) && !HasBracketTable(kind); }
+// What the rest of the scheduler needs to know of a kind of pruner; in the order of PrunerKind.
+struct PrunerTraits {
+  const char* name;
+  bool rungs = false;       // trials are compared at resource levels, from pruner.rungs
+  bool table = false;       // in brackets of a planned width, whose rungs are cut when they are full
+  bool cycle = false;       // whose table has several brackets, as Hyperband's
+  bool asks_model = false;  // a model decides which trial goes on
+  bool averages = false;    // compares with the running averages of completed trials
+};
+inline constexpr PrunerTraits kPrunerTraits[] = {
+    {"NONE"},
+    {.name = "MEDIAN", .averages = true},
+    {.name = "HYPERBAND", .rungs = true, .table = true, .cycle = true},
+    {.name = "ASHA", .rungs = true},
+    {.name = "SUCCESSIVE_HALVING", .rungs = true, .table = true},
+    {.name = "LEARNING_CURVE"},
+    {.name = "FREEZE_THAW", .rungs = true, .asks_model = true},
+};
+constexpr const PrunerTraits& TraitsOf(PrunerKind kind) { return kPrunerTraits[static_cast<int>(kind)]; }
+
+constexpr bool HasRungs(PrunerKind kind) { return TraitsOf(kind).rungs; }
+constexpr bool HasBracketTable(PrunerKind kind) { return TraitsOf(kind).table; }
+// With rungs whose best are told apart as trials come.
+constexpr bool HasOpenRungs(PrunerKind kind) { return HasRungs(kind) && !HasBracketTable(kind); }
 
 // The resource levels of a pruner that has rungs: min * eta^k, and max.
 struct RungSettings {
@@ -141,6 +154,13 @@ struct PrunerSettings {
   int64_t warm_up_trials = 5;    // nor before so many trials have ended
   // A trial whose predicted chance to beat the best is below is stopped; 0: none is.
   double min_chance = 0;
+
+  // How many brackets open rungs have.
+  int64_t open_brackets() const { return kind == PrunerKind::kAsha ? asha_brackets : 1; }
+  // Trials do not pause at rungs: each either passes or is stopped there.
+  bool passes_rungs() const { return kind == PrunerKind::kAsha && asha_form == AshaForm::kStopping; }
+  // The pruner that does most alike and asks no model.
+  PrunerKind without_model() const { return TraitsOf(kind).asks_model ? PrunerKind::kAsha : kind; }
 
   bool operator==(const PrunerSettings&) const = default;
 };
@@ -221,5 +241,8 @@ struct SearchSpec {
 
   bool operator==(const SearchSpec&) const = default;
 };
+
+// "GP sampler under the FREEZE_THAW pruner", "RANDOM sampler, every trial trained to its end".
+std::string StrategyText(const SearchSpec& spec);
 
 }  // namespace winnow

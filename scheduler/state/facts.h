@@ -7,12 +7,17 @@
 #include <vector>
 
 #include "scheduler/space/types.h"
+#include "scheduler/state/fields.h"
 
 namespace winnow {
 
-// A job is its list of facts. Some come from outside (kinds under "observed"), the others are decisions,
-// recorded in the transaction of the fact that caused them. Each has a sequence number within its job,
-// without gaps. Times are part of the fact: nothing here reads a clock.
+// A job is its list of facts. Some come from outside (kObserved), the others are decisions, recorded in the
+// transaction of the fact that caused them. Each has a sequence number within its job, without gaps. Times are part of
+// the fact: nothing here reads a clock.
+//
+// A kind of fact is declared once, by a struct with kKind, the name of its rows in the database, and kFields, the names
+// of all its members in their order (state/fields.h). Equality, the rows (store/fact_codec.h) and Describe follow from these. What a
+// fact does to a job is in job_state.cc, its sentence for people in store/fact_text.cc.
 
 enum class AttemptOutcome {
   kFinished,    // exit code 0, or stopped by the worker at its budget
@@ -25,10 +30,11 @@ enum class AttemptOutcome {
 enum class TrialEnd { kCompleted, kStopped, kFailed };
 enum class JobEnd { kCompleted, kStopped, kFailed };
 
-// ---- observed
-
 // The objective's value; other metrics are stored beside it but decide nothing.
 struct Reported {
+  static constexpr const char* kKind = "reported";
+  static constexpr Field kFields[] = {"trial", "attempt", "resource", "objective"};
+  static constexpr bool kObserved = true;
   TrialNumber trial = 0;
   int64_t attempt = 0;
   int64_t resource = 0;
@@ -37,6 +43,8 @@ struct Reported {
 
 // A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
 struct AttemptStarted {
+  static constexpr const char* kKind = "attempt_started";
+  static constexpr Field kFields[] = {"trial", "attempt", "from", "to"};
   TrialNumber trial = 0;
   int64_t attempt = 0;  // 1, 2, 3… within the trial
   int64_t from = 0;
@@ -44,6 +52,9 @@ struct AttemptStarted {
 };
 
 struct AttemptEnded {
+  static constexpr const char* kKind = "attempt_ended";
+  static constexpr Field kFields[] = {"trial", "attempt", "outcome", "reason", "started_us", "ended_us"};
+  static constexpr bool kObserved = true;
   TrialNumber trial = 0;
   int64_t attempt = 0;
   AttemptOutcome outcome = AttemptOutcome::kFinished;
@@ -54,20 +65,32 @@ struct AttemptEnded {
 
 // The trial, which waits for slots, is going to where its checkpoint is out of reach: it starts from nothing.
 struct CheckpointLost {
+  static constexpr const char* kKind = "checkpoint_lost";
+  static constexpr Field kFields[] = {"trial"};
+  static constexpr bool kObserved = true;
   TrialNumber trial = 0;
 };
 
 struct StopRequested {
+  static constexpr const char* kKind = "stop_requested";
+  static constexpr Field kFields[] = {"reason"};
+  static constexpr bool kObserved = true;
   std::string reason;
 };
 
 enum class TimeLimit { kWall, kNode };
 struct TimeLimitReached {
+  static constexpr const char* kKind = "wall_time_reached";  // or node_time_reached
+  static constexpr Field kFields[] = {{"limit", Kept::kInKind}};
+  static constexpr bool kObserved = true;
   TimeLimit limit = TimeLimit::kWall;
 };
 
 // A result of an earlier job or another tool: the first facts of a job that is started warm.
 struct PriorObserved {
+  static constexpr const char* kKind = "prior_observed";
+  static constexpr Field kFields[] = {"configuration", "objective", "resource", "source"};
+  static constexpr bool kObserved = true;
   Configuration configuration;
   double objective = 0;
   int64_t resource = 0;  // level at which it was; 0: not known
@@ -87,6 +110,9 @@ constexpr int64_t kMostNoticeKind = 6;
 
 // Something looks wrong. It decides nothing, and each kind is told once.
 struct Noticed {
+  static constexpr const char* kKind = "noticed";
+  static constexpr Field kFields[] = {"trial", "kind", "text"};
+  static constexpr bool kObserved = true;
   TrialNumber trial = 0;  // in which it was seen first
   NoticeKind kind = NoticeKind::kLevelBelowOne;
   std::string text;  // what was seen and what to do, in a sentence or two
@@ -104,6 +130,10 @@ constexpr size_t kSuggestionRules = 5;
 
 // A model's answer: what it gave after fact `based_on`.
 struct Suggested {
+  static constexpr const char* kKind = "suggested";
+  static constexpr Field kFields[] = {"trial", "configuration", "based_on", "why",
+                                      {"model", Kept::kUnlessDefault}, {"rule", Kept::kUnlessDefault},
+                                      {"to", Kept::kUnlessDefault}};
   TrialNumber trial = 0;  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
   Configuration configuration;  // of a new one; empty otherwise
   int64_t based_on = 0;
@@ -114,10 +144,11 @@ struct Suggested {
   int64_t to = 0;  // the level to be trained to next; 0: the pruner decides
 };
 
-// ---- decisions
-
 // Start{configuration, budget}. bracket = -1: none.
 struct TrialCreated {
+  static constexpr const char* kKind = "trial_created";
+  static constexpr Field kFields[] = {"trial", "configuration", "bracket", "rung", "to",
+                                      {"why", Kept::kOrDefault}};
   TrialNumber trial = 0;
   Configuration configuration;
   int64_t bracket = -1;
@@ -128,6 +159,8 @@ struct TrialCreated {
 
 // Resume{trial, budget}: it waits for slots again, for the next rung or for another attempt.
 struct TrialResumed {
+  static constexpr const char* kKind = "trial_resumed";
+  static constexpr Field kFields[] = {"trial", "rung", "to", "reason"};
   TrialNumber trial = 0;
   int64_t rung = 0;
   int64_t to = 0;
@@ -136,12 +169,16 @@ struct TrialResumed {
 
 // Pause{trial}: it has reached its rung and waits for the cut.
 struct TrialPaused {
+  static constexpr const char* kKind = "trial_paused";
+  static constexpr Field kFields[] = {"trial", "resource"};
   TrialNumber trial = 0;
   int64_t resource = 0;
 };
 
 // Stop{trial, reason}, or its natural end.
 struct TrialEnded {
+  static constexpr const char* kKind = "trial_ended";
+  static constexpr Field kFields[] = {"trial", "end", "reason"};
   TrialNumber trial = 0;
   TrialEnd end = TrialEnd::kCompleted;
   std::string reason;  // one sentence; for a cut: rule, rung, rank and cut-off
@@ -149,6 +186,8 @@ struct TrialEnded {
 
 // All trials of a rung have arrived; the best go on.
 struct RungCut {
+  static constexpr const char* kKind = "rung_cut";
+  static constexpr Field kFields[] = {"bracket", "rung", "resource", "ranking", "promoted", "cutoff"};
   int64_t bracket = 0;
   int64_t rung = 0;
   int64_t resource = 0;
@@ -159,18 +198,24 @@ struct RungCut {
 
 // The bracket is behind the others (scheduler/pruners/weak_bracket.h): its trials end.
 struct BracketEnded {
+  static constexpr const char* kKind = "bracket_ended";
+  static constexpr Field kFields[] = {"bracket", "reason"};
   int64_t bracket = 0;
   std::string reason;
 };
 
 // A completion rule is met, or nothing is left to do: no further trial starts and those that live end.
 struct CompletionMet {
+  static constexpr const char* kKind = "completion_met";
+  static constexpr Field kFields[] = {"reason", "nothing_left"};
   std::string reason;
   bool nothing_left = false;  // no rule: no trial can be started or go on any more
 };
 
 // Finish{outcome}.
 struct JobEnded {
+  static constexpr const char* kKind = "job_ended";
+  static constexpr Field kFields[] = {"end", "reason"};
   JobEnd end = JobEnd::kCompleted;
   std::string reason;
 };
@@ -191,12 +236,15 @@ struct Fact {
 
 FactBody ToBody(const Decision& decision);
 
-// Equal in every member; reals by their bits, so that NaN equals itself.
-bool Identical(const FactBody& a, const FactBody& b);
-bool Identical(double a, double b);
-bool Identical(const Configuration& a, const Configuration& b);
+// Whether a fact came from outside; all others follow from those before them.
+inline bool IsObserved(const FactBody& body) {
+  return std::visit([](const auto& fact) { return requires { fact.kObserved; }; }, body);
+}
 
-// The kind and the main numbers, for messages: "RungCut of bracket 0, rung 1: 9 of 27 go on".
+// Equal in every member, reals by their bits.
+inline bool Identical(const FactBody& a, const FactBody& b) { return a == b; }
+
+// The kind and the members, for messages: "rung_cut: bracket 0, rung 1, resource 3, ...".
 std::string Describe(const FactBody& body);
 
 }  // namespace winnow

@@ -105,7 +105,7 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 
 HyperbandTable::HyperbandTable(const SearchSpec& spec, int64_t most_trials) : max_trials_(most_trials) {
   const RungSettings& rungs = spec.pruner.rungs;
-  if (spec.pruner.kind == PrunerKind::kHyperband) {
+  if (TraitsOf(spec.pruner.kind).cycle) {
     cycle_ = HyperbandBrackets(rungs);
   } else {
     cycle_ = {SuccessiveHalvingBracket(rungs, spec.pruner.bracket_trials)};

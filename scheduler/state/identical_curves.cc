@@ -3,16 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/state/facts.h"
-
 namespace winnow {
-namespace {
-
-bool SamePoint(const std::pair<int64_t, double>& a, const std::pair<int64_t, double>& b) {
-  return a.first == b.first && Identical(a.second, b.second);
-}
-
-}  // namespace
 
 void IdenticalCurves::OnPart(const SearchSpec& spec, TrialNumber trial, const Configuration& configuration,
                              const Curve& curve) {
@@ -20,9 +11,9 @@ void IdenticalCurves::OnPart(const SearchSpec& spec, TrialNumber trial, const Co
   const size_t common = std::min(curve.size(), longest_.size());
   const bool finite =
       std::all_of(curve.begin(), curve.end(), [](const auto& point) { return std::isfinite(point.second); });
-  if (!finite || !std::equal(curve.begin(), curve.begin() + common, longest_.begin(), SamePoint)) {
+  if (!finite || !std::equal(curve.begin(), curve.begin() + common, longest_.begin(), Identical<Curve::Point>)) {
     differs_ = true;
-    longest_.clear();
+    longest_ = {};
     configurations_.clear();
     return;
   }
@@ -35,11 +26,6 @@ void IdenticalCurves::OnPart(const SearchSpec& spec, TrialNumber trial, const Co
   if (known) return;
   trials_.push_back(trial);
   configurations_.push_back(std::move(arguments));
-}
-
-bool IdenticalCurves::operator==(const IdenticalCurves& other) const {
-  return differs_ == other.differs_ && trials_ == other.trials_ &&
-         std::equal(longest_.begin(), longest_.end(), other.longest_.begin(), other.longest_.end(), SamePoint);
 }
 
 }  // namespace winnow

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/space/types.h"
+#include "scheduler/state/curve.h"
 
 namespace winnow {
 
@@ -14,7 +15,6 @@ namespace winnow {
 class IdenticalCurves {
  public:
   static constexpr size_t kTrials = 5;
-  using Curve = std::vector<std::pair<int64_t, double>>;  // level, value
 
   // A part of the trial was finished. O(levels), and O(1) once it is settled.
   void OnPart(const SearchSpec& spec, TrialNumber trial, const Configuration& configuration, const Curve& curve);
@@ -23,7 +23,7 @@ class IdenticalCurves {
   bool seen() const { return !differs_ && trials_.size() == kTrials; }
   const std::vector<TrialNumber>& trials() const { return trials_; }
 
-  bool operator==(const IdenticalCurves&) const;
+  bool operator==(const IdenticalCurves&) const = default;
 
  private:
   bool differs_ = false;

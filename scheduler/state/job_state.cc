@@ -27,41 +27,144 @@ int64_t Least(std::initializer_list<int64_t> limits) {
   return least;
 }
 
-int64_t TrialLimit(const SearchSpec& spec, const SearchSpace& space, const Lattice* grid) {
-  return Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)});
-}
+// Why a fact cannot be the next; "" if it can.
+struct Checker {
+  const JobState& state;
+
+  std::string Unknown(TrialNumber number) const {
+    if (number >= 1 && number <= static_cast<int64_t>(state.trials().size())) return "";
+    return "there is no trial " + std::to_string(number);
+  }
+  std::string NotIn(TrialNumber number, std::initializer_list<TrialPhase> phases,
+                    const char* expected) const {
+    if (std::string why = Unknown(number); !why.empty()) return why;
+    const TrialPhase phase = state.trial(number).phase;
+    if (std::find(phases.begin(), phases.end(), phase) != phases.end()) return "";
+    return "the trial is not " + std::string(expected);
+  }
+
+  std::string operator()(const Reported& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    if (f.attempt < 1 || f.attempt > state.trial(f.trial).attempts) return "there is no such attempt";
+    return f.resource >= 1 ? "" : "resource levels begin at 1";
+  }
+  std::string operator()(const AttemptStarted& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kPending}, "pending"); !why.empty()) return why;
+    if (f.attempt != state.trial(f.trial).attempts + 1) return "the attempt is not the trial's next";
+    return f.from >= 0 && (f.to == 0 || f.to >= f.from) ? "" : "the resource levels are upside down";
+  }
+  std::string operator()(const AttemptEnded& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    const TrialState& trial = state.trial(f.trial);
+    return trial.live && f.attempt == trial.attempts ? "" : "the attempt is not running";
+  }
+  std::string operator()(const CheckpointLost& f) const {
+    return NotIn(f.trial, {TrialPhase::kPending}, "pending");
+  }
+  std::string operator()(const StopRequested&) const { return ""; }
+  std::string operator()(const TimeLimitReached&) const { return ""; }
+  std::string operator()(const PriorObserved& f) const {
+    if (!state.trials().empty()) return "priors come before the first trial";
+    return f.configuration.size() == state.spec().parameters.size() ? ""
+                                                                    : "the configuration has another length";
+  }
+  std::string operator()(const Noticed& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    if (static_cast<int64_t>(f.kind) < 1 || static_cast<int64_t>(f.kind) > kMostNoticeKind) return "there is no such kind";
+    return state.noticed(f.kind) ? "that was noticed already" : "";
+  }
+  std::string operator()(const Suggested& f) const {
+    if (f.based_on < 0 || f.based_on > state.last_sequence()) return "it is based on a later fact";
+    if (static_cast<size_t>(f.rule) >= kSuggestionRules) return "there is no such rule";
+    if (f.configuration.empty()) return f.trial == 0 ? "" : NotIn(f.trial, {TrialPhase::kPaused}, "paused");
+    if (f.configuration.size() != state.spec().parameters.size())
+      return "the configuration has another length";
+    return f.trial == static_cast<int64_t>(state.trials().size()) + 1 ? "" : "the number is not the next";
+  }
+  std::string operator()(const TrialCreated& f) const {
+    if (f.trial != static_cast<int64_t>(state.trials().size()) + 1) return "the number is not the next";
+    if (f.configuration.size() != state.spec().parameters.size())
+      return "the configuration has another length";
+    if (f.bracket < 0) return "";
+    const auto opened = static_cast<int64_t>(state.brackets().size());
+    const int64_t planned = state.table().empty() ? opened : state.table().bracket_count();
+    if (f.bracket > opened || (planned >= 0 && f.bracket >= planned)) return "there is no such bracket";
+    if (f.rung == 0) return "";
+    const bool open = HasOpenRungs(state.spec().pruner.kind) &&
+                      f.rung < static_cast<int64_t>(state.brackets()[f.bracket].rungs.size());
+    return open ? "" : "a new trial enters rung 0";
+  }
+  std::string operator()(const TrialResumed& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPaused}, "running or paused");
+        !why.empty()) {
+      return why;
+    }
+    const TrialState& trial = state.trial(f.trial);
+    if (trial.live) return "its attempt is still running";
+    const int64_t rungs =
+        trial.bracket < 0 ? 1 : static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
+    return f.rung >= trial.rung && f.rung < rungs ? "" : "there is no such rung above it";
+  }
+  std::string operator()(const TrialPaused& f) const {
+    if (std::string why = NotIn(f.trial, {TrialPhase::kRunning, TrialPhase::kPending}, "running or pending");
+        !why.empty()) {
+      return why;
+    }
+    return state.trial(f.trial).bracket >= 0 ? "" : "it is in no bracket";
+  }
+  std::string operator()(const TrialEnded& f) const {
+    if (std::string why = Unknown(f.trial); !why.empty()) return why;
+    return state.trial(f.trial).ended() ? "the trial has already ended" : "";
+  }
+  std::string operator()(const RungCut& f) const {
+    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
+    const auto& rungs = state.brackets()[f.bracket].rungs;
+    if (f.rung < 0 || f.rung >= static_cast<int64_t>(rungs.size())) return "no such rung";
+    if (rungs[f.rung].cut) return "the rung is already cut";
+    for (TrialNumber number : f.ranking) {
+      if (std::string why = Unknown(number); !why.empty()) return why;
+    }
+    return f.promoted >= 0 && f.promoted <= static_cast<int64_t>(f.ranking.size()) ? ""
+                                                                                   : "it promotes too many";
+  }
+  std::string operator()(const BracketEnded& f) const {
+    if (f.bracket < 0 || f.bracket >= static_cast<int64_t>(state.brackets().size())) return "no such bracket";
+    return state.brackets()[f.bracket].ended ? "the bracket has already ended" : "";
+  }
+  std::string operator()(const CompletionMet&) const {
+    return state.completion_met() ? "the job is complete already" : "";
+  }
+  std::string operator()(const JobEnded&) const { return ""; }
+};
 
 }  // namespace
 
-std::optional<double> TrialState::value_at(int64_t resource) const {
-  const auto after = std::upper_bound(curve.begin(), curve.end(), resource,
-                                      [](int64_t level, const auto& point) { return level < point.first; });
-  if (after == curve.begin()) return std::nullopt;
-  return std::prev(after)->second;
-}
-
 std::optional<double> TrialState::counted_at(int64_t resource, ObjectiveValue counts) const {
-  const std::optional<double> newest = value_at(resource);
+  const std::optional<double> newest = curve.at(resource);
   if (counts != ObjectiveValue::kMean || !newest) return newest;
   double mean = 0;
-  ForEachCounted(*this, counts, [&](int64_t level, double so_far) {
+  ForEachCounted(curve, counts, [&](int64_t level, double so_far) {
     if (level <= resource) mean = so_far;
   });
   return mean;
 }
 
+Search::Search(SearchSpec of)
+    : spec(std::move(of)),
+      space(spec.parameters, spec.constraints),
+      grid(spec.sampler.kind == SamplerKind::kGrid ? GridOf(spec) : nullptr),
+      most_trials(Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)})) {
+  if (HasBracketTable(spec.pruner.kind)) table = HyperbandTable(spec, most_trials);
+}
+
 JobState::JobState(SearchSpec spec)
-    : spec_(std::move(spec)),
-      space_(spec_.parameters, spec_.constraints),
-      grid_(spec_.sampler.kind == SamplerKind::kGrid ? GridOf(spec_) : nullptr),
-      most_trials_(TrialLimit(spec_, space_, grid_.get())),
-      completion_index_(spec_.completion),
-      first_failures_(spec_.limits.max_first_failures) {
-  const PrunerSettings& pruner = spec_.pruner;
-  if (HasBracketTable(pruner.kind)) table_ = HyperbandTable(spec_, most_trials_);
+    : search_(std::move(spec)),
+      completed_averages_(TraitsOf(search_.spec.pruner.kind).averages),
+      completion_index_(search_.spec.completion),
+      first_failures_(search_.spec.limits.max_first_failures) {
+  const PrunerSettings& pruner = search_.spec.pruner;
   if (!HasOpenRungs(pruner.kind)) return;
-  const int64_t count = pruner.kind == PrunerKind::kAsha ? pruner.asha_brackets : 1;
-  for (BracketPlan& plan : OpenBrackets(pruner.rungs, count)) {
+  for (BracketPlan& plan : OpenBrackets(pruner.rungs, pruner.open_brackets())) {
     BracketState& bracket = brackets_.emplace_back();
     for (const RungPlan& rung : plan.rungs) {
       bracket.rungs.emplace_back().resource = rung.resource;
@@ -71,16 +174,10 @@ JobState::JobState(SearchSpec spec)
   }
 }
 
-void JobState::Apply(const Fact& fact) {
-  if (const std::string why = Contradiction(fact); !why.empty()) Broken(fact, why);
-  last_sequence_ = fact.sequence;
-  std::visit([this, &fact](const auto& body) { On(body, fact.time_us); }, fact.body);
-}
-
 bool JobState::may_create() const {
   const auto created = static_cast<int64_t>(trials_.size());
-  const int64_t planned = table_.trial_count();  // 0: any number
-  return (most_trials_ == 0 || created < most_trials_) && (planned == 0 || created < planned) && !exhausted();
+  const int64_t planned = table().trial_count();  // 0: any number
+  return (most_trials() == 0 || created < most_trials()) && (planned == 0 || created < planned) && !exhausted();
 }
 
 std::optional<TrialNumber> JobState::best_trial() const {
@@ -125,15 +222,15 @@ void JobState::SetPhase(TrialState& trial, TrialPhase phase) {
 }
 
 std::pair<int64_t, TrialNumber> JobState::PlaceInQueue(const TrialState& trial) const {
-  return {HasOpenRungs(spec_.pruner.kind) ? -trial.rung : trial.bracket, trial.number};
+  return {HasOpenRungs(spec().pruner.kind) ? -trial.rung : trial.bracket, trial.number};
 }
 
 // With what it counts at `level`. REQUIRES an open rung.
 void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level) {
   const double value =
-      trial.counted_at(level, spec_.objective_value).value_or(std::numeric_limits<double>::quiet_NaN());
+      trial.counted_at(level, spec().objective_value).value_or(std::numeric_limits<double>::quiet_NaN());
   ++rung.arrived;
-  rung.top->Add(spec_.goal == Goal::kMaximize ? -value : value, trial.number);
+  rung.top->Add(spec().goal == Goal::kMaximize ? -value : value, trial.number);
 }
 
 // A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but
@@ -154,7 +251,7 @@ void JobState::PassRungs(TrialState& trial, int64_t resource) {
 
 void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   if (!std::isfinite(objective)) return;
-  const double sign = spec_.goal == Goal::kMaximize ? -1 : 1;
+  const double sign = spec().goal == Goal::kMaximize ? -1 : 1;
   const double key = sign * objective, known = sign * trial.best_objective;
   const bool is_first = trial.best_resource == 0;
   // Reports need not come in the order of their levels.
@@ -167,7 +264,7 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
 void JobState::RankValue(TrialState& trial) {
   const double before = trial.value;
   const bool counted = trial.value_resource > 0;
-  switch (spec_.objective_value) {
+  switch (spec().objective_value) {
     case ObjectiveValue::kBest:
       trial.value = trial.best_objective;
       trial.value_resource = trial.best_resource;
@@ -176,7 +273,7 @@ void JobState::RankValue(TrialState& trial) {
       std::tie(trial.value_resource, trial.value) = trial.curve.back();
       break;
     case ObjectiveValue::kMean:
-      trial.value = trial.curve_sum / static_cast<double>(trial.curve.size());
+      trial.value = trial.curve.mean();
       trial.value_resource = trial.curve.back().first;
       break;
   }
@@ -190,9 +287,9 @@ void JobState::RankValue(TrialState& trial) {
 // Takes what the trial counts now in place of what it counted before.
 void JobState::Offer(const TrialState& trial) {
   const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
-  const FirstOf::Entry entry{spec_.goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
+  const FirstOf::Entry entry{spec().goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
   const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed;
-  const bool completed = trial.phase == TrialPhase::kCompleted && spec_.objective_value != ObjectiveValue::kBest;
+  const bool completed = trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (counts) best_.Add(entry);
   if (counts && completed) best_completed_.Add(entry);
   for (FirstOf* each : {&best_, &best_completed_}) {
@@ -204,7 +301,7 @@ void JobState::Offer(const TrialState& trial) {
 // Whether it is still what its trial counts, and that has not failed.
 bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
   const TrialState& trial = trials_[entry.second - 1];
-  const double key = spec_.goal == Goal::kMaximize ? -trial.value : trial.value;
+  const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   return trial.phase != TrialPhase::kFailed && trial.value_resource > 0 && key == entry.first;
 }
 
@@ -219,32 +316,21 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   }
   // Nothing is left to do: those that others were preferred to have lost to them.
   const bool left = completion_met_ && completion_met_->nothing_left && trial.phase == TrialPhase::kPaused;
-  if (!left || !HasOpenRungs(spec_.pruner.kind)) return TrialPhase::kCancelled;
-  if (spec_.pruner.kind == PrunerKind::kFreezeThaw) return TrialPhase::kPruned;
+  if (!left || !HasOpenRungs(spec().pruner.kind)) return TrialPhase::kCancelled;
+  if (TraitsOf(spec().pruner.kind).asks_model) return TrialPhase::kPruned;
   const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].top->IsTop(trial.number);
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
 
+template <>
 void JobState::On(const Reported& fact, int64_t time_us) {
   first_failures_.OnReport();
   TrialState& trial = At(fact.trial);
   const int64_t newest = trial.curve.empty() ? 0 : trial.curve.back().first;
-  const auto place = std::lower_bound(trial.curve.begin(), trial.curve.end(), fact.resource,
-                                      [](const auto& point, int64_t level) { return point.first < level; });
-  if (place == trial.curve.end() || place->first != fact.resource) {
-    const bool is_highest = place == trial.curve.end();
-    trial.curve.emplace(place, fact.resource, fact.objective);
-    if (spec_.objective_value == ObjectiveValue::kMean) {
-      if (!is_highest) trial.curve_sum = 0;
-      // In the order of the levels, whatever that of the reports: so it is what a sum over the curve is.
-      for (auto point = is_highest ? std::prev(trial.curve.end()) : trial.curve.begin(); point != trial.curve.end(); ++point)
-        trial.curve_sum += point->second;
-    }
+  if (trial.curve.Add(fact.resource, fact.objective)) {
     RankBest(trial, fact.resource, fact.objective);
     RankValue(trial);
-    const bool passes =
-        spec_.pruner.kind == PrunerKind::kAsha && spec_.pruner.asha_form == AshaForm::kStopping;
-    if (passes && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
+    if (spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   if (trial.attempt_first.first == 0) trial.attempt_first = {fact.resource, time_us};
@@ -252,7 +338,7 @@ void JobState::On(const Reported& fact, int64_t time_us) {
   const int64_t level = trial.to > 0 ? std::min(fact.resource, trial.to) : fact.resource;
   if (level <= trial.attempt_reached) return;
   // An attempt whose first report is beyond all that is known went on from a checkpoint beyond `from`.
-  const bool beyond = spec_.resumes && level > newest;
+  const bool beyond = spec().resumes && level > newest;
   const int64_t begun = beyond ? std::max(trial.attempt_reached, newest) : trial.attempt_reached;
   if (trial.to > 0) totals_.reserved_resource -= level - trial.attempt_reached;
   trial.attempt_reached = level;
@@ -260,6 +346,7 @@ void JobState::On(const Reported& fact, int64_t time_us) {
   totals_.resource += level - begun;
 }
 
+template <>
 void JobState::On(const AttemptStarted& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
   SetPhase(trial, TrialPhase::kRunning);
@@ -275,6 +362,7 @@ void JobState::On(const AttemptStarted& fact, int64_t time_us) {
   if (fact.to > 0) totals_.reserved_resource += fact.to - fact.from;
 }
 
+template <>
 void JobState::On(const AttemptEnded& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   trial.live = false;
@@ -294,11 +382,11 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   if (!trial.curve.empty()) level = std::max(level, trial.curve.back().first);
   if (trial.to > 0) level = std::min(level, trial.to);
   if (fact.outcome == AttemptOutcome::kFinished) {
-    const int64_t own_end = spec_.OwnEnd(trial.configuration);
+    const int64_t own_end = spec().OwnEnd(trial.configuration);
     trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
-    if (spec_.resumes) trial.checkpoint = level;
-    identical_curves_.OnPart(spec_, trial.number, trial.configuration, trial.curve);
-  } else if (fact.outcome == AttemptOutcome::kHandedBack && spec_.resumes) {
+    if (spec().resumes) trial.checkpoint = level;
+    identical_curves_.OnPart(spec(), trial.number, trial.configuration, trial.curve);
+  } else if (fact.outcome == AttemptOutcome::kHandedBack && spec().resumes) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
   }
 }
@@ -314,18 +402,22 @@ void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t 
   }
 }
 
+template <>
 void JobState::On(const CheckpointLost& fact, int64_t) { At(fact.trial).checkpoint = 0; }
 
+template <>
 void JobState::On(const StopRequested& fact, int64_t) {
   if (ended_ || stop_requested_) return;
   stop_requested_ = true;
   stop_reason_ = fact.reason;
 }
 
+template <>
 void JobState::On(const TimeLimitReached& fact, int64_t) {
   if (!time_limit_) time_limit_ = fact.limit;
 }
 
+template <>
 void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
 
 bool JobState::noticed(NoticeKind kind) const {
@@ -333,8 +425,10 @@ bool JobState::noticed(NoticeKind kind) const {
                      [kind](const auto& notice) { return notice.first.kind == kind; });
 }
 
+template <>
 void JobState::On(const Noticed& fact, int64_t time_us) { notices_.emplace_back(fact, time_us); }
 
+template <>
 void JobState::On(const Suggested& fact, int64_t) {
   suggestion_ = fact;
   if (!fact.model.empty()) model_ = fact.model;
@@ -344,11 +438,12 @@ void JobState::On(const Suggested& fact, int64_t) {
   ++suggested_parts_[static_cast<size_t>(fact.rule)];
 }
 
+template <>
 void JobState::On(const TrialCreated& fact, int64_t time_us) {
   TrialState trial;
   trial.number = fact.trial;
   trial.configuration = fact.configuration;
-  trial.nodes = spec_.Nodes(fact.configuration);
+  trial.nodes = spec().Nodes(fact.configuration);
   trial.bracket = fact.bracket;
   trial.rung = fact.rung;
   trial.to = fact.to;
@@ -356,11 +451,11 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   trials_.push_back(std::move(trial));
   ++totals_.pending;
   pending_.insert(PlaceInQueue(trials_.back()));
-  if (space_.size() > 0) tried_.insert(fact.configuration);
+  if (space().size() > 0) tried_.insert(fact.configuration);
   suggestion_.reset();
   if (fact.bracket < 0) return;
   if (fact.bracket == static_cast<int64_t>(brackets_.size())) {
-    BracketState bracket{table_.bracket(fact.bracket), {}};
+    BracketState bracket{table().bracket(fact.bracket), {}};
     for (const RungPlan& rung : bracket.plan.rungs) {
       bracket.rungs.emplace_back();
       bracket.rungs.back().resource = rung.resource;
@@ -370,6 +465,7 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   brackets_[fact.bracket].rungs[fact.rung].entered.push_back(fact.trial);
 }
 
+template <>
 void JobState::On(const TrialResumed& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   if (trial.phase == TrialPhase::kPaused && RungOf(trial)->cut) --undecided_;
@@ -383,6 +479,7 @@ void JobState::On(const TrialResumed& fact, int64_t) {
   SetPhase(trial, TrialPhase::kPending);
 }
 
+template <>
 void JobState::On(const TrialPaused& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   SetPhase(trial, TrialPhase::kPaused);
@@ -394,6 +491,7 @@ void JobState::On(const TrialPaused& fact, int64_t) {
   }
 }
 
+template <>
 void JobState::On(const TrialEnded& fact, int64_t time_us) {
   TrialState& trial = At(fact.trial);
   const TrialPhase phase = fact.end == TrialEnd::kCompleted ? TrialPhase::kCompleted
@@ -413,7 +511,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   if (rung != nullptr && rung->top) rung->top->Take(trial.number);
   if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
   SetPhase(trial, phase);
-  const bool goes_before = fact.end == TrialEnd::kCompleted && spec_.objective_value != ObjectiveValue::kBest;
+  const bool goes_before = fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
   if (fact.end == TrialEnd::kFailed) {
     // What ended without a value shows its last line, which differs from trial to trial: all are one failure.
@@ -426,32 +524,49 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   }
   trial.reason = fact.reason;
   trial.ended_us = time_us;
-  const bool has_value = spec_.objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
+  const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
                                                                        : fact.end == TrialEnd::kCompleted;
   const bool counts = has_value && trial.value_resource > 0;
-  const double key = spec_.goal == Goal::kMaximize ? -trial.value : trial.value;
+  const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
-  if (fact.end != TrialEnd::kCompleted || spec_.pruner.kind != PrunerKind::kMedian) return;
-  MedianIndex::Curve curve = trial.curve;
-  for (auto& [resource, value] : curve) value = spec_.goal == Goal::kMaximize ? -value : value;
-  completed_averages_.Add(trial.number, curve);
+  if (fact.end == TrialEnd::kCompleted) completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
 }
 
+template <>
 void JobState::On(const RungCut& fact, int64_t) {
   RungState& rung = brackets_[fact.bracket].rungs[fact.rung];
   rung.cut = true;
   rung.promoted = fact.promoted;
-  rung.cutoff = fact.cutoff;
+  if (fact.promoted > 0) rung.cutoff = fact.cutoff;
   for (TrialNumber number : rung.entered) {
     const TrialState& trial = At(number);
     if (trial.rung == fact.rung && trial.phase == TrialPhase::kPaused) ++undecided_;
   }
 }
 
+template <>
 void JobState::On(const BracketEnded& fact, int64_t) { brackets_[fact.bracket].ended = true; }
 
+template <>
 void JobState::On(const CompletionMet& fact, int64_t) { completion_met_ = fact; }
 
+template <>
 void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
+
+std::string JobState::Contradiction(const Fact& fact) const {
+  if (fact.sequence != last_sequence_ + 1) {
+    return "its number should be " + std::to_string(last_sequence_ + 1);
+  }
+  const bool any_time =
+      std::holds_alternative<StopRequested>(fact.body) || std::holds_alternative<Noticed>(fact.body);
+  if (ended_ && !any_time) return "the job has already ended";
+  return std::visit(Checker{*this}, fact.body);
+}
+
+void JobState::Apply(const Fact& fact) {
+  if (const std::string why = Contradiction(fact); !why.empty()) Broken(fact, why);
+  last_sequence_ = fact.sequence;
+  std::visit([this, &fact](const auto& body) { On(body, fact.time_us); }, fact.body);
+}
 
 }  // namespace winnow

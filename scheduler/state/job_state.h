@@ -14,6 +14,7 @@
 #include "scheduler/space/space.h"
 #include "scheduler/space/types.h"
 #include "scheduler/state/completion_index.h"
+#include "scheduler/state/curve.h"
 #include "scheduler/state/facts.h"
 #include "scheduler/state/first_failures.h"
 #include "scheduler/state/first_of.h"
@@ -48,12 +49,9 @@ struct TrialState {
   int64_t checkpoint = 0;   // level at which the last finished part ended
   bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
 
-  // Learning curve of the objective: (resource, value), by rising resource; the first report of a level
-  // stays.
-  std::vector<std::pair<int64_t, double>> curve;
+  Curve curve;                // of the objective
   int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
   double best_objective = 0;  // that value
-  double curve_sum = 0;       // of the curve's values, added by rising resource; kept where their mean counts
 
   // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the highest;
   // level 0: it counts nothing, since it has no value there that is a finite number.
@@ -78,23 +76,12 @@ struct TrialState {
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
 
-  // The newest value at or below a resource level; absent: none was reported there.
-  std::optional<double> value_at(int64_t resource) const;
-  // What it counts where trials are compared at a level: value_at, or of a mean that of all values up to there. May be
-  // no finite number.
+  // What it counts where trials are compared at a level: the newest value at or below it, or where the mean counts that
+  // of all values up to there. May be no finite number; absent: none was reported there.
   std::optional<double> counted_at(int64_t resource, ObjectiveValue counts) const;
-};
 
-// Calls `take` with each level of the trial's curve, rising, and with what counts there: the value, or the running mean.
-template <typename Take>
-void ForEachCounted(const TrialState& trial, ObjectiveValue counts, Take take) {
-  double sum = 0;
-  for (size_t i = 0; i < trial.curve.size(); ++i) {
-    const auto& [level, value] = trial.curve[i];
-    sum += value;
-    take(level, counts == ObjectiveValue::kMean ? sum / static_cast<double>(i + 1) : value);
-  }
-}
+  bool operator==(const TrialState&) const = default;
+};
 
 struct RungState {
   int64_t resource = 0;
@@ -102,8 +89,10 @@ struct RungState {
   int64_t arrived = 0;               // paused here, ended, or failed
   bool cut = false;
   int64_t promoted = 0;
-  double cutoff = 0;            // valid once cut
-  std::optional<TopShare> top;  // of a pruner that does not wait for the rung to be full
+  std::optional<double> cutoff;  // once cut: the objective of the last that goes on; absent: none goes on
+  std::optional<TopShare> top;   // of a pruner that does not wait for the rung to be full
+
+  bool operator==(const RungState&) const = default;
 };
 struct BracketState {
   BracketPlan plan;
@@ -112,6 +101,8 @@ struct BracketState {
 
   // How many trials rung `rung` takes: as planned for the first, then those that were promoted to it.
   int64_t width(int64_t rung) const { return rung == 0 ? plan.rungs[0].trials : rungs[rung - 1].promoted; }
+
+  bool operator==(const BracketState&) const = default;
 };
 
 struct JobTotals {
@@ -134,6 +125,19 @@ struct FailureCount {
   bool operator==(const FailureCount&) const = default;
 };
 
+// What follows from a job's spec alone.
+struct Search {
+  explicit Search(SearchSpec of);
+
+  SearchSpec spec;
+  SearchSpace space;
+  std::shared_ptr<const Lattice> grid;  // of a GRID job; null otherwise
+  int64_t most_trials = 0;
+  HyperbandTable table;
+
+  bool operator==(const Search& other) const { return spec == other.spec; }
+};
+
 // An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
 // the same state as living through them.
 // Owner: the coordinator thread. Not thread-safe.
@@ -148,13 +152,13 @@ class JobState {
   // Why `fact` cannot be the next; "" if it can.
   std::string Contradiction(const Fact& fact) const;
 
-  const SearchSpec& spec() const { return spec_; }
+  const SearchSpec& spec() const { return search_.spec; }
   int64_t last_sequence() const { return last_sequence_; }
   const std::vector<TrialState>& trials() const { return trials_; }  // trials()[n - 1] is trial n
   const TrialState& trial(TrialNumber number) const { return trials_[number - 1]; }
   // Those opened so far; all of them from the start if no rung waits to be full (ASHA, FREEZE_THAW).
   const std::vector<BracketState>& brackets() const { return brackets_; }
-  const HyperbandTable& table() const { return table_; }                   // empty without a bracket pruner
+  const HyperbandTable& table() const { return search_.table; }  // empty without a bracket pruner
   const JobTotals& totals() const { return totals_; }
 
   // Trials that wait for slots, in the order in which they get them: by the first number, then by lower trial
@@ -181,15 +185,17 @@ class JobState {
   // Failed trials, by why they failed.
   const std::map<std::string, FailureCount>& failures() const { return failures_; }
   // Whether a trial that has failed was lost too often, rather than failed by its trainer.
-  bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec_.limits.max_lost_attempts; }
+  bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec().limits.max_lost_attempts; }
 
-  const SearchSpace& space() const { return space_; }
+  const SearchSpace& space() const { return search_.space; }
   // Of a GRID job; null otherwise.
-  const std::shared_ptr<const Lattice>& grid() const { return grid_; }
+  const std::shared_ptr<const Lattice>& grid() const { return search_.grid; }
   // How many trials the job may create, by its limits and by what the space holds; 0: any number.
-  int64_t most_trials() const { return most_trials_; }
+  int64_t most_trials() const { return search_.most_trials; }
   // A finite space of which every configuration was tried.
-  bool exhausted() const { return space_.size() > 0 && static_cast<int64_t>(tried_.size()) >= space_.size(); }
+  bool exhausted() const { return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size(); }
+  // The number of the next new trial.
+  TrialNumber next_trial() const { return static_cast<TrialNumber>(trials_.size()) + 1; }
   // Whether limits, the bracket table and the space allow another trial.
   bool may_create() const;
   // Kept of finite spaces only.
@@ -219,26 +225,12 @@ class JobState {
   const std::optional<CompletionMet>& completion_met() const { return completion_met_; }
   const std::optional<JobEnded>& ended() const { return ended_; }
 
-  friend bool operator==(const JobState& a, const JobState& b);
+  bool operator==(const JobState&) const = default;
 
  private:
-  void On(const Reported& fact, int64_t time_us);
-  void On(const AttemptStarted& fact, int64_t time_us);
-  void On(const AttemptEnded& fact, int64_t time_us);
-  void On(const CheckpointLost& fact, int64_t time_us);
-  void On(const StopRequested& fact, int64_t time_us);
-  void On(const TimeLimitReached& fact, int64_t time_us);
-  void On(const PriorObserved& fact, int64_t time_us);
-  void On(const Noticed& fact, int64_t time_us);
-  void On(const Suggested& fact, int64_t time_us);
-  void On(const TrialCreated& fact, int64_t time_us);
-  void On(const TrialResumed& fact, int64_t time_us);
-  void On(const TrialPaused& fact, int64_t time_us);
-  void On(const TrialEnded& fact, int64_t time_us);
-  void On(const RungCut& fact, int64_t time_us);
-  void On(const BracketEnded& fact, int64_t time_us);
-  void On(const CompletionMet& fact, int64_t time_us);
-  void On(const JobEnded& fact, int64_t time_us);
+  // What a fact does; one specialisation for each kind.
+  template <typename F>
+  void On(const F& fact, int64_t time_us);
 
   TrialState& At(TrialNumber number) { return trials_[number - 1]; }
   RungState* RungOf(const TrialState& trial);  // null without a bracket
@@ -254,11 +246,7 @@ class JobState {
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
   void PassRungs(TrialState& trial, int64_t resource);
 
-  SearchSpec spec_;
-  SearchSpace space_;
-  std::shared_ptr<const Lattice> grid_;
-  int64_t most_trials_ = 0;
-  HyperbandTable table_;
+  Search search_;
   int64_t last_sequence_ = 0;
   std::vector<TrialState> trials_;
   std::vector<BracketState> brackets_;

@@ -12,7 +12,8 @@ constexpr double kWorstAverage =
 
 }  // namespace
 
-void MedianIndex::Add(TrialNumber number, const Curve& curve) {
+void MedianIndex::Add(TrialNumber number, const Curve& curve, double sign) {
+  if (!kept_) return;
   ++trials_;
   if (curve.empty()) return;
   const auto before = [](const Level& level, int64_t resource) { return level.resource < resource; };
@@ -29,7 +30,7 @@ void MedianIndex::Add(TrialNumber number, const Curve& curve) {
   auto level = std::lower_bound(levels_.begin(), levels_.end(), curve[0].first, before);
   for (; level != levels_.end(); ++level) {
     while (reported < curve.size() && curve[reported].first <= level->resource)
-      sum += curve[reported++].second;
+      sum += sign * curve[reported++].second;
     const double average = sum / static_cast<double>(reported);
     level->averages.Add({std::isfinite(average) ? average : kWorstAverage, number});
   }

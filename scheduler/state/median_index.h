@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/space/types.h"
+#include "scheduler/state/curve.h"
 #include "scheduler/state/ranked_list.h"
 
 namespace winnow {
@@ -14,12 +15,12 @@ namespace winnow {
 // of all it reported there or below; after its last report it stays. One that is not finite counts as worst.
 class MedianIndex {
  public:
-  using Curve =
-      std::vector<std::pair<int64_t, double>>;  // (level, key) by rising level; keys: less is better
+  // Not kept: Add does nothing.
+  explicit MedianIndex(bool kept = true) : kept_(kept) {}
 
-  // O(levels log n); a level that is new costs a copy of its neighbour. REQUIRES the trial was not added
-  // before.
-  void Add(TrialNumber number, const Curve& curve);
+  // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a copy of its
+  // neighbour. REQUIRES the trial was not added before.
+  void Add(TrialNumber number, const Curve& curve, double sign);
 
   int64_t trials() const { return trials_; }
 
@@ -45,6 +46,7 @@ class MedianIndex {
     bool operator==(const Level&) const = default;
   };
 
+  bool kept_;
   int64_t trials_ = 0;
   std::vector<Level> levels_;  // by rising resource
 };

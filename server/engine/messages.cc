@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "server/engine/fact_text.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
-#include "store/fact_text.h"
 
 namespace winnow {
 namespace {
@@ -50,7 +50,7 @@ void FillRung(const JobState& state, int64_t bracket, size_t index, v1::RungStat
   message.set_width(opened.plan.rungs[index].trials);
   message.set_entered(static_cast<int64_t>(rung.entered.size()));
   message.set_arrived(rung.arrived);
-  if (rung.cut && !std::isnan(rung.cutoff)) message.set_cutoff(rung.cutoff);
+  if (rung.cutoff) message.set_cutoff(*rung.cutoff);
   bool maximize = state.spec().goal == Goal::kMaximize;
   for (TrialNumber number : rung.entered) {
     const TrialState& trial = state.trial(number);

@@ -271,7 +271,7 @@ TEST_CASE("Decide: the first report of a level stays, and units are counted once
   job.Report(1, 2, 0.5);
   job.Report(1, 2, 0.9);
   job.Report(1, 1, 0.1);
-  CHECK(job.trial(1).curve == std::vector<std::pair<int64_t, double>>{{1, 0.1}, {2, 0.5}});
+  CHECK(job.trial(1).curve == Curve{{1, 0.1}, {2, 0.5}});
   CHECK(job.state().totals().resource == 2);
   CHECK(job.state().totals().reserved_resource == 3);
 }

@@ -1,4 +1,5 @@
 #include "scheduler/plan.h"
+#include "scheduler/plan_estimate.h"
 
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"

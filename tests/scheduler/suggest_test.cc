@@ -8,6 +8,7 @@
 
 #include "scheduler/pruners/asha.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/samplers/sampler.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"
@@ -38,18 +39,18 @@ TEST_CASE("Suggest: the user's configurations come first, then the sampler's", "
   SearchSpec spec = GpJob(9);
   spec.initial = {{0.125}, {0.875}};
   PlayedJob job(spec);
-  CHECK(DrawNext(job.state())->configuration == spec.initial[0]);
-  CHECK(DrawNext(job.state())->why == "Initial configuration 1 of the job.");
+  CHECK(SamplerOf(job.state().spec()).Next(job.state())->configuration == spec.initial[0]);
+  CHECK(SamplerOf(job.state().spec()).Next(job.state())->why == "Initial configuration 1 of the job.");
   job.Start();
-  CHECK(DrawNext(job.state())->configuration == spec.initial[1]);
+  CHECK(SamplerOf(job.state().spec()).Next(job.state())->configuration == spec.initial[1]);
   job.Start();
-  CHECK(DrawNext(job.state())->why.find("of a scrambled Sobol sequence.") != std::string::npos);
+  CHECK(SamplerOf(job.state().spec()).Next(job.state())->why.find("of a scrambled Sobol sequence.") != std::string::npos);
 }
 
 TEST_CASE("Suggest: a model is asked once the start is over, and not while an answer waits", "[scheduler]") {
   PlayedJob job = Started(GpJob(9));
   CHECK(job.state().trials().size() == 3);
-  CHECK_FALSE(DrawNext(job.state()));
+  CHECK_FALSE(SamplerOf(job.state().spec()).Next(job.state()));
   CHECK_FALSE(Admit(job.state()));
   job.Record(Suggest(job.state()));
   CHECK_FALSE(WantsSuggestion(job.state()));
@@ -104,7 +105,7 @@ TEST_CASE("Suggest: any configuration of a finite space is one that was not trie
   }
   CHECK(job.state().exhausted());
   CHECK_FALSE(job.state().may_create());
-  CHECK_FALSE(DrawNext(job.state()));
+  CHECK_FALSE(SamplerOf(job.state().spec()).Next(job.state()));
 }
 
 // A space of six parameters, as of a boosted tree, and its job of so many trials, given by a model or not.

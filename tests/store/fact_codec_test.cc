@@ -35,6 +35,57 @@ TEST_CASE("Fact codec: the kinds are those that clients are told", "[store]") {
                                           "job_ended"});
 }
 
+TEST_CASE("Fact codec: rows are written as every release has written them", "[store]") {
+  std::vector<std::string> rows;
+  for (const Fact& fact : ExampleFacts()) {
+    const StoredFact stored = EncodeFact(fact);
+    rows.push_back(stored.kind + " " + std::to_string(stored.trial) + " " + stored.detail);
+  }
+  const std::vector<std::string> expected = {
+      R"(reported 3 {"attempt":1,"objective":0.75,"resource":9})",
+      R"(attempt_started 3 {"attempt":2,"from":9,"to":27})",
+      R"(attempt_ended 3 {"attempt":2,"ended_us":2,"outcome":"failed",)"
+      R"("reason":"exit code 3: \"no\" memory\n","started_us":1})",
+      R"(checkpoint_lost 3 {})",
+      R"(stop_requested 0 {"reason":"stopped by request"})",
+      R"(wall_time_reached 0 {})",
+      R"(prior_observed 0 {"configuration":[5,0.5,"sgd"],"objective":0.625,"resource":27,)"
+      R"("source":"job old, trial 7"})",
+      R"(noticed 3 {"kind":2,"text":"Trial 3 trains past its budget."})",
+      R"(suggested 4 {"based_on":6,"configuration":[7,0.125,"adam"],"model":[12.0,-0.1,1e-300],"rule":4,)"
+      R"("to":81,"why":"it promises most"})",
+      R"(trial_created 4 {"bracket":1,"configuration":[7,0.125,"adam"],"rung":0,"to":9,)"
+      R"("why":"it promises most"})",
+      R"(trial_resumed 3 {"reason":"2nd of 9","rung":1,"to":27})",
+      R"(trial_paused 3 {"resource":9})",
+      R"(trial_ended 3 {"end":"stopped","reason":"ranked 5th of 9"})",
+      R"(rung_cut 0 {"bracket":0,"cutoff":0.75,"promoted":1,"ranking":[3,1,2],"resource":9,"rung":1})",
+      R"(bracket_ended 0 {"bracket":1,"reason":"behind bracket 1 at resource 9"})",
+      R"(completion_met 0 {"nothing_left":false,"reason":"auc has reached 0.75"})",
+      R"(job_ended 0 {"end":"completed","reason":"all brackets are done"})",
+      R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"finished","reason":"","started_us":0})",
+      R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"lost","reason":"","started_us":0})",
+      R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"handed_back","reason":"","started_us":0})",
+      R"(attempt_ended 1 {"attempt":1,"ended_us":0,"outcome":"stopped","reason":"","started_us":0})",
+      R"(trial_ended 1 {"end":"completed","reason":""})",
+      R"(trial_ended 1 {"end":"failed","reason":""})",
+      R"(job_ended 0 {"end":"stopped","reason":"x"})",
+      R"(job_ended 0 {"end":"failed","reason":"x"})",
+      R"(trial_created 1 {"bracket":-1,"configuration":[],"rung":0,"to":0,"why":""})",
+      R"(rung_cut 0 {"bracket":2,"cutoff":{"bits":"7ff8000000000000"},"promoted":0,"ranking":[],)"
+      R"("resource":1,"rung":0})",
+      R"(attempt_started 1 {"attempt":1,"from":0,"to":0})",
+      R"(node_time_reached 0 {})",
+      R"(trial_created 1 {"bracket":-1,"configuration":["svm",null,1.0],"rung":0,"to":0,"why":""})",
+      R"(prior_observed 0 {"configuration":[null],"objective":{"bits":"7ff0000000000000"},"resource":0,)"
+      R"("source":""})",
+      R"(suggested 3 {"based_on":0,"configuration":[],"why":"resume it"})",
+      R"(suggested 0 {"based_on":17,"configuration":[],"why":"nothing is worth training"})",
+      R"(completion_met 0 {"nothing_left":true,"reason":"nothing is left"})",
+  };
+  CHECK(rows == expected);
+}
+
 TEST_CASE("Fact codec: doubles keep every bit", "[store]") {
   using Limits = std::numeric_limits<double>;
   double value = GENERATE(0.0, -0.0, 0.1, 1.0 / 3, 1e-320, 1e308, 12345678901234567.0, Limits::denorm_min(),

@@ -88,14 +88,14 @@ TEST_CASE("Median: a trial of NaN is worse than any; an average with NaN is the 
 
 TEST_CASE("Median index: equals the definition on random curves with gaps", "[scheduler]") {
   MedianIndex index;
-  std::vector<MedianIndex::Curve> curves;
+  std::vector<Curve> curves;
   for (TrialNumber n = 1; n <= 200; ++n) {
-    MedianIndex::Curve curve;
+    Curve curve;
     for (int64_t level = 1; level <= 30; ++level) {
       if (RandomUnit(1, n, Purpose::kSimulation, level) < 0.6) continue;
-      curve.emplace_back(level, RandomUnit(2, n, Purpose::kSimulation, level));
+      curve.Add(level, RandomUnit(2, n, Purpose::kSimulation, level));
     }
-    index.Add(n, curve);
+    index.Add(n, curve, 1);
     curves.push_back(std::move(curve));
   }
   for (int64_t level = 1; level <= 35; ++level) {

@@ -10,7 +10,6 @@
 namespace winnow {
 namespace {
 
-using Curve = IdenticalCurves::Curve;
 const Curve kCurve = {{1, 0.5}, {2, 0.25}};
 
 // The configurations x = 1, 2, 3…, each with one of the curves.
