@@ -8,8 +8,8 @@ namespace winnow {
 
 // Stops a trial when its own learning curve (scheduler/pruners/curve_ensemble.h) says that its chance to beat
 // the best objective so far, at the end of its training or on half of the way there, is below
-// pruner.min_chance. Where the last value or the mean counts (SearchSpec::objective_value), the end alone is asked
-// for, and the curve is that of the values, or of their running average.
+// pruner.min_chance. Where the last value or the mean counts (SearchSpec::objective_value), the end alone is
+// asked for, and the curve is that of the values, or of their running average.
 class LearningCurvePruner : public NoPruner {
  public:
   std::vector<Decision> Follow(const JobState& state, const FactBody& newest) const override;

@@ -68,12 +68,13 @@ class Choice {
            startup_ * static_cast<double>(state_.suggested_parts(rule));
   }
 
-  // Of all parts so far.
+  // Cost of all parts so far.
   double Spent() const {
     double parts = 0;
     for (size_t rule = 0; rule < kSuggestionRules; ++rule)
       parts += static_cast<double>(state_.suggested_parts(static_cast<SuggestionRule>(rule)));
-    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) + startup_ * parts;
+    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) +
+           startup_ * parts;
   }
 
   // Whether the rule has had less than its share of the units after the start.
@@ -90,7 +91,7 @@ class Choice {
     }
     return rungs_[rung].resource;
   }
-  // Of a paused trial. REQUIRES a rung above its own.
+  // The next level of a paused trial. REQUIRES: a rung above its own.
   int64_t NextLevel(const TrialState& trial) const {
     return NextLevel(trial.checkpoint, static_cast<size_t>(trial.rung) + 1);
   }
@@ -107,8 +108,9 @@ class Choice {
     const TrialState& trial = state_.trial(promotion->trial);
     if (const int64_t to = NextLevel(trial); to > promotion->to) {
       promotion->to = to;
-      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " + std::to_string(to) +
-                          " since a part costs " + ThreeDigits(startup_) + " units to start.";
+      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " +
+                          std::to_string(to) + " since a part costs " + ThreeDigits(startup_) +
+                          " units to start.";
     }
     if (!Pays(promotion->to - trial.checkpoint)) return std::nullopt;
     return promotion;
@@ -194,8 +196,8 @@ class Choice {
     return model.process().Predict(model.points().PointOf(suggestion.configuration));
   }
 
-  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial turns
-  // out to beat the best, of one more to the end.
+  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial
+  // turns out to beat the best, of one more to the end.
   double Gain(const TrialModel& model, const Prediction& end, int64_t from, int64_t to) const {
     const double part = startup_ + static_cast<double>(to - from);
     const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
@@ -203,7 +205,7 @@ class Choice {
            std::log(part + ChanceToBeat(end, model.best()) * rest);
   }
 
-  // Of the next level and the end, the one for which a part is expected to cost less in all.
+  // Chooses between the next level and the end: the one for which a part is expected to cost less in total.
   int64_t LevelFor(const TrialModel& model, const Prediction& end, int64_t from, int64_t next) const {
     const bool through = Gain(model, end, from, highest_) > Gain(model, end, from, next);
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;
@@ -216,13 +218,15 @@ class Choice {
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = EndOf(model, *fresh);
-      most = Gain(model, fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
+      most = Gain(model, fresh_end, 0, lowest_) -
+             NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
     const TrialModel::Known* chosen = nullptr;
     int64_t chosen_to = 0;
     for (const TrialModel::Known& known : model.known()) {
       const TrialState& trial = state_.trial(known.trial);
-      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size()) continue;
+      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
+        continue;
       if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
       const int64_t to = LevelFor(model, known.end, trial.checkpoint, NextLevel(trial));
       if (!Pays(to - trial.checkpoint)) continue;

@@ -29,7 +29,7 @@ double ChanceToBeat(const Prediction& end, double best) {
 
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
   constexpr double kMiddle90 = 1.645;  // deviations on either side
-  // Of what will be reported, so with the noise of reports.
+  // Predicts a report, so includes the noise of reports.
   const Prediction report{end.mean, end.variance + model.process().hyperparameters().noise};
   const double deviation = std::sqrt(report.variance);
   const double middle = model.ToObjective(end.mean);
@@ -67,10 +67,11 @@ Suggested GpSampler::Suggest(const JobState& state) const {
   std::vector<double> refitted = model.refitted();
   auto proposal = Propose(state, model);
   if (!proposal) {
-    return NewTrial(state,
-                    {RandomConfiguration(state.spec(), state.space(), number),
-                     "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
-                    std::move(refitted));
+    return NewTrial(
+        state,
+        {RandomConfiguration(state.spec(), state.space(), number),
+         "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
+        std::move(refitted));
   }
   return NewTrial(state,
                   {std::move(proposal->configuration),

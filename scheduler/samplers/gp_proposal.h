@@ -21,7 +21,8 @@ struct Proposal {
 // !model.empty().
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model);
 
-// Of many points over the whole space, the one of the largest mean plus two deviations. REQUIRES as above.
+// Returns, of many points over the whole space, the one with the largest mean plus two deviations. REQUIRES
+// as above.
 Suggestion LeastKnown(const JobState& state, const TrialModel& model);
 
 }  // namespace winnow

@@ -20,26 +20,26 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // The configuration of trial `number`, the next one, without asking a model; absent: the model has to be asked. Each
-  // `redraw` 0, 1, 2… gives another one, in place of those that were tried before.
+  // The configuration of trial `number`, the next one, without asking a model; absent: the model has to be
+  // asked. Each `redraw` 0, 1, 2… gives another one, in place of those that were tried before.
   virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
 
-  // The next new trial without asking a model: the user's own configurations first, then what Draw gives; on a finite
-  // space nothing twice. Absent: no further trial may be created, or the model has to be asked.
+  // The next new trial without asking a model: the user's own configurations first, then what Draw gives; on
+  // a finite space nothing twice. Absent: no further trial may be created, or the model has to be asked.
   virtual std::optional<Suggestion> Next(const JobState& state) const;
 
   // Whether a free slot needs the model's answer.
   virtual bool NeedsModel(const JobState&) const { return false; }
 
-  // What the model says: a new trial, or for some samplers a paused one that goes on. Takes milliseconds: never on the
-  // coordinator's thread. REQUIRES NeedsModel(state).
+  // What the model says: a new trial, or for some samplers a paused one that goes on. Takes milliseconds:
+  // never on the coordinator's thread. REQUIRES NeedsModel(state).
   virtual Suggested Suggest(const JobState&) const { return {}; }
 };
 
 // The sampler of a job.
 const Sampler& SamplerOf(const SearchSpec& spec);
-// The sampler that spec.sampler names: it gives the configurations of new trials, also where another one decides between
-// these and paused trials.
+// The sampler that spec.sampler names: it gives the configurations of new trials, also where another one
+// decides between these and paused trials.
 const Sampler& ConfigurationSamplerOf(const SearchSpec& spec);
 
 // The answer that the next new trial shall have this configuration. `model`: as in Suggested.

@@ -26,11 +26,12 @@ struct FittedModel {
 // A Gaussian process over configurations, fitted to a job's trials. Of a trial that was trained part of the
 // way, what it is predicted to reach at the last rung counts, with the uncertainty of that
 // (models/end_model.h; freeze-thaw Bayesian optimisation, Swersky, Snoek and Adams, arXiv 1406.3896, section
-// 3); without rungs, the value of each trial that has ended. Curves are as they count (ForEachCounted). Trials that run without a result count as
-// if they gave what the model expects ("kriging believer", Ginsbourger et al. 2010), so that parallel
-// suggestions differ; those that failed, as the worst. Results of earlier jobs count with a larger error. A
-// function of the state alone: hyperparameters are those that were recorded with the last suggestion, and are
-// fitted anew where there are a tenth more results. Cost does not grow beyond kMostTrials, which are chosen.
+// 3); without rungs, the value of each trial that has ended. Curves are as they count (ForEachCounted).
+// Trials that run without a result count as if they gave what the model expects ("kriging believer",
+// Ginsbourger et al. 2010), so that parallel suggestions differ; those that failed, as the worst. Results of
+// earlier jobs count with a larger error. A function of the state alone: hyperparameters are those that were
+// recorded with the last suggestion, and are fitted anew where there are a tenth more results. Cost does not
+// grow beyond kMostTrials, which are chosen.
 class TrialModel {
  public:
   static constexpr size_t kMostTrials = 200;
@@ -45,8 +46,8 @@ class TrialModel {
 
   const UnitPoints& points() const { return points_; }
   const GaussianProcess& process() const { return *process_; }
-  // In the process's units: the best value that is known, noise smoothed out: of a trial at any level, or where that does
-  // not count at its highest rung.
+  // In the process's units: the best value that is known, noise smoothed out: of a trial at any level, or
+  // where that does not count at its highest rung.
   double best() const { return best_; }
   // The same, or what a trial that runs without a result is expected to give, if that is better.
   double bar() const { return bar_; }

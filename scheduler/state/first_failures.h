@@ -6,9 +6,9 @@
 
 namespace winnow {
 
-// What limits.max_first_failures looks at: the trials that their trainer has failed before any trial of the job
-// reported a value. So many with the same words are the job's own fault; with different ones they may be bad
-// configurations, and it takes more of them.
+// What limits.max_first_failures looks at: the trials that their trainer has failed before any trial of the
+// job reported a value. So many with the same words are the job's own fault; with different ones they may be
+// bad configurations, and it takes more of them.
 class FirstFailures {
  public:
   static constexpr int64_t kTimesForAnyWords = 4;
@@ -26,8 +26,8 @@ class FirstFailures {
     if (++by_reason_[reason] == limit_ || ++failures_ == kTimesForAnyWords * limit_) awaited_ = created;
   }
 
-  // The trials up to this number had been created when the limit was reached, and each may yet report: 0 if it was
-  // not, or if one has reported since.
+  // The trials up to this number had been created when the limit was reached, and each may yet report: 0 if
+  // it was not, or if one has reported since.
   int64_t awaited() const { return reported_ ? 0 : awaited_; }
 
   bool operator==(const FirstFailures&) const = default;

@@ -41,7 +41,7 @@ class FirstOf {
   // REQUIRES !empty().
   const Entry& first() const { return heap_.front(); }
 
-  // Of the same calls in the same order.
+  // Equal after the same calls in the same order.
   bool operator==(const FirstOf&) const = default;
 
  private:

@@ -53,8 +53,8 @@ struct TrialState {
   int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
   double best_objective = 0;  // that value
 
-  // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the highest;
-  // level 0: it counts nothing, since it has no value there that is a finite number.
+  // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the
+  // highest; level 0: it counts nothing, since it has no value there that is a finite number.
   double value = 0;
   int64_t value_resource = 0;
 
@@ -65,7 +65,8 @@ struct TrialState {
   int64_t attempt_from = 0;     // of the newest attempt
   int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
-  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's clock.
+  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's
+  // clock.
   std::pair<int64_t, int64_t> attempt_first{}, attempt_last{};
 
   int64_t created_us = 0;
@@ -76,8 +77,8 @@ struct TrialState {
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
 
-  // What it counts where trials are compared at a level: the newest value at or below it, or where the mean counts that
-  // of all values up to there. May be no finite number; absent: none was reported there.
+  // What it counts where trials are compared at a level: the newest value at or below it, or where the mean
+  // counts that of all values up to there. May be no finite number; absent: none was reported there.
   std::optional<double> counted_at(int64_t resource, ObjectiveValue counts) const;
 
   bool operator==(const TrialState&) const = default;
@@ -165,9 +166,10 @@ class JobState {
   // numbers. Earlier brackets go first; without full rungs (ASHA, FREEZE_THAW), higher rungs.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The trial that counts most (TrialState::value); ties by lower number. A failed one is none; absent until one counts
-  // something. Where the last value or the mean counts, those that have completed go before those that have not: the
-  // values of a trial that was trained part of the way are no last one, and no mean over all.
+  // The trial that counts most (TrialState::value); ties by lower number. A failed one is none; absent until
+  // one counts something. Where the last value or the mean counts, those that have completed go before those
+  // that have not: the values of a trial that was trained part of the way are no last one, and no mean over
+  // all.
   std::optional<TrialNumber> best_trial() const;
   // The same, whether or not it has completed.
   std::optional<TrialNumber> leading_trial() const;
@@ -177,7 +179,7 @@ class JobState {
   // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
 
-  // Of the trials that completed; kept under MEDIAN only. Keys are objectives, negated to maximise.
+  // Averages of the completed trials; kept under MEDIAN only. Keys are objectives, negated to maximise.
   const MedianIndex& completed_averages() const { return completed_averages_; }
 
   const CompletionIndex& completion_index() const { return completion_index_; }
@@ -185,15 +187,19 @@ class JobState {
   // Failed trials, by why they failed.
   const std::map<std::string, FailureCount>& failures() const { return failures_; }
   // Whether a trial that has failed was lost too often, rather than failed by its trainer.
-  bool FailedByMachines(const TrialState& trial) const { return trial.losses >= spec().limits.max_lost_attempts; }
+  bool FailedByMachines(const TrialState& trial) const {
+    return trial.losses >= spec().limits.max_lost_attempts;
+  }
 
   const SearchSpace& space() const { return search_.space; }
-  // Of a GRID job; null otherwise.
+  // The grid of a GRID job; null otherwise.
   const std::shared_ptr<const Lattice>& grid() const { return search_.grid; }
   // How many trials the job may create, by its limits and by what the space holds; 0: any number.
   int64_t most_trials() const { return search_.most_trials; }
   // A finite space of which every configuration was tried.
-  bool exhausted() const { return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size(); }
+  bool exhausted() const {
+    return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size();
+  }
   // The number of the next new trial.
   TrialNumber next_trial() const { return static_cast<TrialNumber>(trials_.size()) + 1; }
   // Whether limits, the bracket table and the space allow another trial.
@@ -271,7 +277,8 @@ class JobState {
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
   std::map<std::string, FailureCount> failures_;
-  std::string without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
+  // reason of the first trial that its trainer did not fail and that gave no value
+  std::string without_value_;
   Startup startup_;
 };
 

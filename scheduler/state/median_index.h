@@ -18,8 +18,8 @@ class MedianIndex {
   // Not kept: Add does nothing.
   explicit MedianIndex(bool kept = true) : kept_(kept) {}
 
-  // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a copy of its
-  // neighbour. REQUIRES the trial was not added before.
+  // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a
+  // copy of its neighbour. REQUIRES the trial was not added before.
   void Add(TrialNumber number, const Curve& curve, double sign);
 
   int64_t trials() const { return trials_; }

@@ -7,16 +7,18 @@
 
 namespace winnow {
 
-// What the attempts of a job cost before their first unit: imports, data, checkpoints. Measured from the times of
-// recorded facts alone, all of one worker's clock: when a process started, and when it reported which level.
+// What the attempts of a job cost before their first unit: imports, data, checkpoints. Measured from the
+// times of recorded facts alone, all of one worker's clock: when a process started, and when it reported
+// which level.
 //
 // The unit's time is the median over the newest kKept attempts of the time between first and last report; the
-// start-up's is the median of what comes before the first report, less the units up to it. An attempt whose reports
-// came all at once, less than a millisecond a unit, says nothing: its trainer may have written them when it ended.
+// start-up's is the median of what comes before the first report, less the units up to it. An attempt whose
+// reports came all at once, less than a millisecond a unit, says nothing: its trainer may have written them
+// when it ended.
 class Startup {
  public:
-  // So much of every start-up is free: what starts quickly is not worth searching otherwise, and how long that takes
-  // depends on what else the machine does.
+  // So much of every start-up is free: what starts quickly is not worth searching otherwise, and how long
+  // that takes depends on what else the machine does.
   static constexpr double kFreeSeconds = 1;
 
   // An attempt's process, from its start to its first report and from that to its last. Units are levels.
@@ -33,12 +35,12 @@ class Startup {
   // An attempt that ended before it reported anything: all its time was start-up.
   void AddSilent(int64_t took_us) { silent_us_ += took_us; }
 
-  // Of the median part; absent: not known yet.
+  // Start-up of the median part; absent: unknown yet.
   std::optional<double> seconds() const;
   std::optional<double> unit_seconds() const;
 
-  // seconds() beyond kFreeSeconds, in units, as the power of two that is nearest, so that what hardly differs is
-  // searched alike; 0 where it is less than half a unit, or not known. At most `most`.
+  // seconds() beyond kFreeSeconds, in units, as the power of two that is nearest, so that what hardly differs
+  // is searched alike; 0 where it is less than half a unit, or not known. At most `most`.
   double Units(int64_t most) const;
   // The same of a start-up and a unit that are known. REQUIRES unit_seconds is above 0.
   static double Units(double seconds, double unit_seconds, int64_t most);
