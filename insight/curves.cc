@@ -10,14 +10,15 @@ namespace {
 constexpr int64_t kMostMarks = 1 << 20;
 
 template <typename Take>
-void ForEachPoint(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked, const Take& take) {
+void ForEachPoint(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& marked,
+                  const Take& take) {
   for (size_t row = 0; row < curves.size() && row < marked.size(); ++row) {
     if (marked[row] == 0) continue;
     for (const CurvePoint& point : curves[row]) take(point);
   }
 }
 
-std::vector<int64_t> LevelsOf(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked) {
+std::vector<int64_t> LevelsOf(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& marked) {
   std::vector<uint8_t> low;
   std::vector<int64_t> levels;
   ForEachPoint(curves, marked, [&](const CurvePoint& point) {
@@ -57,7 +58,8 @@ double QuantileOf(std::vector<double>& values, double part) {
   return Quantile(values, part, 0, values.size());
 }
 
-EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked, size_t most) {
+EnvelopeData MakeEnvelope(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& marked,
+                          size_t most) {
   const std::vector<int64_t> levels = LevelsOf(curves, marked);
   const size_t count = std::min(most, levels.size());
   std::vector<int64_t> ends;
@@ -66,7 +68,7 @@ EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<ui
   for (size_t row = 0; row < curves.size() && row < marked.size(); ++row) {
     if (marked[row] == 0) continue;
     size_t range = 0;
-    const Curve& curve = curves[row];
+    const MetricCurve& curve = curves[row];
     for (size_t i = 0; i < curve.size(); ++i) {
       if (std::isnan(curve[i].value)) continue;
       if (ends[range] < curve[i].resource) {
@@ -100,9 +102,9 @@ EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<ui
   return envelope;
 }
 
-Curve ThinCurve(const Curve& curve, size_t most) {
+MetricCurve ThinCurve(const MetricCurve& curve, size_t most) {
   if (curve.size() <= most) return curve;
-  Curve thin = {curve.front()};
+  MetricCurve thin = {curve.front()};
   const size_t parts = (most - 2) / 2, inner = curve.size() - 2;
   for (size_t part = 0; part < parts; ++part) {
     const size_t begin = 1 + part * inner / parts, end = 1 + (part + 1) * inner / parts;

@@ -11,7 +11,7 @@ struct CurvePoint {
   double value = 0;  // NaN: not a number
 };
 // By rising level, each level once.
-using Curve = std::vector<CurvePoint>;
+using MetricCurve = std::vector<CurvePoint>;
 
 // Quantiles over trials, by ranges of levels; a trial counts with its last value within the range.
 struct EnvelopeData {
@@ -23,11 +23,12 @@ struct EnvelopeData {
 // Covers the curves of the marked rows (rows beyond the end of `marked` are not marked). Every level of any
 // curve is a range, or neighbours are joined into at most `most` ranges. Quartiles are interpolated linearly
 // (type 7 of Hyndman and Fan, The American Statistician 50, 1996). Ranges without a value are left out.
-EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked, size_t most);
+EnvelopeData MakeEnvelope(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& marked,
+                          size_t most);
 
 // Returns at most `most` (at least 4) points of the curve: the first, the last, and the lowest and the
 // highest value of equal parts of the rest.
-Curve ThinCurve(const Curve& curve, size_t most);
+MetricCurve ThinCurve(const MetricCurve& curve, size_t most);
 
 // Returns the value at position `part` * (size - 1) of the sorted values, interpolated linearly; reorders
 // `values`. REQUIRES: `values` is not empty.

@@ -16,7 +16,7 @@ constexpr int64_t kWantedPart = 3;
 
 // Returns the last levels of the curves of the set rows, rising. If there are too many, selects some with
 // about equal numbers of trials between neighbours.
-std::vector<int64_t> TopLevels(const std::vector<Curve>& curves, const std::vector<uint8_t>& rows) {
+std::vector<int64_t> TopLevels(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& rows) {
   std::vector<int64_t> tops;
   for (size_t row = 0; row < curves.size() && row < rows.size(); ++row) {
     if (rows[row] != 0 && !curves[row].empty()) tops.push_back(curves[row].back().resource);
@@ -32,7 +32,7 @@ std::vector<int64_t> TopLevels(const std::vector<Curve>& curves, const std::vect
 
 }  // namespace
 
-double ValueAtLevel(const Curve& curve, int64_t level, bool mean) {
+double ValueAtLevel(const MetricCurve& curve, int64_t level, bool mean) {
   constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
   if (curve.empty() || curve.back().resource < level || curve.front().resource > level) return kNoValue;
   const auto end = std::upper_bound(curve.begin(), curve.end(), level,
@@ -43,7 +43,7 @@ double ValueAtLevel(const Curve& curve, int64_t level, bool mean) {
   return sum / static_cast<double>(end - curve.begin());
 }
 
-LevelScores CompareAtLevel(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked,
+LevelScores CompareAtLevel(const std::vector<MetricCurve>& curves, const std::vector<uint8_t>& marked,
                            const std::vector<uint8_t>& settled, bool mean, int64_t asked) {
   LevelScores answer;
   std::vector<uint8_t> both(marked.size());

@@ -139,7 +139,7 @@ grpc::Status JsonError(const std::string& message) {
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
-  return status.ok() ? grpc::Status::OK : JsonError(MessageOf(status));
+  return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kChangedPart = 4;
 
 // Adds a report to its trial's curve. Reports come by attempt, then level; the first of a level counts.
-void Add(Curve& curve, CurvePoint point) {
+void Add(MetricCurve& curve, CurvePoint point) {
   if (curve.empty() || curve.back().resource < point.resource) {
     curve.push_back(point);
     return;
@@ -38,13 +38,13 @@ void Fill(const EnvelopeData& data, v1::Envelope& message) {
 absl::Status LearningCurves::Load(int64_t job, const std::string& metric, Kept& kept) {
   kept.curves.clear();
   kept.bytes = 0;
-  Curve curve;
+  MetricCurve curve;
   TrialNumber trial = 0;
   const auto settle = [&] {
     if (trial == 0) return;
     if (static_cast<size_t>(trial) > kept.curves.size()) kept.curves.resize(trial);
-    kept.curves[trial - 1] = Curve(curve.begin(), curve.end());
-    kept.bytes += curve.size() * sizeof(CurvePoint) + sizeof(Curve);
+    kept.curves[trial - 1] = MetricCurve(curve.begin(), curve.end());
+    kept.bytes += curve.size() * sizeof(CurvePoint) + sizeof(MetricCurve);
   };
   const absl::Status status =
       store_.facts.ForEachPoint(job, metric, [&](TrialNumber number, int64_t level, double value) {
@@ -80,7 +80,7 @@ absl::Status LearningCurves::Catch(int64_t job, const std::string& metric,
   changed->erase(std::unique(changed->begin(), changed->end()), changed->end());
   if (changed->size() > kept.curves.size() / kChangedPart + 1) return Load(job, metric, kept);
   for (const TrialNumber trial : *changed) {
-    Curve curve;
+    MetricCurve curve;
     const absl::Status status =
         store_.facts.ForEachPointOf(job, metric, trial, [&](int64_t level, double value) {
           Add(curve, {level, value});
@@ -147,7 +147,7 @@ absl::StatusOr<v1::LearningCurves> LearningCurves::Answer(const CurvesQuestion& 
   const absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<Kept*> got = Get(question.job, question.metric, question.unsettled);
     if (!got.ok()) return got.status();
-    const std::vector<Curve>& curves = (*got)->curves;
+    const std::vector<MetricCurve>& curves = (*got)->curves;
     const bool all = std::find(question.marked.begin(), question.marked.end(), 0) == question.marked.end();
     Fill(all ? EnvelopeOfAll(question, **got) : MakeEnvelope(curves, question.marked, question.most_points),
          *answer.mutable_envelope());

@@ -60,7 +60,7 @@ class LearningCurves {
  private:
   using Key = std::pair<int64_t, std::string>;  // job, metric
   struct Kept {
-    std::vector<Curve> curves;           // row i: trial i + 1
+    std::vector<MetricCurve> curves;     // row i: trial i + 1
     std::vector<TrialNumber> unsettled;  // at that time
     int64_t sequence = 0;                // all facts up to it are applied
     size_t bytes = 0;

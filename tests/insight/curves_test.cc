@@ -14,8 +14,8 @@ namespace {
 double Draw(int64_t trial, uint64_t index) { return RandomUnit(5, trial, Purpose::kSimulation, index); }
 
 // 300 curves that end at a level of their own, with holes and values that are none.
-std::vector<Curve> SampleCurves() {
-  std::vector<Curve> curves(300);
+std::vector<MetricCurve> SampleCurves() {
+  std::vector<MetricCurve> curves(300);
   for (int64_t trial = 0; trial < 300; ++trial) {
     const auto last = static_cast<int64_t>(1 + Draw(trial, 0) * 60);
     for (int64_t level = 1; level <= last; ++level) {
@@ -39,7 +39,7 @@ double Direct(std::vector<double> values, double part) {
 }
 
 TEST_CASE("Envelope: is the direct quantiles of every range, whatever the number of ranges", "[insight]") {
-  const std::vector<Curve> curves = SampleCurves();
+  const std::vector<MetricCurve> curves = SampleCurves();
   std::vector<uint8_t> marked(300, 1);
   for (size_t row = 0; row < 300; row += 7) marked[row] = 0;
   for (const size_t most : {1u, 3u, 10u, 200u}) {
@@ -72,7 +72,7 @@ TEST_CASE("Envelope: is the direct quantiles of every range, whatever the number
 
 TEST_CASE("Envelope: levels beyond any table, infinities, and nothing at all", "[insight]") {
   const double infinity = std::numeric_limits<double>::infinity();
-  const std::vector<Curve> curves = {
+  const std::vector<MetricCurve> curves = {
       {{int64_t{1} << 40, infinity}}, {{5, 1}, {int64_t{1} << 40, infinity}}, {}};
   const EnvelopeData envelope = MakeEnvelope(curves, {1, 1, 1}, 10);
   CHECK(envelope.resource == std::vector<int64_t>{5, int64_t{1} << 40});
@@ -93,14 +93,14 @@ TEST_CASE("Quantile: is that of the sorted values for every size", "[insight]") 
 }
 
 TEST_CASE("ThinCurve: keeps both ends and every peak", "[insight]") {
-  Curve curve;
+  MetricCurve curve;
   for (int64_t level = 1; level <= 1000; ++level) {
     curve.push_back({level, level == 333   ? 50.0
                             : level == 777 ? -50.0
                                            : std::sin(0.1 * static_cast<double>(level))});
   }
   for (const size_t most : {4u, 5u, 20u, 200u}) {
-    const Curve thin = ThinCurve(curve, most);
+    const MetricCurve thin = ThinCurve(curve, most);
     INFO(most);
     CHECK(thin.size() <= most);
     CHECK(thin.front().resource == 1);

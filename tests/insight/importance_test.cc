@@ -85,7 +85,7 @@ TEST_CASE("Importance: trials are compared at one level, or it says what is mixe
   // The rate decides at level 9, which half of the trials reach; those that do not are worse by far, by their
   // decay.
   Table table;
-  std::vector<Curve> curves;
+  std::vector<MetricCurve> curves;
   for (int i = 0; i < 400; ++i) {
     const double rate = Draw(i, 1), decay = Draw(i, 2);
     const bool far = i % 2 == 0;

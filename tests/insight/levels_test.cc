@@ -11,24 +11,24 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // `counts[i]` trials with a value at each level from 1 to `tops[i]`, which is the level.
-std::vector<Curve> Trained(const std::vector<int64_t>& tops, const std::vector<int>& counts) {
-  std::vector<Curve> curves;
+std::vector<MetricCurve> Trained(const std::vector<int64_t>& tops, const std::vector<int>& counts) {
+  std::vector<MetricCurve> curves;
   for (size_t i = 0; i < tops.size(); ++i) {
     for (int trial = 0; trial < counts[i]; ++trial) {
-      Curve& curve = curves.emplace_back();
+      MetricCurve& curve = curves.emplace_back();
       for (int64_t level = 1; level <= tops[i]; ++level) curve.push_back({level, static_cast<double>(level)});
     }
   }
   return curves;
 }
 
-LevelScores Compare(const std::vector<Curve>& curves, int64_t asked = 0) {
+LevelScores Compare(const std::vector<MetricCurve>& curves, int64_t asked = 0) {
   const std::vector<uint8_t> all(curves.size(), 1);
   return CompareAtLevel(curves, all, all, false, asked);
 }
 
 TEST_CASE("Levels: a trial counts its newest value there, or the mean up to there", "[insight]") {
-  const Curve curve = {{2, 5}, {4, 1}, {9, 3}};
+  const MetricCurve curve = {{2, 5}, {4, 1}, {9, 3}};
   CHECK(ValueAtLevel(curve, 4, false) == 1);
   CHECK(ValueAtLevel(curve, 8, false) == 1);
   CHECK(ValueAtLevel(curve, 9, false) == 3);
@@ -58,7 +58,7 @@ TEST_CASE("Levels: the highest level that a third of the trials reached, and twe
 }
 
 TEST_CASE("Levels: what is asked for is compared, whether it is offered or not", "[insight]") {
-  const std::vector<Curve> curves = Trained({1, 3, 9}, {54, 18, 9});
+  const std::vector<MetricCurve> curves = Trained({1, 3, 9}, {54, 18, 9});
   const LevelScores nine = Compare(curves, 9);
   CHECK(nine.level == 9);
   CHECK(std::isnan(nine.scores[71]));
@@ -79,7 +79,7 @@ TEST_CASE("Levels: at most twelve are offered, of marked trials that do not run"
   CHECK(many.levels.back() == 100);
   CHECK(many.level_trials.front() == 100);
 
-  const std::vector<Curve> curves = Trained({3, 7, 9}, {30, 1, 30});
+  const std::vector<MetricCurve> curves = Trained({3, 7, 9}, {30, 1, 30});
   std::vector<uint8_t> marked(61, 1), settled(61, 1);
   settled[30] = 0;  // runs, at level 7
   marked[60] = 0;   // filtered away
