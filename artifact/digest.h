@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-// SHA-256, 64 lower-case hexadecimal digits.
+// Returns the SHA-256 as 64 lower-case hexadecimal digits.
 std::string DigestOf(std::string_view bytes);
 bool IsDigest(std::string_view text);
 

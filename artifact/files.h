@@ -11,15 +11,15 @@
 
 namespace winnow {
 
-// Errors name the file and the system's words: RESOURCE_EXHAUSTED for a full disk, NOT_FOUND for a file that
-// is not there, else UNAVAILABLE.
+// Returns an error with the file and the system's message: RESOURCE_EXHAUSTED for a full disk, NOT_FOUND for
+// a missing file, otherwise UNAVAILABLE.
 absl::Status FileError(const std::filesystem::path& path, std::string_view what, int code);
 
 // An open descriptor, closed with the object.
 class OpenFile {
  public:
   static absl::StatusOr<OpenFile> Open(const std::filesystem::path& path, int flags, int mode = 0);
-  // Takes `descriptor` over; `path` is what errors name.
+  // Takes ownership of `descriptor`; errors name `path`.
   OpenFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&& other) noexcept;
@@ -28,9 +28,9 @@ class OpenFile {
   int descriptor() const { return descriptor_; }
   int Release() { return std::exchange(descriptor_, -1); }
   absl::Status Write(std::string_view bytes);
-  // Fewer than `most` bytes only at the file's end.
+  // Returns fewer than `most` bytes only at the end of the file.
   absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t most) const;
-  // What was written is on disk; so are, of a folder, the names in it.
+  // Flushes the content to disk; for a folder, the names in it.
   absl::Status Sync();
 
  private:

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-// What openat says of a link or a file where a folder is expected.
+// Translates openat's error for a link or a file in place of a folder.
 absl::Status FolderError(const fs::path& path, int code) {
   if (code == ELOOP || code == ENOTDIR) {
     return absl::FailedPreconditionError(
@@ -82,7 +82,7 @@ absl::StatusOr<OpenFile> OpenFolder::OpenRegular(const fs::path& path) const {
     above = &*step;
   }
   const fs::path whole = path_ / path;
-  // A pipe would have us wait for who writes to it.
+  // A pipe would block until it has a writer.
   const int descriptor =
       openat(above->descriptor(), path.filename().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 && errno == ELOOP) return FileError(whole, "is a symbolic link", ENOENT);
@@ -118,7 +118,7 @@ absl::Status OpenFolder::ForEach(
 
 absl::Status OpenFolder::Remove(const std::string& name) const {
   std::error_code error;
-  // By the descriptor's own name, so that it is this folder's; remove_all follows no link below it.
+  // Uses the descriptor's path, so that it is this folder; remove_all follows no link below it.
   fs::remove_all(fmt::format("/proc/self/fd/{}/{}", descriptor(), name), error);
   return error ? FileError(path_ / name, "cannot remove", error.value()) : absl::OkStatus();
 }

@@ -12,8 +12,8 @@
 
 namespace winnow {
 
-// Names a folder whose way there others may change: of `base` is believed what its path says, while no part of
-// `below` may be a symbolic link.
+// Names a folder on a path that other users may change: `base` is trusted as it is, but no part of `below`
+// may be a symbolic link.
 struct FolderName {
   FolderName(const std::filesystem::path& folder)  // NOLINT: its last part alone is looked at
       : base(folder.parent_path()), below(folder.filename()) {}
@@ -21,7 +21,7 @@ struct FolderName {
       : base(std::move(the_base)), below(std::move(the_below)) {}
 
   std::filesystem::path path() const { return base / below; }
-  // The folder above it, or one in it.
+  // The parent folder, or a child.
   FolderName parent() const { return {base, below.parent_path()}; }
   FolderName operator/(const std::string& name) const { return {base, below / name}; }
 
@@ -29,35 +29,35 @@ struct FolderName {
   std::filesystem::path below;
 };
 
-// A folder that is open: what is done in it is done in it, whatever becomes of its path meanwhile. Symbolic
-// links are not followed.
+// An open folder: operations apply to this folder even if its path changes. Follows no symbolic links.
 class OpenFolder {
  public:
-  // NOT_FOUND: there is none. FAILED_PRECONDITION: a part of `below` is a link, or no folder.
+  // NOT_FOUND: it does not exist. FAILED_PRECONDITION: a part of `below` is a link, or not a folder.
   static absl::StatusOr<OpenFolder> Open(const FolderName& name);
-  // Makes what is missing of `below`, each part by `mode`; `base` must be there.
+  // Creates the missing parts of `below` with `mode`; `base` must exist.
   static absl::StatusOr<OpenFolder> Make(const FolderName& name, mode_t mode = 0777);
 
   const std::filesystem::path& path() const { return path_; }
   int descriptor() const { return file_.descriptor(); }
   uid_t owner() const { return owner_; }
-  // Whether a file of that owner may be the folder's user's own. All may, unless the folder was given to
-  // another user than this process's: what is not that user's was brought there by a hard link, to have this
-  // process read it.
+  // Whether to trust a file of that owner. True for every owner, unless the folder was given to another user
+  // than this process's: then a file of a third owner got there by a hard link, made to have this process
+  // read it.
   bool Believes(uid_t owner) const;
 
   absl::StatusOr<OpenFolder> Inner(const std::string& name) const;
-  // The same; what is there and is no folder is removed first, and what is missing is made.
+  // Opens a child folder; replaces anything there that is not a folder, and creates what is missing.
   absl::StatusOr<OpenFolder> MakeFolder(const std::string& name, mode_t mode = 0777) const;
-  // A regular file for reading, by its path within the folder. NOT_FOUND: it is not there, or is something
-  // else, or of an owner that is not believed.
+  // Opens a regular file for reading, by its path within the folder. NOT_FOUND: it is missing, not a regular
+  // file, or of an owner that is not trusted.
   absl::StatusOr<OpenFile> OpenRegular(const std::filesystem::path& path) const;
-  // The names in it. Calls `each` with what fstatat says; what is gone meanwhile is left out. Stops at the
-  // first error.
-  absl::Status ForEach(const std::function<absl::Status(const std::string& name, const struct stat&)>& each) const;
-  // With all that is in it; nothing if there is none.
+  // Calls `each` for the names in it with the result of fstatat; skips names that vanish meanwhile. Stops at
+  // the first error.
+  absl::Status ForEach(
+      const std::function<absl::Status(const std::string& name, const struct stat&)>& each) const;
+  // Removes it with its content; does nothing if it is missing.
   absl::Status Remove(const std::string& name) const;
-  absl::Status RemoveAll() const;  // that is in it
+  absl::Status RemoveAll() const;  // removes the content, not the folder
   absl::Status SetMode(mode_t mode) const;
 
  private:

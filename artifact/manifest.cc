@@ -17,7 +17,7 @@ absl::Status Invalid(const std::string& path, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("manifest: file \"{}\": {}", path, why));
 }
 
-// Why a path may not be within a folder; "" if it may.
+// Returns why a path must not be used within a folder; "" if it may.
 std::string_view PathProblem(std::string_view path) {
   if (path.empty() || path.size() > kMaxPathBytes) return "a path has 1 to 1024 bytes";
   if (path.find('\0') != std::string_view::npos) return "a path has no zero bytes";
@@ -72,7 +72,7 @@ absl::StatusOr<v1::ArtifactFile> ReadFile(const OpenFolder& folder, const std::s
   return file;
 }
 
-// Adds what is in `folder`, which is `depth` folders below `top`.
+// Adds the content of `folder`, which is `depth` levels below `top`.
 absl::Status AddFolder(const OpenFolder& top, const OpenFolder& folder, const std::string& prefix, int depth,
                        Listing& listing) {
   return folder.ForEach([&](const std::string& name, const struct stat& about) -> absl::Status {

@@ -1,11 +1,11 @@
 #pragma once
 
-// Which kind of refusal a status of ArtifactService is, as its details: what servers say and their callers look for.
+// Details that distinguish the refusals in statuses of ArtifactService: servers set them, callers check them.
 namespace winnow {
 
-// Of PutArtifact: a blob is missing, rather than that the caller is fenced.
+// PutArtifact: a blob is missing; without it the caller is fenced.
 inline constexpr char kMissingBlob[] = "winnow.v1.MissingBlob";
-// Of GetArtifact: it is not there yet, and a worker is asked for it.
+// GetArtifact: not available yet, but requested from a worker.
 inline constexpr char kModelComes[] = "winnow.v1.ModelComes";
 
 }  // namespace winnow

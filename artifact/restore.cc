@@ -24,8 +24,8 @@ std::string DraftPrefix(const fs::path& folder) {
   return fmt::format(".{}.restore-", folder.filename().string());
 }
 
-// A folder beside the one to be made. While it lives it is locked; one without a lock is left of a process
-// that died.
+// A temporary folder beside the target, locked while this object lives. One without a lock was left by a
+// process that died.
 class Draft {
  public:
   static absl::StatusOr<Draft> Make(const fs::path& folder) {
@@ -98,7 +98,7 @@ absl::Status WriteFiles(const v1::Manifest& manifest, const fs::path& root, cons
   return absl::OkStatus();
 }
 
-// A process that dies in between leaves no folder: for it, as at its first start, nothing was there.
+// If the process dies in between, no folder is left: the next start begins from nothing.
 absl::Status ReplaceInSteps(const fs::path& draft, const fs::path& folder) {
   const fs::path aside = draft.string() + ".old";
   if (rename(folder.c_str(), aside.c_str()) != 0) return FileError(folder, "cannot be set aside", errno);
@@ -112,7 +112,7 @@ absl::Status ReplaceInSteps(const fs::path& draft, const fs::path& folder) {
   return absl::OkStatus();
 }
 
-// What was at `folder` is gone with the draft, or at its place.
+// Afterwards the old content of `folder` is gone, or at the draft's path.
 absl::Status PutInPlace(const fs::path& draft, const fs::path& folder) {
   if (rename(draft.c_str(), folder.c_str()) != 0) {  // nothing was there, or an empty folder
     if (errno != ENOTEMPTY && errno != EEXIST) return FileError(folder, "cannot be replaced", errno);

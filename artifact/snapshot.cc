@@ -21,14 +21,14 @@ bool IsUnfinished(const fs::path& path) {
                      [](const fs::path& part) { return IsUnfinishedName(part.string()); });
 }
 
-// The files that are whole.
+// Lists the finished files.
 absl::StatusOr<Listing> ListFinished(const FolderName& folder) {
   absl::StatusOr<Listing> listing = ListFolder(folder);
   if (listing.ok()) std::erase_if(listing->files, [](const auto& file) { return IsUnfinished(file.first); });
   return listing;
 }
 
-// The bytes of a file, where it can have no second name.
+// Copies a file where hard links are not possible.
 absl::Status Copy(const OpenFile& from, const OpenFolder& folder, const std::string& name, mode_t mode) {
   const int descriptor =
       openat(folder.descriptor(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -42,7 +42,7 @@ absl::Status Copy(const OpenFile& from, const OpenFolder& folder, const std::str
   }
 }
 
-// NOT_FOUND: it is not the file any more that was listed.
+// NOT_FOUND: the file is no longer the listed one.
 absl::Status Keep(const OpenFolder& from, const OpenFolder& to, const fs::path& path, const Listing::Entry& entry) {
   const absl::StatusOr<OpenFile> file = from.OpenRegular(path);
   if (!file.ok()) return file.status();
@@ -52,7 +52,7 @@ absl::Status Keep(const OpenFolder& from, const OpenFolder& to, const fs::path& 
   const absl::StatusOr<OpenFolder> above = OpenFolder::Make({fmt::format("/proc/self/fd/{}", to.descriptor()), path.parent_path()});
   if (!above.ok()) return above.status();
   const std::string name = path.filename();
-  // A further name of what is open, by the descriptor's own name, so that it is no other file.
+  // Links the open file by its descriptor's path, so that it cannot be another file.
   const std::string open_name = fmt::format("/proc/self/fd/{}", file->descriptor());
   if (linkat(AT_FDCWD, open_name.c_str(), above->descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
     return absl::OkStatus();

@@ -23,10 +23,10 @@ constexpr int64_t kFactsPerCommit = 200'000;
 constexpr int64_t kEta = 3;
 constexpr int64_t kBrackets = 3;
 constexpr int64_t kRungs = 5;  // of the first bracket
-// Part of the units that are meant to be trained: trials fail, and the last ones are promoted no more.
+// Fraction of the intended units that is trained: trials fail, and the last ones are not promoted.
 constexpr double kReached = 0.85;
-// Units that a trial of these brackets is trained to on average, for each unit of the lowest rung: bracket b
-// begins at eta^b, and each of its further rungs adds 2/3 of that.
+// Units that a trial of these brackets trains on average, per unit of the lowest rung: bracket b begins at
+// eta^b, and each of its further rungs adds 2/3 of that.
 constexpr double kUnitsOfLowest =
     kReached * ((1 + 4 * 2.0 / 3) + 3 * (1 + 3 * 2.0 / 3) + 9 * (1 + 2 * 2.0 / 3)) / 3;
 
@@ -90,7 +90,7 @@ v1::TuningJobSpec Spec(const std::string& name, int64_t trials, int64_t reports)
   return spec;
 }
 
-// A loss that falls with the level as a power law to what the configuration can reach.
+// A loss that decreases with the level by a power law to the configuration's limit.
 double Loss(const Configuration& x, int64_t level) {
   const double rate = std::log10(std::get<double>(x[0]));
   const auto depth = static_cast<double>(std::get<int64_t>(x[1]));
@@ -118,7 +118,7 @@ SimulationResult Play(const SearchSpec& search) {
   return Simulate(search, simulation);
 }
 
-// Facts, trials, steps and the description, as the engine writes them.
+// Writes facts, trials, steps and the description as the engine does.
 class Filler {
  public:
   Filler(Store& store, OpenJob& job) : store_(store), job_(job) {}

@@ -11,10 +11,10 @@ struct BigJob {
   int64_t reports = 0;
 };
 
-// Puts an ended ASHA job into the database `file`, which is made if it is not there: 64 workers in virtual
-// time search eight hyperparameters, one of them conditional, and report a loss that falls along a power law,
+// Adds an ended ASHA job to the database `file`, which is created if missing: 64 workers in virtual time
+// search eight hyperparameters, one of them conditional, and report a loss that decreases by a power law,
 // with noise, some divergence and some failures. About `reports` reports for each of `trials` trials, all of
-// them the objective. What does not work ends the program.
+// them of the objective. An error ends the program.
 BigJob MakeBigJob(const std::string& file, const std::string& name, int64_t trials, int64_t reports);
 
 }  // namespace winnow

@@ -1,7 +1,7 @@
-// What a sum over ranks costs on this machine, in time and in processor time of all ranks together, beside
-// OpenMPI's MPI_Allreduce over TCP and over shared memory, where mpicc and mpirun are installed:
-// Sums are of 32-bit integers. The three take turns, and medians over the turns are compared, so that other
-// work on the machine falls on all alike.
+// The time and processor time (of all ranks) of a sum over ranks on this machine, compared with OpenMPI's
+// MPI_Allreduce over TCP and over shared memory, if mpicc and mpirun are installed. Sums are of 32-bit
+// integers. The three alternate, and medians over the turns are compared, so that other work on the machine
+// affects all alike.
 //   bench-collective [--ranks 2,4] [--turns 5] [--short]
 #include <fmt/format.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ void Check(const absl::Status& status) {
   std::exit(1);
 }
 
-// A processor for each rank, where there are enough: mpirun does the same.
+// Binds each rank to a processor, if there are enough, as mpirun does.
 void Bind(int rank, int size) {
   if (size > sysconf(_SC_NPROCESSORS_ONLN)) return;
   cpu_set_t one;
@@ -92,7 +92,7 @@ int RunRank(int rank, int size, int port, int divisor) {
   return 0;
 }
 
-// The lines of a command's standard output as figures; none if it failed.
+// Returns the lines of a command's standard output as figures; none if it failed.
 Figures FiguresOf(const std::string& command) {
   std::string output;
   FILE* const pipe = popen(command.c_str(), "r");
@@ -122,7 +122,7 @@ Figures Ours(const std::string& self, int ranks, int divisor) {
 
 class MpiPeer {
  public:
-  // Compiles the yardstick, if there is a compiler for it.
+  // Compiles the MPI program, if there is a compiler for it.
   MpiPeer() {
     if (std::system("command -v mpicc > /dev/null && command -v mpirun > /dev/null") != 0) return;
     std::string folder = (std::filesystem::temp_directory_path() / "bench-collective-XXXXXX").string();
@@ -159,7 +159,7 @@ std::string Beside(const Figures& peer, std::size_t bytes, const Figure& ours) {
                      found->second.wall_us / ours.wall_us, found->second.cpu_us);
 }
 
-// Medians over the turns.
+// Returns medians over the turns.
 Figures MedianOf(const std::vector<Figures>& turns) {
   std::map<std::size_t, std::array<std::vector<double>, 2>> all;
   for (const Figures& figures : turns) {
@@ -176,7 +176,7 @@ Figures MedianOf(const std::vector<Figures>& turns) {
   return medians;
 }
 
-// Of the machine, over the last minute: tasks that want a processor.
+// The load of the machine in the last minute: runnable tasks.
 double Load() {
   std::array<double, 1> load{};
   return getloadavg(load.data(), 1) == 1 ? load[0] : 0;

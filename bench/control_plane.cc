@@ -1,6 +1,6 @@
-// What the control plane carries: durable reports per second from simulated workers over real gRPC against a
-// real winnow-server on a real file, beside what gRPC alone, one SQLite writer alone and Optuna's RDB storage
-// do on this machine in the same run; and how long a Sync takes at half that load.
+// The capacity of the control plane: durable reports per second from simulated workers over real gRPC to a
+// real winnow-server on a real file, compared with gRPC alone, one SQLite writer alone and Optuna's RDB
+// storage on this machine in the same run; and the time of a Sync at half that load.
 //
 //   build/bin/bench-control-plane [SECONDS per measurement, default 5]
 
@@ -24,8 +24,8 @@
 namespace winnow {
 namespace {
 
-constexpr int kWorkers = 64;          // those of the goal, each with a connection of its own
-constexpr int kReportsPerSync = 100;  // as a worker gathers them while its last Sync is under way
+constexpr int kWorkers = 64;          // those of the goal, each with its own connection
+constexpr int kReportsPerSync = 100;  // as collected by a worker during its last Sync
 constexpr double kGoalReports = 100'000;
 constexpr double kGoalP99Ms = 20;
 
@@ -51,7 +51,7 @@ struct Running {
     clients->Join();
   }
 
-  // Every acknowledged report must be there.
+  // Checks that every acknowledged report is stored.
   void CheckStored() {
     server.Stop();
     const int64_t stored = CountReports(server.database());
@@ -101,7 +101,7 @@ void PrintHeader() {
              "reports/s", "p50 ms", "p99 ms", "/ gRPC alone", "/ writer alone");
 }
 
-// Gives the reports per second.
+// Returns the reports per second.
 double BenchThroughput(int workers, int reports, double seconds) {
   Running running(workers);
   const Load load = CloseLoop(*running.clients, workers, reports, seconds);

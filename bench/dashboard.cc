@@ -1,8 +1,8 @@
-// What the page of a job asks of the server, for a job of 100,000 trials with 30 reports each: the time of
-// each call (the first after the server's start, then the median of 20) and the bytes of its answer as JSON,
-// plain and as gzip. Beside it, measured on the same database: everything as JSON, which a page without
-// aggregates has to fetch — our own ListTrials and QueryMetrics, and the trials as Optuna Dashboard sends
-// them (see OptunaTrials).
+// The cost of the calls of a job's page, for a job of 100,000 trials with 30 reports each: the time of each
+// call (the first after the server's start, then the median of 20) and the bytes of its answer as JSON, plain
+// and as gzip. For comparison, on the same database: everything as JSON, which a page without aggregates has
+// to fetch: our own ListTrials and QueryMetrics, and the trials as Optuna Dashboard sends them (see
+// OptunaTrials).
 //
 //   build/bin/bench-dashboard [--trials 100000] [--reports 30]
 //   build/bin/bench-dashboard --make FILE [--trials N] [--reports R]     only makes the database
@@ -66,7 +66,7 @@ size_t GzipBytes(const std::string& text) {
   return bytes;
 }
 
-// As the server's HTTP side writes messages.
+// Writes messages as the server's HTTP side does.
 std::string ToJson(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
   options.always_print_primitive_fields = true;
@@ -75,7 +75,7 @@ std::string ToJson(const google::protobuf::Message& message) {
   return json;
 }
 
-// A server that has just started on a database with the job.
+// A server just started on a database with the job.
 class Server {
  public:
   Server(int64_t trials, int64_t reports)
@@ -117,7 +117,7 @@ struct Stubs {
   v1::InsightService::Stub insight;
 };
 
-// One call as the page makes it: its answer.
+// One call of the page, with its answer.
 struct PageCall {
   const char* name;
   std::function<std::unique_ptr<google::protobuf::Message>(Stubs&)> call;
@@ -132,7 +132,7 @@ PageCall Of(const char* name, Stub Stubs::*stub,
           }};
 }
 
-// In the order in which the page asks.
+// In the page's order.
 std::vector<PageCall> PageCalls(const std::string& job) {
   using Tuning = v1::TuningService::Stub;
   using Insight = v1::InsightService::Stub;
@@ -171,7 +171,7 @@ std::vector<PageCall> PageCalls(const std::string& job) {
   trial.set_job_id(job);
   trial.set_trial(1);
   calls.push_back(Of("trial: DescribeTrial", &Stubs::tuning, &Tuning::DescribeTrial, trial));
-  // Brushed: what an interaction asks for.
+  // The selection of an interaction.
   const std::string brush = "learning_rate:0.001..0.05";
   sieve.add_filters(brush);
   calls.push_back(Of("GetSieve, brushed", &Stubs::insight, &Insight::GetSieve, sieve));
@@ -208,7 +208,7 @@ std::string Ms(double seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
 
 struct Page {
   double first = 0;
-  Bytes bytes;  // without what is brushed, and the page of a trial
+  Bytes bytes;  // without the selection, and the page of a trial
 };
 
 Page MeasurePage(Stubs& stubs, const std::string& job) {
@@ -272,7 +272,7 @@ AllTrials MeasureAllTrials(Stubs& stubs, const std::string& job) {
   return all;
 }
 
-// The trials as Optuna Dashboard's server sends them to its page (optuna_dashboard/_serializer.py,
+// Returns the trials as Optuna Dashboard's server sends them to its page (optuna_dashboard/_serializer.py,
 // serialize_frozen_trial, version 0.13): trial_id, study_id, number, state, values, params (each with its
 // internal and external value and type), intermediate_values (steps with values), user and system attributes,
 // note and times.

@@ -1,7 +1,7 @@
-// What one decision costs, as a job grows: an admission, its placement, a report (MEDIAN and CURVES: one at
-// each of 27 levels) and the attempt's end, with all that follows from them; what a model's suggestion costs;
-// and what loading a job from its database costs. Beside Optuna's ask and tell, measured in the same run
-// where its program is given:
+// The cost of one decision as a job grows: an admission, its placement, a report (MEDIAN and CURVES: one at
+// each of 27 levels) and the attempt's end, with all consequences; the cost of a search model's suggestion;
+// and the cost of loading a job from its database. Compared with Optuna's ask and tell in the same run if its
+// program is given:
 //   bench-decide [--most 1000000] [--peer bench/decide_peer.py] [--python /usr/bin/python3]
 
 #include "scheduler/decide.h"
@@ -29,8 +29,8 @@ namespace winnow {
 namespace {
 
 constexpr int kParameters = 6;
-constexpr size_t kAtOnce = 16;   // attempts that run
-constexpr int kMeasured = 2000;  // decisions for a figure
+constexpr size_t kAtOnce = 16;   // running attempts
+constexpr int kMeasured = 2000;  // decisions per figure
 constexpr int kMeasuredSuggestions = 30;
 constexpr int64_t kMostOfEveryLevel = 10'000;  // trials of 27 reports each
 
@@ -59,7 +59,7 @@ SearchSpec Job(SamplerKind sampler, PrunerKind pruner) {
     spec.limits.max_trial_resource = 27;
     if (pruner == PrunerKind::kLearningCurve) spec.pruner.min_chance = 0.05;
   }
-  spec.limits.max_total_resource = int64_t{1} << 50;  // brackets are opened for ever
+  spec.limits.max_total_resource = int64_t{1} << 50;  // brackets are opened without end
   spec.seed = 1;
   return spec;
 }
@@ -78,7 +78,7 @@ class Playing {
       : state_(spec), every_level_(every_level) {}
 
   JobState& state() { return state_; }
-  std::vector<Fact>* record = nullptr;  // where facts go; null: nowhere
+  std::vector<Fact>* record = nullptr;  // receives the facts; null: none
 
   // One decision: starts an attempt and, once kAtOnce run, ends the oldest.
   void Step() {
@@ -106,7 +106,7 @@ class Playing {
     Record(AttemptEnded{number, attempt, AttemptOutcome::kFinished, "", 1, 2});
   }
 
-  // Until so many trials have ended.
+  // Runs until this many trials have ended.
   void StepTo(int64_t trials) {
     while (Ended() < trials) Step();
   }
@@ -114,7 +114,7 @@ class Playing {
  private:
   int64_t Ended() const {
     const JobTotals& totals = state_.totals();
-    // ASHA ends few of its trials before the job's end: those that are paused are as good as ended.
+    // ASHA ends few of its trials before the job's end: paused ones count as ended.
     return totals.completed + totals.pruned + totals.cancelled + totals.failed + totals.paused;
   }
   void Record(FactBody body) {
@@ -135,7 +135,7 @@ struct Strategy {
   bool every_level = false;
 };
 
-// Whether decisions stay below 1 ms and within a factor of two of those at 100 trials.
+// Whether decisions take less than 1 ms and at most twice the time at 100 trials.
 bool Decisions(int64_t most) {
   constexpr Strategy kStrategies[] = {{"RANDOM", SamplerKind::kRandom, PrunerKind::kNone},
                                       {"SOBOL", SamplerKind::kSobol, PrunerKind::kNone},

@@ -1,7 +1,7 @@
-// How fast trials go through a server and one worker on this machine: a no-op trainer (/bin/echo with one
-// metric line), so that all the time is Winnow's. Trials per second and the time from a trial's start to its
-// first report, beside fork and exec of the same program alone, and beside the 14 trials a second of Ray
-// Tune's published scalability test (10,000 trials on one machine).
+// The throughput of trials through a server and one worker on this machine, with a no-op trainer (/bin/echo
+// with one metric line), so that all the time is Winnow's. Trials per second and the time from a trial's
+// start to its first report, compared with fork and exec of the same program alone, and with the 14 trials a
+// second of Ray Tune's published scalability test (10,000 trials on one machine).
 //
 //   build/bin/bench-dispatch [TRIALS, default 10000] [SLOTS, default 1 and 8]
 
@@ -56,7 +56,7 @@ v1::TuningJobSpec EchoJob(int trials, const std::string& folder) {
   return spec;
 }
 
-// When each trial's first report came, by number.
+// Returns the time of each trial's first report, by number.
 std::vector<double> FirstReports(v1::TuningService::Stub& tuning, const std::string& job, int trials) {
   std::vector<double> first(static_cast<size_t>(trials) + 1, 0);
   v1::QueryMetricsRequest request;

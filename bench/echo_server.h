@@ -4,8 +4,8 @@
 
 namespace winnow {
 
-// A process that answers every Sync with nothing at once: what gRPC alone carries on this machine. It is this
-// program, started anew with one argument, which main gives to Serve.
+// A process that answers every Sync with nothing at once: the capacity of gRPC alone on this machine. It is
+// this program, started again with one argument, which main passes to Serve.
 class EchoServer {
  public:
   static constexpr char kArgument[] = "--echo-server";

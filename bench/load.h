@@ -31,8 +31,8 @@ struct Load {
   int64_t failures = 0;
 };
 
-// Keeps `callers` calls outstanding for `seconds`; each caller calls again when its answer came.
-// call(caller, done) starts one call; done(ok) must be called once.
+// Keeps `callers` calls in progress for `seconds`; each caller calls again after its answer. call(caller,
+// done) starts one call; done(ok) must be called once.
 template <typename Call>
 Load RunClosedLoop(int callers, double seconds, Call call) {
   using SteadyClock = std::chrono::steady_clock;
@@ -68,15 +68,15 @@ Load RunClosedLoop(int callers, double seconds, Call call) {
           failures};
 }
 
-// Calls are due at a fixed rate, in turn by caller, whether or not the ones before were answered: a caller
-// that is busy then calls as soon as it is not. Latencies count from when a call was due.
+// Calls are due at a fixed rate, in turn by caller, whether or not earlier ones were answered: a busy caller
+// calls as soon as it is free. Latencies count from the due time.
 template <typename Call>
 Load RunOpenLoop(int callers, double calls_per_second, double seconds, Call call) {
   using SteadyClock = std::chrono::steady_clock;
   using Time = SteadyClock::time_point;
   std::mutex mutex;
   std::condition_variable idle;
-  std::vector<std::deque<Time>> due(static_cast<size_t>(callers));  // the front one is outstanding
+  std::vector<std::deque<Time>> due(static_cast<size_t>(callers));  // the front one is in progress
   int64_t outstanding = 0;
   Latencies latencies;
   int64_t failures = 0;

@@ -6,10 +6,10 @@
 
 namespace winnow {
 
-// A job of `trials` random trials that minimise "loss"; its trainer is /bin/sh -c `command`.
+// Returns a job of `trials` random trials that minimise "loss"; its trainer is /bin/sh -c `command`.
 v1::TuningJobSpec NoOpJob(int trials, const std::string& folder, const std::string& command);
 
-// winnow-server beside this program.
+// Returns the path of winnow-server beside this program.
 std::string ServerBinary();
 
 }  // namespace winnow

@@ -40,9 +40,7 @@ void PlayedEngine::Run(const std::function<void(Engine&)>& use_cases) {
     return engine_->Finish();
   }));
   engine_->Committed();
-  engine_->TakeChanged();
-  engine_->jobs().to_ask.clear();
-  engine_->jobs().gone.clear();
+  engine_->TakeEffects();
 }
 
 std::string PlayedEngine::Create(const v1::TuningJobSpec& spec) {

@@ -9,17 +9,17 @@
 
 namespace winnow {
 
-// The server's engine without threads, transport and real time: every batch is one transaction. What does not
-// work ends the program.
+// The server's engine without threads, transport and real time: every batch is one transaction. An error ends
+// the program.
 class PlayedEngine {
  public:
-  // `lease_us` of workers. Time stands still unless now_us is moved.
+  // `lease_us` of workers. The time is constant unless now_us is changed.
   PlayedEngine(const std::string& file, int64_t lease_us);
   ~PlayedEngine();
 
-  // A batch of these use cases.
+  // Runs a batch of these use cases.
   void Run(const std::function<void(Engine&)>& use_cases);
-  // In a batch of its own.
+  // Creates a job in its own batch.
   std::string Create(const v1::TuningJobSpec& spec);
 
   Store& store() { return *store_; }
@@ -30,8 +30,8 @@ class PlayedEngine {
   std::unique_ptr<Engine> engine_;
 };
 
-// A worker that trains nothing. Tell is to be called inside a batch; what the answer wants is begun by Act,
-// which the engine's answer calls.
+// A worker that trains nothing. Call Tell inside a batch; Act, which the engine's answer calls, starts what
+// the answer wants.
 class PlayedWorker {
  public:
   PlayedWorker(int64_t number, int32_t slots);
@@ -43,7 +43,7 @@ class PlayedWorker {
   // By assignment id.
   std::map<std::string, Running> running;
 
-  // One Sync that reports the next `reports` levels of all that runs and, if asked, its end.
+  // One Sync that reports the next `reports` levels of everything that runs and, if `ends`, its end.
   void Tell(Engine& engine, int reports, bool ends);
   // Whether something is prepared and waits for other ranks.
   bool awaits_start() const;

@@ -9,16 +9,16 @@
 
 namespace winnow {
 
-// Workers that train nothing: each holds one assignment and reports rising levels under it.
+// Workers that train nothing: each holds one assignment and reports rising levels for it.
 class ReportingWorkers {
  public:
-  // connect(i): the channel of worker i. REQUIRES a job of as many trials, or a server that answers without
+  // connect(i): the channel of worker i. REQUIRES: a job of as many trials, or a server that answers without
   // one.
   ReportingWorkers(int count, const std::function<std::shared_ptr<grpc::Channel>(int)>& connect);
 
   // Syncs each until it holds an assignment. Ends the program if one gets none.
   void Join();
-  // Starts a Sync of worker `i` with `reports` reports; done(ok). One at a time for each worker.
+  // Starts a Sync of worker `i` with `reports` reports; calls done(ok). One at a time per worker.
   void Sync(int i, int reports, std::function<void(bool)> done);
 
   int64_t reported() const;

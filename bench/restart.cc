@@ -1,6 +1,6 @@
-// How long a winnow-server that starts on a database takes to its first answered Sync, from fork to answer,
-// beside opening the same file with sqlite3 and counting its reports; the file lies in the page cache.
-// Shapes: one open job whose trials all train, and jobs that have ended with one that is open.
+// The time from fork of a winnow-server on a database to its first answered Sync, compared with opening the
+// same file with sqlite3 and counting its reports; the file is in the page cache. Shapes: one open job whose
+// trials all train, and ended jobs with one that is open.
 //
 //   build/bin/bench-restart [REPORTS…, default 10000 1000000]
 
@@ -89,7 +89,7 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// Until somebody listens there.
+// Waits until there is a listener.
 void AwaitPort(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;

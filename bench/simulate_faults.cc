@@ -1,5 +1,5 @@
-// Whole systems under faults, in one thread and in virtual time (tests/simulation), for as long as asked; ends at the
-// first broken promise, with the line that repeats it:
+// Simulates whole systems under faults, in one thread and in virtual time (tests/simulation), for the given
+// time; ends at the first violated invariant, with the command that reproduces it:
 //   bench-simulate-faults [--seconds 60 | --decisions 10000000] [--first 1] [--small] [--seed N [--trace]]
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kSaySeconds = 30;  // between two lines that say how far it is
+constexpr double kSaySeconds = 30;  // between two lines of progress
 
 struct Asked {
   double seconds = 60;
@@ -89,8 +89,10 @@ int main(int argc, char** argv) {
   winnow::Asked asked;
   spdlog::set_level(spdlog::level::off);
   if (!winnow::Read(argc, argv, asked)) {
-    fmt::print(stderr,
-               "usage: {} [--seconds S | --decisions N] [--first N] [--small | --large] [--seed N [--trace]]\n", argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} [--seconds S | --decisions N] [--first N] [--small | --large] [--seed N [--trace]]\n",
+        argv[0]);
     return 2;
   }
   return winnow::Run(argv[0], asked);

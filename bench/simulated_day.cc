@@ -1,7 +1,6 @@
-// A day of a large cluster through the server's real engine and a real file, under a clock that is moved:
-// 10,000 workers of one slot, 1,000,000 trials in jobs that follow each other, ten of them open at a time.
-// Time and memory per trial must stay flat: printed for every tenth of the day, and the last against the
-// first.
+// A day of a large cluster through the server's real engine and a real file, in virtual time: 10,000 workers
+// of one slot, 1,000,000 trials in consecutive jobs, ten of them open at a time. Time and memory per trial
+// must be constant: printed for every tenth of the day, and the last relative to the first.
 //
 //   build/bin/bench-simulated-day [TRIALS, default 1000000] [WORKERS, default 10000]
 
@@ -29,12 +28,12 @@ namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int64_t kDayUs = 86'400'000'000;
-constexpr int64_t kLeaseUs = 900'000'000;  // then a worker that trains says so every five minutes
+constexpr int64_t kLeaseUs = 900'000'000;  // a training worker then syncs every five minutes
 constexpr int64_t kPrepareUs = 10'000;
 constexpr int64_t kOpenJobs = 10;
 constexpr int64_t kParts = 10;
-constexpr size_t kBatch = 64;  // calls that come while the last batch is committed
-// Flat: neither may grow beyond this from the first part of the day to the last.
+constexpr size_t kBatch = 64;  // calls that arrive during the last commit
+// Constant: neither may grow beyond this factor from the first part of the day to the last.
 constexpr double kMostGrowth = 1.25;
 
 double RssMiB() {
@@ -43,7 +42,7 @@ double RssMiB() {
   return static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-// Of this process: what else the machine does is not counted.
+// Counts this process alone.
 double CpuMicros() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -53,7 +52,7 @@ double CpuMicros() {
   return micros(usage.ru_utime) + micros(usage.ru_stime);
 }
 
-// What happens to a worker: it speaks because its lease wants it to, or because its trial has ended.
+// A worker's event: its lease requires a Sync, or its trial has ended.
 struct Event {
   int64_t at_us;
   size_t worker;
@@ -70,7 +69,7 @@ class Day {
         engine_(file, kLeaseUs) {
     for (size_t i = 0; i < workers; ++i) workers_.emplace_back(static_cast<int64_t>(i), 1);
     trained_until_.resize(workers);
-    // They come within the first minute.
+    // They arrive within the first minute.
     for (size_t i = 0; i < workers; ++i) events_.push({engine_.now_us + Uniform(60'000'000), i, false});
   }
 
@@ -120,7 +119,7 @@ class Day {
   }
 
   void Step() {
-    // Those that speak within a few milliseconds are one batch.
+    // Syncs within a few milliseconds form one batch.
     std::vector<Event> batch;
     while (!events_.empty() && batch.size() < kBatch) {
       batch.push_back(events_.top());
@@ -143,7 +142,7 @@ class Day {
     }
   }
 
-  // When the worker speaks next.
+  // Plans the worker's next Sync.
   void Plan(size_t i) {
     if (workers_[i].awaits_start()) {
       events_.push({engine_.now_us + kPrepareUs, i, false});
@@ -161,7 +160,7 @@ class Day {
 
   const int64_t trials_;
   const int64_t per_job_;
-  const double train_us_;  // so that the workers are busy for a day
+  const double train_us_;  // keeps the workers busy for a day
   PlayedEngine engine_;
   std::vector<PlayedWorker> workers_;
   std::vector<int64_t> trained_until_;

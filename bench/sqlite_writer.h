@@ -5,11 +5,11 @@
 
 namespace winnow {
 
-// Rows per second that one connection inserts into a table like the store's reports (WAL, synchronous=FULL)
-// in a new file in `folder`, `rows_per_commit` rows a transaction, for about `seconds`.
+// Returns the rows per second that one connection inserts into a table like the store's reports (WAL,
+// synchronous=FULL) in a new file in `folder`, `rows_per_commit` rows per transaction, for about `seconds`.
 double SqliteWriterRowsPerSecond(const std::string& folder, int rows_per_commit, double seconds);
 
-// Rows of the table `reports` in a server's database.
+// Returns the rows of the table `reports` in a server's database.
 int64_t CountReports(const std::string& database);
 
 }  // namespace winnow

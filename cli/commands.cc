@@ -10,7 +10,7 @@
 namespace winnow::cli {
 namespace {
 
-// The heading of help under which a command stands.
+// Returns the heading of the command in the help text.
 std::string GroupOf(const std::string& command) {
   static const std::map<std::string, std::vector<std::string>> kGroups = {
       {"Jobs", {"plan", "simulate", "submit", "list", "describe", "watch", "stop", "delete"}},

@@ -27,7 +27,7 @@ namespace winnow::cli {
 
 using Run = std::function<Exit(Session&)>;
 
-// What the flags of all commands are read into.
+// The values of all commands' flags.
 struct Flags {
   EndpointFlags endpoint;
   double timeout = 10;
@@ -56,16 +56,16 @@ struct Flags {
   WorkerSchedulingOptions worker_scheduling;
   CreateTokenOptions create_token;
   std::string token;
-  Run token_run;  // what the word after `token` asks for
+  Run token_run;  // the action of the word after `token`
 };
 
-// Every command, by name, and what it runs.
+// All commands by name, with their functions.
 class Commands {
  public:
   // Defines them on `app`; both must outlive this.
   Commands(CLI::App& app, Flags& flags);
 
-  // Gives the command that is used the --output which stood before it. What is wrong with it; "" if nothing.
+  // Passes an --output that preceded the command to the command. Returns the error; "" if none.
   std::string TakeOutput(std::string output) const;
 
   const Run& chosen() const { return runs_.at(app_.get_subcommands().front()->get_name()); }
@@ -73,7 +73,8 @@ class Commands {
   std::vector<CommandWords> words() const;
 
  private:
-  enum class Formats { kTextJson, kList, kTable, kNone };  // kList: a line of JSON for each too; kTable: and CSV
+  // kList: also JSON, one line per element; kTable: CSV too
+  enum class Formats { kTextJson, kList, kTable, kNone };
 
   CLI::App* Add(const std::string& name, const std::string& help, Formats formats, Run run);
   void Job(CLI::App* command, std::string* job);
@@ -92,7 +93,7 @@ class Commands {
   CLI::App& app_;
   Flags& flags_;
   std::map<std::string, Run> runs_;
-  std::map<std::string, CLI::Validator> formats_;  // of --output, of commands that take it
+  std::map<std::string, CLI::Validator> formats_;  // validators of --output, for commands that have it
 };
 
 }  // namespace winnow::cli

@@ -28,7 +28,7 @@ std::string Names(const std::vector<CommandWords>& commands, bool CommandWords::
   return Join(names, separator);
 }
 
-// `script` with each "@KEY@" replaced.
+// Returns `script` with each "@KEY@" replaced.
 std::string Fill(std::string script, const std::vector<std::pair<std::string_view, std::string>>& values) {
   for (const auto& [key, value] : values) {
     for (size_t at = script.find(key); at != std::string::npos; at = script.find(key, at + value.size())) {
@@ -113,12 +113,12 @@ _winnow() {
 compdef _winnow winnow
 )script";
 
-// A rule a line: of every command its name, its flags, and what stands behind them.
+// One rule per line: each command's name, its flags and its arguments.
 constexpr char kFishHead[] = R"script(# Completion of winnow for fish. Use it with: winnow completion fish | source
 complete -c winnow -f
 )script";
 
-// In single quotes of fish.
+// Quotes with fish's single quotes.
 std::string FishQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);
@@ -133,9 +133,12 @@ std::string FishScript(const std::vector<CommandWords>& commands) {
       {"--sort", "(winnow __complete columns (commandline -opc)[3] 2>/dev/null)"}};
   std::string script = kFishHead;
   for (const CommandWords& command : commands) {
-    script += fmt::format("complete -c winnow -n __fish_use_subcommand -a {} -d {}\n", command.name, FishQuoted(command.help));
+    script += fmt::format("complete -c winnow -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                          FishQuoted(command.help));
     const std::string seen = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
-    const auto rule = [&](const std::string& rest) { script += fmt::format("complete -c winnow -n {} {}\n", seen, rest); };
+    const auto rule = [&](const std::string& rest) {
+      script += fmt::format("complete -c winnow -n {} {}\n", seen, rest);
+    };
     for (const std::string& flag : command.flags) {
       const auto words = values.find(flag);
       rule("-l " + flag.substr(2) + (words == values.end() ? "" : " -x -a " + FishQuoted(words->second)));

@@ -17,13 +17,13 @@ struct CommandWords {
   bool takes_file = false;
 };
 
-// A script for `shell`: "bash", "zsh" or "fish". It completes commands, flags, their words and, by asking the server, jobs
-// and the columns that a job's trials can be sorted by.
+// Returns a script for `shell`: "bash", "zsh" or "fish". It completes commands, flags, their words and, by
+// asking the server, job ids and the columns by which a job's trials can be sorted.
 std::string CompletionScript(std::string_view shell, const std::vector<CommandWords>& commands);
 
-// The ids of jobs, a line each, for such scripts.
+// Prints the ids of jobs, one per line, for such scripts.
 Exit CompleteJobs(Session& session);
-// What trials of a job can be sorted by, a line each; without its hyperparameters if there is no such job.
+// Prints a job's sort columns, one per line; without hyperparameters if there is no such job.
 Exit CompleteColumns(Session& session, const std::string& job);
 
 }  // namespace winnow::cli

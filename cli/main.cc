@@ -1,4 +1,4 @@
-// winnow: the command line. Flags are read here and nowhere else; each command is a function of its own file.
+// winnow: the command line. Only this file reads flags; each command is a function in its own file.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -29,11 +29,11 @@ constexpr char kFooter[] =
     "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as the flags), "
     "WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).";
 
-// Flags that may stand before the command and take the next word.
+// Flags allowed before the command that take the next word.
 constexpr const char* kTakeValue[] = {"--server",     "--tls-ca",  "--tls-cert", "--tls-key",
                                       "--token-file", "--timeout", "--output",   "-o"};
 
-// The word that stands where a command should and is none; "" if there is no such word.
+// Returns the word in the command's position if it is not a command; otherwise "".
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

@@ -10,9 +10,9 @@ namespace {
 constexpr int64_t kMostWorkers = 10000;
 constexpr int64_t kMostSlots = 1024;
 constexpr int64_t kMostSeeds = 1000;
-constexpr int64_t kMostAsked = 1000;  // of one SuggestTrials
+constexpr int64_t kMostAsked = 1000;  // trials of one SuggestTrials
 constexpr int kMostCompared = 100;    // jobs
-constexpr double kLongestAsk = 60;    // seconds that a server holds an ask
+constexpr double kLongestAsk = 60;    // seconds that a server holds SuggestTrials
 constexpr double kLongestUnit = 1e7;  // seconds
 
 }  // namespace

@@ -25,7 +25,9 @@ void Commands::DefineTokens() {
       ->required()
       ->check(WordOf({"viewer", "submitter", "worker", "admin"}))
       ->option_text("ROLE REQUIRED");
-  create->add_option("--name", f.create_token.name, "who or what uses it, shown in lists and as the owner of jobs")
+  create
+      ->add_option("--name", f.create_token.name,
+                   "who or what uses it, shown in lists and as the owner of jobs")
       ->check(NotEmpty(kLongestName))
       ->option_text("NAME");
   create->add_option("--days", f.create_token.days, "days until it expires (default: never)")

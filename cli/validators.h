@@ -7,7 +7,7 @@
 
 namespace winnow::cli {
 
-// What flags may hold. The error of each names the value and what was expected.
+// Validators of flags. Each error names the value and what was expected.
 
 CLI::Validator Whole(int64_t least, int64_t most);  // most = INT64_MAX: no upper bound
 CLI::Validator Seconds(double least, double most);  // a plain number

@@ -51,11 +51,14 @@ if(WINNOW_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)  # counts which branches an input takes
 endif()
 
-# winnow_library(<name> SOURCES <file>... [LINK <target>...])
+# winnow_library(<name> SOURCES <file>... [LINK <target>...]): base/ goes with every library.
 function(winnow_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE winnow_options)
+  if(NOT name STREQUAL winnow_base)
+    target_link_libraries(${name} PUBLIC winnow_base)
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()
 

@@ -16,27 +16,30 @@ namespace {
 constexpr size_t kWidthElsewhere = 100;
 constexpr size_t kLeastWidth = 40;
 constexpr size_t kSecondColumn = 30;
-constexpr size_t kNarrow = 72;  // below that, texts stand under their flags
+constexpr size_t kNarrow = 72;  // on narrower terminals, texts are below their flags
 constexpr size_t kNarrowIndent = 6;
 
 size_t TerminalWidth() {
   winsize size = {};
-  const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool known =
+      isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? std::max<size_t>(size.ws_col, kLeastWidth) : kWidthElsewhere;
 }
 
 std::string Indented(std::string lines, size_t indent) {
-  for (size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) lines.insert(at + 1, indent, ' ');
+  for (size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1))
+    lines.insert(at + 1, indent, ' ');
   return lines;
 }
 
-// Of "CALLS:FLOAT in [0 - 1e+09]": what stands for the value, and the range that the library's validator has.
+// Parts of "CALLS:FLOAT in [0 - 1e+09]": the value's placeholder, and the range of the library's validator.
 struct ValueWords {
   std::string name;
   std::string range;
 };
 ValueWords WordsOf(const CLI::Option& option) {
-  if (!option.get_option_text().empty()) return {option.get_option_text() == " " ? "" : option.get_option_text(), ""};
+  if (!option.get_option_text().empty())
+    return {option.get_option_text() == " " ? "" : option.get_option_text(), ""};
   if (option.get_type_size() == 0) return {};
   const std::string type = option.get_type_name();
   static const std::regex kRange(R"(:(?:INT|UINT|FLOAT) in \[(\S+) - (\S+)\])");
@@ -52,7 +55,7 @@ ValueWords WordsOf(const CLI::Option& option) {
   return words;
 }
 
-// "text (0 to 9; default 5)", where the text's own "(default: …)" stays the end of it.
+// Returns "text (0 to 9; default 5)"; a "(default: …)" of the text itself stays at its end.
 std::string WithRangeAndDefault(std::string text, const std::string& range, const std::string& standard) {
   if (const size_t own = text.find("(default"); own != std::string::npos && !range.empty()) {
     return text.insert(own + 1, range + "; ");
@@ -75,7 +78,9 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
   return Wrap(CLI::Formatter::make_usage(app, std::move(name)), width_);
 }
 
-std::string HelpFormatter::make_footer(const CLI::App* app) const { return Wrap(CLI::Formatter::make_footer(app), width_); }
+std::string HelpFormatter::make_footer(const CLI::App* app) const {
+  return Wrap(CLI::Formatter::make_footer(app), width_);
+}
 
 std::string HelpFormatter::make_subcommand(const CLI::App* sub) const {
   return Row(sub->get_display_name(true), sub->get_description());
@@ -83,7 +88,8 @@ std::string HelpFormatter::make_subcommand(const CLI::App* sub) const {
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   const ValueWords words = WordsOf(*option);
-  std::string meaning = WithRangeAndDefault(option->get_description(), words.range, option->get_default_str());
+  std::string meaning =
+      WithRangeAndDefault(option->get_description(), words.range, option->get_default_str());
   for (const CLI::Option* other : option->get_needs()) meaning += "; only with " + other->get_name();
   for (const CLI::Option* other : option->get_excludes()) meaning += "; not with " + other->get_name();
   const std::string name = make_option_name(option, is_positional);

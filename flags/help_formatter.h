@@ -5,8 +5,8 @@
 
 namespace winnow {
 
-// Help as people read it: wrapped at the terminal's width (100 columns elsewhere), and each value's range and default in
-// words behind what it is for. To be set before subcommands and options are defined.
+// Readable help: wrapped at the terminal's width (100 columns elsewhere), with each value's range and default
+// in words after its description. REQUIRES: set before subcommands and options are defined.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();

@@ -10,11 +10,11 @@ namespace winnow {
 namespace {
 
 constexpr double kUnplaced = std::numeric_limits<double>::quiet_NaN();
-// So many marks stand beside an axis without touching each other.
+// The most marks that fit beside an axis without touching.
 constexpr size_t kMostTicks = 12;
 constexpr double kLinearSteps = 5;
 
-// 1, 2 or 5 times a power of ten, so that `span` has about kLinearSteps of it.
+// Returns 1, 2 or 5 times a power of ten, so that `span` has about kLinearSteps of it.
 double RoundStep(double span) {
   const double power = std::pow(10, std::floor(std::log10(span / kLinearSteps)));
   for (const double digit : {1.0, 2.0, 5.0}) {
@@ -23,7 +23,7 @@ double RoundStep(double span) {
   return 10 * power;
 }
 
-// A number that arithmetic has made, without its last digits.
+// Formats a computed number without its last digits.
 std::string TickText(double number) {
   if (number == 0) return "0";
   const double scale = std::pow(10, 11 - std::floor(std::log10(std::abs(number))));
@@ -87,7 +87,7 @@ double AxisScale::ToScale(double number) const {
     case Scaling::kReverseLog:
       return integer ? -std::log(max_ - number + 1) : -std::log1p(-number);
     default:
-      return number / 2;  // so that the widest span is finite
+      return number / 2;  // halved so that the widest span is finite
   }
 }
 
@@ -130,11 +130,10 @@ std::vector<double> AxisScale::RoundNumbers() const {
     }
     return numbers;
   }
-  // Powers of ten of what the scale takes the logarithm of; where these are few, twice and five times them
-  // too.
+  // Powers of ten of the argument of the logarithm; if these are few, also twice and five times them.
   const bool reverse = scaling_ == Scaling::kReverseLog;
   const double edge =
-      kind_ == Kind::kInteger ? max_ + 1 : 1;  // what a reverse scale measures its distance from
+      kind_ == Kind::kInteger ? max_ + 1 : 1;  // the point from which a reverse scale measures distance
   const double least = reverse ? edge - max_ : min_, most = reverse ? edge - min_ : max_;
   const double decades = std::log10(most / least);
   const double stride = std::max(1.0, std::ceil(decades / static_cast<double>(kMostTicks)));
@@ -160,7 +159,7 @@ std::vector<std::pair<double, std::string>> AxisScale::Ticks() const {
   }
   if (!(min_ < max_)) return {{0.5, TickText(min_)}};
   for (const double number : RoundNumbers()) ticks.emplace_back(PositionOf(number), TickText(number));
-  // An axis without at least two numbers says nothing.
+  // An axis with less than two numbers is useless.
   if (ticks.size() < 2) return {{0, TickText(min_)}, {1, TickText(max_)}};
   return ticks;
 }

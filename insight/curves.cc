@@ -6,7 +6,7 @@
 namespace winnow {
 namespace {
 
-// Levels up to here are told apart by a mark each, higher ones by sorting.
+// Levels up to here are deduplicated by a bitmap, higher ones by sorting.
 constexpr int64_t kMostMarks = 1 << 20;
 
 template <typename Take>
@@ -38,7 +38,7 @@ std::vector<int64_t> LevelsOf(const std::vector<Curve>& curves, const std::vecto
   return levels;
 }
 
-// The same of values[begin..end), of which those before are no greater and those after no less.
+// QuantileOf in values[begin..end); all values before are no greater, all after no less.
 double Quantile(std::vector<double>& values, double part, size_t begin, size_t end) {
   const double place = part * static_cast<double>(values.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -71,7 +71,7 @@ EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<ui
       if (std::isnan(curve[i].value)) continue;
       if (ends[range] < curve[i].resource) {
         const auto from = ends.begin() + static_cast<std::ptrdiff_t>(range);
-        // Mostly the next one.
+        // Usually the next one.
         range = static_cast<size_t>((*(from + 1) >= curve[i].resource
                                          ? from + 1
                                          : std::lower_bound(from, ends.end(), curve[i].resource)) -
@@ -92,7 +92,7 @@ EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<ui
     envelope.max.push_back(*greatest);
     envelope.resource.push_back(ends[i]);
     envelope.count.push_back(static_cast<int32_t>(size));
-    // Each looks only at the part that the median has put on its side.
+    // Each quartile searches only its side of the median.
     envelope.median.push_back(Quantile(of_range, 0.5, 0, size));
     envelope.lower.push_back(Quantile(of_range, 0.25, 0, middle + 1));
     envelope.upper.push_back(Quantile(of_range, 0.75, middle, size));

@@ -8,31 +8,29 @@ namespace winnow {
 
 struct CurvePoint {
   int64_t resource = 0;
-  double value = 0;  // NaN: it was none
+  double value = 0;  // NaN: not a number
 };
-// By rising level, each once.
+// By rising level, each level once.
 using Curve = std::vector<CurvePoint>;
 
-// Quantiles over trials, by ranges of levels; a trial counts with the last value that it has within the
-// range.
+// Quantiles over trials, by ranges of levels; a trial counts with its last value within the range.
 struct EnvelopeData {
-  std::vector<int64_t> resource;  // where each range ends; it begins after the one before
-  std::vector<int32_t> count;     // of trials
+  std::vector<int64_t> resource;  // end of each range, which begins after the previous one
+  std::vector<int32_t> count;     // number of trials
   std::vector<double> min, lower, median, upper, max;
 };
 
-// Over the curves of the marked rows (those beyond `marked` are not). Every level that any of them has is a
-// range of its own, or neighbours are put together so that there are at most `most` ranges. Quartiles lie
-// linearly between the values beside them (type 7 of Hyndman and Fan, The American Statistician 50, 1996).
-// Ranges without a value are left out.
+// Covers the curves of the marked rows (rows beyond the end of `marked` are not marked). Every level of any
+// curve is a range, or neighbours are joined into at most `most` ranges. Quartiles are interpolated linearly
+// (type 7 of Hyndman and Fan, The American Statistician 50, 1996). Ranges without a value are left out.
 EnvelopeData MakeEnvelope(const std::vector<Curve>& curves, const std::vector<uint8_t>& marked, size_t most);
 
-// At most `most` (at least 4) points of the curve: the first, the last, and of even parts of the rest the
-// lowest and the highest value.
+// Returns at most `most` (at least 4) points of the curve: the first, the last, and the lowest and the
+// highest value of equal parts of the rest.
 Curve ThinCurve(const Curve& curve, size_t most);
 
-// The value between the sorted values beside place `part` * (size - 1), linearly; reorders `values`. REQUIRES
-// some.
+// Returns the value at position `part` * (size - 1) of the sorted values, interpolated linearly; reorders
+// `values`. REQUIRES: `values` is not empty.
 double QuantileOf(std::vector<double>& values, double part);
 
 }  // namespace winnow

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// At most `count` of the items, evenly over their order; the first and (from two on) the last among them.
+// Returns at most `count` items, spaced evenly in their order; includes the first and (from two on) the last.
 template <typename T>
 std::vector<T> ChooseEvenly(const std::vector<T>& items, size_t count) {
   if (items.size() <= count) return items;

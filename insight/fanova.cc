@@ -24,7 +24,7 @@ class BoxMaker {
   Boxes Take() { return std::move(boxes_); }
 
  private:
-  // As deep as the tree, which is some dozens.
+  // The recursion is as deep as the tree, some dozens.
   void Visit(int index) {
     const Forest::Node& node = tree_[index];
     if (node.dimension < 0) {
@@ -52,8 +52,8 @@ class BoxMaker {
   Boxes boxes_;
 };
 
-// A dimension's axis, cut wherever the tree cuts it; and for each leaf the segments that it covers: [first,
-// last).
+// The axis of a dimension, cut at each cut of the tree, and for each leaf the segments that it covers:
+// [first, last).
 struct Segments {
   std::vector<double> edges;  // from 0 to 1
   std::vector<size_t> first, last;
@@ -79,8 +79,8 @@ Segments MakeSegments(const std::vector<double>& low, const std::vector<double>&
   return segments;
 }
 
-// The marginal over one dimension, by segment: of leaf l the part volume / width counts where it covers the
-// segment. `value` is what each leaf says.
+// Returns the marginal over one dimension, by segment: a leaf contributes volume / width to each segment it
+// covers. `value`: the value of each leaf.
 std::vector<double> MarginalOf(const Boxes& boxes, const Segments& segments, size_t dimension,
                                const std::vector<double>& value) {
   std::vector<double> rises(segments.count() + 1);
@@ -104,7 +104,7 @@ double VarianceOfOne(const Boxes& boxes, const Segments& segments, size_t dimens
   return variance;
 }
 
-// The same over two: the segments' rectangles, filled by differences at the leaves' corners.
+// The marginal over two dimensions: rectangles of segments, filled by differences at the leaves' corners.
 double VarianceOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, size_t first, size_t second,
                      const std::vector<double>& value, std::vector<double>& cells) {
   const size_t wide = b.count() + 1;
@@ -132,7 +132,7 @@ double VarianceOfTwo(const Boxes& boxes, const Segments& a, const Segments& b, s
   return variance;
 }
 
-// Mean and deviation of what is added.
+// Mean and deviation of the added values.
 struct Moments {
   double sum = 0, squares = 0;
   void Add(double value) {
@@ -158,7 +158,7 @@ Fanova Analyse(const Forest& forest, const std::function<bool()>& gone) {
     Boxes boxes = BoxMaker(tree, dimensions).Take();
     double mean = 0, variance = 0;
     for (size_t leaf = 0; leaf < boxes.value.size(); ++leaf) mean += boxes.volume[leaf] * boxes.value[leaf];
-    // Around the mean, so that every marginal's mean is zero.
+    // Centred, so that the mean of every marginal is zero.
     for (double& value : boxes.value) value -= mean;
     for (size_t leaf = 0; leaf < boxes.value.size(); ++leaf)
       variance += boxes.volume[leaf] * boxes.value[leaf] * boxes.value[leaf];

@@ -13,23 +13,23 @@ struct Share {
   double deviation = 0;  // standard deviation over these
 };
 
-// Parts of the variance that a forest's function has over the unit cube, uniformly: functional ANOVA (Hutter,
-// Hoos and Leyton-Brown, ICML 2014). Marginals are exact: sums over the boxes of each tree's leaves.
+// Shares of the variance of a forest's function over the uniform unit cube: functional ANOVA (Hutter, Hoos
+// and Leyton-Brown, ICML 2014). Marginals are exact: sums over the boxes of each tree's leaves.
 struct Fanova {
   std::vector<Share> singles;  // by dimension
   struct Pair {
     size_t first, second;  // dimensions, first < second
-    Share share;           // beyond that of the two alone
+    Share share;           // beyond those of the two alone
   };
-  std::vector<Pair> pairs;  // all of them
+  std::vector<Pair> pairs;  // all pairs
   int varied = 0;           // trees that vary
 };
 
-// `gone` as in Forest::Fit; then the shares are of fewer trees.
+// `gone` as in Forest::Fit; after an interruption, the shares are of fewer trees.
 Fanova Analyse(const Forest& forest, const std::function<bool()>& gone = {});
 
-// The mean of the forest's function over all other dimensions, at places on one; with the standard deviation
-// over trees.
+// Returns the mean of the forest's function over all other dimensions at `places` of one dimension, with the
+// standard deviation over trees.
 std::vector<Share> Marginal(const Forest& forest, size_t dimension, const std::vector<double>& places);
 
 }  // namespace winnow

@@ -26,7 +26,7 @@ std::optional<double> Number(std::string_view text) {
   return number;
 }
 
-// Where the first `mark` is that no '\' stands before; npos: there is none.
+// Returns the position of the first `mark` without a preceding '\'; npos: there is none.
 size_t FindUnescaped(std::string_view text, char mark) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -81,8 +81,8 @@ absl::StatusOr<Filter> Filter::Parse(std::string_view text, const TrialColumns& 
   Filter filter;
   std::vector<std::string> names;
   bool known = false;
-  const std::vector<std::string>* words = nullptr;  // what a text may be; null: a number
-  // A hyperparameter comes first, should one have the name of a field.
+  const std::vector<std::string>* words = nullptr;  // allowed texts; null: a number
+  // A hyperparameter takes precedence over a field of the same name.
   for (size_t i = 0; i < columns.axes().size() && !known; ++i) {
     names.push_back(columns.axes()[i].name());
     if (names.back() != name) continue;

@@ -10,10 +10,10 @@
 
 namespace winnow {
 
-// Which trials are looked at, as one of a request's `filters` says (proto/winnow/v1/insight.proto).
+// Selects trials by one of a request's `filters` (proto/winnow/v1/insight.proto).
 class Filter {
  public:
-  // INVALID_ARGUMENT says what the text is instead of a filter.
+  // INVALID_ARGUMENT says why the text is not a filter.
   static absl::StatusOr<Filter> Parse(std::string_view text, const TrialColumns& columns);
 
   bool Passes(const TrialColumns& columns, size_t row) const;
@@ -30,13 +30,13 @@ class Filter {
   std::vector<double> one_of_;
 };
 
-// INVALID_ARGUMENT names the first that is none, or that they are too many.
+// INVALID_ARGUMENT names the first invalid one, or says that there are too many.
 absl::StatusOr<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts,
                                                  const TrialColumns& columns);
 
-// Rows that pass all filters, rising.
+// Returns the rows that pass all filters, rising.
 std::vector<uint32_t> Select(const TrialColumns& columns, const std::vector<Filter>& filters);
-// The same as a mark for every row.
+// Returns Select as a mark for every row.
 std::vector<uint8_t> Marks(const TrialColumns& columns, const std::vector<Filter>& filters);
 
 }  // namespace winnow

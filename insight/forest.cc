@@ -9,12 +9,12 @@
 namespace winnow {
 namespace {
 
-// So many cuts are looked at on a dimension: with more the trees are no better and the fit is slower.
+// Cuts considered per dimension: more would slow the fit without better trees.
 constexpr size_t kMostBins = 256;
-// Nodes with fewer points are sorted, others are counted by bins.
+// Nodes with fewer points sort them; others use bins.
 constexpr size_t kSorted = 96;
 
-// A dimension's values as bins; bin b holds what lies below cuts[b] and not below cuts[b - 1].
+// A dimension's values in bins; bin b has the values below cuts[b] and not below cuts[b - 1].
 struct Binned {
   std::vector<double> cuts;
   std::vector<uint16_t> bin;  // of each point
@@ -46,7 +46,7 @@ Binned MakeBins(const std::vector<double>& x) {
 struct Cut {
   double gain = 0;
   int dimension = -1;
-  size_t bin = 0;  // the last that goes below
+  size_t bin = 0;  // the last bin below the cut
 };
 
 class Grower {
@@ -118,7 +118,7 @@ class Grower {
       const double above_sum = sum - below_sum;
       const double gain = below_sum * below_sum / static_cast<double>(below) +
                           above_sum * above_sum / static_cast<double>(above) - sum * sum / count;
-      // A gain by rounding alone is none.
+      // A gain within rounding error does not count.
       if (gain > best.gain && gain > 1e-12 * std::abs(sum * sum / count)) best = {gain, dimension, bin};
     };
     if (end - begin < kSorted) {
@@ -153,7 +153,7 @@ class Grower {
   const ForestOptions& options_;
   const int64_t tree_;
   uint64_t draws_ = 0;
-  std::vector<uint32_t> points_;  // of the sample, those of a node together
+  std::vector<uint32_t> points_;  // of the sample, grouped by node
   std::vector<double> sums_;
   std::vector<uint32_t> counts_;
   std::vector<std::pair<uint16_t, double>> sorted_;
@@ -164,7 +164,7 @@ class Grower {
 Forest Forest::Fit(const ForestData& data, const ForestOptions& options, const std::function<bool()>& gone) {
   std::vector<Binned> binned;
   for (const std::vector<double>& dimension : data.x) binned.push_back(MakeBins(dimension));
-  // Around zero, sums of squares lose least.
+  // Centred values lose the least precision in sums of squares.
   std::vector<double> y = data.y;
   const double mean = std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
   for (double& value : y) value -= mean;

@@ -11,18 +11,18 @@
 namespace winnow {
 namespace {
 
-// A forest of so many points takes a few tenths of a second, and more of them move its shares by less than
-// the trees differ.
+// A fit of this many points takes a few tenths of a second; more points change the shares by less than the
+// trees differ.
 constexpr size_t kMostPoints = 2048;
 constexpr size_t kFewestPoints = 10;
 constexpr size_t kFew = 50;
-// A score that is farther beyond the upper quartile than so many distances of the quartiles is of a trial
-// that diverged; its size says nothing, and would be all that there is to explain.
+// A score this many interquartile ranges beyond the upper quartile is of a diverged trial; its size is
+// meaningless and would dominate the variance.
 constexpr double kDiverged = 10;
-// Tells these draws from those of the job's own models, which have the job's seed.
+// Separates these draws from those of the job's own models, which use the job's seed.
 constexpr uint64_t kSeed = 0x696e7369676874;
 
-// Puts diverged scores at the edge of the others; returns how many there were.
+// Clips diverged scores to the edge of the others; returns their number.
 size_t Cap(std::vector<double>& y, Goal goal) {
   std::vector<double> cost = y;
   if (goal == Goal::kMaximize) {
@@ -42,7 +42,7 @@ size_t Cap(std::vector<double>& y, Goal goal) {
   return capped;
 }
 
-// The place of each category: in the order of the mean score of its points, those without any last.
+// Returns each category's position: by the mean score of its points; those without points are last.
 std::vector<double> CategoryPlaces(const std::vector<double>& category, const std::vector<double>& y,
                                    size_t count) {
   std::vector<double> sums(count), counts(count);
@@ -63,12 +63,12 @@ std::vector<double> CategoryPlaces(const std::vector<double>& category, const st
   return places;
 }
 
-// The integer of the axis that lies nearest below `unit` of the search space, or the least.
+// Returns the greatest integer of the axis not above `unit` of the search space, or the least integer.
 double IntegerAt(const AxisScale& axis, double unit) {
   double low = axis.min(), high = axis.max();
   while (high - low > 1) {
     const double middle = std::floor(low + (high - low) / 2);
-    if (middle <= low || middle >= high) break;  // too large to be told apart
+    if (middle <= low || middle >= high) break;  // too large to be distinguished
     (axis.UnitOf(middle) <= unit ? low : high) = middle;
   }
   return low;
@@ -81,7 +81,7 @@ void Say(std::string& note, const std::string& sentence) { note += (note.empty()
 std::vector<double> ScoresAt(const TrialColumns& columns, const LevelScores& compared) {
   std::vector<double> scores = columns.Scores();
   if (compared.level == kOwnLevels) return scores;
-  // A failed trial has no score, whatever it reported; of one that is newer than the levels nothing is known
+  // A failed trial has no score, whatever it reported. A trial newer than the levels has no known score
   // there.
   for (size_t row = 0; row < scores.size(); ++row) {
     const bool known = !std::isnan(scores[row]) && row < compared.scores.size();

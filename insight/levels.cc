@@ -14,8 +14,8 @@ constexpr size_t kMostOffered = 12;
 constexpr int64_t kWantedTrials = 20;
 constexpr int64_t kWantedPart = 3;
 
-// The levels at which the curves of the rows that are set end, rising. Of more than are offered some, so that
-// about as many trials lie between any two neighbours.
+// Returns the last levels of the curves of the set rows, rising. If there are too many, selects some with
+// about equal numbers of trials between neighbours.
 std::vector<int64_t> TopLevels(const std::vector<Curve>& curves, const std::vector<uint8_t>& rows) {
   std::vector<int64_t> tops;
   for (size_t row = 0; row < curves.size() && row < rows.size(); ++row) {

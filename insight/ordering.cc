@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLast = std::numeric_limits<double>::quiet_NaN();
 
-// For every place among `values`, its place in alphabetical order.
+// Returns the alphabetical rank of each of the values.
 std::vector<double> AlphabeticalPlaces(const std::vector<std::string>& values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
@@ -21,7 +21,7 @@ std::vector<double> AlphabeticalPlaces(const std::vector<std::string>& values) {
   return places;
 }
 
-// By row, what rises in the order; NaN: no value.
+// Returns a key per row, rising in the order; NaN: no value.
 absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const std::string& order_by,
                                            const std::string& column, bool& descending) {
   std::vector<double> keys(columns.size());
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
   };
   if (column.empty() || column == "number") return fill([](size_t row) { return row; });
   if (column == "objective") {
-    if (columns.completed_first()) {  // the numbers alone do not say which is better
+    if (columns.completed_first()) {  // the scores alone do not determine the order
       std::fill(keys.begin(), keys.end(), kLast);
       for (size_t i = 0; i < columns.ranked(); ++i) keys[columns.Ranking()[i]] = static_cast<double>(i);
       return keys;
@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<uint32_t>> OrderedRows(const TrialColumns& columns,
   };
   const size_t begin = std::min(offset, rows.size()),
                end = std::min(rows.size(), begin + std::min(limit, rows.size()));
-  // Only the page is sorted: the rest is put before or behind it.
+  // Sorts only the page: the rest is partitioned before and after it.
   if (begin > 0 && begin < rows.size())
     std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.end(), before);
   std::partial_sort(rows.begin() + static_cast<std::ptrdiff_t>(begin),

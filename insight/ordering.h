@@ -9,9 +9,8 @@
 
 namespace winnow {
 
-// Rows `offset` to `offset` + `limit` of the marked ones, in the order that `order_by` names
-// (QueryTrialsRequest): those without a value come last, ties by number. INVALID_ARGUMENT: there is no such
-// order.
+// Returns rows `offset` to `offset` + `limit` of the marked ones, in the order `order_by`
+// (QueryTrialsRequest): rows without a value are last, ties by number. INVALID_ARGUMENT: unknown order.
 absl::StatusOr<std::vector<uint32_t>> OrderedRows(const TrialColumns& columns,
                                                   const std::vector<uint8_t>& marked,
                                                   const std::string& order_by, size_t offset, size_t limit);

@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-// Whether `a` is worse than `b` in nothing, and better in something. REQUIRES both have a best value.
+// Whether `a` is nowhere worse than `b` and somewhere better. REQUIRES: both have a best value.
 bool Dominates(const Outcome& a, const Outcome& b, Goal goal) {
   const double sign = goal == Goal::kMaximize ? -1 : 1;
   const double a_best = sign * *a.best, b_best = sign * *b.best;

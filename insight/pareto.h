@@ -8,15 +8,15 @@
 
 namespace winnow {
 
-// What is compared: the best value, the time it took and what it cost.
+// The compared quantities: the best value, the time and the cost.
 struct Outcome {
   std::optional<double> best;
   double elapsed_seconds = 0;
   double node_seconds = 0;
 };
 
-// For each, whether no other is better in one of the three and as good in the others; those without a best
-// are none.
+// Returns for each whether no other is better in one of the three and as good in the rest; false without a
+// best.
 std::vector<bool> ParetoFront(const std::vector<Outcome>& outcomes, Goal goal);
 
 }  // namespace winnow

@@ -18,8 +18,8 @@ struct Cell {
   std::vector<uint32_t> rows;  // by score
 };
 
-// At most kMostLevels of the levels at which marked rows are, evenly on a logarithmic scale; the lowest is
-// one.
+// Returns at most kMostLevels of the current levels of the marked rows, equally spaced on a logarithmic
+// scale; includes the lowest.
 std::vector<int64_t> LevelsOf(const TrialColumns& columns, const std::vector<uint8_t>& marked) {
   std::set<int64_t> all;
   for (size_t row = 0; row < marked.size(); ++row) {
@@ -40,7 +40,7 @@ std::vector<int64_t> LevelsOf(const TrialColumns& columns, const std::vector<uin
   return chosen;
 }
 
-// Of `rows`, which are by score.
+// `rows` are sorted by score.
 std::vector<uint32_t> Draw(const TrialColumns& columns, const std::vector<uint32_t>& rows, size_t count) {
   if (rows.size() <= count) return rows;
   if (count == 0) return {};
@@ -63,7 +63,7 @@ std::vector<uint32_t> Draw(const TrialColumns& columns, const std::vector<uint32
   return drawn;
 }
 
-// How many marks each cell has: half of them in equal parts, the rest in proportion to what is left of each.
+// Returns each cell's number of marks: half in equal parts, half in proportion to its remaining rows.
 std::vector<size_t> Shares(const std::vector<const Cell*>& cells, size_t most) {
   std::vector<size_t> shares;
   size_t used = 0, left = 0;
@@ -99,7 +99,7 @@ std::vector<SieveCellData> MakeSieve(const TrialColumns& columns, const std::vec
   for (size_t row = 0; row < marked.size(); ++row) {
     if (marked[row] != 0) brackets.insert(levels ? columns.bracket[row] : -1);
   }
-  // Rungs that nobody is at are cells too: below those who passed them.
+  // Rungs without trials are cells too if trials have passed them.
   for (const int32_t bracket : brackets) {
     const std::vector<int64_t> of_bracket = levels ? levels(bracket) : own_levels;
     for (size_t r = 0; r < of_bracket.size(); ++r) cell_at(bracket, static_cast<int32_t>(r), of_bracket[r]);
@@ -120,7 +120,7 @@ std::vector<SieveCellData> MakeSieve(const TrialColumns& columns, const std::vec
     ++cell.data.counts[static_cast<size_t>(columns.phase[row])];
     cell.rows.push_back(row);
   }
-  // Highest rung first: who is above has passed.
+  // Highest rung first: the trials above a rung have passed it.
   int64_t above = 0;
   for (auto entry = cells.rbegin(); entry != cells.rend(); ++entry) {
     if (entry == cells.rbegin() || std::prev(entry)->first.first != entry->first.first) above = 0;

@@ -16,7 +16,7 @@ std::vector<Stair> MonotoneStairs(const std::vector<Stair>& stairs, Goal goal) {
     if (worse) {
       kept.push_back(*stair);
     } else if (stair->best == kept.back().best) {
-      kept.back() = *stair;  // reached before
+      kept.back() = *stair;  // the best was reached before
     }
   }
   std::reverse(kept.begin(), kept.end());
@@ -26,7 +26,7 @@ std::vector<Stair> MonotoneStairs(const std::vector<Stair>& stairs, Goal goal) {
 std::vector<Stair> ThinStairs(const std::vector<Stair>& stairs, size_t most) {
   if (stairs.size() <= most) return stairs;
   const double end = stairs.back().best;
-  std::vector<size_t> order(stairs.size() - 2);  // by how much nearer each came, most first
+  std::vector<size_t> order(stairs.size() - 2);  // by reduction of the remaining distance, largest first
   std::iota(order.begin(), order.end(), 1);
   const auto part = [&](size_t i) {
     const double left = std::abs(end - stairs[i - 1].best);

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// What a job's best was from some moment on.
+// A job's best value from some moment on.
 struct Stair {
   double elapsed_seconds = 0;
   double resource = 0;
@@ -15,12 +15,11 @@ struct Stair {
   TrialNumber trial = 0;
 };
 
-// Without what was taken back: the values of trials that failed later, which are better than what came after
-// them.
+// Removes retracted values: those of trials that failed later, if better than the values after them.
 std::vector<Stair> MonotoneStairs(const std::vector<Stair>& stairs, Goal goal);
 
-// At most `most` of them (at least 2): the first and the last, those that came nearest to the end from where
-// the stairs stood (their part of the way that was left), and an even share of the others.
+// Returns at most `most` (at least 2): the first, the last, those that reduced the remaining distance to the
+// end by the largest factor, and an even selection of the others.
 std::vector<Stair> ThinStairs(const std::vector<Stair>& stairs, size_t most);
 
 }  // namespace winnow

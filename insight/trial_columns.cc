@@ -11,7 +11,7 @@ namespace winnow {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// Beyond so many times the span of the better 95 % of the trials, a value would flatten all others.
+// A value beyond this multiple of the span of the better 95 % of the trials would flatten all others.
 constexpr double kFarOff = 10;
 constexpr double kMostOfThem = 0.95;
 

@@ -22,10 +22,10 @@ namespace {
 namespace pb = google::protobuf;
 using Field = pb::FieldDescriptor;
 
-constexpr uint64_t kLargestExact = uint64_t{1} << 53;  // of a reader whose numbers are doubles
+constexpr uint64_t kLargestExact = uint64_t{1} << 53;  // for readers whose numbers are doubles
 constexpr int kOne = -1;                               // index of a field that is not repeated
 
-// Bytes of the UTF-8 character at the front of `text`; 0 if there is none.
+// Returns the bytes of the UTF-8 character at the front of `text`; 0 if there is none.
 size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
@@ -41,7 +41,7 @@ size_t Utf8Length(std::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
-// What a list of active and inactive values is beside; null: `type` has none.
+// Returns the `hyperparameters` field that gets a `configuration` beside it; null: `type` has none.
 const Field* HyperparametersOf(const pb::Descriptor& type) {
   const Field* field = type.FindFieldByName("hyperparameters");
   const bool is_list = field != nullptr && field->is_repeated() && !field->is_map() &&
@@ -90,7 +90,7 @@ class JsonWriter {
     json_ += bracket;
     empty_ = false;
   }
-  // Before each element of a list, and each key.
+  // Called before each element of a list and each key.
   void Next() {
     if (!empty_) json_ += ',';
     empty_ = false;
@@ -157,7 +157,7 @@ class JsonWriter {
     Close('}');
   }
 
-  // The element `i` of a repeated field, or a field's only value (kOne).
+  // Writes element `i` of a repeated field, or a field's only value (kOne).
   void One(const pb::Message& message, const Field& field, int i) {
     const pb::Reflection& r = *message.GetReflection();
     const bool one = i == kOne;
@@ -175,13 +175,14 @@ class JsonWriter {
       case Field::CPPTYPE_FLOAT:
         return Real(one ? r.GetFloat(message, &field) : r.GetRepeatedFloat(message, &field, i));
       case Field::CPPTYPE_BOOL:
-        json_ += (one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, i)) ? "true" : "false";
+        json_ +=
+            (one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, i)) ? "true" : "false";
         return;
       case Field::CPPTYPE_ENUM: {
         const int number =
             one ? r.GetEnumValue(message, &field) : r.GetRepeatedEnumValue(message, &field, i);
         const pb::EnumValueDescriptor* known = field.enum_type()->FindValueByNumber(number);
-        return known == nullptr ? Whole(number) : Text(known->name());  // of a newer version
+        return known == nullptr ? Whole(number) : Text(known->name());  // from a newer version
       }
       case Field::CPPTYPE_STRING: {
         std::string scratch;
@@ -195,7 +196,8 @@ class JsonWriter {
   }
 
   void Whole(int64_t number) {
-    const uint64_t size = number < 0 ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
+    const uint64_t size =
+        number < 0 ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
     Exact(fmt::format("{}", number), size);
   }
   void Natural(uint64_t number) { Exact(fmt::format("{}", number), number); }
@@ -223,7 +225,7 @@ class JsonWriter {
         json_ += "\\n";
       } else if (c == '\t') {
         json_ += "\\t";
-      } else if (c < 0x20 || c == 0x7F || c == '<' || c == '>') {  // nor may it end a script in a page
+      } else if (c < 0x20 || c == 0x7F || c == '<' || c == '>') {  // must not end a script in a page
         json_ += fmt::format("\\u{:04x}", c);
       } else if (bytes = Utf8Length(text); bytes > 0) {
         json_ += text.substr(0, bytes);
@@ -239,7 +241,7 @@ class JsonWriter {
   const bool indented_;
   std::string json_;
   int depth_ = 0;
-  bool empty_ = true;  // nothing stands behind the newest bracket
+  bool empty_ = true;  // nothing follows the newest bracket yet
 };
 
 }  // namespace

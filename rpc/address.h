@@ -6,24 +6,23 @@
 
 namespace winnow {
 
-// Where a server is: HOST:PORT, or unix:/PATH for a socket of this host.
+// The address of a server: HOST:PORT, or unix:/PATH for a socket of this host.
 struct Address {
   enum class Kind {
     kUnix,
     kLoopback,  // 127.0.0.0/8, [::1] or localhost
-    kRemote,    // anything else: only with TLS
+    kRemote,    // anything else: requires TLS
   };
   Kind kind = Kind::kLoopback;
-  std::string host;  // without brackets; "" of a socket
-  int port = 0;      // 0 of a socket
-  std::string path;  // of a socket
+  std::string host;  // without brackets; "" for a socket
+  int port = 0;      // 0 for a socket
+  std::string path;  // for a socket
 };
 
-// The longest path that a socket can have.
+// The length limit of a socket's path.
 inline constexpr size_t kLongestSocketPath = 107;
 
-// INVALID_ARGUMENT names the text, what is wrong with it and what was expected. `least_port` is 0 where the
-// system may choose one.
+// INVALID_ARGUMENT names the text, the error and what was expected. `least_port`: 0 if the system may choose.
 absl::StatusOr<Address> ParseAddress(const std::string& text, int least_port = 1);
 
 }  // namespace winnow

@@ -21,7 +21,7 @@ constexpr int kMaxMessageBytes = 64 << 20;
 constexpr int kFirstPauseMs = 50;
 constexpr int kLongestPauseMs = 2000;
 constexpr int kConnectPatienceMs = 3000;
-// A peer that vanished without a word is noticed in the sum of these; the server allows a ping every 5 s.
+// A vanished peer is detected after the sum of these; the server allows a ping every 5 s.
 constexpr int kPingEveryMs = 10'000;
 constexpr int kPingPatienceMs = 5'000;
 
@@ -52,7 +52,7 @@ class TokenInterceptorFactory final : public grpc::experimental::ClientIntercept
   const std::string header_;
 };
 
-// The text of a PEM file that holds a `kind`; "" for no file.
+// Returns the text of a PEM file with a `kind`; "" for no file.
 absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& file, const char* kind) {
   if (file.empty()) return std::string();
   std::ifstream in(file, std::ios::binary);
@@ -87,16 +87,16 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPauseMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-                   kConnectPatienceMs);  // really: the patience with one try
+                   kConnectPatienceMs);  // despite its name, the limit of one attempt to connect
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as long as a call waits
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // unlimited pings while a call waits
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   return arguments;
 }
 
-// What gRPC says of a failed connection ends with the reason; the rest names its attempts.
+// gRPC's message on a failed connection ends with the reason; the rest names its attempts.
 std::string LastPart(const std::string& text) {
   const size_t colon = text.rfind(": ");
   return colon == std::string::npos ? text : text.substr(colon + 2);
@@ -107,7 +107,7 @@ std::string LastPart(const std::string& text) {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Endpoint& endpoint) {
   const absl::StatusOr<Address> address = ParseAddress(endpoint.address);
   if (!address.ok()) return address.status();
-  // The scheme is said, so that no host's name can be taken for one.
+  // The explicit scheme prevents a host's name from being read as one.
   const std::string target =
       address->kind == Address::Kind::kUnix ? "unix:" + address->path : "dns:///" + endpoint.address;
   if (endpoint.UsesTls()) {
@@ -126,7 +126,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Endpoint& endpoint)
 std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status) {
   const std::string said = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE || endpoint.address.empty()) return said;
-  // The words are OpenSSL's and gRPC's; unknown ones are told as they are.
+  // The words are OpenSSL's and gRPC's; unknown ones are passed on unchanged.
   const auto tells = [&said](const char* words) { return said.find(words) != std::string::npos; };
   if (tells("certificate verify failed")) {
     return fmt::format(

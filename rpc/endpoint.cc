@@ -16,7 +16,7 @@ namespace {
 constexpr char kTokenStart[] = "wnw_";
 constexpr size_t kLongestToken = 256;
 
-// A flag's value or the variable's, and which of them it was.
+// The value of a flag or variable, and which of them it came from.
 struct Setting {
   std::string value;
   const char* where;
@@ -32,7 +32,7 @@ absl::Status Wrong(const char* where, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", where, what));
 }
 
-// A header's value: what could not be sent as one is refused, and so is a file that is no token's.
+// Refuses text that cannot be a header's value, and files that contain no token.
 bool LooksLikeToken(const std::string& token) {
   return token.starts_with(kTokenStart) && token.size() <= kLongestToken &&
          std::all_of(token.begin(), token.end(), [](char c) {

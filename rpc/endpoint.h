@@ -6,20 +6,22 @@
 
 namespace winnow {
 
-// A server and how to speak to it. TLS is used beyond loopback, and on loopback where one of the files is
-// named; never on a Unix socket.
+// A server and its credentials. TLS is used beyond loopback, and on loopback if one of the files is given;
+// never on a Unix socket.
 struct Endpoint {
   std::string address = "";    // see ParseAddress
-  std::string ca_file = "";    // PEM: who may vouch for the server; "": the system's authorities
-  std::string cert_file = "";  // PEM: this client's own certificate, for a server that asks for one; "": none
+  // PEM: authorities that may have signed the server's certificate; "": the system's
+  std::string ca_file = "";
+  std::string cert_file = "";  // PEM: this client's own certificate, for a server that requires one; "": none
   std::string key_file = "";   // PEM: the key of cert_file
   std::string token = "";      // "": none
 
-  // REQUIRES a valid address.
+  // REQUIRES: the address is valid.
   bool UsesTls() const;
 };
 
-// What a program's flags say of a server; "": not given. A token is no flag: `ps` shows flags to everyone.
+// A program's flags for its server; "": not given. The token is no flag, because `ps` shows flags to
+// everyone.
 struct EndpointFlags {
   std::string server = "";      // --server
   std::string tls_ca = "";      // --tls-ca
@@ -28,9 +30,9 @@ struct EndpointFlags {
   std::string token_file = "";  // --token-file
 };
 
-// Fills in what the environment says where a flag does not: WINNOW_SERVER (else 127.0.0.1:7070),
-// WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY, and WINNOW_TOKEN or WINNOW_TOKEN_FILE; reads the token.
-// INVALID_ARGUMENT names the flag or variable and what is wrong with it, never the token.
+// Fills flags that are not given from the environment: WINNOW_SERVER (default 127.0.0.1:7070), WINNOW_TLS_CA,
+// WINNOW_TLS_CERT, WINNOW_TLS_KEY, and WINNOW_TOKEN or WINNOW_TOKEN_FILE; reads the token. INVALID_ARGUMENT
+// names the flag or variable and the error, never the token.
 absl::StatusOr<Endpoint> MakeEndpoint(const EndpointFlags& flags);
 
 inline constexpr const char* kDefaultServer = "127.0.0.1:7070";

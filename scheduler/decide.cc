@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/mutant.h"
 #include "scheduler/completion.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/sampler.h"
@@ -219,7 +220,8 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body) {
 std::optional<Admission> Admit(const JobState& state) {
   const Limits& limits = state.spec().limits;
   if (state.ended() || state.closing()) return std::nullopt;
-  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials) {
+  const int64_t extra = WINNOW_MUTANT("one trial more than may run at once") ? 1 : 0;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts >= limits.max_parallel_trials + extra) {
     return std::nullopt;
   }
   for (const auto& [bracket, number] : state.pending()) {

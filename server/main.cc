@@ -1,4 +1,4 @@
-// winnow-server: takes tuning jobs, decides what to try, and tells workers what to run.
+// winnow-server: accepts tuning jobs, decides what to try, and tells workers what to run.
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -42,7 +42,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kWorkersLeave{60};
 constexpr std::chrono::seconds kCallsEnd{5};
 constexpr std::chrono::seconds kAnswersEnd{2};
-// After local workers have left: whatever a call, a read or a model still does.
+// After local workers have left: time for pending calls, reads and models.
 constexpr std::chrono::seconds kAllEnds{15};
 constexpr char kHttpDefault[] = "127.0.0.1:8080";
 constexpr char kNoHttp[] = "off";
@@ -57,7 +57,7 @@ struct Flags {
   double lease_seconds = 15;
   std::string state_dir;
   std::string port_file;
-  std::string http;  // "": the default address, if it can be had
+  std::string http;  // "": the default address, if it is free
   std::string http_port_file;
   double artifact_quota_gib = 20;
   std::vector<std::string> read_dirs;
@@ -156,7 +156,7 @@ std::string StateDir(const Flags& flags) {
 
 bool TokensRequired(const Flags& flags) { return flags.require_tokens || flags.tls.used(); }
 
-// Without tokens everyone is an admin, whose jobs may read what they like; with them only what the site names.
+// Without tokens everyone is an admin whose jobs may read any file; with tokens only what the site names.
 absl::StatusOr<ReadableFolders> FilesOfJobs(const Flags& flags) {
   absl::StatusOr<ReadableFolders> files = flags.read_dirs.empty() && !TokensRequired(flags)
                                               ? ReadableFolders::Everything()
@@ -176,7 +176,7 @@ GrpcServerOptions ServerOptions(const Flags& flags) {
   return options;
 }
 
-// Those of --declare-workers and the local ones, so that a job may be submitted before these have registered.
+// Includes --declare-workers and the local workers, so that jobs can be submitted before they register.
 absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
   std::vector<WorkerRoom> all;
   for (const std::string& text : flags.declared) {
@@ -188,7 +188,7 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
   return all;
 }
 
-// What the parser does not see. Empty, or what is wrong.
+// Checks what the parser does not. Returns the error, or "".
 std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
   if (flags.db == ":memory:") return "--db: \":memory:\" would be forgotten; expected a file";
@@ -208,13 +208,13 @@ std::string Check(const Flags& flags) {
   return std::string(CheckListen(ServerOptions(flags)).message());
 }
 
-// Says what is wrong with the flags; returns the exit code.
+// Prints the error in the flags; returns the exit code.
 int Misused(const std::string& problem) {
   fmt::print(stderr, "winnow-server: {}\nRun with --help for more information.\n", problem);
   return 2;
 }
 
-// Whole or not at all.
+// Writes atomically.
 absl::Status WritePort(const std::string& file, int port) {
   if (file.empty()) return absl::OkStatus();
   std::string part = file + ".part";
@@ -225,7 +225,7 @@ absl::Status WritePort(const std::string& file, int port) {
   return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", file, error.message()));
 }
 
-// Waits for SIGTERM and SIGINT on a thread of its own. REQUIRES they were blocked before any thread was made.
+// Waits for SIGTERM and SIGINT on its own thread. REQUIRES: they were blocked before any thread was made.
 class Signals {
  public:
   explicit Signals(const sigset_t& set) : thread_([this, set] { Run(set); }) {}
@@ -234,7 +234,7 @@ class Signals {
     thread_.join();
   }
   void WaitForFirst() { first_.get_future().wait(); }
-  // What a second signal does.
+  // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
     std::lock_guard lock(mutex_);
     second_ = std::move(action);
@@ -259,7 +259,7 @@ class Signals {
   std::thread thread_;
 };
 
-// All that was acknowledged is recorded, and the next server reads it.
+// Exits at once: everything acknowledged is recorded, and the next server reads it.
 void LeaveAtOnce() {
   spdlog::warn("stopped without waiting any longer for what was still read or computed");
   spdlog::shutdown();
@@ -279,7 +279,7 @@ int CheckAndTell(const Flags& flags) {
   return summary->sound() ? 0 : 1;
 }
 
-// Null if nothing is to be kept.
+// Null if nothing is to be stored.
 absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const Flags& flags) {
   if (flags.artifact_quota_gib == 0) return nullptr;
   ArtifactStoreOptions options;
@@ -288,7 +288,7 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const Flags& flags)
   return ArtifactStore::Open(std::move(options));
 }
 
-// Beside what the coordinator and the gRPC server tell it. All outlive the metrics' last use.
+// Adds to the metrics of the coordinator and the gRPC server. The arguments outlive the metrics' last use.
 void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifacts) {
   metrics.AddGauge("winnow_queue_length", "What callers want that waits for its batch",
                    [&coordinator] { return static_cast<double>(coordinator.queue_length()); });
@@ -308,7 +308,7 @@ void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifa
                    [artifacts] { return static_cast<double>(artifacts->quota_bytes()); });
 }
 
-// Null if there is to be none, or if the default address is not free.
+// Null if disabled, or if the default address is not free.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcServer& grpc, HealthProbe probe,
                                                       Metrics& metrics) {
   if (flags.http == kNoHttp) return nullptr;
@@ -334,7 +334,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
 absl::Status Serve(Flags flags, Signals& signals) {
   std::optional<LastResort> last_resort;  // until all that follows is destroyed
   flags.state_dir = StateDir(flags);
-  // Gone last: to close a file of the database would give back SQLite's locks.
+  // Destroyed last: closing a file of the database would release SQLite's locks.
   absl::StatusOr<OwnFiles> own = OwnFiles::Take(flags.db, fs::absolute(flags.state_dir));
   if (!own.ok()) return own.status();
   flags.db = own->database();
@@ -359,7 +359,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   EngineOptions options;
   options.metrics = &metrics;
   options.lease_us = static_cast<int64_t>(flags.lease_seconds * 1e6);
-  options.declared = *Declared(flags);  // which Check has read
+  options.declared = *Declared(flags);  // Check has validated it
   options.blobs = artifacts->get();
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start(*std::move(store), hub, std::move(options));
@@ -367,11 +367,11 @@ absl::Status Serve(Flags flags, Signals& signals) {
   (*coordinator)->OnFatal([](const absl::Status& why) {
     spdlog::critical("stopping, since nothing more can be recorded: {}", std::string(why.message()));
     spdlog::shutdown();
-    std::_Exit(1);  // local workers train on, and deliver to the next server
+    std::_Exit(1);  // local workers continue, and report to the next server
   });
   if (*artifacts != nullptr) {
     (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) {
-      raw->Post({[digest](Engine& engine) { engine.LoseBlob(digest); }, [](const absl::Status&) {}});
+      raw->LoseBlob(digest);
     });
   }
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());
@@ -379,7 +379,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   GrpcServerOptions listen = ServerOptions(flags);
   listen.artifacts = artifacts->get();
   listen.metrics = &metrics;
-  listen.files = *FilesOfJobs(flags);  // which Check has read
+  listen.files = *FilesOfJobs(flags);  // Check has validated it
   AddGauges(metrics, **coordinator, artifacts->get());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(listen, **coordinator, **reader, hub);
@@ -448,7 +448,7 @@ int Main(int argc, char** argv) {
   for (int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  setenv("GRPC_VERBOSITY", "NONE", 0);  // what goes wrong is told in our words
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // this program prints its own messages
   spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow-server"));
   spdlog::set_level(flags.log_level);
 

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "store/enum_text.h"
+
 namespace winnow {
 namespace {
+
+constexpr const char* kArtifactKinds[] = {"checkpoint", "model"};
+constexpr EnumTexts<ArtifactKind, 2> kArtifactKindTexts("artifacts.kind", kArtifactKinds);
 
 std::string SelectBlobs(const char* manifest, const char* rest) {
   return fmt::format("SELECT artifact, job, trial, kind, attempt, resource, {}, create_us FROM artifacts {}",
@@ -11,6 +16,8 @@ std::string SelectBlobs(const char* manifest, const char* rest) {
 }
 
 }  // namespace
+
+const char* TextOf(ArtifactKind kind) { return kArtifactKindTexts.Text(kind); }
 
 ArtifactTable::ArtifactTable(Database& database)
     : database_(database),
@@ -40,9 +47,10 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::Put(const ArtifactRow& r
     if (!digests.ok()) return digests.status();
     before = *std::move(digests);
   }
-  absl::Status status =
-      insert_.Bind(row.job, row.trial, row.kind, row.attempt, row.resource, row.manifest, row.create_us)
-          .Run();
+  absl::Status status = insert_
+                            .Bind(row.job, row.trial, kArtifactKindTexts.Text(row.kind), row.attempt,
+                                  row.resource, row.manifest, row.create_us)
+                            .Run();
   if (!status.ok()) return status;
   const int64_t key = database_.last_insert_key();
   for (const BlobRow& blob : blobs) {
@@ -90,7 +98,7 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteAll(const std::vec
 }
 
 absl::StatusOr<std::vector<std::string>> ArtifactTable::Delete(int64_t job, TrialNumber trial,
-                                                               const std::string& kind) {
+                                                               ArtifactKind kind) {
   auto row = Find(job, trial, kind);
   if (!row.ok()) return row.status();
   return *row ? DeleteAll({**row}) : std::vector<std::string>();
@@ -104,16 +112,19 @@ absl::StatusOr<std::vector<std::string>> ArtifactTable::DeleteJob(int64_t job) {
 absl::StatusOr<std::vector<ArtifactRow>> ArtifactTable::All(Statement& s) {
   std::vector<ArtifactRow> rows;
   absl::Status status = s.ForEach([&] {
-    rows.push_back({s.Int(0), s.Int(1), s.Int(2), s.Text(3), s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
-    return absl::OkStatus();
+    ArtifactKind kind;
+    absl::Status read = kArtifactKindTexts.Read(s.Text(3), kind);
+    if (read.ok())
+      rows.push_back({s.Int(0), s.Int(1), s.Int(2), kind, s.Int(4), s.Int(5), s.Text(6), s.Int(7)});
+    return read;
   });
   if (!status.ok()) return status;
   return rows;
 }
 
 absl::StatusOr<std::optional<ArtifactRow>> ArtifactTable::Find(int64_t job, TrialNumber trial,
-                                                               const std::string& kind) {
-  auto rows = All(find_.Bind(job, trial, kind));
+                                                               ArtifactKind kind) {
+  auto rows = All(find_.Bind(job, trial, kArtifactKindTexts.Text(kind)));
   if (!rows.ok()) return rows.status();
   return rows->empty() ? std::nullopt : std::optional(std::move(rows->front()));
 }

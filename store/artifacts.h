@@ -11,12 +11,14 @@
 
 namespace winnow {
 
-// A folder of a trial that has left its worker: the newest of its kind.
+enum class ArtifactKind { kCheckpoint, kModel };
+
+// A folder of a trial stored by its worker: the newest of its kind.
 struct ArtifactRow {
   int64_t key = 0;
   int64_t job = 0;
   TrialNumber trial = 0;
-  std::string kind;  // checkpoint, model
+  ArtifactKind kind = ArtifactKind::kCheckpoint;
   int64_t attempt = 0;
   int64_t resource = 0;
   std::string manifest;  // winnow.v1.Manifest; "" from List
@@ -30,27 +32,30 @@ struct BlobRow {
   bool operator==(const BlobRow&) const = default;
 };
 
-// Artifacts, and the blobs that they are of. A blob has a row as long as an artifact is of it.
+// The text in the table: "checkpoint" or "model".
+const char* TextOf(ArtifactKind kind);
+
+// Artifacts, and the blobs that they use. A blob has a row as long as an artifact uses it.
 class ArtifactTable {
  public:
   explicit ArtifactTable(Database& database);
 
-  // In place of the trial's of that kind, if there is one. Returns the blobs that no artifact is of any more;
-  // their rows are gone.
+  // Replaces the trial's artifact of that kind, if any. Returns the blobs that no artifact uses any more,
+  // after deleting their rows.
   absl::StatusOr<std::vector<std::string>> Put(const ArtifactRow& row, const std::vector<BlobRow>& blobs);
-  // As Put's; nothing happens if there is none.
-  absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, const std::string& kind);
+  // Returns as Put; does nothing if there is none.
+  absl::StatusOr<std::vector<std::string>> Delete(int64_t job, TrialNumber trial, ArtifactKind kind);
   absl::StatusOr<std::vector<std::string>> DeleteJob(int64_t job);
 
-  absl::StatusOr<std::optional<ArtifactRow>> Find(int64_t job, TrialNumber trial, const std::string& kind);
+  absl::StatusOr<std::optional<ArtifactRow>> Find(int64_t job, TrialNumber trial, ArtifactKind kind);
   // Without their manifests, by key.
   absl::StatusOr<std::vector<ArtifactRow>> List();
-  // The artifacts that are of this blob.
+  // Returns the artifacts that use this blob.
   absl::StatusOr<std::vector<ArtifactRow>> Of(const std::string& digest);
   absl::StatusOr<std::vector<BlobRow>> Blobs();
 
  private:
-  // The blobs that it was of.
+  // Returns the blobs that it used.
   absl::StatusOr<std::vector<std::string>> Remove(const ArtifactRow& row);
   absl::StatusOr<std::vector<std::string>> DeleteAll(const std::vector<ArtifactRow>& rows);
   absl::StatusOr<std::vector<std::string>> DropUnused(const std::vector<std::string>& digests);

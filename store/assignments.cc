@@ -2,8 +2,52 @@
 
 #include <fmt/format.h>
 
+#include "store/enum_text.h"
+
 namespace winnow {
 namespace {
+
+constexpr const char* kRankStates[] = {"wanted", "revoked", "drained", "gone"};
+constexpr const char* kRankPhases[] = {"placed", "prepared", "started"};
+constexpr const char* kRankOutcomes[] = {"finished", "failed", "lost", "handed_back", "stopped"};
+constexpr const char* kCauses[] = {"", "out_of_memory", "time_limit", "not_started", "ranks_gone"};
+constexpr EnumTexts<RankState, 4> kRankStateTexts("assignments.state", kRankStates);
+constexpr EnumTexts<RankPhase, 3> kRankPhaseTexts("assignments.phase", kRankPhases);
+constexpr EnumTexts<AttemptOutcome, 5> kRankOutcomeTexts("assignments.outcome", kRankOutcomes);
+constexpr EnumTexts<FailureCause, 5> kCauseTexts("assignments.cause", kCauses);
+
+const char* OutcomeText(const AssignmentRow& row) {
+  return row.outcome ? kRankOutcomeTexts.Text(*row.outcome) : "";
+}
+
+absl::StatusOr<AssignmentRow> ReadAssignment(const Statement& s) {
+  AssignmentRow row;
+  row.key = s.Int(0);
+  row.id = s.Text(1);
+  row.job = s.Int(2);
+  row.trial = s.Int(3);
+  row.attempt = s.Int(4);
+  row.rank = static_cast<int32_t>(s.Int(5));
+  row.worker = s.Text(6);
+  row.port = static_cast<int32_t>(s.Int(7));
+  row.resource_from = s.Int(8);
+  row.resource_to = s.Int(9);
+  row.reason = s.Text(12);
+  row.place_us = s.Int(13);
+  row.start_us = s.Int(14);
+  row.end_us = s.Int(15);
+  row.slots = static_cast<int32_t>(s.Int(16));
+  row.cpus = s.Real(17);
+  row.memory_gib = s.Real(18);
+  absl::Status status = kRankStateTexts.Read(s.Text(10), row.state);
+  if (const std::string outcome = s.Text(11); status.ok() && !outcome.empty()) {
+    status = kRankOutcomeTexts.Read(outcome, row.outcome.emplace());
+  }
+  if (status.ok()) status = kRankPhaseTexts.Read(s.Text(19), row.phase);
+  if (status.ok()) status = kCauseTexts.Read(s.Text(20), row.cause);
+  if (!status.ok()) return status;
+  return row;
+}
 
 std::string SelectAssignments(const char* rest) {
   return fmt::format(
@@ -14,6 +58,8 @@ std::string SelectAssignments(const char* rest) {
 }
 
 }  // namespace
+
+const char* TextOf(RankState state) { return kRankStateTexts.Text(state); }
 
 AssignmentTable::AssignmentTable(Database& database)
     : database_(database),
@@ -42,8 +88,9 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
   absl::Status status =
       insert_
           .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port, row.resource_from,
-                row.resource_to, row.state, row.outcome, row.reason, row.place_us, row.start_us, row.end_us,
-                row.slots, row.cpus, row.memory_gib, row.phase, row.cause)
+                row.resource_to, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.place_us,
+                row.start_us, row.end_us, row.slots, row.cpus, row.memory_gib,
+                kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause))
           .Run();
   if (!status.ok()) return status;
   return database_.last_insert_key();
@@ -51,19 +98,17 @@ absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
 
 absl::Status AssignmentTable::Update(const AssignmentRow& row) {
   return update_
-      .Bind(row.key, row.state, row.outcome, row.reason, row.start_us, row.end_us, row.port, row.phase,
-            row.cause)
+      .Bind(row.key, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.start_us, row.end_us,
+            row.port, kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause))
       .Run();
 }
 
 absl::StatusOr<std::vector<AssignmentRow>> AssignmentTable::All(Statement& s) {
   std::vector<AssignmentRow> rows;
-  absl::Status status = s.ForEach([&] {
-    rows.push_back({s.Int(0), s.Text(1), s.Int(2), s.Int(3), s.Int(4), static_cast<int32_t>(s.Int(5)),
-                    s.Text(6), static_cast<int32_t>(s.Int(7)), s.Int(8), s.Int(9), s.Text(10), s.Text(11),
-                    s.Text(12), s.Int(13), s.Int(14), s.Int(15), static_cast<int32_t>(s.Int(16)), s.Real(17),
-                    s.Real(18), s.Text(19), s.Text(20)});
-    return absl::OkStatus();
+  absl::Status status = s.ForEach([&]() -> absl::Status {
+    absl::StatusOr<AssignmentRow> row = ReadAssignment(s);
+    if (row.ok()) rows.push_back(*std::move(row));
+    return row.status();
   });
   if (!status.ok()) return status;
   return rows;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "scheduler/attempt_end.h"
 #include "scheduler/space/types.h"
 #include "store/database.h"
 
@@ -22,18 +23,21 @@ struct AssignmentRow {
   int32_t port = 0;
   int64_t resource_from = 0;
   int64_t resource_to = 0;
-  std::string state = "wanted";  // wanted, revoked (the worker may still hold it), gone
-  std::string outcome;           // once gone: finished, failed, lost, handed_back, stopped
-  std::string reason;
+  RankState state = RankState::kWanted;
+  std::optional<AttemptOutcome> outcome;  // once gone
+  std::string reason;                     // of its end; while it is kDrained, of that
   int64_t place_us = 0;
   int64_t start_us = 0;  // of the process; 0: it never ran
   int64_t end_us = 0;
-  int32_t slots = 1;  // what it takes of its worker
+  int32_t slots = 1;  // slots it uses on its worker
   double cpus = 0;
   double memory_gib = 0;
-  std::string phase = "started";  // placed, prepared, started
-  std::string cause = "";         // of a failure: "", out_of_memory, time_limit, not_started, ranks_gone
+  RankPhase phase = RankPhase::kStarted;
+  FailureCause cause = FailureCause::kTrainer;  // of a failure
 };
+
+// The text in the table: "wanted", "revoked" and so on.
+const char* TextOf(RankState state);
 
 class AssignmentTable {
  public:
@@ -43,7 +47,7 @@ class AssignmentTable {
   absl::StatusOr<int64_t> Insert(const AssignmentRow& row);
   // Writes port, state, outcome, reason, start_us, end_us, phase and cause.
   absl::Status Update(const AssignmentRow& row);
-  // Every rank of each attempt of which some rank is not gone yet; by job, trial, attempt and rank.
+  // Every rank of each attempt with a rank that is not gone yet; by job, trial, attempt and rank.
   absl::StatusOr<std::vector<AssignmentRow>> Held();
   absl::StatusOr<std::vector<AssignmentRow>> OfTrial(int64_t job, TrialNumber trial);
   // Rank 0 of each trial's newest attempt.

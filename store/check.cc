@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-// Tells what each row of `sql` says in its first column.
+// Reports the first column of each row of `sql`.
 absl::Status TellRows(Database& database, const char* sql, const TellFinding& tell) {
   Statement rows(database, sql);
   return rows.Bind().ForEach([&] {
@@ -34,7 +34,7 @@ absl::Status CheckFile(Database& database, const TellFinding& tell) {
 absl::Status CheckAssignments(Database& database, const TellFinding& tell) {
   constexpr const char* kChecks[] = {
       "SELECT 'assignment ' || id || ': its state is \"' || state || '\"' FROM assignments"
-      " WHERE state NOT IN ('wanted', 'revoked', 'gone') ORDER BY assignment",
+      " WHERE state NOT IN ('wanted', 'revoked', 'drained', 'gone') ORDER BY assignment",
       "SELECT 'assignment ' || id || ': its outcome is \"' || outcome || '\" and its state ' || state"
       " FROM assignments WHERE (state = 'gone') <> (outcome <> '') OR outcome NOT IN"
       " ('', 'finished', 'failed', 'lost', 'handed_back', 'stopped') ORDER BY assignment",

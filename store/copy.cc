@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Between two looks at whether it is still wanted: some milliseconds.
+// Pages, some milliseconds, between two checks of `cancelled`.
 constexpr int kPagesPerStep = 1024;
 
 absl::Status CopyPages(Database& source, Database& copy, const std::function<bool()>& cancelled) {
@@ -28,14 +28,14 @@ absl::Status CopyPages(Database& source, Database& copy, const std::function<boo
   sqlite3_backup_finish(backup);
   if (code == SQLITE_DONE) return absl::OkStatus();
   if (code == SQLITE_OK) return absl::CancelledError("the copy is wanted no more");
-  // What the source cannot give is the source's fault, whichever side says it.
+  // A damaged source is the source's fault, whichever side reports it.
   return ((code & 0xff) == SQLITE_CORRUPT ? source : copy).Error(code, "copy");
 }
 
 absl::Status Copy(const std::string& from, const std::string& to, const std::function<bool()>& cancelled) {
   absl::StatusOr<std::unique_ptr<Database>> source = Database::Open(from, OpenMode::kReadOnly);
   if (!source.ok()) return source.status();
-  // What is read from here on is of one moment: a writer neither waits for the copy nor makes it start anew.
+  // All reads from here on are of one moment: a writer neither waits for the copy nor restarts it.
   absl::StatusOr<std::unique_ptr<Transaction>> moment = Transaction::BeginRead(**source);
   if (!moment.ok()) return moment.status();
   absl::StatusOr<int64_t> pages = (*source)->QueryInt("PRAGMA page_count");
@@ -46,7 +46,7 @@ absl::Status Copy(const std::string& from, const std::string& to, const std::fun
   if (!began.ok()) return began.status();
   absl::Status room = CheckRoomFor(fs::absolute(to).parent_path().string(), *pages * *page_bytes);
   if (!room.ok()) return room;
-  // As private as what it is a copy of.
+  // With permissions as private as the source's.
   const OwnedDescriptor made(open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!made.ok()) return absl::FailedPreconditionError(fmt::format("{}: {}", to, strerror(errno)));
   absl::StatusOr<std::unique_ptr<Database>> copy = Database::Open(to, OpenMode::kNew);

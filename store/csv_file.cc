@@ -46,7 +46,7 @@ absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
   Rows rows;
   bool whole = true;
   std::vector<char> chunk(kChunkBytes);
-  // No further than it was long when it was opened: it may grow.
+  // Not beyond its length when it was opened: it may grow.
   for (int64_t offset = 0; whole && offset < file.bytes();) {
     if (absl::Status status = go_on(); !status.ok()) return status;
     const size_t wanted = std::min<size_t>(chunk.size(), file.bytes() - offset);

@@ -15,17 +15,17 @@ namespace winnow {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
-// A log that grew while something read for long is cut back to this once it has been taken over.
+// A log that grew during a long read is truncated to this after its checkpoint.
 constexpr int64_t kKeptLogBytes = 64 << 20;
 
-// Of a foreign file.
+// Limit for a foreign file.
 constexpr int kLongestForeignValue = 1 << 20;
-constexpr int kStepsBetweenLooks = 10'000;  // of SQLite's machine: some 0.1 ms
-// In the file's header, what a writer must know: 2 stands for a log.
+constexpr int kStepsBetweenLooks = 10'000;  // of SQLite's virtual machine: about 0.1 ms
+// Bytes of the file's header: write and read version; 2 means WAL.
 constexpr size_t kFormatAt = 18;
 constexpr char kFormatWithLog = 2;
 
-// What the system's error says, where SQLite's code is only that of a failed call.
+// Returns a code for the system's error, if SQLite's code only says that a call failed.
 int CodeOfSystem(int extended_code, int system_error) {
   const int primary = extended_code & 0xff;
   if (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN) return extended_code;
@@ -68,7 +68,7 @@ absl::StatusCode CodeOf(int extended_code) {
   }
 }
 
-// What the user can do about it; "" if nothing in particular.
+// Advice for the user; "" if there is none.
 const char* Advice(int extended_code) {
   switch (extended_code & 0xff) {
     case SQLITE_FULL:
@@ -93,7 +93,7 @@ const char* Advice(int extended_code) {
   }
 }
 
-// SQLite's name of a file of which nothing but the file itself is looked at.
+// SQLite's name of a file that is read without its log.
 std::string StillUri(const std::string& file) {
   std::string uri = "file:";
   for (const char c : file) {
@@ -121,15 +121,15 @@ std::string Settings(OpenMode mode) {
 
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 
-// What SQLite calls to open a file. It follows no link, since it has resolved the name before; a descriptor's name is
-// the one that is to be followed.
+// SQLite's function for opening files. It follows no link, because SQLite has resolved the name before; only
+// a descriptor's name is followed.
 int OpenForSqlite(const char* name, int flags, int mode) {
   if (std::string_view(name).starts_with(kDescriptors)) flags &= ~O_NOFOLLOW;
   return open(name, flags, mode);
 }
 
-// The default file system, but that a name is not resolved: /proc/self/fd/N is the very file that is open there, whatever
-// its path leads to by now.
+// The default file system without resolution of names: /proc/self/fd/N is the file open there, whatever its
+// path leads to by now.
 const char* VfsOfDescriptors() {
   static const char* const kName = [] {
     sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
@@ -147,7 +147,7 @@ const char* VfsOfDescriptors() {
   return kName;
 }
 
-// Of a foreign file: SELECTs of its own tables, and what they are made of.
+// For a foreign file: allows SELECTs of its own tables, and what they consist of.
 int MayBeAsked(void*, int action, const char* first, const char*, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
@@ -171,7 +171,7 @@ absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file, OpenMode mode) {
-  VfsOfDescriptors();  // once, and before there are connections on other threads
+  VfsOfDescriptors();  // once, before other threads have connections
   sqlite3* handle = nullptr;
   const bool still = mode == OpenMode::kStill;
   int flags = SQLITE_OPEN_NOMUTEX | (still ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
@@ -182,7 +182,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
   if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
   sqlite3_extended_result_codes(handle, 1);
   if (code != SQLITE_OK) return database->Error(sqlite3_extended_errcode(handle), "open");
-  // SQLite falls back to reading alone, and would say so only at the first write.
+  // SQLite falls back to read-only, and would report it only at the first write.
   if (mode == OpenMode::kReadWrite && sqlite3_db_readonly(handle, "main") == 1) {
     return absl::FailedPreconditionError(
         file + ": cannot be written: check owner and permissions of the file and its folder");
@@ -286,7 +286,8 @@ void Statement::BindOne(int index, std::string_view value) {
 }
 
 absl::StatusOr<bool> Statement::Next() {
-  // A full disk and the like end a transaction in its midst; what comes after must not be written on its own.
+  // A full disk and similar errors end a transaction early; later statements must not be written on their
+  // own.
   if (database_.in_transaction_ && sqlite3_get_autocommit(database_.handle()) != 0) {
     return absl::AbortedError(database_.file() + ": an error has rolled the transaction back");
   }
@@ -351,7 +352,7 @@ absl::StatusOr<std::unique_ptr<Transaction>> Transaction::BeginRead(Database& da
 Transaction::~Transaction() {
   if (!open_) return;
   database_.in_transaction_ = false;
-  // An error may already have rolled it back; then there is nothing to undo.
+  // An error may have rolled it back already; then there is nothing to undo.
   if (sqlite3_get_autocommit(database_.handle()) == 0) (void)database_.Execute("ROLLBACK");
 }
 

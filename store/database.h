@@ -16,43 +16,44 @@ struct sqlite3_stmt;
 
 namespace winnow {
 
-// The one place where SQLite's extended result codes become ours: unique and primary key -> ALREADY_EXISTS,
-// other constraints -> FAILED_PRECONDITION, busy and locked -> UNAVAILABLE, full disk -> RESOURCE_EXHAUSTED,
-// corrupt or foreign file -> DATA_LOSS, read-only or missing file -> FAILED_PRECONDITION, else (a disk that
-// fails among them) INTERNAL. The message names the file, what is wrong and what to do about it.
+// The one place that converts SQLite's extended result codes to ours: unique and primary key ->
+// ALREADY_EXISTS, other constraints -> FAILED_PRECONDITION, busy and locked -> UNAVAILABLE, full disk ->
+// RESOURCE_EXHAUSTED, corrupt or foreign file -> DATA_LOSS, read-only or missing file -> FAILED_PRECONDITION,
+// otherwise (such as a failing disk) INTERNAL. The message names the file, the error and what to do.
 absl::Status SqliteStatus(int extended_code, std::string_view file, std::string_view message,
                           std::string_view doing);
 
 enum class OpenMode {
   kReadWrite,
   kReadOnly,
-  kNew,      // a copy that is being made: one that breaks off is thrown away
-  kStill,    // nobody writes it, and its folder may be read-only: a log beside it is not looked at
+  kNew,      // a copy in progress: an incomplete one is deleted
+  kStill,    // nobody writes it, and its folder may be read-only: ignores a log beside it
 };
 
-// One connection: WAL, synchronous = FULL, foreign keys on. Not thread-safe: used by one thread at a time.
+// One connection: WAL, synchronous = FULL, foreign keys on. Not thread-safe.
 class Database {
  public:
-  // ":memory:" gives a private database in memory. All but kReadWrite and kNew REQUIRE the file to exist.
+  // ":memory:" gives a private database in memory. All modes but kReadWrite and kNew REQUIRE: the file
+  // exists.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& file, OpenMode mode);
-  // Another program's file, to be read: nothing of it or beside it is written, and nothing that its schema says is run
-  // but what SQLite takes for harmless. Values above 1 MiB are refused. While it is asked something, `go_on` is asked
-  // now and then; when that says no, what was asked ends (see Error). REQUIRES `foreign` outlives it. A file in WAL mode is
-  // taken to be still: see ForeignFile::log_bytes.
+  // Opens another program's file for reading: writes neither to it nor beside it, and runs nothing from its
+  // schema except what SQLite considers harmless. Refuses values above 1 MiB. Polls `go_on` during queries;
+  // when it is not OK, the query ends (see Error). A file in WAL mode is read without its log: see
+  // ForeignFile::log_bytes. REQUIRES: `foreign` outlives it.
   static absl::StatusOr<std::unique_ptr<Database>> OpenForeign(const ForeignFile& foreign, GoOn go_on);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Runs statements that give no rows.
+  // Runs statements that return no rows.
   absl::Status Execute(const std::string& sql);
-  // The first column of the first row.
+  // Returns the first column of the first row.
   absl::StatusOr<int64_t> QueryInt(std::string_view sql);
 
-  // The log beside the file stays as it is when the connection is closed, for whom it is to be found as it was.
+  // Keeps the log beside the file unchanged when the connection is closed.
   void KeepLog();
 
-  // Rows changed by the newest INSERT, UPDATE or DELETE.
+  // Returns the rows changed by the newest INSERT, UPDATE or DELETE.
   int64_t changes() const;
   int64_t last_insert_key() const;
   const std::string& file() const { return file_; }
@@ -67,11 +68,10 @@ class Database {
   sqlite3* handle_;
   bool in_transaction_ = false;
   GoOn go_on_;            // of a foreign file
-  absl::Status stopped_;  // what it said when it said no
+  absl::Status stopped_;  // its status when it was not OK
 };
 
-// A statement that is prepared at its first use and finalised by the destructor. REQUIRES the database
-// outlives it.
+// A statement, prepared at first use and finalised by the destructor. REQUIRES: the database outlives it.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql) : database_(database), sql_(sql) {}
@@ -79,7 +79,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Forgets the last execution and binds ?1, ?2, … in order. An error shows at Run or Next.
+  // Discards the last execution and binds ?1, ?2, … in order. Run or Next reports errors.
   template <typename... Values>
   Statement& Bind(const Values&... values) {
     Reset();
@@ -88,15 +88,15 @@ class Statement {
     return *this;
   }
 
-  // Runs to the end. REQUIRES the statement gives no rows.
+  // Runs to the end. REQUIRES: the statement returns no rows.
   absl::Status Run();
-  // True: a row is there for the column functions. False: done, and reset.
+  // True: the column functions have a row. False: done, and reset.
   absl::StatusOr<bool> Next();
   // Calls `row` for every row; stops at the first error it returns.
   absl::Status ForEach(const std::function<absl::Status()>& row);
   void Reset();
 
-  // Columns of the present row, from 0.
+  // Columns of the current row, from 0.
   int64_t Int(int column) const;
   double Real(int column) const;
   std::string Text(int column) const;  // blobs too; "" for NULL
@@ -124,18 +124,18 @@ class Statement {
   int error_ = 0;
 };
 
-// BEGIN IMMEDIATE … COMMIT; the destructor rolls back what was not committed. There is no nesting.
+// BEGIN IMMEDIATE … COMMIT; the destructor rolls back what was not committed. Does not nest.
 class Transaction {
  public:
-  // REQUIRES no transaction is open on `database`.
+  // REQUIRES: no transaction is open on `database`.
   static absl::StatusOr<std::unique_ptr<Transaction>> Begin(Database& database);
-  // A transaction that reads one state of the file throughout.
+  // A transaction that reads one state of the file.
   static absl::StatusOr<std::unique_ptr<Transaction>> BeginRead(Database& database);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // After an error nothing of the transaction is in the file.
+  // After an error the file contains nothing of the transaction.
   absl::Status Commit();
 
  private:

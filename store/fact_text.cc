@@ -9,7 +9,7 @@ namespace {
 
 std::string Because(const std::string& reason) { return reason.empty() ? "." : ": " + reason; }
 
-// Up to what level, as a phrase.
+// Returns a phrase for the level up to which a trial may train.
 std::string Budget(int64_t to) {
   return to > 0 ? fmt::format("to resource {}", to) : std::string("to the trainer's own end");
 }

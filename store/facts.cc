@@ -1,12 +1,12 @@
 #include "store/facts.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/check.h"
 #include "store/fact_codec.h"
 
 namespace winnow {
@@ -17,14 +17,14 @@ double ReadValue(const Statement& s, int column) {
   return s.IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : s.Real(column);
 }
 
-// Less than a Fact: there may be millions.
+// Smaller than a Fact, because there may be millions.
 struct ReportFact {
   int64_t sequence;
   int64_t time_us;
   Reported body;
 };
 
-// The places of `reports` by rising sequence.
+// Returns the indices of `reports` by rising sequence.
 std::vector<uint32_t> BySequence(const std::vector<ReportFact>& reports) {
   std::vector<uint32_t> order(reports.size());
   std::iota(order.begin(), order.end(), 0);
@@ -56,12 +56,11 @@ FactTable::FactTable(Database& database)
           "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events INDEXED BY events_of_trial"
           " WHERE job = ?1 AND trial = ?2"
           " UNION ALL "
-          // "+": not by the index in order of sequence, which leads through the reports of all trials.
+          // "+" avoids the index by sequence, which would visit the reports of all trials.
           "SELECT +sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
           " WHERE job = ?1 AND trial = ?2 AND +sequence > 0"
           " ORDER BY 1"),
-      // In order of sequence, which is how they are found: by trial, SQLite would go through those of the
-      // whole job.
+      // In order of sequence, to use that index: by trial, SQLite would scan those of the whole job.
       changed_events_(
           database,
           "SELECT trial FROM events WHERE job = ?1 AND sequence > ?2 AND +trial > 0 ORDER BY sequence"),
@@ -81,7 +80,7 @@ FactTable::FactTable(Database& database)
                   "SELECT DISTINCT metric FROM reports WHERE job = ?1 AND trial = ?2 ORDER BY metric"),
       events_(database,
               "SELECT sequence, time_us, kind, trial, detail FROM events WHERE job = ?1 ORDER BY sequence"),
-      // In the order of the table's key, which is not that of the facts.
+      // In the order of the table's key, which differs from that of the facts.
       reports_(database,
                "SELECT sequence, time_us, trial, attempt, resource, value FROM reports"
                " WHERE job = ?1 AND sequence > 0 ORDER BY trial, attempt, resource, metric"),
@@ -97,7 +96,7 @@ FactTable::FactTable(Database& database)
              " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
-  assert(!std::holds_alternative<Reported>(fact.body));
+  WINNOW_CHECK(!std::holds_alternative<Reported>(fact.body), "a report has a row of its own");
   StoredFact stored = EncodeFact(fact);
   return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).Run();
 }

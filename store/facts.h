@@ -12,18 +12,18 @@
 
 namespace winnow {
 
-// A metric value as a trial reported it.
+// A metric value reported by a trial.
 struct ReportRow {
   TrialNumber trial = 0;
   int64_t attempt = 0;
   int64_t resource = 0;
   std::string metric;
-  double value = 0;  // NaN comes back as the quiet NaN
+  double value = 0;  // NaN is read back as the quiet NaN
   int64_t time_us = 0;
   int64_t sequence = 0;  // of its Reported fact; 0: not the objective
 };
 
-// Where a page of reports begins: after this point, in the order trial, metric, resource.
+// The start of a page of reports: after this point, in the order trial, metric, resource.
 struct ReportCursor {
   TrialNumber trial = 0;
   std::string metric;
@@ -35,38 +35,37 @@ class FactTable {
  public:
   explicit FactTable(Database& database);
 
-  // REQUIRES the fact is not Reported: those are reports with a sequence.
+  // REQUIRES: the fact is not Reported: those are reports with a sequence.
   absl::Status AppendEvent(int64_t job, const Fact& fact);
   // False: this trial, attempt, resource and metric were reported before; nothing is changed.
   absl::StatusOr<bool> AppendReport(int64_t job, const ReportRow& row);
 
   // At most `limit` facts above `after`, in order; limit = -1: all.
   absl::StatusOr<std::vector<Fact>> Load(int64_t job, int64_t after = 0, int64_t limit = -1);
-  // Calls `take` for every fact in order, and stops at the first error that it returns. Reads the tables as
-  // they lie, so it is several times as fast as Load where there are many reports. `take` must not use this
-  // table.
+  // Calls `take` for every fact in order, and stops at the first error it returns. Scans the tables in their
+  // own order, so it is several times as fast as Load with many reports. `take` must not use this table.
   absl::Status ForEach(int64_t job, const std::function<absl::Status(const Fact&)>& take);
-  // The trials, rising, that facts above `after` are about.
+  // Returns the trials, rising, of the facts above `after`.
   absl::StatusOr<std::vector<TrialNumber>> ChangedTrials(int64_t job, int64_t after);
   // Calls `take` with trial, level and value of every report of the metric, by trial, attempt and level.
   absl::Status ForEachPoint(int64_t job, const std::string& metric,
                             const std::function<void(TrialNumber, int64_t, double)>& take);
-  // The same of one trial.
+  // ForEachPoint for one trial.
   absl::Status ForEachPointOf(int64_t job, const std::string& metric, TrialNumber trial,
                               const std::function<void(int64_t, double)>& take);
-  // What the trial has reported, by name.
+  // Returns the names of the metrics that the trial has reported.
   absl::StatusOr<std::vector<std::string>> MetricsOf(int64_t job, TrialNumber trial);
-  // The rung cuts above `after`, in order.
+  // Returns the rung cuts above `after`, in order.
   absl::StatusOr<std::vector<Fact>> LoadCuts(int64_t job, int64_t after);
-  // Those of one trial.
+  // Returns the facts of one trial.
   absl::StatusOr<std::vector<Fact>> LoadTrial(int64_t job, TrialNumber trial);
 
-  // A value as this attempt reported it.
+  // Returns a value reported by this attempt.
   absl::StatusOr<std::optional<ReportRow>> FindReport(int64_t job, TrialNumber trial, int64_t attempt,
                                                       int64_t resource, const std::string& metric);
 
-  // Learning curves: at most `limit` points after `cursor`. A level that several attempts have reported is
-  // shown once, as the first of them did. Empty filters: all trials, all metrics.
+  // Learning curves: at most `limit` points after `cursor`. A level reported by several attempts has the
+  // first one's value. Empty filters: all trials, all metrics.
   absl::StatusOr<std::vector<ReportRow>> Query(int64_t job, const std::vector<TrialNumber>& trials,
                                                const std::vector<std::string>& metrics,
                                                const ReportCursor& cursor, int64_t limit);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
-// Finds a file without opening it: no FIFO waits, no device does anything, no lock is given back.
+// Finds a file without opening it: waits for no FIFO, triggers no device, and releases no lock.
 OwnedDescriptor FindAt(int folder, const std::string& path, uint64_t resolve) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;

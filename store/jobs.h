@@ -11,16 +11,16 @@
 namespace winnow {
 
 struct JobRow {
-  int64_t key = 0;  // inside only; `id` is what users see
+  int64_t key = 0;  // internal; users see `id`
   std::string id;
   std::string request_id;  // "": none
   std::string spec;        // proto3 JSON of TuningJobSpec
   std::string state;       // running, stopping, completed, stopped, failed
   std::string reason;
   int64_t create_us = 0;
-  int64_t end_us = 0;  // 0: has not ended
+  int64_t end_us = 0;  // 0: it has not ended
   int64_t last_sequence = 0;
-  std::string warm_start;  // what it was started with; "": nothing
+  std::string warm_start;  // its priors; "": none
   std::string owner;       // name of the token that created it; "": none
 };
 
@@ -28,20 +28,20 @@ class JobTable {
  public:
   explicit JobTable(Database& database);
 
-  // Makes the id from `name`: itself, or name-2, name-3… An id is never used twice in a file. The row comes
-  // back with key and id. ALREADY_EXISTS: the request id is known.
+  // Makes the id from `name`: itself, or name-2, name-3… An id is never used twice in a file. Returns the row
+  // with key and id. ALREADY_EXISTS: the request id is known.
   absl::StatusOr<JobRow> Insert(const std::string& name, JobRow row);
   absl::StatusOr<std::optional<JobRow>> Find(const std::string& id);
   absl::StatusOr<std::optional<JobRow>> FindRequest(const std::string& request_id);
-  // Those that have not ended, oldest first.
+  // Returns those that have not ended, oldest first.
   absl::StatusOr<std::vector<JobRow>> Open();
   // Newest first, below the key `before`.
   absl::StatusOr<std::vector<JobRow>> List(int64_t before, int64_t limit);
-  // 0: there is no such job.
+  // 0: no such job.
   absl::StatusOr<int64_t> LastSequence(int64_t key);
   // Writes state, reason, end_us and last_sequence.
   absl::Status Update(const JobRow& row);
-  // With every row that belongs to it.
+  // Deletes it with every row that belongs to it.
   absl::Status Delete(int64_t key);
 
  private:

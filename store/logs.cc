@@ -33,7 +33,7 @@ absl::StatusOr<LogPart> LogTable::Read(int64_t assignment, int stream, int64_t o
     if (!row.ok()) return row.status();
     if (!*row) break;
     int64_t start = read_.Int(0);
-    if (start > part.next_offset) break;  // a gap: what is behind it is not shown before it is filled
+    if (start > part.next_offset) break;  // a gap: later bytes are not shown before it is filled
     std::string data = read_.Text(1);
     if (start + static_cast<int64_t>(data.size()) <= part.next_offset) continue;
     part.data.append(data, part.next_offset - start, limit - static_cast<int64_t>(part.data.size()));

@@ -14,15 +14,15 @@ inline constexpr int64_t kMaxLogBytes = 1 << 20;
 struct LogPart {
   std::string data;
   int64_t next_offset = 0;
-  bool truncated = false;  // more was printed than is kept
+  bool truncated = false;  // some of the output was not kept
 };
 
-// What processes printed: by assignment, stream (0: standard output, 1: standard error) and offset.
+// The output of processes: by assignment, stream (0: standard output, 1: standard error) and offset.
 class LogTable {
  public:
   explicit LogTable(Database& database);
 
-  // The same chunk may come again. Bytes beyond kMaxLogBytes are cut off and the stream is marked so.
+  // Accepts the same chunk again. Cuts bytes beyond kMaxLogBytes and marks the stream as truncated.
   absl::Status Append(int64_t assignment, int stream, int64_t offset, std::string_view data, bool truncated);
   // At most `limit` bytes from `offset` on.
   absl::StatusOr<LogPart> Read(int64_t assignment, int stream, int64_t offset, int64_t limit);

@@ -230,7 +230,8 @@ constexpr char kTrialEvents[] = R"sql(
 CREATE INDEX events_of_trial ON events (job, trial);
 )sql";
 
-// "stopped" has become "pruned" and "cancelled". Facts are as they were: JobState::PhaseOfStopped says the same of them.
+// Divides "stopped" into "pruned" and "cancelled". Facts are unchanged: JobState::PhaseOfStopped derives the
+// same from them.
 constexpr char kPrunedOrCancelled[] = R"sql(
 -- What a trial counts when trials are ranked, and the level of that; 0: it counts nothing.
 ALTER TABLE trials ADD COLUMN value REAL;
@@ -264,6 +265,11 @@ constexpr char kOwners[] = R"sql(
 ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kDrainedRanks[] = R"sql(
+-- Until now such a rank was one that is revoked for a reason.
+UPDATE assignments SET state = 'drained' WHERE state = 'revoked' AND reason <> '';
+)sql";
+
 absl::Status Apply(Database& database, int64_t version, const char* sql) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -275,7 +281,7 @@ absl::Status Apply(Database& database, int64_t version, const char* sql) {
   return (*transaction)->Commit();
 }
 
-// The version of a file that may be ours; 0: an empty file.
+// Returns the version of a file that may be ours; 0: an empty file.
 absl::StatusOr<int64_t> ReadVersion(Database& database) {
   absl::StatusOr<int64_t> application = database.QueryInt("PRAGMA application_id");
   if (!application.ok()) return application.status();
@@ -312,6 +318,7 @@ const std::vector<Migration>& Migrations() {
       {"a trial's events without those of its job", kTrialEvents},
       {"trials that were pruned, and those that were cancelled", kPrunedOrCancelled},
       {"whose jobs are", kOwners},
+      {"ranks whose worker is drained", kDrainedRanks},
   };
   return kMigrations;
 }

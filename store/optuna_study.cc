@@ -19,8 +19,8 @@ constexpr int64_t kMostStudyBytes = 256 << 20;
 constexpr size_t kMostTrials = 100'000;
 constexpr size_t kMostParameters = 2'000'000;
 
-// The tables of Optuna's storages/_rdb/models.py, schema 12 (3.0 and later), so far as they are read here.
-// Since 2.4 they have these columns too; only the types of values came later.
+// The tables of Optuna's storages/_rdb/models.py, schema 12 (3.0 and later), as far as they are read here.
+// They have had these columns since 2.4; only the types of values are newer.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> kLayout = {
       {"studies", {"study_id", "study_name"}},
@@ -33,7 +33,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& Layout() {
   return kLayout;
 }
 
-// SQLite's own words may hold what is in the file.
+// Without SQLite's own words, which may quote the file.
 absl::Status Unreadable(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kDeadlineExceeded:
@@ -54,7 +54,7 @@ absl::Status UnknownLayout(const std::string& why) {
       "holds no Optuna study that is known here: {}; expected the tables of Optuna 2.4 to 4", why));
 }
 
-// A table with rows of its own: no view, and none that a module makes up, which has no page.
+// Whether it is a table with stored rows: not a view, nor a module's virtual table, which has no page.
 absl::StatusOr<bool> IsTable(Database& database, const std::string& name) {
   Statement find(database, "SELECT COUNT(*) FROM sqlite_master WHERE name = ?1 AND type = 'table' AND rootpage > 0");
   absl::StatusOr<bool> row = find.Bind(name).Next();
@@ -130,7 +130,7 @@ absl::StatusOr<Goal> ReadGoal(Database& database, int64_t study) {
   return absl::InvalidArgumentError("the study's direction is unknown; expected MAXIMIZE or MINIMIZE");
 }
 
-// A category's choice. Throws what the JSON library throws.
+// Returns a category's choice. Throws what the JSON library throws.
 Value Choice(const json& choice) {
   if (choice.is_string()) return choice.get<std::string>();
   if (choice.is_number_integer()) return choice.get<int64_t>();
@@ -138,7 +138,7 @@ Value Choice(const json& choice) {
   return choice.dump();
 }
 
-// A parameter's value from the number that the table holds: of a category, its index.
+// Returns a parameter's value from the table's number: for a category, its index.
 Value ReadParameter(double number, const std::string& distribution) {
   const json parsed = json::parse(distribution);
   const auto name = parsed.at("name").get<std::string>();
@@ -175,7 +175,7 @@ class Trials {
 
  private:
   absl::Status ReadTrials() {
-    // Infinite values are NULL since 3.0, with their type in a column of their own.
+    // Infinite values are NULL since 3.0, with their type in a separate column.
     Statement list(database_,
                    "SELECT t.trial_id, t.number, t.state, v.value FROM trials t LEFT JOIN trial_values v"
                    " ON v.trial_id = t.trial_id AND v.objective = 0 WHERE t.study_id = ?1");
@@ -244,7 +244,7 @@ absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::
   if (file.bytes() > kMostStudyBytes) {
     return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostStudyBytes));
   }
-  // What only the log says, or a change that was broken off, is not seen in the file alone.
+  // The file alone lacks changes that are only in the log, and an interrupted change.
   if (file.log_bytes() > 0 || file.journal_bytes() > 0) {
     return absl::InvalidArgumentError(
         "is being changed: a log of SQLite's (-wal or -journal) lies beside it; end what writes it, or name a copy made "

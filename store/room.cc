@@ -11,12 +11,12 @@
 namespace winnow {
 namespace {
 
-// What a large batch takes: below it writing would fail again at once.
+// Size of a large batch: with less room, writing would fail again at once.
 constexpr int64_t kBatchBytes = 1 << 20;
-// What a copy must leave to the server.
+// Room that a copy must leave to the server.
 constexpr int64_t kLeftBytes = 64 << 20;
 
-// What opening takes: the log's index, at 32 KiB for each 16 MiB of log, and a new log.
+// Room needed to open it: the log's index, at 32 KiB for each 16 MiB of log, and a new log.
 constexpr int64_t kReserveBytes = 1 << 20;
 
 std::string ReserveOf(const std::string& file) { return file + ".reserve"; }

@@ -7,17 +7,17 @@
 
 namespace winnow {
 
-// Whether the disk of a database that was full has room again for more than a line or two: OK, or
-// RESOURCE_EXHAUSTED that says how much is free and how much is needed. OK too if the disk cannot be asked.
+// OK if the disk of a database has room for more than a few rows again, or if its room is unknown. Otherwise
+// RESOURCE_EXHAUSTED with the free and the required bytes.
 absl::Status CheckRoom(const std::string& file);
 
-// RESOURCE_EXHAUSTED unless `bytes` more fit into `folder` and leave the server room to go on recording.
+// RESOURCE_EXHAUSTED unless `bytes` more fit into `folder` and leave the server enough room to continue.
 absl::Status CheckRoomFor(const std::string& folder, int64_t bytes);
 
-// A few blocks beside a database, in `file`.reserve, that are given up when the disk is so full that the
-// database cannot even be opened to read it. Does nothing if there is no room for them.
+// Reserves a few blocks beside a database, in `file`.reserve, which are released when the disk is so full
+// that the database cannot even be opened for reading. Does nothing if there is no room for them.
 void KeepReserve(const std::string& file);
-// Whether there was something to give up.
+// Whether there was a reserve to release.
 bool GiveUpReserve(const std::string& file);
 
 }  // namespace winnow

@@ -19,24 +19,24 @@
 
 namespace winnow {
 
-// All tables over one connection. Not thread-safe: one thread at a time.
+// All tables over one connection. Not thread-safe.
 class Store {
  public:
-  // Brings the file to the newest version; see Migrate for what is refused. Opens it on a full disk too, if it was
-  // opened before when there was room: what can be read can be told.
+  // Migrates the file to the newest version; see Migrate for refused files. Also works on a full disk, for
+  // reading, if it was opened before when there was room.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& file);
-  // REQUIRES a file that is at the newest version. Writes are refused.
+  // REQUIRES: the file is at the newest version. Refuses writes.
   static absl::StatusOr<std::unique_ptr<Store>> OpenReadOnly(const std::string& file);
 
-  // REQUIRES a database at the newest version.
+  // REQUIRES: the database is at the newest version.
   static std::unique_ptr<Store> Over(std::unique_ptr<Database> database);
 
-  // 16 hexadecimal digits that no other database has.
+  // 16 hexadecimal digits, unique to this database.
   absl::StatusOr<std::string> Identity();
 
-  // Runs `body` in one transaction: committed if it returns OK, else rolled back. Nobody else says BEGIN.
+  // Runs `body` in one transaction: commits if it returns OK, otherwise rolls back. Nobody else says BEGIN.
   absl::Status Write(const std::function<absl::Status()>& body);
-  // Everything that `body` reads is of one moment.
+  // All reads of `body` are of one moment.
   absl::Status Read(const std::function<absl::Status()>& body);
 
  private:

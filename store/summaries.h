@@ -11,19 +11,19 @@
 
 namespace winnow {
 
-// When a job's best value changed, and to what.
+// A change of a job's best value.
 struct BestStep {
-  int64_t sequence = 0;  // of the newest fact by then
+  int64_t sequence = 0;  // of the newest fact at that time
   int64_t time_us = 0;
-  TrialNumber trial = 0;  // who has it
+  TrialNumber trial = 0;  // the trial with the best value
   double objective = 0;
-  int64_t resource = 0;  // units that the job had trained by then
+  int64_t resource = 0;  // units that the job had trained at that time
 
   bool operator==(const BestStep&) const = default;
 };
 
-// What follows from a job's facts and would take long to find out again when there are millions: the steps of
-// its best value and, once it has ended, how it is described.
+// Results derived from a job's facts that would take long to recompute from millions: the steps of its best
+// value and, once it has ended, its description.
 class SummaryTable {
  public:
   explicit SummaryTable(Database& database);
@@ -31,14 +31,14 @@ class SummaryTable {
   absl::Status AddStep(int64_t job, const BestStep& step);
   // In order; those with a sequence above `after`.
   absl::StatusOr<std::vector<BestStep>> Steps(int64_t job, int64_t after = 0);
-  // 0: there is none.
+  // 0: none.
   absl::StatusOr<int64_t> LastStep(int64_t job);
 
   // `description` is a winnow.v1.TuningJob without its spec. Replaces an earlier one.
   absl::Status PutDescription(int64_t job, const std::string& description);
-  // Absent: the job has not ended, or its description is not kept.
+  // Absent: the job has not ended, or has no stored description.
   absl::StatusOr<std::optional<std::string>> Description(int64_t job);
-  // Ids of the jobs that have ended and have none.
+  // Ids of the ended jobs without one.
   absl::StatusOr<std::vector<std::string>> Undescribed();
 
  private:

@@ -11,7 +11,7 @@ namespace winnow {
 
 struct TokenRow {
   std::string id;    // 8 hexadecimal digits
-  std::string name;  // whose it is
+  std::string name;  // of its owner
   std::string role;  // viewer, submitter, worker, admin
   std::string hash;  // SHA-256 of the secret: 32 bytes
   int64_t create_us = 0;

@@ -13,7 +13,7 @@
 
 namespace winnow {
 
-// What the facts say of one trial, as a row for queries.
+// The state of one trial according to its facts, as a row for queries.
 struct TrialRow {
   TrialNumber number = 0;
   std::string state;  // pending, running, paused, completed, pruned, failed, cancelled
@@ -23,7 +23,7 @@ struct TrialRow {
   int64_t resource = 0;
   std::optional<double> best_objective;
   int64_t best_resource = 0;
-  std::optional<double> value;  // what it counts (TrialState::value)
+  std::optional<double> value;  // the trial's value (TrialState::value)
   int64_t value_resource = 0;
   int64_t bracket = -1;
   int64_t rung = 0;
@@ -39,7 +39,7 @@ struct TrialRow {
 
 TrialRow MakeTrialRow(const TrialState& trial);
 std::string_view PhaseName(TrialPhase phase);
-// Absent: there is no such state.
+// Absent: no such state.
 std::optional<TrialPhase> PhaseOf(std::string_view name);
 
 enum class TrialColumn { kNumber, kObjective, kResource, kTrainingTime, kHyperparameter };
@@ -51,7 +51,7 @@ struct TrialQuery {
   bool descending = false;
   int64_t offset = 0;
   int64_t limit = -1;  // -1: all
-  // For kObjective: completed trials come before the others, or behind them where the worst come first.
+  // For kObjective: completed trials precede the others, or follow them in a worst-first order.
   enum class Completed { kAnywhere, kFirst, kLast } completed = Completed::kAnywhere;
 };
 
@@ -61,12 +61,12 @@ class TrialTable {
 
   // Inserts or replaces.
   absl::Status Put(int64_t job, const TrialRow& row);
-  // Rows without a value in the ordering column come last; ties by number.
+  // Rows without a value in the ordering column are last; ties by number.
   absl::StatusOr<std::vector<TrialRow>> List(int64_t job, const TrialQuery& query);
   absl::StatusOr<int64_t> Count(int64_t job, const std::vector<std::string>& states);
   absl::StatusOr<std::optional<TrialRow>> Find(int64_t job, TrialNumber number);
-  // Calls `take` for every trial by rising number, and stops at the first error that it returns. `take` must not use
-  // this table.
+  // Calls `take` for every trial by rising number, and stops at the first error it returns. `take` must not
+  // use this table.
   absl::Status ForEach(int64_t job, const std::function<absl::Status(const TrialRow&)>& take);
   // "" if there is no such trial.
   absl::StatusOr<std::string> Reason(int64_t job, TrialNumber number);

@@ -8,11 +8,11 @@ namespace {
 
 constexpr double kThousand = 1'000;
 constexpr double kMibPerGib = 1'024;
-// How late a sample may come and still count in every step: workers keep theirs for about as long.
+// How late a sample may arrive and still count in every step: workers keep theirs for about as long.
 constexpr int64_t kLatenessS = 300;
-// A worker's name outlives its steps.
+// A worker's name is kept longer than its steps.
 constexpr int64_t kNameKeptS = kUsageLevels.back().kept_s + 2 * 86'400;
-// Of ranks whose rows are removed at a time, so that no batch waits for many.
+// Ranks whose rows are deleted at a time, so that no batch waits for many.
 constexpr int kMostForgotten = 100;
 
 int64_t Thousandths(double value) { return std::llround(value * kThousand); }
@@ -160,7 +160,7 @@ absl::StatusOr<std::vector<AssignmentStep>> UsageTable::OfAssignment(int64_t ass
   return steps;
 }
 
-// Assignments are numbered in the order in which they were placed.
+// Assignments are numbered in the order of their placement.
 absl::Status UsageTable::ForgetAssignments(int64_t before_us) {
   for (int i = 0; i < kMostForgotten; ++i) {
     absl::StatusOr<bool> row = oldest_rank_.Bind().Next();

@@ -10,17 +10,17 @@
 
 namespace winnow {
 
-// Workers' usage is kept in steps, the coarser the longer ago.
+// Workers' usage is kept in steps, which are coarser for older usage.
 struct UsageLevel {
   int64_t step_s = 0;
   int64_t kept_s = 0;
 };
-// 6,120 rows of a worker that is always there: about 200 KB of the file, however long it works.
+// 6,120 rows for a worker that is always present: about 200 KB of the file, however long it works.
 inline constexpr std::array<UsageLevel, 3> kUsageLevels = {{{10, 3'600}, {60, 86'400}, {600, 2'592'000}}};
 
-// A rank has at most so many rows, about 5 KB: when it runs longer, its steps of 10 s become 20 s, 40 s, …
+// A rank has at most this many rows, about 5 KB: when it runs longer, its steps of 10 s become 20 s, 40 s, …
 inline constexpr int64_t kMostAssignmentSteps = 240;
-// The step, in seconds, of a rank that was placed so long ago.
+// The step, in seconds, of a rank placed `elapsed_s` ago.
 int64_t AssignmentStepSeconds(int64_t elapsed_s);
 
 struct UsageWorker {
@@ -50,21 +50,20 @@ class UsageTable {
  public:
   explicit UsageTable(Database& database);
 
-  // Inserts or updates the worker of that name, heard of at `now_s`; gives its key.
+  // Inserts or updates the worker of that name, seen at `now_s`; returns its key.
   absl::StatusOr<int64_t> PutWorker(const std::string& name, const std::string& host, int32_t slots,
                                     int64_t now_s);
   // By name.
   absl::StatusOr<std::vector<UsageWorker>> Workers();
 
-  // A step of the finest level; the first one counts.
+  // Adds a step of the finest level; the first one counts.
   absl::Status Put(const WorkerStep& step);
-  // Makes the coarser steps that are over from the finer ones, and removes what was kept long enough, of
-  // workers and ranks. Steps of which more has become known within the last five minutes are made anew. To be
-  // called every minute.
+  // Makes completed coarser steps from the finer ones, and deletes expired ones, of workers and ranks. Makes
+  // steps again if data for them has arrived within the last five minutes. To be called every minute.
   absl::Status RollUp(int64_t now_s);
-  // Those of a level that begin in [from_s, to_s), by time and worker.
+  // Returns the steps of a level that begin in [from_s, to_s), by time and worker.
   absl::StatusOr<std::vector<WorkerStep>> Steps(const UsageLevel& level, int64_t from_s, int64_t to_s);
-  // When the newest step of a level ends; 0: it has none.
+  // Returns the end of the newest step of a level; 0: none.
   absl::StatusOr<int64_t> EndOf(const UsageLevel& level);
 
   // The first one of a second counts.

@@ -16,16 +16,16 @@
 namespace winnow {
 namespace {
 
-// https://www.sqlite.org/fileformat2.html#walformat and https://www.sqlite.org/walformat.html: the log is a header and
-// frames, each a header of its own and a page; numbers are big-endian. The index begins with a header, twice, in the
-// machine's order.
+// https://www.sqlite.org/fileformat2.html#walformat and https://www.sqlite.org/walformat.html: the log is a
+// header and frames, each with its own header and a page; numbers are big-endian. The index begins with two
+// copies of a header, in the machine's byte order.
 constexpr int64_t kLogHeaderBytes = 32;
 constexpr int64_t kFrameHeaderBytes = 24;
 constexpr uint32_t kLogMagic = 0x377f0682;  // its last bit: checksums of big-endian words
 constexpr int64_t kIndexHeaderBytes = 48;
 
 using Bytes = std::span<const unsigned char>;
-// In place of a frame's index: none, and the log's header.
+// Instead of a frame's index: none, and the log's header.
 constexpr int64_t kNone = -1;
 constexpr int64_t kHeader = -2;
 
@@ -45,7 +45,7 @@ uint32_t Native(Bytes bytes, size_t at) {
   return word;
 }
 
-// SQLite's checksum of whole pairs of words, going on from `sum`.
+// SQLite's checksum of whole pairs of words, continuing from `sum`.
 Pair Sum(Bytes bytes, bool big, Pair sum) {
   for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
     sum[0] += (big ? Big(bytes, at) : Little(bytes, at)) + sum[1];
@@ -56,7 +56,7 @@ Pair Sum(Bytes bytes, bool big, Pair sum) {
 
 bool IsPageSize(uint32_t bytes) { return bytes >= 512 && bytes <= 65536 && (bytes & (bytes - 1)) == 0; }
 
-// As many bytes as there are.
+// Reads as many bytes as there are.
 std::vector<unsigned char> ReadAt(int fd, int64_t offset, size_t size) {
   std::vector<unsigned char> bytes(size);
   const ssize_t got = pread(fd, bytes.data(), size, offset);
@@ -68,7 +68,7 @@ OwnedDescriptor OpenToRead(const std::string& file) {
   return OwnedDescriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
-// What the index knows: it is written after the frames of a transaction are on the disk.
+// The index's information: it is written after the frames of a transaction are on disk.
 struct Known {
   int64_t frames = 0;
   Pair salts{};
@@ -86,13 +86,13 @@ std::optional<Known> ReadIndex(const std::string& file) {
   memcpy(&first, &kOne, 1);
   const Pair sum = Sum(one.first(40), first == 0, {});
   if (sum != Pair{Native(one, 40), Native(one, 44)}) return std::nullopt;
-  // Salts are there as they are in the log.
+  // Salts are stored as in the log.
   return Known{Native(one, 16), {Big(one, 32), Big(one, 36)}};
 }
 
 struct Look {
-  int64_t good = 0;     // frames up to the end of the last whole transaction
-  int64_t frames = 0;   // that belong together, by what they say of themselves
+  int64_t good = 0;     // frames up to the end of the last complete transaction
+  int64_t frames = 0;   // frames that belong together according to their headers
   int64_t bad = kNone;  // the first that does not verify
   Pair salts{};
   bool damaged = false;
@@ -110,7 +110,7 @@ class Log {
              sum_ == Pair{Big(header_, 24), Big(header_, 28)};
     salts_ = {Big(header_, 16), Big(header_, 20)};
     if (whole_) return;
-    // What frames say of themselves stands for what the header does not.
+    // Replaces what a damaged header lacks by the frames' information.
     page_bytes_ = page_bytes;
     const std::vector<unsigned char> frame = ReadAt(fd_, kLogHeaderBytes, kFrameHeaderBytes);
     if (frame.size() == kFrameHeaderBytes) salts_ = {Big(frame, 8), Big(frame, 12)};
@@ -121,7 +121,7 @@ class Log {
     look.salts = salts_;
     if (header_.size() != kLogHeaderBytes || !IsPageSize(page_bytes_)) return look;
     if (!whole_) look.bad = kHeader;
-    bool ended = false;         // a transaction, at the first frame that does not verify or after it
+    bool ended = false;         // a transaction, at or after the first frame that does not verify
     bool began_anew = false;    // another one has begun after that
     for (int64_t i = 0; (i + 1) * frame_bytes() + kLogHeaderBytes <= bytes_; ++i) {
       const std::vector<unsigned char> frame = ReadAt(fd_, kLogHeaderBytes + i * frame_bytes(), frame_bytes());
@@ -130,7 +130,7 @@ class Log {
       const bool ends_transaction = Big(frame, 4) != 0;
       if (look.bad == kNone && !Verify(frame, ours)) look.bad = i;
       if (look.bad == kNone && ends_transaction) look.good = i + 1;
-      if (!ours) continue;  // it is of an earlier use of the file, or was never written
+      if (!ours) continue;  // of an earlier use of the file, or never written
       look.frames = i + 1;
       if (look.bad == kNone) continue;
       began_anew = began_anew || ended;
@@ -160,7 +160,7 @@ class Log {
   Pair sum_{};
 };
 
-// Of the database; what the log's header should say.
+// Returns the database's page size, which the log's header should repeat.
 uint32_t PageBytes(const std::string& file) {
   constexpr size_t kAt = 16;
   constexpr uint32_t kUsual = 4096;
@@ -183,8 +183,7 @@ std::optional<Look> LookAtLog(const std::string& file) {
 
 absl::Status CheckLog(const std::string& file) {
   std::optional<Look> look = LookAtLog(file);
-  // A server that is writing may have been in the midst of a frame, or have begun the log anew: then the next look shows
-  // something else.
+  // A server may have been writing a frame, or have restarted the log: then the next look differs.
   for (std::optional<Look> before; look && look->damaged; look = LookAtLog(file)) {
     if (before && before->bad == look->bad && before->salts == look->salts) break;
     before = look;

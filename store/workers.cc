@@ -2,10 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "store/enum_text.h"
+
 namespace winnow {
 namespace {
 
-// REQUIRES ours: a JSON object of strings.
+constexpr const char* kWorkerStates[] = {"live", "leaving", "lost", "gone"};
+constexpr const char* kMarks[] = {"cordoned", "draining", "quarantined"};
+constexpr EnumTexts<WorkerState, 4> kWorkerStateTexts("workers.state", kWorkerStates);
+constexpr EnumTexts<Marked, 3> kMarkTexts("worker_marks.scheduling", kMarks);
+
+// REQUIRES: written by us: a JSON object of strings.
 std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   std::map<std::string, std::string> labels;
@@ -17,6 +24,9 @@ std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
 }
 
 }  // namespace
+
+const char* TextOf(WorkerState state) { return kWorkerStateTexts.Text(state); }
+const char* TextOf(Marked scheduling) { return kMarkTexts.Text(scheduling); }
 
 WorkerTable::WorkerTable(Database& database)
     : put_(database,
@@ -41,7 +51,8 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
       nlohmann::json(row.labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
-            row.state, row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib, row.limits)
+            TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
+            row.limits)
       .Run();
 }
 
@@ -49,17 +60,20 @@ absl::StatusOr<std::vector<WorkerRow>> WorkerTable::List(bool include_gone) {
   std::vector<WorkerRow> rows;
   Statement& s = list_.Bind(include_gone);
   absl::Status status = s.ForEach([&] {
+    WorkerState state;
+    absl::Status read = kWorkerStateTexts.Read(s.Text(7), state);
+    if (!read.ok()) return read;
     rows.push_back({s.Text(0), s.Text(1), s.Text(2), static_cast<int32_t>(s.Int(3)), s.Text(4), s.Text(5),
-                    static_cast<int32_t>(s.Int(6)), s.Text(7), s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
+                    static_cast<int32_t>(s.Int(6)), state, s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
                     s.Real(11), s.Real(12), s.Text(13)});
-    return absl::OkStatus();
+    return read;
   });
   if (!status.ok()) return status;
   return rows;
 }
 
 absl::Status WorkerTable::PutMark(const WorkerMark& mark) {
-  return put_mark_.Bind(mark.name, mark.scheduling, mark.reason, mark.until_us).Run();
+  return put_mark_.Bind(mark.name, TextOf(mark.scheduling), mark.reason, mark.until_us).Run();
 }
 
 absl::Status WorkerTable::ClearMark(const std::string& name) { return clear_mark_.Bind(name).Run(); }
@@ -68,8 +82,10 @@ absl::StatusOr<std::vector<WorkerMark>> WorkerTable::Marks() {
   std::vector<WorkerMark> marks;
   Statement& s = marks_.Bind();
   absl::Status status = s.ForEach([&] {
-    marks.push_back({s.Text(0), s.Text(1), s.Text(2), s.Int(3)});
-    return absl::OkStatus();
+    Marked scheduling;
+    absl::Status read = kMarkTexts.Read(s.Text(1), scheduling);
+    if (read.ok()) marks.push_back({s.Text(0), scheduling, s.Text(2), s.Int(3)});
+    return read;
   });
   if (!status.ok()) return status;
   return marks;

@@ -11,6 +11,8 @@
 
 namespace winnow {
 
+enum class WorkerState { kLive, kLeaving, kLost, kGone };
+
 struct WorkerRow {
   std::string id;
   std::string name;
@@ -19,24 +21,31 @@ struct WorkerRow {
   std::string storage_id;
   std::string version;
   int32_t rendezvous_port = 0;
-  std::string state;  // live, leaving, lost, gone
+  WorkerState state = WorkerState::kLive;
   int64_t register_us = 0;
   int64_t last_sync_us = 0;  // as of the newest change of the row
   std::map<std::string, std::string> labels = {};
-  double cpus = 0;        // 0: not known
-  double memory_gib = 0;  // 0: not known
-  std::string limits = "";  // how trainers are held to their limits
+  double cpus = 0;        // 0: unknown
+  double memory_gib = 0;  // 0: unknown
+  std::string limits = "";  // how resource limits of trainers are enforced
 
   bool operator==(const WorkerRow&) const = default;
 };
 
-// A worker, by its name, that is given nothing new.
+// Why a worker gets no new trials.
+enum class Marked { kCordoned, kDraining, kQuarantined };
+
+// A worker, by name, that gets no new trials.
 struct WorkerMark {
   std::string name;
-  std::string scheduling;  // cordoned, draining, quarantined
+  Marked scheduling = Marked::kCordoned;
   std::string reason;
-  int64_t until_us = 0;  // of a quarantine; 0: until it is opened
+  int64_t until_us = 0;  // of a quarantine; 0: until it is lifted by hand
 };
+
+// The texts in the tables: "live", "cordoned" and so on.
+const char* TextOf(WorkerState state);
+const char* TextOf(Marked scheduling);
 
 class WorkerTable {
  public:

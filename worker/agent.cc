@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
 #include "worker/outcomes.h"
@@ -13,10 +14,10 @@
 namespace winnow {
 namespace {
 
-// A worker that has nothing to say sends a Sync every 5 s, if the lease is the default: each has a sample.
+// Below the 5 s between the Syncs of an idle worker under the default lease, so that each carries a sample.
 constexpr std::chrono::milliseconds kSampleEvery(4'500);
 
-// Between two words that the server is waited for.
+// Pause between the first two log lines about a server that does not answer; later pauses are longer.
 constexpr std::chrono::seconds kFirstWaitingPause(10);
 constexpr std::chrono::seconds kLastWaitingPause(300);
 
@@ -71,7 +72,7 @@ void Agent::LeaveNow() {
   });
 }
 
-// Everything that happens in one round of the loop is sent together.
+// One Sync carries everything that happened in one round of the loop.
 void Agent::Wake() {
   if (std::exchange(woken_, true)) return;
   timers_->Post([this, alive = alive_] {
@@ -178,13 +179,13 @@ void Agent::Prepare(const v1::Assignment& assignment) {
 
 void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared) {
   const auto found = running_.find(id);
-  if (found == running_.end() || found->second.prepared) return;  // it was stopped meanwhile
+  if (found == running_.end() || found->second.prepared) return;  // the agent stopped it in the meantime
   if (!prepared.ok()) {
     Ended(id, NotStartedOutcome(prepared.status()));
     return;
   }
   found->second.prepared = true;
-  if (!found->second.assignment.await_start()) {
+  if (WINNOW_MUTANT("a rank starts without the word to start") || !found->second.assignment.await_start()) {
     Start(id);
     return;
   }
@@ -192,10 +193,10 @@ void Agent::OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Pre
   Wake();
 }
 
-// REQUIRES it is prepared.
+// REQUIRES: the assignment is prepared.
 void Agent::Start(const std::string& id) {
   Running& running = running_.at(id);
-  if (running.trainer != nullptr) return;
+  if (running.run != nullptr) return;
   auto trainer = trainers_->Start(
       running.assignment,
       {[this](v1::Report report) {
@@ -216,14 +217,14 @@ void Agent::Start(const std::string& id) {
     return;
   }
   spdlog::info("started {}: {}", id, Name(running.assignment));
-  running.trainer = *std::move(trainer);
+  running.run = *std::move(trainer);
 }
 
 void Agent::Stop(const std::string& id) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;
-  if (found->second.trainer != nullptr) {
-    found->second.trainer->Stop(Trainer::Why::kUnwanted);
+  if (found->second.run != nullptr) {
+    found->second.run->Stop(RankRun::Why::kUnwanted);
   } else {
     EndUnstarted(id, v1::Outcome::STOPPED);
   }
@@ -281,25 +282,25 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
   }
   std::vector<std::string> unstarted;
   for (const auto& [id, running] : running_) {
-    if (running.trainer == nullptr) {
+    if (running.run == nullptr) {
       unstarted.push_back(id);
     } else {
-      now ? running.trainer->Kill(Trainer::Why::kLeaving) : running.trainer->Stop(Trainer::Why::kLeaving);
+      now ? running.run->Kill(RankRun::Why::kLeaving) : running.run->Stop(RankRun::Why::kLeaving);
     }
   }
   for (const std::string& id : unstarted) EndUnstarted(id, v1::Outcome::HANDED_BACK);
   Wake();
 }
 
-// The old id is of no use any more, and the new one must not offer slots that are not free yet.
+// The old id is useless now; the new one must not offer slots that are still occupied.
 void Agent::RegisterAgain() {
   for (const auto& [id, running] : running_) {
-    if (running.trainer == nullptr) trainers_->AbandonPrepare(id);
+    if (running.run == nullptr) trainers_->AbandonPrepare(id);
   }
-  std::erase_if(running_, [](const auto& entry) { return entry.second.trainer == nullptr; });
+  std::erase_if(running_, [](const auto& entry) { return entry.second.run == nullptr; });
   if (!running_.empty()) {
     registering_again_ = true;
-    for (const auto& [id, running] : running_) running.trainer->Kill(Trainer::Why::kUnwanted);
+    for (const auto& [id, running] : running_) running.run->Kill(RankRun::Why::kUnwanted);
     return;
   }
   registering_again_ = false;

@@ -18,53 +18,53 @@ namespace winnow {
 
 struct AgentOptions {
   WorkerIdentity identity;
-  std::string worker_id_prefix = "";  // of every id under which it registers; the rest is random
+  // prefix of every id under which the worker registers; the rest is random
+  std::string worker_id_prefix = "";
   SyncLimits limits;
-  // Without an answer for this long, all trainers are stopped politely and Run fails. 0: never.
+  // After this long without an answer, stops all trainers politely, and Run fails. 0: never.
   std::chrono::milliseconds offline_timeout{0};
-  // How long the server is tried to be told the last outcomes when leaving.
+  // How long a leaving worker tries to deliver the last outcomes.
   std::chrono::milliseconds farewell_timeout{5'000};
   std::function<std::string()> random_id;  // 32 hexadecimal digits; default: the system's random source
-  std::function<void(bool)> connected;  // told whenever the server begins or ceases to answer; may be null
-  // Asked as often as Sync is sent, but no more often than every 4.5 s; outlives the agent. Null: nothing is told of
-  // how busy the host is.
+  std::function<void(bool)> connected;  // called whenever the server begins or ceases to answer; may be null
+  // Sampled with each Sync, at most every 4.5 s; outlives the agent. Null: no usage is reported.
   UsageMeter* usage = nullptr;
 };
 
-// A worker at work: keeps what runs here equal to what the server wants (AgentState), and tells it what they do.
+// The worker: keeps what runs on this host equal to what the server wants (AgentState), and reports on it.
 class Agent {
  public:
-  // `timers`, `client` and `trainers` outlive the agent, and call nothing that was given to them after it is gone.
+  // `timers`, `client` and `trainers` outlive the agent and call none of its callbacks after its end.
   Agent(Timers* timers, SyncClient* client, Trainers* trainers, AgentOptions options);
   ~Agent();
 
-  // Begins to work. `left` is called once, on the agent's thread, when the worker has left: OK if the server was told
-  // everything that it may care for; UNAVAILABLE if it could not be; the server's own status if it refuses this worker.
+  // Starts. Calls `left` once, on the agent's thread, when the worker has left: OK if the server received all
+  // that matters; UNAVAILABLE if it could not be reached; the server's own status if it refuses this worker.
   void Begin(std::function<void(absl::Status)> left);
-  // Begins, and runs the loop on the calling thread until the worker has left. REQUIRES `loop` is its timers.
+  // Begins, and runs the loop on the calling thread until the worker has left. REQUIRES: `loop` is `timers`.
   absl::Status Run(EventLoop* loop);
 
-  // Any thread, any number of times: stop all trainers politely, hand back what they did not finish, and leave.
-  // `reason` is told to the server.
+  // Any thread, any number of times: stops all trainers politely, hands back unfinished assignments, and
+  // leaves. The server receives `reason`.
   void Leave(std::string reason = "");
-  // Any thread: as Leave, without grace.
+  // Any thread: as Leave, without a grace period.
   void LeaveNow();
 
  private:
-  // An assignment that is held here and has not ended.
+  // An assignment held here that has not ended.
   struct Running {
     v1::Assignment assignment;
     bool prepared = false;
-    std::unique_ptr<Trainer> trainer;  // null: its process is not started
+    std::unique_ptr<RankRun> run;  // null: its process has not been started
   };
 
   void Wake();
-  // Whether it was so before.
+  // Returns the previous state.
   bool SetConnected(bool connected);
   void Pump();
   void OnDone(uint64_t number, const std::string& worker_id, const absl::Status& status,
               const v1::SyncResponse& response);
-  // Before the first answer: says so at once, and then ever more rarely.
+  // Logs, before the first answer, that the server does not answer: at once, then less and less often.
   void TellWaiting(const absl::Status& status);
   void Prepare(const v1::Assignment& assignment);
   void OnPrepared(const std::string& id, const absl::StatusOr<Trainers::Prepared>& prepared);
@@ -90,19 +90,19 @@ class Agent {
   std::map<std::string, Running> running_;
   bool woken_ = false;
   bool leaving_ = false;
-  bool registering_again_ = false;  // waits until every process is gone
+  bool registering_again_ = false;  // a new registration waits until every process has ended
   bool connected_ = false;          // the newest call that ended was answered
   bool ever_connected_ = false;
-  Timers::TimePoint next_waiting_;  // when it is told again that the server is waited for
+  Timers::TimePoint next_waiting_;  // when to log again that the server does not answer
   std::chrono::seconds waiting_pause_{0};
   bool finished_ = false;
-  absl::Status leave_status_;  // what Run returns if the farewell succeeds
+  absl::Status leave_status_;  // the result of Run if the farewell succeeds
   Timers::TimePoint last_answer_;
-  Timers::TimePoint next_sample_;  // of usage: not before
+  Timers::TimePoint next_sample_;  // no usage sample before this time
   Timers::Id pump_timer_ = 0;
   Timers::Id offline_timer_ = 0;
   Timers::Id farewell_timer_ = 0;
-  // Posted functions find out by it that the agent is gone.
+  // Weak flag: callbacks already posted check it and do nothing after destruction.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -4,13 +4,16 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutant.h"
+#include "base/utf8.h"
+
 namespace winnow {
 namespace {
 
 using std::chrono::milliseconds;
 using v1::RunningAssignment;
 
-// A worker that was given up longer ago than this was registered well in between.
+// If the last loss of the registration was longer ago, the worker has been registered normally since.
 constexpr std::chrono::minutes kPeace(1);
 
 void SetDuration(milliseconds duration, google::protobuf::Duration* proto) {
@@ -22,28 +25,13 @@ milliseconds ToMilliseconds(const google::protobuf::Duration& proto) {
   return milliseconds(proto.seconds() * 1000 + proto.nanos() / 1'000'000);
 }
 
-// Length of the valid UTF-8 character at the front of `text`; 0 if there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool outside = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
-  return overlong || outside ? 0 : length;
-}
-
 }  // namespace
 
 std::string ValidUtf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = CharacterLength(text);
+    const size_t length = Utf8Length(text);
     if (length == 0) {
       valid += '?';
     } else {
@@ -163,8 +151,9 @@ AgentState::Call AgentState::MakeCall(bool says) {
     RunningAssignment* running = request.add_running();
     running->set_assignment_id(id);
     flight.named.insert(id);
-    if (held.state == RunningAssignment::ENDED && held.unsent > contained[id]) {
-      // Its last reports are yet to come, and the outcome never overtakes them.
+    if (held.state == RunningAssignment::ENDED && held.unsent > contained[id] &&
+        !WINNOW_MUTANT("an outcome overtakes its reports")) {
+      // The last reports are yet to come, and the outcome must not precede them.
       running->set_state(RunningAssignment::STOPPING);
       flight.version = answered_version_;
       continue;
@@ -232,8 +221,10 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
   bool changed = false;
   for (const v1::Assignment& assignment : response.assignments()) {
     wanted.insert(assignment.id());
-    if (const auto held = held_.find(assignment.id()); held != held_.end()) {
-      // One that has ended here is not started again, however often it is named.
+    if (const auto held = held_.find(assignment.id());
+        held != held_.end() && !(held->second.state == RunningAssignment::ENDED &&
+                                 WINNOW_MUTANT("the agent starts again what has ended"))) {
+      // An assignment that has ended here is not started again, however often the server names it.
       if (held->second.state != RunningAssignment::PREPARED || assignment.await_start()) continue;
       held->second.state = RunningAssignment::RUNNING;
       orders.start.push_back(assignment);
@@ -249,7 +240,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
   }
   for (auto held = held_.begin(); held != held_.end();) {
     const std::string& id = held->first;
-    // The server can only have decided against what the call had told it.
+    // The server decided on what the call contained; it cannot have meant an assignment that the call lacked.
     if (wanted.contains(id) || !call.named.contains(id)) {
       ++held;
     } else if (held->second.state == RunningAssignment::ENDED) {
@@ -259,7 +250,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
         continue;
       }
       held = held_.erase(held);
-      if (leaving_) ++version_;  // the server lets go of a worker that says it holds nothing
+      if (leaving_) ++version_;  // the server releases a worker that reports no assignments
     } else {
       if (held->second.state != RunningAssignment::STOPPING) {
         held->second.state = RunningAssignment::STOPPING;
@@ -270,7 +261,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
       ++held;
     }
   }
-  // A server that answers again and again with nothing new must not make both of us spin.
+  // Guards against a busy loop with a server that answers at once, each time with nothing new.
   idle_answers_ = changed || !(early || HasEndedHeld()) ? 0 : idle_answers_ + 1;
   poll_not_before_ = idle_answers_ > 1 ? now + Pause(idle_answers_ - 1) : now;
   return orders;
@@ -279,6 +270,7 @@ AgentState::Orders AgentState::Answered(uint64_t number, const v1::SyncResponse&
 AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& status, TimePoint now) {
   if (!in_flight_.contains(number)) return Setback::kIgnore;
   const bool overtaken = in_flight_.rbegin()->first > number;
+  if (WINNOW_MUTANT("the agent forgets what a failed call said")) Acknowledge(in_flight_.at(number));
   Forget(number);
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
@@ -286,12 +278,12 @@ AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& stat
       last_given_up_ = now;
       not_before_ = now + Pause(++given_up_);
       return Setback::kRegisterAgain;
-    case absl::StatusCode::kAlreadyExists:  // the name is a live worker's
+    case absl::StatusCode::kAlreadyExists:  // a live worker has the name
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnimplemented:
-      // Once taken, always taken: then it is one request that is wrong, or a server that is being replaced.
+      // After one success, a refusal means that one request is wrong, or that the server is being replaced.
       if (newest_answered_ == 0) return Setback::kRefused;
       break;
     default:
@@ -303,7 +295,7 @@ AgentState::Setback AgentState::Failed(uint64_t number, const absl::Status& stat
   return Setback::kRetry;
 }
 
-// Doubles, and differs between workers by up to a quarter, so that they do not all come back at once.
+// Doubles with each failure, with a jitter of up to a quarter, so that workers do not return all at once.
 milliseconds AgentState::Pause(int in_a_row) const {
   const int doublings = std::min(in_a_row - 1, 20);
   const milliseconds pause = std::min(limits_.last_retry, limits_.first_retry * (int64_t{1} << doublings));
@@ -324,8 +316,7 @@ void AgentState::AddLog(const std::string& assignment, v1::GetLogsRequest::Strea
   const auto held = held_.find(assignment);
   if (held == held_.end()) return;
   if (!oldest_log_.has_value()) oldest_log_ = now;
-  // Chunks that wait grow, so that a line at a time does not become a message each; one that was ever sent
-  // stays as it was.
+  // Unsent chunks are joined, so that each line does not become a message. A chunk once sent never changes.
   if (static_cast<int>(chunks_.size()) > sent_chunks_) {
     v1::LogChunk& last = chunks_.back();
     const bool continues = last.assignment_id() == assignment && last.stream() == stream &&

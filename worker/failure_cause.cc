@@ -19,7 +19,7 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// A carriage return begins a line anew, as progress bars do.
+// A carriage return starts the line anew, as in progress bars.
 std::vector<std::string_view> SplitLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -30,14 +30,14 @@ std::vector<std::string_view> SplitLines(std::string_view text) {
   return lines;
 }
 
-// Letters of any script count; box drawing (UTF-8 from E2 on) does not.
+// Whether the line has a letter of any script; box drawing (UTF-8 from E2 on) does not count.
 bool HasWord(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || (c >= 0xc3 && c != 0xe2);
   });
 }
 
-// tqdm's "40%|####", "12.3it/s]", Keras's "3/10 [====>".
+// Matches tqdm's "40%|####" and "12.3it/s]", and Keras's "3/10 [====>".
 bool IsProgress(std::string_view line) {
   for (const char* sign : {"%|", "it/s", "s/it", "[==", "━━"}) {
     if (line.find(sign) != std::string_view::npos) return true;
@@ -45,7 +45,7 @@ bool IsProgress(std::string_view line) {
   return false;
 }
 
-// "train.py:3: UserWarning: …", and the line of the program below it.
+// Matches "train.py:3: UserWarning: …" and the source line below it.
 bool IsWarning(std::string_view line) {
   const size_t at = line.find("Warning: ");
   return at != std::string_view::npos && line.substr(0, at).find(": ") != std::string_view::npos;
@@ -53,7 +53,8 @@ bool IsWarning(std::string_view line) {
 
 bool SaysSomething(const std::vector<std::string_view>& lines, size_t i) {
   const std::string_view line = WithoutBlanks(lines[i]);
-  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn(")) return false;
+  if (!HasWord(line) || IsProgress(line) || IsWarning(line) || line.starts_with("warnings.warn("))
+    return false;
   return !(IsIndented(lines[i]) && i > 0 && IsWarning(lines[i - 1]));
 }
 
@@ -62,8 +63,8 @@ bool IsFrame(std::string_view line) {
          line.find(", line ") != std::string_view::npos;
 }
 
-// The exception of the newest traceback. torchrun's own, under which it lists what its processes came to, says less
-// than the one before it.
+// Returns the exception of the newest traceback. torchrun's own traceback, above its list of processes, says
+// less than the one before it.
 std::string_view FindException(const std::vector<std::string_view>& lines) {
   std::string_view exception;
   bool in_frames = false;

@@ -5,9 +5,9 @@
 
 namespace winnow {
 
-// Of what a failed program wrote to standard error, the line that says why: of a Python traceback the exception, else the
-// last line that says something. Passed over are blank lines, rulers and carets, warnings and progress bars, unless
-// there is nothing else. Without blanks around it, at most 500 bytes; empty: no line says anything.
+// Returns the line of a failed program's standard error that gives the cause: the exception of a Python
+// traceback, otherwise the last meaningful line. Skips blank lines, rulers, carets, warnings and progress
+// bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
 
 }  // namespace winnow

@@ -34,11 +34,11 @@ void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::
     std::lock_guard lock(mutex_);
     calls_[number] = call;
   }
-  // The callback owns nothing: a context holds the channel, and gRPC's thread must never be the last to let
-  // go of that.
+  // The callback owns nothing: a context holds the channel, and gRPC's thread must never release the last
+  // reference to it.
   stub_->async()->Sync(&call->context, &call->request, &call->response,
                        [this, number, raw = call.get(), done = std::move(done)](const grpc::Status& status) {
-                         // The codes of both are the same numbers.
+                         // gRPC and Abseil use the same numeric codes.
                          done(absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                                            ExplainFailure(endpoint_, status)),
                               std::move(raw->response));

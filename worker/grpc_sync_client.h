@@ -15,12 +15,12 @@
 
 namespace winnow {
 
-// Sync over gRPC. Any thread.
+// Sync over gRPC. Thread-safe.
 class GrpcSyncClient : public SyncClient {
  public:
-  // `endpoint`, if given, is where the channel leads: errors are told in its terms.
+  // `endpoint`, if given, is the target of the channel; error messages name it.
   explicit GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel, Endpoint endpoint = {});
-  // Cancels what is under way and waits until every `done` has returned.
+  // Cancels pending calls and waits until every `done` has returned.
   ~GrpcSyncClient() override;
 
   void Sync(uint64_t number, const v1::SyncRequest& request, std::chrono::milliseconds timeout,

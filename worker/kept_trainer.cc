@@ -13,7 +13,7 @@ KeptTrainer::~KeptTrainer() {
   keeper_->Forget(assignment_.id());
 }
 
-Trainer::Events KeptTrainer::Wrap(Events events) {
+RankRun::Events KeptTrainer::Wrap(Events events) {
   events_ = std::move(events);
   return {[this](v1::Report report) {
             reached_ = std::max(reached_, report.resource());
@@ -22,12 +22,12 @@ Trainer::Events KeptTrainer::Wrap(Events events) {
           events_.log, [this](const v1::Outcome& outcome) { Ended(outcome); }, events_.notice};
 }
 
-void KeptTrainer::Watch(std::unique_ptr<Trainer> trainer, const FolderName& checkpoints) {
+void KeptTrainer::Watch(std::unique_ptr<RankRun> trainer, const FolderName& checkpoints) {
   trainer_ = std::move(trainer);
   keeper_->Watch(assignment_, checkpoints);
 }
 
-// A trainer that was asked to stop, and did so by itself, has saved what it had reached.
+// A trainer that stopped by itself after a request has saved the level it had reached.
 int64_t KeptTrainer::LevelAt(const v1::Outcome& outcome) const {
   const int64_t from = assignment_.resource_from();
   if (outcome.kind() == v1::Outcome::FINISHED && assignment_.resource_to() > 0)

@@ -10,18 +10,18 @@
 
 namespace winnow {
 
-// A trainer of rank 0 whose checkpoints are put into the artifact store. That it has ended is told when its
-// newest one is there, or is given up, so that whoever takes the trial on finds it.
-class KeptTrainer : public Trainer {
+// A trainer of rank 0 with checkpoints in the artifact store. It reports its end once its newest checkpoint
+// is stored or given up, so that the next attempt finds it.
+class KeptTrainer : public RankRun {
  public:
   // `keeper` outlives it.
   KeptTrainer(CheckpointKeeper* keeper, v1::Assignment assignment);
   ~KeptTrainer() override;
 
-  // What the trainer itself is to be given; calls `events`.
+  // Returns the events to pass to the trainer itself; they call `events`.
   Events Wrap(Events events);
-  // REQUIRES `trainer` was given those, and that nothing has run on the thread since.
-  void Watch(std::unique_ptr<Trainer> trainer, const FolderName& checkpoints);
+  // REQUIRES: `trainer` has the events of Wrap, and nothing has run on the thread since.
+  void Watch(std::unique_ptr<RankRun> trainer, const FolderName& checkpoints);
 
   void Stop(Why why) override;
   void Kill(Why why) override;
@@ -33,7 +33,7 @@ class KeptTrainer : public Trainer {
   CheckpointKeeper* const keeper_;
   const v1::Assignment assignment_;
   Events events_;
-  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<RankRun> trainer_;
   int64_t reached_ = 0;  // highest level that it reported
 };
 

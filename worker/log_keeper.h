@@ -11,26 +11,24 @@
 namespace winnow {
 
 // Keeps one output stream of a process: all of it in a file, the first bytes for the server, the last lines
-// as a reason.
+// as a reason for a failure.
 class LogKeeper {
  public:
-  // Called with bytes that continue the stream at `offset`; `truncated` says that no more will come though
-  // there was more.
+  // Called with bytes that continue the stream at `offset`; `truncated`: the rest of the stream is not sent.
   using Ship = std::function<void(int64_t offset, std::string_view data, bool truncated)>;
 
-  // Creates the file anew. At most `max_shipped` bytes are given to `ship`.
+  // Creates the file anew. Passes at most `max_shipped` bytes to `ship`.
   static absl::StatusOr<LogKeeper> Create(const std::filesystem::path& path, int64_t max_shipped, Ship ship);
   LogKeeper(LogKeeper&& other) noexcept;
   LogKeeper& operator=(LogKeeper&&) = delete;
   ~LogKeeper();
 
-  // A full disk costs the file its end and nothing else.
+  // A full disk truncates the file and has no other effect.
   void Add(std::string_view bytes);
 
-  // The last lines that were added: at most 10 lines and 2 KiB, without line end; empty lines at the end are
-  // left out.
+  // Returns the last lines: at most 10 lines and 2 KiB, without line end and without empty lines at the end.
   std::string LastLines() const;
-  // The last 8 KiB that were added.
+  // Returns the last 8 KiB.
   std::string_view Tail() const { return tail_; }
 
  private:

@@ -53,7 +53,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   EndpointFlags endpoint;
-  Endpoint server;  // what they and the environment say
+  Endpoint server;  // from the flags and the environment
   std::string name;
   int slots = 0;
   std::string work_dir;
@@ -175,14 +175,14 @@ void Declare(CLI::App* app, Flags* flags) {
       ->option_text("LEVEL");
 }
 
-// Fills in the defaults that depend on other flags. Empty, or what is wrong.
+// Fills in the defaults that depend on other flags. Returns the error, or "".
 std::string Complete(Flags* flags) {
   absl::StatusOr<Endpoint> server = MakeEndpoint(flags->endpoint);
   if (!server.ok()) return std::string(server.status().message());
   flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
   if (flags->host.empty()) flags->host = OwnAddressTowards(flags->server.address);
-  // A network that is not up yet, for example; others may know the name all the same.
+  // For example, a network that is not up yet; others may still resolve the name.
   if (flags->host.empty()) flags->host = HostName();
   const HostCapacity host = ReadHostCapacity();
   if (flags->capacity.cpus == 0) flags->capacity.cpus = host.cpus / flags->host_workers;
@@ -229,7 +229,7 @@ std::string Complete(Flags* flags) {
   return "";
 }
 
-// What of this worker a trainer must not read or enter, as flags or the environment name them.
+// Returns the files of this worker that a trainer must not read or enter, from flags and environment.
 std::vector<std::string> SecretFiles(const Flags& flags) {
   std::vector<std::string> files;
   const auto add = [&files](const std::string& flag, const char* variable) {
@@ -244,7 +244,7 @@ std::vector<std::string> SecretFiles(const Flags& flags) {
   return files;
 }
 
-// Makes the worker's folders such that trainers get through them to their own and see nothing else.
+// Sets permissions so that trainers can pass to their own folders and see nothing else.
 absl::Status SetApart(const Flags& flags) {
   for (const std::string& folder : {flags.work_dir, flags.shared_dir}) {
     if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
@@ -262,11 +262,11 @@ absl::Status SetApart(const Flags& flags) {
   const auto shared = OpenFolder::Open(FolderName(flags.shared_dir, ""));
   struct stat about {};
   if (!status.ok() || !shared.ok() || fstat(shared->descriptor(), &about) != 0) return status;
-  // Where it is somebody else's, CheckRunAs says whether it can be passed.
+  // CheckRunAs reports whether another user's folder can be passed.
   return about.st_uid == geteuid() ? shared->SetMode((about.st_mode & 07777) | 0111) : status;
 }
 
-// Whether trainers can run as --run-as says, and can reach what they need and nothing that is secret.
+// Checks that trainers can run under --run-as, and can reach what they need and nothing secret.
 absl::Status CheckRunAs(const Flags& flags) {
   if (absl::Status status = CheckMayRunAs(); !status.ok()) return status;
   for (size_t i = 0; i < flags.run_as->count(); ++i) {
@@ -290,14 +290,14 @@ absl::Status CheckRunAs(const Flags& flags) {
   return absl::OkStatus();
 }
 
-// What all that it makes from now on is by itself: this user's alone.
+// Everything made from now on is private to this user by default.
 absl::Status BeginRunAs(const Flags& flags) {
   if (absl::Status status = SetApart(flags); !status.ok()) return status;
   umask(077);
   return CheckRunAs(flags);
 }
 
-// A token has been read by now, and trainers of the same user can read this process's first environment.
+// The token has been read by now; trainers of the same user can read this process's initial environment.
 void ForgetToken() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::string_view(*entry).starts_with("WINNOW_TOKEN=")) explicit_bzero(*entry, strlen(*entry));
@@ -306,8 +306,8 @@ void ForgetToken() {
 }
 
 int Work(const Flags& flags) {
-  // Blocked here, before any thread is made and the lock says that it is at work, so that the loop alone
-  // hears of them.
+  // Blocked before any thread is made and before the lock says that the worker is up, so that only the loop
+  // receives them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -345,7 +345,7 @@ int Work(const Flags& flags) {
     fmt::print(stderr, "winnow-worker: {}\n", std::string(folder_id.status().message()));
     return 1;
   }
-  // One name for the folder, whichever way it was given.
+  // Gives the folder one name, however the flag spells it.
   std::error_code error;
   fs::path work = fs::canonical(flags.work_dir, error);
   if (error) work = flags.work_dir;
@@ -381,7 +381,7 @@ int Work(const Flags& flags) {
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
-  // Its existence is the worker's health for others, as for a container's check.
+  // Its existence signals a healthy worker to others, such as a container's health check.
   const fs::path connected = work / "connected";
   std::error_code ignored;
   fs::remove(connected, ignored);
@@ -428,7 +428,7 @@ int Work(const Flags& flags) {
   const absl::Status status = agent.Run(&loop);
   fs::remove(connected, ignored);
   if (!status.ok()) spdlog::error("{}", std::string(status.message()));
-  // Handed back or not, the server copes; only a worker that gave up by itself has failed.
+  // The server copes with lost assignments; only a worker that gave up by itself has failed.
   return status.ok() || leaving || preempted ? 0 : 1;
 }
 

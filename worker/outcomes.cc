@@ -5,7 +5,8 @@
 namespace winnow {
 namespace {
 
-constexpr int kTemporaryFailure = 75;  // EX_TEMPFAIL of docs/trainer-contract.md: the way to others was lost
+// EX_TEMPFAIL of docs/trainer-contract.md: lost the connection to other ranks
+constexpr int kTemporaryFailure = 75;
 
 }  // namespace
 

@@ -7,10 +7,10 @@
 
 namespace winnow {
 
-// An outcome of now, for what failed before it started, by its trainer's fault.
+// Returns an outcome with the current time for a failure before the start, caused by the trainer.
 v1::Outcome FailedOutcome(std::string reason);
-// The same by no fault of the trainer's: UNAVAILABLE says that what the server or the network owes was not to be had,
-// which tells nothing against this machine; any other error is the machine's own.
+// FailedOutcome for a failure without the trainer's fault. UNAVAILABLE: something from the server or the
+// network is missing, no fault of this machine; any other error is the machine's own.
 v1::Outcome NotStartedOutcome(const absl::Status& status);
 
 }  // namespace winnow

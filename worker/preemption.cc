@@ -13,7 +13,7 @@
 namespace winnow {
 namespace {
 
-// Looking for a file costs next to nothing, and a notice leaves half a minute at some providers.
+// A check for a file is cheap, and some providers give only 30 s of notice.
 constexpr std::chrono::milliseconds kFileInterval(1'000);
 constexpr size_t kMostText = 200;                     // characters of the reason
 constexpr int kCannotExecute = 126, kNotFound = 127;  // exit codes of a shell

@@ -11,20 +11,20 @@
 
 namespace winnow {
 
-// Where a worker learns that its machine will be taken away.
+// How a worker learns that its machine will be preempted.
 struct PreemptionSource {
   std::string command;                         // run by /bin/sh; exit code 0 is a notice; "": none
-  std::filesystem::path file;                  // that it exists is a notice; "": none
-  std::chrono::milliseconds interval{5'000};   // from one end of the command to its next start
-  std::chrono::milliseconds patience{30'000};  // with a command; a metadata service answers in milliseconds
+  std::filesystem::path file;                  // its existence is a notice; "": none
+  std::chrono::milliseconds interval{5'000};   // from the end of the command to its next start
+  // limit of a command's run; a metadata service answers in milliseconds
+  std::chrono::milliseconds patience{30'000};
 };
 
-// Looks for such a notice again and again. A command that fails says that there is none; one that hangs is
-// killed and run again. Lives on the loop's thread.
+// Polls for a preemption notice. A command that fails means no notice; one that hangs is killed and run
+// again. Lives on the loop's thread.
 class PreemptionWatch {
  public:
-  // `notice` is called at most once, with "preempted: " and the first line that the command printed or the
-  // file holds.
+  // Calls `notice` at most once: "preempted: " and the first line of the command's output or of the file.
   PreemptionWatch(EventLoop* loop, PreemptionSource source, std::function<void(std::string)> notice);
   ~PreemptionWatch();
   PreemptionWatch(const PreemptionWatch&) = delete;
@@ -40,9 +40,9 @@ class PreemptionWatch {
   const PreemptionSource source_;
   const std::function<void(std::string)> notice_;
   std::unique_ptr<Process> process_;
-  std::string output_;  // of the command that runs, its beginning
+  std::string output_;  // beginning of the output of the running command
   bool noticed_ = false;
-  bool complained_ = false;  // that the command cannot be run
+  bool complained_ = false;  // the log says that the command cannot be run
   EventLoop::Id file_timer_ = 0;
   EventLoop::Id command_timer_ = 0;
   EventLoop::Id hang_timer_ = 0;

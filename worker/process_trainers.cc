@@ -31,7 +31,7 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
     }
     places_[assignment.id()].user = std::make_shared<const UserLease>(*std::move(user));
   }
-  // Ranks of a trial share the folder, and rank 0 empties it for all.
+  // The ranks of a trial share the folder; rank 0 empties it for all.
   const auto directories = MakeTrialDirectories(place_.shared, assignment.job_id(), assignment.trial(),
                                                 !assignment.resumes() && assignment.rank() == 0);
   if (!directories.ok()) {
@@ -57,7 +57,7 @@ void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const Prepar
   }
 }
 
-// The last step: what the folders hold is the trainer's user's from now on.
+// The last step: from now on the content of the folders belongs to the trainer's user.
 void ProcessTrainers::Give(const v1::Assignment& assignment, const PrepareDone& done) {
   const auto place = places_.find(assignment.id());
   if (place != places_.end() && place->second.user != nullptr) {
@@ -84,7 +84,7 @@ void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
 }
 
 absl::StatusOr<Trainers::Prepared> ProcessTrainers::TakePort(const v1::Assignment& assignment) {
-  // One rank has nobody to meet. Of several, only rank 0 is listened to.
+  // A single rank needs no rendezvous. Among several, only rank 0 listens.
   if (assignment.rank() != 0 || (assignment.world_size() <= 1 && !assignment.await_start())) return Prepared{};
   std::optional<PortLease> port = PortLease::Take(range_.first, range_.count);
   if (!port.has_value()) port = PortLease::TakeAny();
@@ -98,7 +98,7 @@ absl::StatusOr<Trainers::Prepared> ProcessTrainers::TakePort(const v1::Assignmen
   return prepared;
 }
 
-// The lowest that no other trainer has.
+// Returns the lowest slot that no other trainer has.
 int ProcessTrainers::FreeSlot() const {
   std::set<int> taken;
   for (const auto& [id, place] : places_) taken.insert(place.slot);
@@ -107,8 +107,8 @@ int ProcessTrainers::FreeSlot() const {
   return slot;
 }
 
-absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assignment& assignment,
-                                                                Trainer::Events events) {
+absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assignment& assignment,
+                                                                RankRun::Events events) {
   const bool keeps = keeper_ != nullptr && assignment.keep_checkpoints() && assignment.resumes();
   std::unique_ptr<KeptTrainer> kept;
   if (keeps) {
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
   const std::string id = assignment.id();
   Place& held = places_[id];
   held.slot = FreeSlot();
-  // Libraries that meet also where there is one rank need a port, though none that another host has to reach.
+  // Some libraries open a rendezvous even for one rank; no other host has to reach that port.
   if (assignment.master_port() == 0 && !held.port) held.port = PortLease::TakeAny();
   const TrainerSeat seat{held.slot, held.port ? held.port->port() : range_.first};
   events.ended = [this, alive = alive_, id, ended = std::move(events.ended)](v1::Outcome outcome) {
@@ -130,11 +130,11 @@ absl::StatusOr<std::unique_ptr<Trainer>> ProcessTrainers::Start(const v1::Assign
     places_.erase(id);
     return run.status();
   }
-  if (!keeps) return std::unique_ptr<Trainer>(*std::move(run));
+  if (!keeps) return std::unique_ptr<RankRun>(*std::move(run));
   const auto directories = NameTrialDirectories(place_.shared, assignment.job_id(), assignment.trial());
   if (!directories.ok()) return directories.status();
   kept->Watch(*std::move(run), InShared(directories->checkpoint));
-  return std::unique_ptr<Trainer>(std::move(kept));
+  return std::unique_ptr<RankRun>(std::move(kept));
 }
 
 void ProcessTrainers::StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) {

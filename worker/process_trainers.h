@@ -15,33 +15,33 @@
 
 namespace winnow {
 
-// Ports at which the ranks of a gang meet first of all; any other where these are taken.
+// Preferred rendezvous ports of gangs; other ports are used when these are taken.
 struct PortRange {
   int first = 0;
   int count = 0;
 };
 
-// Assignments as processes of this machine. Lives on the loop's thread, and longer than what it starts.
+// Assignments as processes of this machine. Lives on the loop's thread, longer than the trainers it starts.
 class ProcessTrainers : public Trainers {
  public:
-  // `keeper` outlives it; null: nothing leaves this machine, and nothing is fetched.
+  // `keeper` outlives it; null: no artifacts are sent or fetched.
   ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr);
   ~ProcessTrainers() override;
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
   void AbandonPrepare(const std::string& assignment_id) override;
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                 Trainer::Events events) override;
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                 RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
 
  private:
   using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
 
-  // Of what is prepared or runs.
+  // State of a prepared or running assignment.
   struct Place {
-    std::optional<PortLease> port;  // of a rank 0
+    std::optional<PortLease> port;  // for a rank 0
     int slot = -1;                  // WINNOW_SLOT, once it has started
-    std::shared_ptr<const UserLease> user = nullptr;  // whom it runs as; null: as this process
+    std::shared_ptr<const UserLease> user = nullptr;  // null: this process's user
   };
 
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
@@ -54,7 +54,7 @@ class ProcessTrainers : public Trainers {
   const TrainerPlace place_;
   const PortRange range_;
   CheckpointKeeper* const keeper_;
-  // By assignment. A gang whose rank 0 has ended is over, so its port can go to the next.
+  // By assignment. When rank 0 has ended, the gang is over, so the next gang can have its port.
   std::map<std::string, Place> places_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -35,7 +35,7 @@ std::string Redactor::Add(std::string_view bytes) {
       std::fill(secret_.end() - static_cast<std::ptrdiff_t>(pattern.value.size()), secret_.end(), true);
     }
   }
-  size_t wanted = 0;  // which the next bytes may show to be a secret's
+  size_t wanted = 0;  // bytes that the next ones may complete to a secret
   for (const Pattern& pattern : patterns_) {
     const bool whole = pattern.matched == pattern.value.size();
     wanted = std::max(wanted, whole ? pattern.border[pattern.matched] : pattern.matched);

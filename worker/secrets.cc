@@ -31,7 +31,7 @@ struct Fd {
   const int fd;
 };
 
-// One part of a path, and no way out of the folder.
+// Whether `name` is a single path component that cannot leave the folder.
 bool IsFileName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos;
@@ -39,7 +39,7 @@ bool IsFileName(const std::string& name) {
 
 absl::Status Wrong(const std::string& why) { return absl::FailedPreconditionError(why); }
 
-// Absent: there is no such file.
+// Absent: no such file.
 absl::StatusOr<std::optional<std::string>> ReadValue(int folder, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

@@ -9,12 +9,12 @@
 
 namespace winnow {
 
-// The secrets that an assignment asks for: environment variable -> value. Each is a regular file of at most 64 KiB,
-// `folder`/OWNER/NAME if the job has an owner, else or if that is not there `folder`/everyone/NAME; no link may lead out of
-// `folder`. A line end at the end of it is left out.
+// Reads the secrets of an assignment: environment variable -> value. Each is a regular file of at most 64
+// KiB: `folder`/OWNER/NAME if the job has an owner and the file exists, otherwise `folder`/everyone/NAME. No
+// link may lead out of `folder`. A trailing line end is removed.
 //
-// FAILED_PRECONDITION names the secret and the worker, never a value: it is not there or not such a file, it holds a NUL, or
-// it has less than 4 bytes, which could not be hidden in what a trainer prints.
+// FAILED_PRECONDITION names the secret and the worker, never a value: the file is missing or not of that
+// kind, contains a NUL, or has less than 4 bytes, too few to hide in a trainer's output.
 absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesystem::path& folder,
                                                                const std::string& worker,
                                                                const v1::Assignment& assignment);

@@ -36,7 +36,7 @@ namespace {
 absl::StatusOr<std::string> ReadOrMakeId(const fs::path& folder, const std::string& name) {
   if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
   const fs::path path = folder / name;
-  // Written whole under another name; the link fails if somebody was first, and then theirs is read.
+  // Written whole under another name. The link fails if another worker came first; then its id is read.
   const std::string mine = RandomId();
   const fs::path draft = folder / fmt::format("{}.{}", name, mine);
   std::error_code error;

@@ -7,15 +7,15 @@
 
 namespace winnow {
 
-// The random name that a shared folder keeps in a file of its own: 32 hexadecimal digits. Whoever comes first
-// makes it, and workers that come at once agree on one.
+// Returns the random name kept in a file of a shared folder: 32 hexadecimal digits. The first worker makes
+// it; concurrent workers agree on one.
 absl::StatusOr<std::string> ReadOrMakeStorageId(const std::filesystem::path& shared);
 
-// The same for a work folder, whose lock the caller holds: what the worker's ids begin with tells the server
-// that it is the same worker, started again.
+// ReadOrMakeStorageId for a work folder whose lock the caller holds. The worker's ids begin with it, so that
+// the server recognises the worker after a restart.
 absl::StatusOr<std::string> ReadOrMakeWorkFolderId(const std::filesystem::path& work);
 
-// 32 hexadecimal digits from the system's random source.
+// Returns 32 hexadecimal digits from the system's random source.
 std::string RandomId();
 
 }  // namespace winnow

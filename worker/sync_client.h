@@ -12,14 +12,14 @@ namespace winnow {
 // Carries Sync calls to the server.
 class SyncClient {
  public:
-  // The response counts only if the status is OK. On any thread, exactly once for each call.
+  // Called on any thread, exactly once per call. The response counts only if the status is OK.
   using Done = std::function<void(absl::Status, v1::SyncResponse)>;
 
   virtual ~SyncClient() = default;
-  // Begins a call and returns at once. REQUIRES: `number` is new.
+  // Starts a call and returns at once. REQUIRES: `number` is new.
   virtual void Sync(uint64_t number, const v1::SyncRequest& request, std::chrono::milliseconds timeout,
                     Done done) = 0;
-  // Ends a call with CANCELLED if it is still under way.
+  // Ends a pending call with CANCELLED.
   virtual void Cancel(uint64_t number) = 0;
 };
 

@@ -13,20 +13,20 @@
 namespace winnow {
 namespace {
 
-// What must not reach a trainer from its worker's environment: how the server is reached and with what token, and what
-// an outer trial has left. WINNOW_ names of a trial are set anew below; those that users set, such as WINNOW_CACHE_DIR,
-// are passed on.
+// Variables of the worker that no trainer may inherit: address and token of the server, and those of an outer
+// trial. The trial's own WINNOW_ names are set below; names that users set, such as WINNOW_CACHE_DIR, are
+// passed on.
 bool IsWithheld(std::string_view name) {
   return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") || name == "WINNOW_SERVER" ||
          name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" ||
          name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED";
 }
 
-// What the usual libraries read: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
+// Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
 constexpr std::array<const char*, 4> kThreadCounts = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                                       "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
-// Text that is not UTF-8 is replaced rather than thrown about.
+// Replaces invalid UTF-8 instead of throwing.
 std::string Dump(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -54,10 +54,10 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
   for (const auto& [name, value] : host.secrets) variables[name] = value;
-  // Lines that Python keeps back are seen too late to stop by. What anybody has set stays.
+  // Lines buffered by Python would arrive too late for early stopping. An existing value is kept.
   variables.try_emplace("PYTHONUNBUFFERED", "1");
   if (assignment.cpus() > 0) {
-    // Libraries count the host's processors, not those of a limit. What anybody has set stays.
+    // Libraries count the host's processors, not those of a limit. An existing value is kept.
     const std::string threads = std::to_string(static_cast<int64_t>(std::ceil(assignment.cpus())));
     for (const char* name : kThreadCounts) variables.try_emplace(name, threads);
   }

@@ -9,13 +9,13 @@
 
 namespace winnow {
 
-// What a trainer has to itself while it runs.
+// Resources that a trainer has to itself while it runs.
 struct TrainerSeat {
   int slot = 0;       // the lowest number, from 0, that no other trainer of the worker has
-  int free_port = 0;  // for a rendezvous, where the assignment names none
+  int free_port = 0;  // for a rendezvous if the assignment names none
 };
 
-// What a worker gives to every process that it starts.
+// Values that a worker passes to every process it starts.
 struct TrainerHost {
   std::string host;    // the worker's own
   int local_rank = 0;  // among the ranks of the trial on this worker
@@ -24,18 +24,17 @@ struct TrainerHost {
   std::map<std::string, std::string> secrets = {};  // variables and values
 };
 
-// Position of the assignment's rank among the peers that are on the same worker.
+// Returns the position of the assignment's rank among its peers on the same worker.
 int LocalRank(const v1::Assignment& assignment);
 
-// The whole environment of docs/trainer-contract.md, "NAME=value": `inherited`, without the contract's own
-// names and what tells how a server is reached, then what the server gives with the assignment, then secrets, then what only the
-// worker knows. Later ones replace
-// earlier ones.
+// Returns the complete environment of docs/trainer-contract.md, "NAME=value". In order, later values
+// replacing earlier ones: `inherited` without the contract's names and the server's address, variables of the
+// assignment, secrets, values that only the worker knows.
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,
                                             const std::vector<std::string>& inherited);
 
-// This process's own.
+// The environment of this process.
 std::vector<std::string> OwnEnvironment();
 
 }  // namespace winnow

@@ -29,8 +29,8 @@ constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
 constexpr size_t kShownLineBytes = 200;
-// Lines with the objective, of another rank than 0 that had no connection before them, after which it counts as a world
-// of its own; and how often it is looked at.
+// Lines with the objective that another rank than 0 may write without a connection before it counts as a
+// separate world, and the interval of the checks.
 constexpr int kLoneLines = 2;
 constexpr int kMostLooks = 10;
 
@@ -53,7 +53,7 @@ absl::Status OfMachine(const absl::Status& status) {
   return absl::ResourceExhaustedError(std::string(status.message()));
 }
 
-// What is the worker's user's in `inherited` becomes the trainer's user's.
+// Replaces the values of `inherited` that name the worker's user by the trainer's user's.
 std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::filesystem::path& home,
                                        std::vector<std::string> inherited) {
   constexpr std::array<std::string_view, 12> kPersonal = {
@@ -90,7 +90,7 @@ std::string Describe(const ProcessEnd& end) {
                          : fmt::format("killed by signal {} (SIG{})", end.signal, name);
 }
 
-// What failed leads. A signal that somebody else has sent says more than what the program printed before.
+// The cause comes first, but after a signal from outside, which explains more than the program's words.
 std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
   if (cause.empty()) return Describe(end);
   const bool by_itself = end.signal == 0 || end.signal == SIGABRT;
@@ -248,9 +248,8 @@ void TrainerRun::Keep(Process::Stream stream, std::string_view bytes) {
   if (std::exchange(to_look_, false)) LookForOtherRanks();
 }
 
-// A world that is one has its ranks connected. Where rank 0 alone reports, the others are not looked at: they may do
-// whatever they are meant to. A program that is about to end may have left its world; so what counts is a line that was
-// written after the look.
+// The ranks of one world are connected. Where only rank 0 reports, the other ranks may do anything and are
+// not checked. A program near its end may have left its world; so only a line written after the check counts.
 void TrainerRun::LineOfOtherRank(std::string_view line) {
   if (looks_ == kMostLooks || lone_lines_ == kLoneLines || !parser_->Parse(line).has_value()) return;
   to_look_ = true;
@@ -306,7 +305,7 @@ void TrainerRun::Reached() {
   if (!assignment_.resumes()) {
     StopFor(StopReason::kBudget, grace_);
   } else {
-    // It has to save its checkpoint now and to exit by itself.
+    // The trainer must save its checkpoint and exit by itself now.
     exit_timer_ = loop_->After(grace_, [this] {
       exit_timer_ = 0;
       StopFor(StopReason::kBudget, grace_);
@@ -331,7 +330,7 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
   const int64_t from = assignment_.resource_from();
   const int64_t to = assignment_.resource_to();
   if (!std::exchange(told_level_, true) && assignment_.resumes() && from > 0) {
-    // One that has a checkpoint may show the level anew that it goes on from, or one behind it; counted lines say nothing.
+    // A resumed trainer may print its starting level again, or one before it; counted lines prove nothing.
     const bool counted = assignment_.resource_regex().empty();
     const bool anew = had_checkpoint_ ? !counted && reading.resource == 1 && from > 1
                                       : counted || reading.resource <= from;
@@ -344,7 +343,7 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
                                          : "found no checkpoint: its earlier parts left none in WINNOW_CHECKPOINT_DIR"));
     }
   }
-  // One that cannot resume is stopped at its level, and may have printed more by then.
+  // A trainer that cannot resume is stopped at its level, and may have printed more by then.
   const bool told = noticed_.contains(v1::JobNotice::BEYOND_BUDGET);
   if (assignment_.resumes() && to > 0 && reading.resource > to && !told) {
     Notice(v1::JobNotice::BEYOND_BUDGET,
@@ -366,7 +365,8 @@ void TrainerRun::NoticeOfWorlds() {
 void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   const bool by_itself = outcome.kind() == v1::Outcome::FINISHED && stop_reason_ == StopReason::kNone;
   if (!parser_.has_value() || !by_itself) return;
-  if (assignment_.rank() != 0 || !BeganFromNothing()) return;  // what is to go on may have had nothing left to do
+  // a resumed trainer may have had nothing left to do
+  if (assignment_.rank() != 0 || !BeganFromNothing()) return;
   std::string names;
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));

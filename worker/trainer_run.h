@@ -26,26 +26,26 @@
 
 namespace winnow {
 
-// Where a worker keeps things, and how others reach it.
+// Folders of a worker, and its addresses.
 struct TrainerPlace {
   std::filesystem::path work;  // absolute
   std::filesystem::path shared;
   std::string program_directory;  // searched before PATH
   std::string host;
   std::vector<std::string> environment;  // inherited by every trainer
-  Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not kept
-  HostUsage* usage = nullptr;            // likewise; null: what they use is not measured
+  Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not enforced
+  HostUsage* usage = nullptr;            // likewise; null: usage is not measured
   std::string worker = "";               // its name
-  std::filesystem::path secrets = {};    // see ReadSecrets; empty: there are none
-  const TrainerUsers* users = nullptr;   // likewise; null: they run as the worker's own user
+  std::filesystem::path secrets = {};    // see ReadSecrets; empty: none
+  const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
 };
 
-// One assignment being carried out: its process under the trainer contract, what it reports and logs, and how
-// it ended. Lives on the loop's thread.
-class TrainerRun : public Trainer {
+// One running assignment: its process under the trainer contract, its reports and logs, and its outcome.
+// Lives on the loop's thread.
+class TrainerRun : public RankRun {
  public:
-  // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if that is the machine's
-  // fault and not the trainer's. `user` is whom it runs as, null: the worker's own.
+  // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if the machine is at
+  // fault, otherwise the trainer. `user`: null: the worker's own.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
                                                            const v1::Assignment& assignment,
                                                            const TrainerSeat& seat, Events events,
@@ -64,7 +64,7 @@ class TrainerRun : public Trainer {
   absl::Status MakeHome(const TrainerPlace& place, const TrainerUser& user);
   void WatchLimits();
   void Output(Process::Stream stream, std::string_view bytes);
-  // Of what was put out, what holds no secret.
+  // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void LineOfOtherRank(std::string_view line);
@@ -77,11 +77,11 @@ class TrainerRun : public Trainer {
   bool BeganFromNothing() const { return assignment_.resource_from() == 0 && !had_checkpoint_; }
   void NoticeOfEnd(const v1::Outcome& outcome);
   std::string DescribeLines() const;
-  // Why a program that began from nothing, and has finished, has told nothing of the objective; empty: it has.
+  // Returns why a program that started from nothing and finished has reported no objective; empty: it has.
   std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
   void Gone(const ProcessEnd& end);
-  // Why memory has ended it; empty if it has not.
+  // Returns the sentence if lack of memory ended it; otherwise empty.
   std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;
   v1::Outcome Judge(const ProcessEnd& end) const;
 
@@ -91,23 +91,22 @@ class TrainerRun : public Trainer {
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
-  std::optional<MetricParser> parser_;  // of rank 0; of another rank, of the objective alone
+  std::optional<MetricParser> parser_;  // for rank 0; for another rank, of the objective alone
   LineSplitter lines_;
   int64_t line_count_ = 0;   // that are not blank
-  std::string last_line_;    // of them
+  std::string last_line_;    // the last of these
   bool had_checkpoint_ = false;  // when it started
   bool told_level_ = false;
   bool told_objective_ = false;
   std::set<v1::JobNotice::Kind> noticed_;
-  // Of another rank than 0, of which lines with the objective have come:
-  bool to_look_ = false;  // at its connections, when all has been read
-  bool is_lone_ = false;  // it was looked at and had none; all lines from now on were written later
-  int lone_lines_ = 0;    // lines that came when it was lone
+  bool to_look_ = false;  // rank above 0: check its connections once all output is read
+  bool is_lone_ = false;  // a check found no connection; all lines from now on were written later
+  int lone_lines_ = 0;    // lines that came after that
   int looks_ = 0;
-  std::vector<Redactor> redactors_;  // by stream; empty: it was given no secrets
+  std::vector<Redactor> redactors_;  // by stream; empty: the trainer has no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
-  std::filesystem::path home_;  // of its user for this time, removed with it; empty: it has none
+  std::filesystem::path home_;  // of its user during this attempt, removed with it; empty: none
   std::unique_ptr<Confinement> confinement_;
   std::unique_ptr<Process> process_;
   bool reached_ = false;  // it has reported resource_to

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> kTrialFolders = {"checkpoint", "model", "output"};
 constexpr int kMostGivenDepth = 200;
-constexpr mode_t kPassThrough = 0711;  // who knows a name in it gets there; the names are not told
+constexpr mode_t kPassThrough = 0711;  // users who know a name in it can pass; names are not listed
 
-// A job's id becomes a folder's name.
+// Checks a job's id, which becomes a folder's name.
 absl::Status CheckJob(std::string_view job) {
   if (!job.empty() && job != "." && job != ".." && job.find('/') == std::string_view::npos &&
       job.find('\0') == std::string_view::npos) {
@@ -34,8 +34,8 @@ absl::Status GiveError(const OpenFolder& folder, const std::string& name) {
   return FileError(folder.path() / name, "cannot be given to the trainer's user", errno);
 }
 
-// What is in the folder, if it is `before`'s or was made by this process: what is someone else's came by a hard
-// link and stays theirs.
+// Gives away the content of the folder if `before` or this process owns it: a file of another owner came by a
+// hard link and stays theirs.
 absl::Status GiveContents(const OpenFolder& folder, uid_t before, const TrainerUser& user, int depth) {
   return folder.ForEach([&](const std::string& name, const struct stat& listed) -> absl::Status {
     const int flags = S_ISDIR(listed.st_mode) ? O_RDONLY | O_DIRECTORY : O_PATH;
@@ -87,7 +87,7 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
   const auto root = OpenFolder::Make(*name);
   if (!root.ok()) return root.status();
   for (const char* part : kTrialFolders) {
-    // What lies there and is no folder, as a link that a trainer has made, goes.
+    // Removes anything at the path that is not a folder, such as a link made by a trainer.
     const auto folder = root->MakeFolder(part);
     if (!folder.ok()) return folder.status();
     if (!empty_checkpoint || part != kTrialFolders[0]) continue;
@@ -109,7 +109,7 @@ absl::Status GiveTrialDirectories(const fs::path& shared, std::string_view job, 
     const auto folder = OpenFolder::Open(above);
     if (!folder.ok()) return folder.status();
     const bool is_trial = above.below == name->below;
-    // The trial's own is opened last.
+    // The trial's own folder is opened last.
     for (const char* inner : kTrialFolders) {
       if (!is_trial) break;
       const auto given = folder->Inner(inner);

@@ -21,8 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A server that looks whether the lock is held takes it for a moment, so one refusal does not mean that it
-// is.
+// A server that tests the lock holds it for a moment, so one refusal proves nothing.
 bool TakeSoon(int fd) {
   constexpr int kTries = 20;
   constexpr int kPauseMs = 10;

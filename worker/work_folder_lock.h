@@ -6,10 +6,10 @@
 
 namespace winnow {
 
-// The lock of a work folder: WORK/lock is locked for as long as this lives and holds "PID\n".
+// The lock of a work folder: WORK/lock is locked as long as this object lives and contains "PID\n".
 class WorkFolderLock {
  public:
-  // Creates the folder. FAILED_PRECONDITION, with the process id of the owner, if another process has it.
+  // Creates the folder. FAILED_PRECONDITION, with the owner's process id, if another process has the lock.
   static absl::StatusOr<WorkFolderLock> Take(const std::filesystem::path& work);
   WorkFolderLock(WorkFolderLock&& other) noexcept;
   WorkFolderLock& operator=(WorkFolderLock&&) = delete;

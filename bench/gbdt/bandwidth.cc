@@ -1,8 +1,8 @@
-// What this machine's memory and first cache let a histogram kernel do, and how near winnow-gbdt's comes:
+// The limits of this machine's memory and first-level cache for a histogram kernel, and the speed of
+// winnow-gbdt's:
 //   bench-gbdt-bandwidth [--rows 1000000]
-// Limits: reading memory in order (GB/s), and adding 64-bit numbers into tables of 57 KB and 28 KB (28 and 14
-// features of 256 counters of 8 bytes) at bins that lie in the second cache (additions/s). One thread, and
-// two.
+// Limits: reading memory in order (GB/s), and adding 64-bit numbers to tables of 57 KB and 28 KB (28 and 14
+// features of 256 counters of 8 bytes) at bins in the second-level cache (additions/s). One thread, and two.
 
 #include <fmt/format.h>
 #include <time.h>
@@ -20,20 +20,21 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int kRepeats = 9;                    // the best counts: what the machine can do
-constexpr std::size_t kReadBytes = 512 << 20;  // a thread; far beyond the caches
-constexpr int kCachedRows = 8192;              // of bins and gradients: 290 KB, in the second cache
-constexpr int64_t kAdditions = 200'000'000;    // a measurement: about 0.1 s
+constexpr int kRepeats = 9;                    // the best counts: the limit of the machine
+constexpr std::size_t kReadBytes = 512 << 20;  // per thread; far more than the caches
+constexpr int kCachedRows = 8192;              // of bins and gradients: 290 KB, in the second-level cache
+constexpr int64_t kAdditions = 200'000'000;    // per measurement: about 0.1 s
 constexpr int kBins = 256;
 
-// Processor seconds of the calling thread: what waits for a busy machine does not count.
+// Processor seconds of the calling thread, without waiting for a busy machine.
 double ThreadSeconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The least seconds of the runs of work(thread) on all of `threads` at once; of a run, its longest thread's.
+// Returns the least seconds of the runs of work(thread) on `threads` threads at once; a run counts with its
+// longest thread.
 double BestSeconds(int threads, const std::function<void(int)>& work) {
   double best = 1e300;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
@@ -52,7 +53,7 @@ double BestSeconds(int threads, const std::function<void(int)>& work) {
   return best;
 }
 
-// Keeps what is computed from being left out.
+// Keeps the compiler from removing the computation.
 volatile uint64_t sink;
 
 double ReadGigabytesPerSecond(int threads) {
@@ -71,7 +72,8 @@ uint64_t Mix(uint64_t x) {  // splitmix64's finaliser
   return x ^ (x >> 31);
 }
 
-// Additions a second of one number a row into kFeatures tables of kBins counters, at random bins.
+// Returns the additions per second of one number per row to kFeatures tables of kBins counters, at random
+// bins.
 template <int kFeatures>
 double AdditionsPerSecond(int threads) {
   std::vector<uint8_t> bins(kCachedRows * kFeatures);
@@ -94,7 +96,7 @@ double AdditionsPerSecond(int threads) {
   return static_cast<double>(passes) * kCachedRows * kFeatures * threads / seconds;
 }
 
-// A table of kRows rows in bins, with a gradient for each, as training has it in memory.
+// A table of kRows rows in bins, with a gradient for each, in training's memory layout.
 constexpr int64_t kRows = 1'000'000;
 constexpr int kFeatures = 28;
 struct Table {
@@ -108,7 +110,7 @@ struct Table {
   }
 };
 
-// Rows a second that all threads add to histograms of their own, a share of the rows each.
+// Returns the rows per second that all threads add to histograms of their own, a share of the rows each.
 double RowsPerSecond(const Kernels& kernels, const Table& table, bool listed, int threads) {
   const int64_t rows = listed ? kRows / 2 : kRows;
   std::vector<std::vector<PackedSum>> histograms(threads, std::vector<PackedSum>(kFeatures * kBins));
@@ -116,7 +118,7 @@ double RowsPerSecond(const Kernels& kernels, const Table& table, bool listed, in
     PackedSum* histogram = histograms[thread].data();
     const int64_t end = rows * (thread + 1) / threads;
     for (int64_t first = rows * thread / threads; first < end; first += kPackedRows) {
-      std::fill(histograms[thread].begin(), histograms[thread].end(), 0);  // its sums fit so many rows only
+      std::fill(histograms[thread].begin(), histograms[thread].end(), 0);  // its sums fit only this many rows
       const uint32_t* list = listed ? table.every_second.data() + first : nullptr;
       kernels.add_narrow8(table.bins.data(), kFeatures, {nullptr, kFeatures, kBins}, table.gradients.data(),
                           {list, first, std::min(end - first, kPackedRows)}, histogram);

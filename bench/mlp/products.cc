@@ -1,10 +1,9 @@
-// What the matrix products of an epoch alone cost winnow-mlp's kernels, without all that training does
-// between them:
+// The cost of an epoch's matrix products alone in winnow-mlp's kernels, without the rest of training:
 //   bench-mlp-products [--layers 784,256,128,10] [--rows 60000] [--batch 128] [--threads 1,2] [--repeats 5]
-// The same products, of the same shapes and cut into the same tiles, as of one rank: for each batch the
-// layers' outputs, the gradients of what hidden layers put out, and the gradients of the weights by virtual
-// shards. Seconds are processor seconds of the thread that needs most, the least over the repeats; an
-// operation is a multiplication or an addition of the network as it is, without the zeros that fill it up.
+// The products have the shapes and tiles of one rank: for each batch the layers' outputs, the gradients of
+// hidden layers' outputs, and the gradients of the weights by virtual shards. Seconds are processor seconds
+// of the slowest thread, the least over the repeats. An operation is a multiplication or an addition of the
+// network itself, without its padding.
 
 #include <fmt/format.h>
 #include <time.h>
@@ -30,7 +29,7 @@ namespace {
 enum Kind { kForward, kInputGradient, kWeightGradient };
 constexpr int kKinds = 3;
 
-// Processor seconds of the calling thread: what waits for a busy machine does not count.
+// Processor seconds of the calling thread, without waiting for a busy machine.
 double ThreadSeconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -43,14 +42,14 @@ struct Work {
   int64_t batch = 128;
 };
 
-// An epoch's products in f32 (Element float) or bf16 (Element uint32_t, a pair), of numbers that stay normal.
+// An epoch's products in f32 (Element float) or bf16 (Element uint32_t, a pair), of normal numbers.
 template <typename Element>
 class Products {
   static constexpr bool kPairs = !std::is_same_v<Element, float>;
   static constexpr int kPerElement = kPairs ? 2 : 1;
 
  public:
-  Products(const Work& work, const Network& network, const MlpKernels& kernels, Crew* crew)
+  Products(const Work& work, const Network& network, const Kernels& kernels, Crew* crew)
       : work_(work), network_(network), kernels_(kernels), crew_(*crew), seconds_(crew->threads()) {
     const int64_t capacity = work.batch + work.batch % 2;
     for (const Layer& layer : network.layers) {
@@ -78,7 +77,7 @@ class Products {
                    Aligned<int32_t>(std::size_t{LayerStack::kTaskInputs} * LayerStack::kTaskPanels * kPanel));
   }
 
-  // Seconds of one epoch by kind, of the thread whose sum is the largest.
+  // Returns the seconds of one epoch by kind, of the thread with the largest sum.
   std::vector<double> Epoch() {
     for (std::vector<double>& seconds : seconds_) seconds.assign(kKinds, 0.0);
     for (int64_t at = 0; at < work_.rows; at += work_.batch) Batch(std::min(work_.batch, work_.rows - at));
@@ -178,7 +177,7 @@ class Products {
 
   const Work& work_;
   const Network& network_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   Crew& crew_;
   std::vector<Arrays> layers_;
   Matrix outputs_;
@@ -188,7 +187,7 @@ class Products {
 };
 
 template <typename Element>
-void PrintRow(const char* precision, const Work& work, const Network& network, const MlpKernels& kernels,
+void PrintRow(const char* precision, const Work& work, const Network& network, const Kernels& kernels,
               int threads, int repeats) {
   Crew crew(threads);
   Products<Element> products(work, network, kernels, &crew);
@@ -230,7 +229,7 @@ int Main(int argc, char** argv) {
   MlpParameters parameters;
   parameters.hidden_layers.assign(work.widths.begin() + 1, work.widths.end() - 1);
   const Network network = MakeNetwork(parameters, work.widths.front(), work.widths.back());
-  const MlpKernels& kernels = ChosenMlpKernels();
+  const Kernels& kernels = ChosenKernels();
   fmt::print(
       "| kernels | precision | threads | seconds an epoch | GFLOP/s | forward | input gradients | weight "
       "gradients "

@@ -17,18 +17,18 @@ constexpr int kMaxResource = 81;  // 3^4: five brackets under Hyperband's usual 
 
 double Square(double x) { return x * x; }
 
-// Falls from 1 at level 1 to 0 at R as level^-speed: the power law of learning curves (Hestness et al. 2017,
-// arXiv 1712.00409, section 2).
+// Decreases from 1 at level 1 to 0 at R as level^-speed: the power law of learning curves (Hestness et al.
+// 2017, arXiv 1712.00409, section 2).
 double PowerDecay(int level, double speed) {
   const double end = std::pow(kMaxResource, -speed);
   return (std::pow(level, -speed) - end) / (1 - end);
 }
 
-// What a curve lacks at `level`, as a share of its family's usual lack at level 1: a slow one (slowness 1)
-// starts three times as deep as a fast one (0) and catches up later.
+// A curve's distance from its final value at `level`, relative to its family's usual distance at level 1: a
+// slow one (slowness 1) starts three times as far as a fast one (0) and catches up later.
 double Lack(int level, double slowness) { return (0.5 + slowness) * PowerDecay(level, 1.2 - 0.6 * slowness); }
 
-// Falls from almost 1 at level 1 to 0 at R as exp(-level / time).
+// Decreases from almost 1 at level 1 to 0 at R as exp(-level / time).
 double ExponentialDecay(int level, double time) {
   const double end = std::exp(-kMaxResource / time);
   return (std::exp(-level / time) - end) / (1 - end);
@@ -67,9 +67,9 @@ class ClosedForm : public Family {
   std::vector<double> best_;  // native values
 };
 
-// Branin, negated: three global optima. The cheap function is that of Kandasamy et al. 2017 (BOCA, appendix
-// D) at its lowest fidelity: its distance to the true one is lacking at low levels. Slowness falls with x1,
-// so that the three optima look different there.
+// Branin, negated: three global optima. At low levels a curve lacks the difference to the cheap function of
+// Kandasamy et al. 2017 (BOCA, appendix D) at its lowest fidelity. Slowness decreases with x1, so that the
+// three optima look different there.
 class Branin : public ClosedForm {
  public:
   Branin()
@@ -130,9 +130,9 @@ class Hartmann6 : public ClosedForm {
 };
 
 // Counting ones (Falkner, Klein, Hutter, BOHB, ICML 2018, section 5.1): half the parameters are 0/1
-// categories, half the means of coins. At level l each coin has been tossed 9 l times, up to the paper's 729
-// in all, and their heads are counted instead of the means. The value, the share of ones, is the same at
-// every level; the noise falls.
+// categories, half the means of coins. At level l each coin has been tossed 9 l times, up to the paper's 729,
+// and the fraction of heads replaces the mean. The value, the fraction of ones, is the same at every level;
+// the noise decreases.
 class CountingOnes : public ClosedForm {
  public:
   CountingOnes() : ClosedForm("counting_ones", 3, Parameters(), 1, std::vector<double>(2 * kHalf, 1.0)) {}
@@ -160,7 +160,7 @@ class CountingOnes : public ClosedForm {
   static constexpr int kHalf = 8;
   static constexpr int kTossesPerLevel = 9;
 
-  // What is observed at levels 1..levels.
+  // Returns the observations at levels 1..levels.
   std::vector<double> Tossed(const std::vector<double>& x, int levels, uint64_t seed) const {
     const Noise noise(number(), x, seed);
     double ones = 0;
@@ -190,8 +190,8 @@ class CountingOnes : public ClosedForm {
 };
 
 // Crossing curves: every curve starts at chance; a high learning rate reaches its plateau within a few
-// levels, a low one takes most of R, and the best plateaus are those of low rates. What the rate should be
-// depends on the optimiser.
+// levels, a low one takes most of R, and the best plateaus are those of low rates. The best rate depends on
+// the optimiser.
 class Crossing : public ClosedForm {
  public:
   Crossing()
@@ -222,8 +222,8 @@ class Crossing : public ClosedForm {
   static constexpr double kBestRate[] = {1e-2, 1e-3, 3e-3};
 };
 
-// Levy's function (4 dimensions, many local optima) on a log scale, with noise of a third of its own spread
-// over the space at every level.
+// Levy's function (4 dimensions, many local optima) on a log scale, with noise of a third of its own
+// deviation over the space at every level.
 class Noisy : public ClosedForm {
  public:
   Noisy() : ClosedForm("noisy", 5, Cube(4, -10, 10), 0, std::vector<double>(4, 1.0)) {}
@@ -251,8 +251,8 @@ class Noisy : public ClosedForm {
   }
 };
 
-// Ackley's function in 20 dimensions of which six matter, its optimum away from the middle. Two of the others
-// decide how slow a curve is.
+// Ackley's function in 20 dimensions of which six matter, with an optimum away from the middle. Two of the
+// others determine how slow a curve is.
 class D20 : public ClosedForm {
  public:
   D20() : ClosedForm("d20", 6, Cube(20, -5, 5), 0, Best()) {}

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// The closed-form family of that name; null if there is none.
+// Returns the closed-form family of that name; null if there is none.
 std::unique_ptr<Family> MakeClosedForm(std::string_view name);
 
 }  // namespace winnow

@@ -49,7 +49,7 @@ class CurveTable : public Family {
   }
 
  private:
-  // The first of the nearest.
+  // Returns the first of the nearest.
   const Row& Nearest(const std::vector<double>& native) const {
     const std::vector<double> unit = ToUnit(native);
     const Row* nearest = nullptr;
@@ -84,7 +84,7 @@ bool ReadNumber(std::string_view text, double* number) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-// Whether `heading` is that of a hyperparameter.
+// Whether `heading` names a hyperparameter.
 bool ReadParameter(std::string_view heading, FamilyParameter* parameter) {
   const std::vector<std::string_view> parts = Split(heading, ':');
   if (parts.size() < 4 || parts.size() > 5 || (parts.size() == 5 && parts[4] != "log")) return false;

@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-// SearchSpace::FromUnit for one parameter: integers and categories have cells of equal width; under log
+// SearchSpace::FromUnit for one parameter: integers and categories have cells of equal width; with log
 // scaling integer k covers log(k - 1/2)..log(k + 1/2).
 double Native(const FamilyParameter& p, double coordinate) {
   const double u = coordinate > 0 ? std::min(coordinate, 1.0) : 0.0;

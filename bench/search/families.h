@@ -13,7 +13,7 @@ namespace winnow {
 
 enum class FamilyKind { kInteger, kContinuous, kCategorical };
 
-// One hyperparameter of a family. Categories are the numbers 0, 1, ... max, written as text; min is 0 there.
+// One hyperparameter of a family. Categories are the numbers 0, 1, ... max, written as text, with min 0.
 struct FamilyParameter {
   std::string name;
   FamilyKind kind = FamilyKind::kContinuous;
@@ -22,11 +22,11 @@ struct FamilyParameter {
   bool log = false;
 };
 
-// A learning problem whose every curve is known. The objective is maximised. Of closed-form families the
-// curves never fall and reach their full value at max_resource; so the value at any level is a fair score,
-// and the regret optimum() - Value() is never negative. Configurations are points of the unit cube, one
-// coordinate a parameter; outside [0, 1] the nearest end counts. They are laid on the ranges as
-// SearchSpace::FromUnit does. Const methods may be called from several threads at once.
+// A learning problem with known curves. The objective is maximised. Curves of closed-form families never fall
+// and reach their final value at max_resource; so the value at any level is a fair score, and the regret
+// optimum() - Value() is never negative. Configurations are points of the unit cube, one coordinate per
+// parameter, clamped to [0, 1], and mapped to the ranges as by SearchSpace::FromUnit. Const methods are
+// thread-safe.
 class Family {
  public:
   virtual ~Family() = default;
@@ -35,24 +35,24 @@ class Family {
   const std::vector<FamilyParameter>& parameters() const { return parameters_; }
   int max_resource() const { return max_resource_; }  // R; levels are 1..R
 
-  // The greatest value of any configuration at any level. optimizer(): a configuration that has it at level R
-  // (of a table: at some level).
+  // The greatest value of any configuration at any level. optimizer(): a configuration with that value at
+  // level R (for a table: at some level).
   virtual double optimum() const = 0;
   virtual std::vector<double> optimizer() const = 0;
 
-  // Hyperparameters' values (categories as their numbers) from coordinates, and back: the middle of an
-  // integer's or a category's cell.
+  // Converts coordinates to hyperparameters' values (categories as their numbers), and back: to the middle of
+  // an integer's or a category's cell.
   std::vector<double> ToNative(const std::vector<double>& unit) const;
   std::vector<double> ToUnit(const std::vector<double>& native) const;
 
-  // Without noise, at a level of 1..R. REQUIRES one coordinate per parameter.
+  // Without noise, at a level of 1..R. REQUIRES: one coordinate per parameter.
   double Value(const std::vector<double>& unit, int level) const;
 
-  // What a trainer reports: a pure function of its arguments and the family. Equal to Value where a family
-  // has no noise.
+  // A trainer's report: a pure function of its arguments and the family. Equal to Value for a family without
+  // noise.
   double Observed(const std::vector<double>& unit, int level, uint64_t seed) const;
 
-  // Both at levels 1..R, as Value and Observed give them but faster.
+  // Value and Observed at levels 1..R, computed faster together.
   struct Curve {
     std::vector<double> values;
     std::vector<double> observed;
@@ -76,8 +76,8 @@ class Family {
 // The names of the closed-form families.
 std::vector<std::string> FamilyNames();
 
-// One of FamilyNames(), or "table:PATH": recorded curves (curve_table.h). kNotFound: no such name or file.
-// kInvalidArgument: the file is no table of curves.
+// Returns one of FamilyNames(), or for "table:PATH" recorded curves (curve_table.h). kNotFound: no such name
+// or file. kInvalidArgument: the file is not a table of curves.
 absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name);
 
 }  // namespace winnow

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Families for programs in other languages. Coordinates are those of Family: one in [0, 1] per parameter.
+// Families for programs in other languages. Coordinates are as in Family: one in [0, 1] per parameter.
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,7 +11,7 @@ extern "C" {
 
 typedef struct winnow_family winnow_family;
 
-// Null on error, with the reason in `error` (cut to error_size, ends with 0). Close it with
+// Null on error, with the reason in `error` (truncated to error_size, ends with 0). Close it with
 // winnow_family_close.
 winnow_family* winnow_family_open(const char* name, char* error, size_t error_size);
 void winnow_family_close(winnow_family* family);
@@ -30,8 +30,8 @@ double winnow_family_parameter_min(const winnow_family* family, int parameter);
 double winnow_family_parameter_max(const winnow_family* family, int parameter);
 int winnow_family_parameter_log(const winnow_family* family, int parameter);  // 1: log scaling, 0: linear
 
-// Fills `unit` with the coordinates of a configuration: `native` has the hyperparameters' values, categories
-// as their numbers. REQUIRES they are in their ranges.
+// Sets `unit` to the coordinates of a configuration: `native` has the hyperparameters' values, categories as
+// their numbers. REQUIRES: values within their ranges.
 void winnow_family_to_unit(const winnow_family* family, const double* native, double* unit);
 
 double winnow_family_value(const winnow_family* family, const double* unit, int level);

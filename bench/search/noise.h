@@ -7,15 +7,14 @@
 
 namespace winnow {
 
-// Counter-based noise: every draw is a function of what it is drawn for, so the order of evaluation is no
-// matter.
+// Counter-based noise: every draw is a function of its purpose, so the order of evaluation does not matter.
 class Noise {
  public:
-  // `native` as Family::ValueAt gets it.
+  // `native` as passed to Family::ValueAt.
   Noise(uint64_t family, const std::vector<double>& native, uint64_t seed) : key_(Mix(seed + kGolden)) {
     key_ = Mix((key_ ^ family) + kGolden);
     for (const double value : native) {
-      // Rounded, so that a value that went through another scale and back draws the same noise.
+      // Rounded, so that a value converted to another scale and back draws the same noise.
       key_ = Mix((key_ ^ static_cast<uint64_t>(std::llround(value * 0x1p30))) + kGolden);
     }
   }

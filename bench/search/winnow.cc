@@ -8,8 +8,8 @@
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
 //
-// --startup: every part of a trial costs so many units before its first (imports, data). Then what was spent is
-// time: units trained and parts started; a part that would end beyond the budget counts as far as the budget goes.
+// --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
+// time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace winnow {
 namespace {
 
-// A second of start-up is no reason to search otherwise (scheduler/state/startup.h): a unit takes many.
+// A second of start-up must not change the search (scheduler/state/startup.h), so a unit takes many.
 constexpr double kUnitSeconds = 1000;
 
 struct Pair {
@@ -74,7 +74,7 @@ SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, dou
   spec.pruner.kind = strategy.pruner;
   spec.pruner.rungs.max_resource = family.max_resource();
   spec.limits.max_trial_resource = HasRungs(strategy.pruner) ? 0 : family.max_resource();
-  // What start-up costs comes on top: time ends the job then, and a search does not plan for that.
+  // The search does not plan for start-up time: it is added, and time ends the job.
   if (startup == 0) spec.limits.max_total_resource = static_cast<int64_t>(multiple * family.max_resource());
   spec.seed = seed;
   return spec;
@@ -111,8 +111,8 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   double best = -std::numeric_limits<double>::infinity(), regret = best;
   const auto print = [&] {
     printed = spent;
-    std::printf("%s,%s,%llu,%.17g,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
-                spent, regret);
+    std::printf("%s,%s,%llu,%.17g,%.17g\n", name.c_str(), label.c_str(),
+                static_cast<unsigned long long>(seed), spent, regret);
   };
   for (const Fact& fact : result.facts) {
     if (std::holds_alternative<AttemptStarted>(fact.body)) spent = std::min(budget, spent + startup);
@@ -145,7 +145,8 @@ int main(int argc, char** argv) {
   app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
   app.add_option("--seeds", seeds, "A..B, both included");
   app.add_option("--multiple", multiple)->check(CLI::PositiveNumber);
-  app.add_option("--startup", startup, "units that every part costs before its first")->check(CLI::NonNegativeNumber);
+  app.add_option("--startup", startup, "units that every part costs before its first")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", workers)->check(CLI::PositiveNumber);
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);

@@ -54,7 +54,7 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
                                          DurationText(spend.billable_node_seconds())));
 }
 
-// A row per trial and resource level, a column per metric.
+// Returns a row per trial and resource level, with a column per metric.
 std::string CurvesText(const Session& session, const v1::QueryMetricsResponse& answer) {
   using Align = Table::Align;
   std::set<std::string> metrics;

@@ -8,7 +8,7 @@
 
 namespace winnow::cli {
 
-// One row per trial: state, hyperparameters, final objective, resource used, times and stop reason.
+// Prints one row per trial: state, hyperparameters, final objective, resource used, times and stop reason.
 Exit ShowAnalytics(Session& session, const std::string& job);
 
 struct MetricsOptions {
@@ -16,7 +16,7 @@ struct MetricsOptions {
   std::vector<int64_t> trials;       // empty: all
   std::vector<std::string> metrics;  // empty: all
 };
-// Learning curves.
+// Prints learning curves.
 Exit ShowMetrics(Session& session, const MetricsOptions& options);
 
 }  // namespace winnow::cli

@@ -21,7 +21,7 @@ std::string ThisHost() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "winnow";
 }
 
-// As a shell reads it back as one word.
+// Quotes the text so that a shell reads it as one word.
 std::string Word(const std::string& text) {
   const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -89,7 +89,8 @@ Exit Ask(Session& session, const AskOptions& options) {
       std::string line = fmt::format("{} {} {} {}", trial.trial(), trial.attempt(), trial.resource_from(),
                                      trial.resource_to());
       for (const auto& value : trial.hyperparameters()) {
-        if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET) continue;  // it does not exist in this trial
+        // The hyperparameter is inactive in this trial.
+        if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET) continue;
         line += " " + Word(Clean(value.name()) + "=" + ValueText(value, true));
       }
       session.out.Print(line + "\n");

@@ -8,7 +8,7 @@
 
 namespace winnow::cli {
 
-// Nothing more to train: the job has ended (ask), or the trial was stopped (tell).
+// Exit code for nothing left to train: the job has ended (ask), or the trial was stopped (tell).
 constexpr int kNoMore = 3;
 
 struct AskOptions {
@@ -17,9 +17,9 @@ struct AskOptions {
   double wait = 0;     // seconds
   std::string client;  // "": this host
 };
-// Prints a line for each trial: TRIAL ATTEMPT FROM TO, then NAME=VALUE of each active hyperparameter, all
-// separated by one blank; a value that a shell would take apart is quoted. Nothing is printed if there is
-// nothing now.
+// Prints a line for each trial: TRIAL ATTEMPT FROM TO, then NAME=VALUE of each active hyperparameter,
+// separated by single blanks. Values with characters special to a shell are quoted. Prints nothing if there
+// is no trial now.
 Exit Ask(Session& session, const AskOptions& options);
 
 struct TellOptions {
@@ -27,7 +27,7 @@ struct TellOptions {
   int64_t trial = 0;
   int64_t attempt = 0;
   std::vector<std::string> metrics;  // NAME=VALUE
-  int64_t resource = 0;              // of those; 0: not given
+  int64_t resource = 0;              // level of the metrics; 0: not given
   bool failed = false;
   std::string reason;
 };

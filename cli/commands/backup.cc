@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// It holds what jobs were started with, and hashes of tokens: its owner's alone.
+// The copy contains job specs and token hashes, so it is private to its owner.
 constexpr mode_t kOwnerOnly = 0600;
 
 absl::Status CannotWrite(const std::string& path) {
   return absl::FailedPreconditionError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
-// A file that is being written; removed unless Keep was called.
+// A file being written; removed unless Keep was called.
 class PartFile {
  public:
   explicit PartFile(std::string file) : file_(std::move(file)), part_(file_ + ".part") {}
@@ -50,10 +50,10 @@ class PartFile {
     written_ += static_cast<int64_t>(data.size());
     return absl::OkStatus();
   }
-  // From now on it is `file`, after a power failure too.
+  // Renames it to `file`, durably even after a power failure.
   absl::Status Keep(bool replaces) {
     if (fsync(descriptor_) != 0) return CannotWrite(part_);
-    // A file that has appeared meanwhile is not replaced unasked.
+    // A file created in the meantime is not replaced unless asked for.
     const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, part_.c_str(), AT_FDCWD, file_.c_str(), how) != 0) return CannotWrite(file_);
     kept_ = true;

@@ -11,8 +11,8 @@ struct BackupOptions {
   bool force = false;  // replaces `file`
 };
 
-// Saves a copy of the server's database as `file`, whole or not at all: it is written to `file`.part, brought
-// to the disk and renamed.
+// Saves a copy of the server's database as `file`, whole or not at all: it writes `file`.part, syncs it and
+// renames it.
 Exit Backup(Session& session, const BackupOptions& options);
 
 }  // namespace winnow::cli

@@ -70,7 +70,7 @@ Exit Compare(Session& session, const CompareOptions& options) {
   }
   if (!comparison.ok()) return comparison.status();
   if (of_trials) {
-    // Groups differ in size: means of a trial.
+    // Groups differ in size, so values are means per trial.
     for (v1::ComparisonRow& row : *comparison->mutable_rows()) {
       row.set_elapsed_seconds(row.elapsed_seconds() / static_cast<double>(row.trials()));
       row.set_node_seconds(row.node_seconds() / static_cast<double>(row.trials()));

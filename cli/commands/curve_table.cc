@@ -38,7 +38,7 @@ std::optional<double> Number(const std::string& text) {
   return value;
 }
 
-// What each column holds.
+// The content of each column.
 struct Columns {
   std::vector<int> of_parameter;  // by parameter; -1: none
   int seconds = -1;

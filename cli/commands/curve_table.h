@@ -10,17 +10,16 @@
 
 namespace winnow::cli {
 
-// Recorded learning curves of configurations of a space: a configuration has the curve of the nearest row, by
-// Euclidean distance in the unit cube (values of an unordered category, and a value against none, are 1
-// apart), the first of the nearest.
+// Recorded learning curves of configurations of a space. A configuration has the curve of the nearest row,
+// the first among equals, by Euclidean distance in the unit cube. Values of an unordered category, and a
+// value and none, have distance 1.
 class CurveTable {
  public:
-  // CSV, separated by commas, with a header: a column per hyperparameter (NAME, or NAME:KIND:MIN:MAX, of
-  // which the name counts; empty where it does not exist); optionally seconds_per_unit (or
-  // seconds_per_round), above 0; then the values at levels 1, 2, … An unconditional parameter whose value
-  // says where a trial ends by itself needs no column: a curve's level stands for it. Rows outside the space
-  // are left out. NOT_FOUND: the file cannot be read. INVALID_ARGUMENT: names line and column, what is there
-  // and what was expected.
+  // Reads CSV, separated by commas, with a header: a column per hyperparameter (NAME or NAME:KIND:MIN:MAX,
+  // where only the name counts; empty if inactive); optionally seconds_per_unit (or seconds_per_round), above
+  // 0; then the values at levels 1, 2, … An unconditional parameter that sets where a trial ends by itself
+  // needs no column: the level of the curve takes its place. Skips rows outside the space. NOT_FOUND: the
+  // file cannot be read. INVALID_ARGUMENT: names line, column, the text and what was expected.
   static absl::StatusOr<CurveTable> Read(const std::string& path, const SearchSpec& spec);
 
   int64_t levels() const { return levels_; }
@@ -29,7 +28,7 @@ class CurveTable {
   bool has_seconds() const { return has_seconds_; }
   double mean_seconds() const;  // per unit; 0 without that column
 
-  // By level, the first at 0. REQUIRES the configuration is one of the space.
+  // Returns the values by level, the first at index 0. REQUIRES: the configuration is in the space.
   const std::vector<double>& CurveOf(const Configuration& configuration) const;
 
  private:
@@ -45,7 +44,7 @@ class CurveTable {
   double Distance(const Configuration& configuration, const std::vector<double>& at, const Row& row) const;
 
   SearchSpace space_;
-  int skipped_;  // index of the parameter that has no column; -1: none
+  int skipped_;  // index of the parameter without a column; -1: none
   int64_t levels_ = 0;
   int64_t left_out_ = 0;
   bool has_seconds_ = false;

@@ -22,17 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::Duration kBlobPatience = absl::Minutes(2);  // 4 MiB over 35 KiB/s
+constexpr absl::Duration kBlobPatience = absl::Minutes(2);  // 4 MiB at 35 KiB/s
 constexpr int kBlobTries = 5;
 constexpr auto kBetweenTries = std::chrono::milliseconds(300);
 
-// What a download asks of the server.
+// The server's calls for a download.
 class Source {
  public:
   Source(Client& client, std::shared_ptr<grpc::Channel> channel, absl::Duration timeout)
       : client_(client), stub_(v1::ArtifactService::NewStub(std::move(channel))), timeout_(timeout) {}
 
-  // Waits, for as long as a call may take, for what the server is fetching, and with `may_come` for what is not there.
+  // Waits, up to a call's time limit, while the server fetches the artifact, and with `may_come` if it is
+  // missing.
   absl::StatusOr<v1::Artifact> Get(const v1::GetArtifactRequest& request, bool may_come) {
     const absl::Time until = absl::Now() + timeout_;
     while (true) {
@@ -90,7 +91,7 @@ absl::Status CheckFolder(const std::string& folder) {
       fmt::format("{} exists and is not an empty directory; choose another with --download", folder));
 }
 
-// A trial that has just ended may be asked for its model at this moment.
+// The model of a trial that has just ended may be in transfer now.
 bool MayCome(const v1::TuningJob& job) {
   return !job.has_end_time() ||
          absl::Now() - absl::FromUnixSeconds(job.end_time().seconds()) < absl::Minutes(1);

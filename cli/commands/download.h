@@ -9,14 +9,14 @@ namespace winnow::cli {
 
 struct DownloadOptions {
   std::string job;
-  std::string folder;       // "": nothing is downloaded
+  std::string folder;       // "": no download
   int64_t trial = 0;        // 0: the best
-  bool checkpoint = false;  // in place of the model
+  bool checkpoint = false;  // instead of the model
 };
 
-// Brings the trial's model into the folder, which must be empty or not be there: whole and verified, or not
-// at all. Another trial's model than the best is fetched from its worker when it is asked for, and for a moment
-// after a trial has ended its model may still be on its way: this waits for it.
+// Downloads the trial's model into the folder, which must be empty or missing: whole and verified, or not at
+// all. A model other than the best is fetched from its worker on request, and shortly after a trial's end its
+// model may still be in transfer: this waits for it.
 Exit Download(Session& session, const DownloadOptions& options);
 
 }  // namespace winnow::cli

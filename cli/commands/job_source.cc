@@ -85,7 +85,7 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
     if (job.spec.name() == "latest") {
       violations.push_back({"name", "\"latest\" stands for the newest job; expected another name"});
     }
-    // What is wrong here is told together with files that are missing; otherwise the server looks for them.
+    // Errors found here are reported together with missing files; otherwise the server checks the files.
     if (!violations.empty() && ours) AddUnrelated(CheckFiles(job.spec), &violations);
   }
   if (violations.empty()) return std::move(job.spec);

@@ -8,12 +8,12 @@
 
 namespace winnow::cli {
 
-// The job file at `path` ("-": standard input), read and checked, its working directory made absolute: the
-// file's folder unless it names one. `name`, if given, replaces the job's. The error lists everything that is
-// wrong, one line "  field: description" each.
+// Reads and checks the job file at `path` ("-": standard input). Makes its working directory absolute; the
+// default is the file's folder. `name`, if given, replaces the job's. The error lists all problems, one line
+// "  field: description" each.
 absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::string& name);
 
-// What the spec may not mean, a line "winnow: warning: ..." each.
+// Prints a line "winnow: warning: ..." for each suspicious part of the spec.
 void PrintWarnings(const v1::TuningJobSpec& spec, Terminal* error);
 
 }  // namespace winnow::cli

@@ -15,7 +15,7 @@
 namespace winnow::cli {
 namespace {
 
-constexpr size_t kMostFailures = 20;  // groups; as many as the server tells
+constexpr size_t kMostFailures = 20;  // groups; the server's own limit
 
 }  // namespace
 
@@ -84,7 +84,7 @@ std::string BracketsText(const Session& session, const v1::TuningJob& job) {
       const double part =
           rung.width() > 0 ? static_cast<double>(rung.arrived()) / static_cast<double>(rung.width()) : 0;
       const bool whole = rung.arrived() >= rung.width();
-      // Without a planned width, those that have come.
+      // Without a planned width, shows the trials that have arrived.
       const bool open = rung.width() == 0;
       table.Add({{i == 0 ? fmt::format("{}: s = {}", bracket.index() + 1, bracket.s()) : ""},
                  {Thousands(rung.resource())},

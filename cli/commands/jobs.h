@@ -12,7 +12,7 @@ Exit DescribeJob(Session& session, const std::string& job);
 Exit StopJob(Session& session, const std::string& job);
 Exit DeleteJob(Session& session, const std::string& job);
 
-// The rungs of a job's brackets as they stand, a line each; "" if it has none.
+// Returns the current rungs of a job's brackets, a line each; "" if it has none.
 std::string BracketsText(const Session& session, const v1::TuningJob& job);
 
 }  // namespace winnow::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kChunkBytes = 1 << 20;
 constexpr int64_t kWaitSeconds = 20;
-constexpr absl::Duration kPatience = absl::Minutes(10);  // with a server that is away
+constexpr absl::Duration kPatience = absl::Minutes(10);  // with an unreachable server
 constexpr absl::Duration kPause = absl::Milliseconds(200);
 
 }  // namespace
@@ -30,7 +30,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
   LogText clean;
   bool truncated = false;
   bool answered = false;
-  absl::Time lost_at = absl::InfiniteFuture();  // since when the server is away
+  absl::Time lost_at = absl::InfiniteFuture();  // start of the server's absence
   while (true) {
     const auto answer = session.client().Logs(request);
     if (!answer.ok()) {
@@ -42,7 +42,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
         lost_at = now;
         session.err.Print("winnow: The server at " + session.endpoint.address + " is away. Waiting for it…\n");
       }
-      absl::SleepFor(kPause);  // a server that refuses while it starts or stops
+      absl::SleepFor(kPause);  // the server refuses while it starts or stops
       session.client().AwaitConnection(lost_at + kPatience);
       continue;
     }

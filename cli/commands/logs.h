@@ -14,9 +14,10 @@ struct LogsOptions {
   int32_t rank = 0;
   bool standard_error = false;
   bool raw = false;
-  bool follow = false;  // go on until the attempt's process has ended, over restarts of the server
+  bool follow = false;  // continue until the attempt's process has ended, over restarts of the server
 };
-// Writes what a trial's process printed: byte by byte, but on a terminal as LogText cleans it, unless `raw`. As JSON: a GetLogsResponse per line.
+// Writes the output of a trial's process: unchanged with `raw` or without a terminal, otherwise cleaned by
+// LogText. As JSON: a GetLogsResponse per line.
 Exit ShowLogs(Session& session, const LogsOptions& options);
 
 }  // namespace winnow::cli

@@ -20,7 +20,7 @@
 namespace winnow::cli {
 namespace {
 
-// Units that the bracket trains: each rung goes on from the one below if the trainer resumes.
+// Returns the units that the bracket trains: a resumed trial continues from the rung below.
 int64_t BracketResource(const BracketPlan& bracket, bool resumes) {
   int64_t units = 0;
   int64_t below = 0;
@@ -97,7 +97,7 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   PrintWarnings(*spec, &session.err);
   const SearchSpec search = ToSearchSpec(*spec);
   const int64_t ranks = options.workers * (options.slots / ShapeOf(*spec).slots);
-  const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // for one trial at least
+  const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // enough for at least one trial
   const Plan plan = MakePlan(search);
   const PlanEstimate estimate = options.unit_seconds > 0
                                     ? EstimatePlan(search, static_cast<int>(slots), options.unit_seconds,

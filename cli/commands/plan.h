@@ -11,7 +11,7 @@ struct PlanOptions {
   std::string file;
   std::string name;
   int64_t workers = 1;      // for the estimate of time
-  int64_t slots = 1;        // of each
+  int64_t slots = 1;        // of each worker
   double unit_seconds = 0;  // 0: no estimate
   double startup_seconds = 0;  // of every part, before its first unit
 };

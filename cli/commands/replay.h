@@ -6,8 +6,8 @@
 
 namespace winnow::cli {
 
-// Has the server decide the job again from its recorded facts and prints the first difference, if there is
-// one; then the exit code is kFailure under `verify`.
+// Has the server recompute the job's decisions from its recorded facts, and prints the first difference, if
+// any; then the exit code is kFailure under `verify`.
 Exit Replay(Session& session, const std::string& job, bool verify);
 
 }  // namespace winnow::cli

@@ -21,18 +21,18 @@ namespace winnow::cli {
 namespace {
 
 constexpr double kSeconds = 1e-6;  // of a microsecond
-// Of a unit: what attempts take to end, so that all reports of a moment come before the ends.
+// Time that attempts take to end, in units, so that all reports of a moment come before the ends.
 constexpr double kEnd = 1e-5, kStop = 5e-5;
 
-// What one job came to in virtual time.
+// The result of one job in virtual time.
 struct SimulatedJob {
   bool found = false;
   double best = 0;
   int64_t trials = 0;
   int64_t resource = 0;
   double seconds = 0;
-  double busy = 0;     // part of the slots' time
-  double startup = 0;  // part of the busy time
+  double busy = 0;     // fraction of the slots' time
+  double startup = 0;  // fraction of the busy time
 };
 
 struct Run {
@@ -41,7 +41,7 @@ struct Run {
   SimulatedJob through;
 };
 
-// The furthest level that a trial of the job may reach; 0: not known.
+// Returns the highest level that a trial of the job may reach; 0: unknown.
 int64_t Furthest(const SearchSpec& search) {
   if (HasRungs(search.pruner.kind)) return search.pruner.rungs.max_resource;
   if (search.limits.max_trial_resource > 0) return search.limits.max_trial_resource;
@@ -59,7 +59,7 @@ SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, co
   Simulation simulation;
   simulation.workers = static_cast<int>(options.workers);
   simulation.slots = static_cast<int32_t>(options.slots);
-  // A trial asks for level after level, and finding the nearest row takes longer than the rest.
+  // Cached, because a trial asks for many levels and the search for the nearest row dominates the time.
   std::map<Configuration, const std::vector<double>*> curves;
   simulation.objective = [&](const Configuration& configuration, int64_t level) {
     const std::vector<double>*& curve = curves[configuration];
@@ -89,7 +89,7 @@ SimulatedJob RunOne(const SearchSpec& search, const SimulateOptions& options, co
   return outcome;
 }
 
-// As many trials as the search made, by chance and each to its end.
+// The baseline: as many random trials as the search made, each trained to its end.
 SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
   SearchSpec through = search;
   through.sampler = {};
@@ -103,7 +103,7 @@ SearchSpec RunThrough(const SearchSpec& search, int64_t trials) {
   return through;
 }
 
-// As json/message_json.h writes whole numbers.
+// Follows json/message_json.h's form of whole numbers.
 nlohmann::json WholeJson(uint64_t number) {
   if (number <= uint64_t{1} << 53) return number;
   return std::to_string(number);
@@ -181,7 +181,7 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
                     Count(table->levels(), "level"), Thousands(Furthest(search))));
   }
   SimulateOptions options = given;
-  options.slots /= ShapeOf(*spec).slots;  // of ranks
+  options.slots /= ShapeOf(*spec).slots;  // slots for ranks
   if (search.MostNodes() > options.workers * options.slots) {
     return absl::InvalidArgumentError(
         fmt::format("a trial takes {}, but the workers have room for {}; expected more --workers or --slots",

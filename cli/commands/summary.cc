@@ -18,7 +18,7 @@ std::string ConfigurationText(const v1::Trial& trial, int width) {
   size_t used = 0;
   for (const auto& parameter : trial.hyperparameters()) {
     if (parameter.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
-      continue;  // it does not exist in this trial
+      continue;  // the hyperparameter is inactive in this trial
     const std::string item = fmt::format("{} {}", Clean(parameter.name()), ValueText(parameter));
     const size_t columns = DisplayWidth(item);
     if (text.empty()) {
@@ -41,7 +41,9 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   std::string text = fmt::format("{} {}{}\n", out.Paint(Style::kBold, job.id()),
                                  out.Paint(StateStyle(job.state()), StateText(job.state())),
                                  job.state_reason().empty() ? "" : ": " + Clean(job.state_reason()));
-  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 9, value); };
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += out.Labelled(label, 9, value);
+  };
   const auto lines = [&](std::string_view label, const std::vector<std::string>& values) {
     for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };

@@ -7,11 +7,11 @@
 
 namespace winnow::cli {
 
-// How a job ended: its best configuration, what was trained against what would have been, and how to look
-// further. Asks the server for the best trial; the error is the server's.
+// Returns the summary of an ended job: its best configuration, the training done and saved, and commands for
+// more details. Asks the server for the best trial; errors are the server's.
 absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& job);
 
-// "num_round 150   eta 0.11   booster gbtree", lines broken at `width` columns.
+// Returns "num_round 150   eta 0.11   booster gbtree", wrapped at `width` columns.
 std::string ConfigurationText(const v1::Trial& trial, int width);
 
 }  // namespace winnow::cli

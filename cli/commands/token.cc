@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSecondsPerDay = 86'400;
 
-// VIEWER as users write it: viewer.
+// Returns VIEWER in the user's spelling: viewer.
 std::string RoleText(v1::Role role) {
   std::string text = v1::Role_Name(role);
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -55,10 +55,10 @@ Exit CreateToken(Session& session, const CreateTokenOptions& options) {
     return kSuccess;
   }
   session.out.Print(Clean(made->secret()) + "\n");
-  session.err.Print(
-      fmt::format("Token {}, role {}, expires: {}. It is shown only now. Keep it in a file that only its user can read, "
-                  "and pass that file with --token-file or WINNOW_TOKEN_FILE.\n",
-                  Clean(made->token().id()), RoleText(made->token().role()), ExpiryText(made->token())));
+  session.err.Print(fmt::format(
+      "Token {}, role {}, expires: {}. It is shown only now. Keep it in a file that only its user can read, "
+      "and pass that file with --token-file or WINNOW_TOKEN_FILE.\n",
+      Clean(made->token().id()), RoleText(made->token().role()), ExpiryText(made->token())));
   return kSuccess;
 }
 
@@ -75,7 +75,8 @@ Exit ListTokens(Session& session) {
     return kSuccess;
   }
   using Align = Table::Align;
-  Table table({{"TOKEN"}, {"NAME"}, {"ROLE"}, {"CREATED", Align::kLeft, 2}, {"EXPIRES", Align::kLeft, 1}, {"STATE"}});
+  Table table(
+      {{"TOKEN"}, {"NAME"}, {"ROLE"}, {"CREATED", Align::kLeft, 2}, {"EXPIRES", Align::kLeft, 1}, {"STATE"}});
   for (const v1::Token& token : list->tokens()) {
     table.Add({{token.id(), Style::kBold},
                {token.name()},

@@ -13,8 +13,7 @@ struct CreateTokenOptions {
   int64_t days = 0;  // 0: it does not expire
 };
 
-// The secret alone goes to standard output, so that it can be sent to a file; what it is good for, to
-// standard error.
+// Prints the secret alone to standard output, so that a file can take it; its description to standard error.
 Exit CreateToken(Session& session, const CreateTokenOptions& options);
 Exit ListTokens(Session& session);
 Exit RevokeToken(Session& session, const std::string& id);

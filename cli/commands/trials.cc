@@ -14,7 +14,7 @@
 namespace winnow::cli {
 namespace {
 
-// Whether `sort` names a column of the job's trials.
+// Checks that `sort` names a column of the job's trials.
 absl::Status CheckSort(const v1::TuningJob& job, const std::string& sort) {
   std::string column = sort;
   for (const std::string suffix : {" desc", " asc"}) {
@@ -99,10 +99,12 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
                                     {ObjectiveText(trial)},
                                     {Thousands(trial.resource())},
                                     {DurationText(trial.training_seconds())}};
-    for (const auto& parameter : job->spec().parameters()) row.emplace_back(ValueText(trial, parameter.name()));
+    for (const auto& parameter : job->spec().parameters())
+      row.emplace_back(ValueText(trial, parameter.name()));
     table.Add(std::move(row));
   }
-  session.out.Print(table.Text(session.out, 0, session.Hint(fmt::format("trials {} --output csv", job->id()))));
+  session.out.Print(
+      table.Text(session.out, 0, session.Hint(fmt::format("trials {} --output csv", job->id()))));
   if (!list->next_page_token().empty()) {
     session.out.Print(
         fmt::format("{} of {}\n", Thousands(list->trials_size()), Count(list->total_size(), "trial")));
@@ -122,7 +124,9 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   std::string text = fmt::format(
       "{}  {}\n", out.Paint(Style::kBold, fmt::format("{} trial {}", trial.job_id(), trial.number())),
       out.Paint(StateStyle(trial.state()), StateText(trial.state())));
-  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += out.Labelled(label, 10, value);
+  };
   if (!trial.choice_reason().empty()) line("chosen", Clean(trial.choice_reason()));
   if (!trial.state_reason().empty()) line("reason", Clean(trial.state_reason()));
   if (trial.has_objective()) {
@@ -132,8 +136,10 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
       objective += fmt::format("; best {} at {}", NumberText(trial.best_objective()),
                                Count(trial.best_resource(), "unit"));
     }
-    const bool plain = !trial.has_value() || (trial.has_best_objective() && trial.value() == trial.best_objective());
-    if (!plain && trial.value() != trial.objective()) objective += fmt::format("; counts as {}", NumberText(trial.value()));
+    const bool plain =
+        !trial.has_value() || (trial.has_best_objective() && trial.value() == trial.best_objective());
+    if (!plain && trial.value() != trial.objective())
+      objective += fmt::format("; counts as {}", NumberText(trial.value()));
     line("objective", objective);
   } else {
     line("objective", "none reported");
@@ -205,7 +211,7 @@ Exit ShowBest(Session& session, const std::string& name) {
   Table table({{"HYPERPARAMETER"}, {"VALUE"}});
   for (const auto& value : answer->trial().hyperparameters()) {
     if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
-      continue;  // it does not exist in this trial
+      continue;  // the hyperparameter is inactive in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
   session.out.Print(fmt::format(

@@ -29,20 +29,20 @@ constexpr size_t kShownEvents = 4;
 constexpr int kRedrawMs = 1000;
 constexpr size_t kMostReason = 80;  // columns
 
-// Events as they come, of trials that go on.
+// Routine events of trials that continue.
 bool IsDailyBusiness(const v1::TuningJobEvent& event) {
   const std::string& kind = event.kind();
   return kind == "reported" || kind == "trial_created" || kind == "trial_started" || kind == "attempt_started" ||
          kind == "trial_paused" || kind == "trial_resumed";
 }
 
-// Whether an attempt ended otherwise than as planned.
+// Whether an attempt ended otherwise than planned.
 bool IsSetback(const v1::TuningJobEvent& event, bool with_failures) {
   return event.text().find(" lost attempt ") != std::string::npos ||
          (with_failures && event.text().find(" failed in attempt ") != std::string::npos);
 }
 
-// "trial 7 PRUNED  auc 0.745 at 2 units".
+// Returns "trial 7 PRUNED  auc 0.745 at 2 units".
 std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
   std::string text = fmt::format("trial {} {}", trial.number(), StateText(trial.state()));
   const bool has_value = trial.has_value() || trial.has_best_objective();
@@ -57,7 +57,7 @@ std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
   return text;
 }
 
-// What the user sees of one watch.
+// The display of one watch.
 class View {
  public:
   View(Session& session, v1::TuningJob job, bool verbose)
@@ -115,7 +115,7 @@ class View {
     return job_.spend().elapsed_seconds() + std::chrono::duration<double>(Clock::now() - received_).count();
   }
 
-  // The end of a trial in short: the event's own words hold no value.
+  // Describes a trial's end briefly; the event's own text has no value.
   std::string EndOf(const v1::TuningJobEvent& event) {
     const auto answer = session_.client().DescribeTrial(job_.id(), event.trial());
     if (!answer.ok()) return event.text();
@@ -136,7 +136,7 @@ class View {
                                    part ? fmt::format(", {}", PercentText(*part)) : "", Clean(text)));
   }
 
-  // The table: how the job stands now, and what was told last.
+  // Returns the table: the current state of the job and the newest messages.
   std::string Frame() const {
     const Terminal& out = session_.out;
     std::string text =
@@ -171,7 +171,7 @@ class View {
   Session& session_;
   const bool verbose_;
   v1::TuningJob job_;
-  Clock::time_point received_;     // when job_ came
+  Clock::time_point received_;     // arrival of job_
   std::vector<std::string> told_;  // the last lines under the table
   std::string note_;               // a line under them
   int64_t ended_since_ = 0;        // trials that ended after job_

@@ -9,18 +9,18 @@
 namespace winnow::cli {
 
 struct WatchOptions {
-  // Give up when the server was away for so long.
+  // Gives up when the server was unreachable for this long.
   absl::Duration patience = absl::Minutes(10);
-  // Outside a terminal: events in the server's words, models' choices and stops with their reasons too.
+  // Outside a terminal: prints the server's events, including models' choices and stops, with reasons.
   bool verbose = false;
 };
 
-// Shows the job until it ends, then its summary. On a terminal a table that is redrawn in place; elsewhere a short
-// line for each trial that ends and for what changes the job. kFailure if the job failed, kInterrupted on Ctrl-C, which
-// leaves the job running.
+// Shows the job until it ends, then its summary. On a terminal: a table redrawn in place; elsewhere: a short
+// line for each trial that ends and for each change of the job. Returns kFailure if the job failed,
+// kInterrupted on Ctrl-C, which leaves the job running.
 Exit Watch(Session& session, const std::string& job, const WatchOptions& options);
 
-// The same for a job just described, events from `after_sequence` on.
+// Watches a job just described, with events after `after_sequence`.
 Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, const WatchOptions& options);
 
 }  // namespace winnow::cli

@@ -29,7 +29,7 @@ Exit Show(Session& session, const v1::Worker& worker, std::string_view what) {
   return kSuccess;
 }
 
-// True: it holds nothing any more. False: the user interrupts.
+// True: the worker holds nothing any more. False: the user interrupted.
 absl::StatusOr<bool> AwaitEmpty(Session& session, v1::Worker* worker) {
   const Interrupt interrupt;
   while (worker->used_slots() > 0) {

@@ -9,14 +9,14 @@ namespace winnow::cli {
 struct WorkerSchedulingOptions {
   std::string worker;
   std::string reason;
-  bool wait = true;  // drain: until it holds nothing
+  bool wait = true;  // drain: wait until the worker holds nothing
 };
 
-// The worker is given nothing new; what it runs goes on.
+// Gives the worker no new trials; its running ones continue.
 Exit Cordon(Session& session, const WorkerSchedulingOptions& options);
-// What it runs is checkpointed and handed back too.
+// Cordons the worker; its trials are checkpointed and handed back.
 Exit Drain(Session& session, const WorkerSchedulingOptions& options);
-// It is given trials again; ends a quarantine too.
+// Gives the worker trials again; also ends a quarantine.
 Exit Uncordon(Session& session, const WorkerSchedulingOptions& options);
 
 }  // namespace winnow::cli

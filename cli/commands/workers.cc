@@ -15,14 +15,14 @@ namespace winnow::cli {
 
 namespace {
 
-// "3.5/8 GiB"; empty where the worker has not said how much there is.
+// Returns "3.5/8 GiB"; empty if the worker has not reported its total.
 std::string InUse(double used, double total, const char* unit = "") {
   if (total <= 0) return "";
   return fmt::format("{}/{}{}", NumberText(std::round(used * 10) / 10),
                      NumberText(std::round(total * 10) / 10), unit);
 }
 
-// "53 %"; empty where the worker has not said.
+// Returns "53 %"; empty if the worker has not reported it.
 std::string ShareText(bool known, double share) { return known ? fmt::format("{:.0f} %", share * 100) : ""; }
 
 std::string LabelsText(const v1::Worker& worker) {
@@ -47,7 +47,7 @@ std::string SchedulingText(v1::Worker::Scheduling scheduling) {
   }
 }
 
-// The worker's state, and whether it is given trials if it is not.
+// Returns the worker's state and, if it gets no trials, that fact.
 Table::Cell StateCell(const v1::Worker& worker) {
   const bool known =
       v1::Worker::State_IsValid(worker.state()) && worker.state() != v1::Worker::STATE_UNSPECIFIED;

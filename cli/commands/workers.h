@@ -4,7 +4,7 @@
 
 namespace winnow::cli {
 
-// Lost workers and those that left are shown with `all` only.
+// Shows lost workers and those that left only with `all`.
 Exit ListWorkers(Session& session, bool all);
 
 }  // namespace winnow::cli

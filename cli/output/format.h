@@ -20,10 +20,11 @@ std::string ClockText(const google::protobuf::Timestamp& time);  // local, 00:55
 std::string UtcText(const google::protobuf::Timestamp& time);    // RFC 3339 with milliseconds; unset: ""
 std::string ValueText(const v1::HyperparameterValue& value,
                       bool exact = false);    // exact: shortest round trip
-// Of the trial's value of that name; "": it does not exist in this trial.
+// Formats the trial's value of that name; "": the hyperparameter is inactive in this trial.
 std::string ValueText(const v1::Trial& trial, const std::string& name, bool exact = false);
-std::string CsvField(std::string_view text);  // text: guarded against spreadsheets, quoted where RFC 4180 asks for it
-std::string CsvLine(const std::vector<std::string>& fields);  // fields as they are written; "\n" at the end
+// Guards text against spreadsheet formulas, and quotes it where RFC 4180 requires it.
+std::string CsvField(std::string_view text);
+std::string CsvLine(const std::vector<std::string>& fields);  // unchanged fields; "\n" at the end
 
 // Seconds from `start` to `end`; 0 if either is unset.
 double SecondsBetween(const google::protobuf::Timestamp& start, const google::protobuf::Timestamp& end);

@@ -8,12 +8,14 @@
 
 namespace winnow::cli {
 
-// Winnow's JSON form of a message (json/message_json.h), "\n" at the end. `one_line`: without line breaks inside.
+// Returns a message as Winnow's JSON (json/message_json.h), with a final "\n". `one_line`: no inner line
+// breaks.
 inline std::string ToJson(const google::protobuf::Message& message, bool one_line = false) {
-  return one_line ? MessageJson(message, JsonLayout::kOneLine) + "\n" : MessageJson(message, JsonLayout::kIndented);
+  return one_line ? MessageJson(message, JsonLayout::kOneLine) + "\n"
+                  : MessageJson(message, JsonLayout::kIndented);
 }
 
-// A line of JSON for each message of a list.
+// Returns a line of JSON for each message of a list.
 template <class Messages>
 std::string ToJsonLines(const Messages& messages) {
   std::string lines;

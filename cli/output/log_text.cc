@@ -14,8 +14,8 @@ constexpr size_t kCut = std::string_view::npos;
 
 bool Within(char c, char first, char last) { return first <= c && c <= last; }
 
-// Bytes of the escape sequence at the front of `text` (ECMA-48): a control sequence whole, of others the escape and what
-// it introduces, whose text then stands as text. kCut: it may go on in the next piece.
+// Returns the bytes of the escape sequence at the front of `text` (ECMA-48): a whole control sequence; of
+// others the escape and its introducer, and the rest stays as text. kCut: it may continue in the next piece.
 size_t EscapeLength(std::string_view text) {
   if (text.size() < 2) return kCut;
   if (text[1] != '[') return Within(text[1], '@', '_') ? 2 : 1;
@@ -26,7 +26,7 @@ size_t EscapeLength(std::string_view text) {
   return Within(text[end], '@', '~') ? end + 1 : end;
 }
 
-// Whether the bytes are the beginning of a character and no more.
+// Whether the bytes are a proper prefix of a character.
 bool IsCutCharacter(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;

@@ -123,12 +123,14 @@ std::string ResourceText(const v1::TuningJob& job) {
 
 std::string TimeText(const v1::TuningJob& job, double elapsed) {
   const v1::JobSpend& spend = job.spend();
-  std::string text = fmt::format("{} elapsed, {} of trial time", DurationText(elapsed), DurationText(spend.training_seconds()));
+  std::string text = fmt::format("{} elapsed, {} of trial time", DurationText(elapsed),
+                                 DurationText(spend.training_seconds()));
   if (elapsed > 0 && spend.training_seconds() > 1.05 * elapsed) {
     text += fmt::format(" ({:.1f}× parallel)", spend.training_seconds() / elapsed);
   }
   if (spend.training_seconds() > 0 && spend.startup_seconds() >= kTellingStartup * spend.training_seconds()) {
-    text += fmt::format(", {} of it start-up", PercentText(spend.startup_seconds() / spend.training_seconds()));
+    text +=
+        fmt::format(", {} of it start-up", PercentText(spend.startup_seconds() / spend.training_seconds()));
   }
   return text;
 }

@@ -10,7 +10,7 @@
 namespace winnow::cli {
 namespace {
 
-constexpr size_t kLeastOfLast = 12;  // columns that a last cell is cut to before whole columns go
+constexpr size_t kLeastOfLast = 12;  // columns to which a last cell shrinks before whole columns are dropped
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::string Table::Text(const Terminal& terminal, int indent, const std::string&
 
   std::string text;
   const auto line = [&](const std::vector<Cell>& cells) {
-    std::string blanks(static_cast<size_t>(indent), ' ');  // those before the next cell
+    std::string blanks(static_cast<size_t>(indent), ' ');  // blanks before the next cell
     size_t used = 0;
     for (const size_t c : shown) {
       const bool last = c == shown.back();

@@ -14,28 +14,28 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
-    int drop = 0;  // where a terminal is too narrow: 0 stays, the highest number goes first
+    int drop = 0;  // on a narrow terminal the highest number is dropped first; 0: never
   };
   struct Cell {
     Cell(std::string cell_text, Style cell_style = Style::kPlain)  // NOLINT: a text is a cell
         : text(std::move(cell_text)), style(cell_style) {}
-    std::string text;  // cleaned when it is added
+    std::string text;  // cleaned by Add
     Style style;
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // REQUIRES a cell per column.
+  // REQUIRES: one cell per column.
   void Add(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
-  // One line each, "\n" at the end, `indent` blanks before. On a terminal, columns that may go are left out until
-  // a line fits, and the last column is cut to its width. If `more` is not empty, a last line names the columns
-  // that were left out, and `more`, which says how to see them.
+  // Returns one line per row, each with a final "\n" and `indent` leading blanks. On a terminal, drops
+  // columns until a line fits, and cuts the last column to its width. If `more` is not empty, a last line
+  // names the dropped columns and `more`, which says how to see them.
   std::string Text(const Terminal& terminal, int indent = 0, const std::string& more = "") const;
 
  private:
-  // Indices of the columns that fit.
+  // Returns the indices of the columns that fit.
   std::vector<size_t> Shown(const std::vector<size_t>& widths, size_t limit, size_t indent) const;
 
   std::vector<Column> columns_;

@@ -13,7 +13,7 @@ struct Interval {
   char32_t last;
 };
 
-// Unicode 15, the blocks that matter: combining marks and joiners, and wide (East_Asian_Width W and F).
+// Unicode 15, the relevant blocks: combining marks and joiners, and wide (East_Asian_Width W and F).
 constexpr std::array<Interval, 7> kZero = {{{0x0300, 0x036F},
                                             {0x1AB0, 0x1AFF},
                                             {0x1DC0, 0x1DFF},
@@ -44,7 +44,7 @@ size_t Width(char32_t c) {
   return In(c, kWide) ? 2 : 1;
 }
 
-// Bytes of the colour sequence at the front of `text` (ESC [ … m); 0 if there is none.
+// Returns the bytes of the colour sequence at the front of `text` (ESC [ … m); 0 if there is none.
 size_t ColourSequence(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const size_t end = text.find_first_not_of("0123456789;", 2);

@@ -9,24 +9,24 @@
 namespace winnow::cli {
 
 constexpr char32_t kNoCharacter = 0xFFFD;
-// The character at the front of `text`, and its bytes; kNoCharacter and 1 if it is not UTF-8. REQUIRES text.
+// Returns the first character and its bytes; kNoCharacter and 1 if not UTF-8. REQUIRES: `text` is not empty.
 std::pair<char32_t, size_t> FirstCharacter(std::string_view text);
 
-// Columns that UTF-8 text takes on a terminal: combining marks take none, East Asian wide characters two.
+// Returns the columns of UTF-8 text on a terminal: 0 for combining marks, 2 for East Asian wide characters.
 size_t DisplayWidth(std::string_view text);
 
-// `text` as it may be shown in a line: control characters become blanks, bytes that are not UTF-8 become
-// U+FFFD. So that what a trainer printed cannot move the cursor.
+// Returns `text` as it may be shown in a line, so that a trainer's output cannot move the cursor: control
+// characters become blanks, invalid UTF-8 becomes U+FFFD.
 std::string Clean(std::string_view text);
 
-// The front of `text` that takes at most `width` columns; "…" ends it if something was cut.
-// Escape sequences of colour take no column and are kept.
+// Returns the longest front of `text` within `width` columns; ends it with "…" if something was cut. Keeps
+// escape sequences of colour, which take no column.
 std::string Fit(std::string_view text, size_t width);
 
-// Letters put in, left out, replaced or swapped with their neighbour on the way from `a` to `b` (Damerau).
+// Returns the Damerau distance: insertions, deletions, replacements and swaps of neighbours from `a` to `b`.
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// Those of `known` that `word` may have meant: the nearest, at most three.
+// Returns the words of `known` nearest to `word`, at most three.
 std::vector<std::string> Nearest(std::string_view word, const std::vector<std::string>& known);
 
 // "a", "a or b", "a, b or c".

@@ -11,7 +11,7 @@
 namespace winnow::cli {
 namespace {
 
-// Behind trial, state and the hyperparameters.
+// The columns after trial, state and the hyperparameters.
 const std::vector<std::string>& ResultColumns() {
   static const std::vector<std::string> columns = {
       "objective",  "best_objective", "best_resource",   "value",            "value_resource", "resource",
@@ -24,7 +24,8 @@ std::string Header(const v1::TuningJobSpec& spec) {
   std::vector<std::string> titles = {"trial", "state"};
   for (const auto& parameter : spec.parameters()) {
     const std::string& name = parameter.name();
-    const bool taken = name == "trial" || name == "state" || std::find(results.begin(), results.end(), name) != results.end();
+    const bool taken = name == "trial" || name == "state" ||
+                       std::find(results.begin(), results.end(), name) != results.end();
     titles.push_back(CsvField(taken ? "hyperparameter." + name : name));
   }
   titles.insert(titles.end(), results.begin(), results.end());
@@ -34,23 +35,25 @@ std::string Header(const v1::TuningJobSpec& spec) {
 std::string Row(const v1::TuningJobSpec& spec, const v1::Trial& trial) {
   const auto number = [](bool known, auto value) { return known ? fmt::format("{}", value) : ""; };
   std::vector<std::string> fields = {fmt::format("{}", trial.number()), StateText(trial.state())};
-  for (const auto& parameter : spec.parameters()) fields.push_back(CsvField(ValueText(trial, parameter.name(), true)));
+  for (const auto& parameter : spec.parameters())
+    fields.push_back(CsvField(ValueText(trial, parameter.name(), true)));
   const bool ended = trial.has_start_time() && trial.has_end_time();
-  fields.insert(fields.end(), {number(trial.has_objective(), trial.objective()),
-                               number(trial.has_best_objective(), trial.best_objective()),
-                               number(trial.has_best_objective(), trial.best_resource()),
-                               number(trial.has_value(), trial.value()),
-                               number(trial.has_value(), trial.value_resource()),
-                               fmt::format("{}", trial.trained_resource()), UtcText(trial.start_time()),
-                               UtcText(trial.end_time()),
-                               ended ? fmt::format("{:.3f}", SecondsBetween(trial.start_time(), trial.end_time())) : "",
-                               fmt::format("{:.3f}", trial.billable_node_seconds()), CsvField(trial.state_reason())});
+  fields.insert(
+      fields.end(),
+      {number(trial.has_objective(), trial.objective()),
+       number(trial.has_best_objective(), trial.best_objective()),
+       number(trial.has_best_objective(), trial.best_resource()), number(trial.has_value(), trial.value()),
+       number(trial.has_value(), trial.value_resource()), fmt::format("{}", trial.trained_resource()),
+       UtcText(trial.start_time()), UtcText(trial.end_time()),
+       ended ? fmt::format("{:.3f}", SecondsBetween(trial.start_time(), trial.end_time())) : "",
+       fmt::format("{:.3f}", trial.billable_node_seconds()), CsvField(trial.state_reason())});
   return CsvLine(fields);
 }
 
 }  // namespace
 
-std::string TrialsCsv(const v1::TuningJobSpec& spec, const google::protobuf::RepeatedPtrField<v1::Trial>& trials) {
+std::string TrialsCsv(const v1::TuningJobSpec& spec,
+                      const google::protobuf::RepeatedPtrField<v1::Trial>& trials) {
   std::string csv = Header(spec);
   for (const v1::Trial& trial : trials) csv += Row(spec, trial);
   return csv;

@@ -8,8 +8,9 @@
 
 namespace winnow::cli {
 
-// A header and a row per trial: state, a column per hyperparameter of the job, values, times and the reason of its end.
-// A hyperparameter that does not exist in a trial has an empty cell. A job can be started warm with it.
-std::string TrialsCsv(const v1::TuningJobSpec& spec, const google::protobuf::RepeatedPtrField<v1::Trial>& trials);
+// Returns a header and a row per trial: state, a column per hyperparameter of the job, values, times and the
+// reason of its end. An inactive hyperparameter has an empty cell. A warm start can read it.
+std::string TrialsCsv(const v1::TuningJobSpec& spec,
+                      const google::protobuf::RepeatedPtrField<v1::Trial>& trials);
 
 }  // namespace winnow::cli

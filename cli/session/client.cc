@@ -19,7 +19,7 @@ namespace {
 
 constexpr absl::Duration kWatchDeadline = absl::Minutes(5);
 constexpr absl::Duration kReplayWait = absl::Minutes(15);
-constexpr absl::Duration kBackupWait = absl::Hours(6);  // of a large database over a slow connection
+constexpr absl::Duration kBackupWait = absl::Hours(6);  // for a large database over a slow connection
 constexpr int32_t kJobPage = 1000;
 constexpr int32_t kTrialPage = 10000;
 constexpr int32_t kPointPage = 100000;
@@ -32,7 +32,7 @@ std::string Violations(const v1::BadRequest& request) {
   return text;
 }
 
-// Rows to ask for when `had` of `limit` (0: all) are there and a page holds at most `most`.
+// Returns the rows to ask for when `had` of `limit` (0: all) have arrived and a page holds at most `most`.
 int32_t PageSize(int64_t limit, int64_t had, int32_t most) {
   return limit == 0 ? most : static_cast<int32_t>(std::min<int64_t>(limit - had, most));
 }
@@ -47,14 +47,14 @@ bool IsLoss(const absl::Status& status) {
 struct Client::Connection {
   Endpoint endpoint;
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel;
-  std::unique_ptr<v1::TuningService::Stub> stub;  // this and the next two: null without a channel
+  std::unique_ptr<v1::TuningService::Stub> stub;  // null without a channel, as the next two
   std::unique_ptr<v1::InsightService::Stub> insight;
   std::unique_ptr<v1::AdminService::Stub> admin;
   std::mutex mutex;
   grpc::ClientContext* watching = nullptr;  // guarded by mutex
   bool cancelled = false;                   // guarded by mutex
 
-  // The only place where a call's deadline is set.
+  // Only this function sets a call's deadline.
   static void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
     context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   }
@@ -73,14 +73,14 @@ struct Client::Connection {
     return Explain((called->*method)(&context, request, response), longest);
   }
 
-  // What to do where no server is reached.
+  // Advice for an unreachable server.
   std::string Advice() const {
     const std::string other = "or name another with --server HOST:PORT or WINNOW_SERVER.";
     const bool here = !endpoint.UsesTls() && !endpoint.address.starts_with("unix:");
     return here ? fmt::format("\nStart it with: winnow-server --listen {}\n{}", endpoint.address, other) : "";
   }
 
-  // What the user reads: the server's words, and what to do next.
+  // The message for the user: the server's words and what to do next.
   absl::Status Explain(const grpc::Status& status, absl::Duration longest) const {
     const std::string said = Clean(status.error_message());
     const auto code = static_cast<absl::StatusCode>(status.error_code());

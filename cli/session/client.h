@@ -21,19 +21,19 @@ class Status;
 
 namespace winnow::cli {
 
-// Whether a call's error means that the connection or the server is gone, rather than the request refused. A
-// server that is shut down in the middle of a stream cancels it.
+// Whether the error means a lost connection or server, and not a refused request. A server that shuts down in
+// the middle of a stream cancels it.
 bool IsLoss(const absl::Status& status);
 
-// The server's services as commands use them. Every call has a deadline, and every error says what to do next; its code
-// is the server's. Wherever a job is named, "latest" is the newest one. Thread-safe.
+// The server's services for commands. Every call has a deadline. Every error says what to do next and has the
+// server's code. Each `job` may be "latest", the newest one. Thread-safe.
 class Client {
  public:
-  // Connects when it is first used; if the endpoint's files cannot be used, every call says so.
+  // Connects at first use; if the endpoint's files cannot be used, every call returns that error.
   Client(const Endpoint& endpoint, absl::Duration timeout);
   ~Client();
 
-  // The id that `job` stands for: itself, or that of the newest job for "latest".
+  // Returns the id of `job`: itself, or the newest job's for "latest".
   absl::StatusOr<std::string> JobId(const std::string& job);
 
   absl::StatusOr<v1::TuningJob> Create(const v1::CreateTuningJobRequest& request);
@@ -42,16 +42,16 @@ class Client {
   absl::Status Delete(const std::string& job);
   // Newest first, at most `limit` (0: all).
   absl::StatusOr<v1::ListTuningJobsResponse> List(int64_t limit);
-  // At most `limit` (0: all) from the front; the rest of `request` is the server's. total_size counts all.
+  // Returns the first `limit` trials (0: all); fills in the request's paging. total_size counts all.
   absl::StatusOr<v1::ListTrialsResponse> Trials(v1::ListTrialsRequest request, int64_t limit);
   absl::StatusOr<v1::DescribeTrialResponse> DescribeTrial(const std::string& job, int64_t trial);
-  // Every point; the request's paging is filled in.
+  // Returns every point; fills in the request's paging.
   absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
   absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
   absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);
-  // Has minutes more than other calls: a model is asked again for every answer it gave.
+  // Has minutes more than other calls, because the search model recomputes every answer.
   absl::StatusOr<v1::ReplayTuningJobResponse> Replay(const std::string& job);
   absl::StatusOr<v1::SuggestTrialsResponse> Suggest(const v1::SuggestTrialsRequest& request);
   absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request);
@@ -61,31 +61,31 @@ class Client {
   absl::StatusOr<v1::Token> RevokeToken(const std::string& id);
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
 
-  // Calls `on_part` for each part of a copy of the database, in order; stops at the first error that it returns.
+  // Calls `on_part` for each part of a copy of the database, in order; stops at the first error it returns.
   absl::Status Backup(const std::function<absl::Status(const v1::BackupPart&)>& on_part);
 
   // Calls `on_event` for each event after `after_sequence` until the server ends the stream (OK: the job has
-  // ended), the connection breaks (UNAVAILABLE), five minutes have passed (DEADLINE_EXCEEDED: watch on from
-  // the last sequence) or CancelWatch was called (CANCELLED). One watch at a time.
+  // ended), the connection breaks (UNAVAILABLE), five minutes have passed (DEADLINE_EXCEEDED: continue from
+  // the last sequence) or CancelWatch is called (CANCELLED). One watch at a time.
   absl::Status Watch(const std::string& job, int64_t after_sequence,
                      const std::function<void(const v1::TuningJobEvent&)>& on_event);
   void CancelWatch();
 
-  // Tries to connect until `deadline`; true once there is a connection.
+  // Tries to connect until `deadline`; returns whether there is a connection.
   bool AwaitConnection(absl::Time deadline);
 
-  // For calls that stream; what their statuses mean is told by Explain.
+  // For streaming calls; Explain interprets their statuses.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel();
   absl::Status Explain(const grpc::Status& status);
 
  private:
   struct Connection;
 
-  // A unary call that waits at most `wait` longer than others; `job`: the id it names, if any.
+  // A unary call that may last `wait` longer than others; `job`: the id it names, if any.
   template <class Response, class Request, class Method>
   absl::StatusOr<Response> Call(Method method, const Request& request, const std::string& job = "",
                                 absl::Duration wait = absl::ZeroDuration());
-  // A NOT_FOUND for `job` with the ids that may have been meant; any other status as it is.
+  // Adds similar ids to a NOT_FOUND for `job`; returns any other status unchanged.
   absl::Status ExplainUnknown(absl::Status status, const std::string& job);
 
   const absl::Duration timeout_;

@@ -66,7 +66,7 @@ bool Feed::Reconnect(const absl::Status& why) {
   Put({Item::kLost, {}, why});
   const absl::Time deadline = absl::Now() + patience_;
   while (!Pause(std::min(pause_, deadline - absl::Now()))) {
-    // Connections are made only while somebody waits for one: a sleep would find each try's end too late.
+    // gRPC connects only while a caller waits: a sleep would notice each attempt's end too late.
     while (!client_->AwaitConnection(std::min(absl::Now() + kConnectSlice, deadline))) {
       if (stopped()) return false;
       if (absl::Now() >= deadline) break;

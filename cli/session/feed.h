@@ -14,22 +14,22 @@
 
 namespace winnow::cli {
 
-// A job's events from a thread of its own, over as many connections as it takes.
+// A job's events from a background thread, over as many connections as necessary.
 class Feed {
  public:
   struct Item {
     enum Kind { kEvent, kLost, kBack, kEnd };
     Kind kind = kEvent;
-    v1::TuningJobEvent event;  // of kEvent; of kBack only the job as it is now
-    absl::Status status;       // of kEnd: OK when the job has ended; of kLost: why
+    v1::TuningJobEvent event;  // of kEvent; kBack has only the current job
+    absl::Status status;       // of kEnd: OK when the job has ended; of kLost: the reason
   };
 
-  // Begins after `after_sequence`. Once the server is away for longer than `patience`, the feed ends with its
-  // error. `client` must outlive it.
+  // Starts after `after_sequence`. When the server is unreachable for longer than `patience`, the feed ends
+  // with its error. `client` must outlive it.
   Feed(Client* client, std::string job, int64_t after_sequence, absl::Duration patience);
   ~Feed();  // cancels the watch
 
-  // Readable (poll) when Take has something to give.
+  // Readable (poll) when Take has an item.
   int fd() const { return wake_; }
   std::vector<Item> Take();
 
@@ -46,8 +46,8 @@ class Feed {
   const std::string job_;
   const absl::Duration patience_;
   const int wake_;                         // eventfd
-  int64_t sequence_;                       // of the newest event; the thread's own
-  absl::Duration pause_ = kShortestPause;  // before the next call after a loss; the thread's own
+  int64_t sequence_;                       // of the newest event; used by the thread alone
+  absl::Duration pause_ = kShortestPause;  // before the next call after a loss; used by the thread alone
   std::mutex mutex_;
   std::deque<Item> items_;  // guarded by mutex_
   bool stop_ = false;       // guarded by mutex_

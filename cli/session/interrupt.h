@@ -2,7 +2,7 @@
 
 namespace winnow::cli {
 
-// While one lives, Ctrl-C (SIGINT) is noted instead of ending the process. At most one at a time.
+// While an instance lives, Ctrl-C (SIGINT) is recorded and does not end the process. At most one at a time.
 class Interrupt {
  public:
   Interrupt();

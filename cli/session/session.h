@@ -14,31 +14,31 @@ namespace winnow::cli {
 
 enum class Output { kText, kJson, kJsonLines, kCsv };
 
-// The exit code of a command that did what it was asked to, or why it could not.
+// The exit code of a command, or the error that prevented it.
 using Exit = absl::StatusOr<int>;
 constexpr int kSuccess = 0;
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 constexpr int kInterrupted = 130;
 
-// What every command is given.
+// The context of every command.
 struct Session {
   Endpoint endpoint = {};
-  std::string endpoint_flags = "";  // those of the command line, which hints must name again
+  std::string endpoint_flags = "";  // those of the command line, which hints must repeat
   absl::Duration timeout = absl::Seconds(10);
   Output output = Output::kText;
   Terminal out;  // standard output
   Terminal err;  // standard error
 
-  // Made when it is first asked for, since most of `plan` and `completion` need none.
+  // Created at first use, because `plan` and `completion` rarely need one.
   Client& client();
-  // A command that the user may run next: "winnow trials j --sort objective", with --server and the like if they are needed.
+  // Returns a command to run next: "winnow trials j --sort objective", with --server and the like if needed.
   std::string Hint(const std::string& arguments) const;
 
   std::unique_ptr<Client> connected;
 };
 
-// An error of the command line rather than of the work: exit code 2.
+// Returns an error of the command line: exit code 2.
 absl::Status UsageError(const std::string& message);
 bool IsUsageError(const absl::Status& status);
 

@@ -8,14 +8,11 @@
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
 #include "scheduler/validate.h"
-#include "server/engine/cluster.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
 
-constexpr char kCheckpoint[] = "checkpoint";
-constexpr char kModel[] = "model";
 // A worker that was heard of so lately may come back, and take a trial on.
 constexpr int64_t kMayReturnUs = 3'600'000'000;
 // Of jobs that ended before this server started, how many and how old ones may still get their model.
@@ -23,8 +20,8 @@ constexpr int64_t kEndedJobs = 100;
 constexpr int64_t kEndedUs = 86'400'000'000;
 // A model that was asked for stays so long: time enough to fetch it over a slow line.
 constexpr int64_t kAskedUs = 3'600'000'000;
-
-const char* KindName(v1::Artifact::Kind kind) { return kind == v1::Artifact::MODEL ? kModel : kCheckpoint; }
+// A caller who waits for a model asks for it again and again; one who has not for so long waits no more.
+constexpr int64_t kWaitsUs = 60'000'000;
 
 }  // namespace
 
@@ -40,20 +37,16 @@ absl::Status Artifacts::Load() {
   if (!rows.ok()) return rows.status();
   for (const ArtifactRow& row : *rows) {
     Kept& kept = kept_[{row.job, row.trial}];
-    if (row.kind == kModel) {
+    if (row.kind == ArtifactKind::kModel) {
       kept.model = true;
     } else {
       kept.checkpoint = row.resource;
     }
   }
-  return FindLost();
-}
-
-absl::Status Artifacts::LoadWanted(const Jobs& jobs, const Cluster& cluster) {
-  if (blobs_ == nullptr) return absl::OkStatus();
-  if (absl::Status status = WantOfEnded(cluster); !status.ok()) return status;
-  std::set<std::string> asked;
-  for (const auto& [key, job] : jobs.all()) SettleJob(*job, cluster, asked);
+  if (absl::Status status = FindLost(); !status.ok()) return status;
+  if (absl::Status status = WantOfEnded(); !status.ok()) return status;
+  std::set<std::string> asked;  // none of them has called yet
+  for (const auto& [key, job] : jobs_.all()) SettleJob(*job, asked);
   return absl::OkStatus();
 }
 
@@ -74,7 +67,8 @@ absl::Status Artifacts::FindLost() {
   return absl::OkStatus();
 }
 
-absl::Status Artifacts::WantOfEnded(const Cluster& cluster) {
+absl::Status Artifacts::WantOfEnded() {
+  std::set<std::string> asked;  // none of them has called yet
   absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.List(INT64_MAX, kEndedJobs);
   if (!rows.ok()) return rows.status();
   for (const JobRow& row : *rows) {
@@ -86,34 +80,32 @@ absl::Status Artifacts::WantOfEnded(const Cluster& cluster) {
         context_.store.trials.Best(row.key, ToSearchSpec(*spec));
     if (!best.ok()) return best.status();
     if (*best == 0) continue;
-    Want({row.key, *best}, row.id, cluster, nullptr);
+    Want({row.key, *best}, row.id, asked);
     ForgetAsked(row.key, *best);
   }
   return absl::OkStatus();
 }
 
-absl::Status Artifacts::Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request) {
+absl::Status Artifacts::Put(const v1::PutArtifactRequest& request, const Rank* rank) {
   if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
   const int64_t resource = request.artifact().resource();
   if (resource < 0 || resource > kMostResource) {
     return absl::InvalidArgumentError(
         fmt::format("artifact.resource: {} is out of range; expected 0 to {}", resource, kMostResource));
   }
-  return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request)
-                                                          : PutCheckpoint(jobs, cluster, request);
+  return request.artifact().kind() == v1::Artifact::MODEL ? PutModel(request) : PutCheckpoint(request, rank);
 }
 
-absl::Status Artifacts::PutCheckpoint(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request) {
-  const HeldAssignment* held = cluster.FindAssignment(request.assignment_id());
+absl::Status Artifacts::PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank) {
   v1::Artifact artifact = request.artifact();
-  const OpenJob* job = held == nullptr ? nullptr : jobs.FindKey(held->row.job);
-  if (job == nullptr || held->row.rank != 0 || artifact.job_id() != job->row.id ||
-      artifact.trial() != held->row.trial || job->state.trial(held->row.trial).ended()) {
+  const OpenJob* job = rank == nullptr ? nullptr : jobs_.FindKey(rank->row.job);
+  if (job == nullptr || rank->row.rank != 0 || artifact.job_id() != job->row.id ||
+      artifact.trial() != rank->row.trial || job->state.trial(rank->row.trial).ended()) {
     return absl::FailedPreconditionError(
         fmt::format("assignment {} is not that of rank 0 of a trial that trains: its checkpoint is not taken",
                     request.assignment_id()));
   }
-  const AssignmentRow& row = held->row;
+  const AssignmentRow& row = rank->row;
   artifact.set_attempt(row.attempt);
   const int64_t most = row.resource_to > 0 ? row.resource_to : INT64_MAX;
   artifact.set_resource(std::clamp(artifact.resource(), std::min(row.resource_from, most), most));
@@ -144,9 +136,10 @@ absl::Status Artifacts::PutModel(const v1::PutArtifactRequest& request) {
   std::vector<Key> others;  // that were the best before
   for (auto kept = kept_.lower_bound({key.first, 0}); kept != kept_.end() && kept->first.first == key.first;
        ++kept) {
-    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0) others.push_back(kept->first);
+    if (kept->second.model && kept->first != key && asked_.count(kept->first) == 0)
+      others.push_back(kept->first);
   }
-  for (const Key& other : others) Drop(other, kModel);
+  for (const Key& other : others) Drop(other, ArtifactKind::kModel);
   return status;
 }
 
@@ -164,26 +157,26 @@ absl::Status Artifacts::Record(int64_t job, v1::Artifact artifact) {
   ArtifactRow row;
   row.job = job;
   row.trial = artifact.trial();
-  row.kind = KindName(artifact.kind());
+  row.kind = artifact.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   row.attempt = artifact.attempt();
   row.resource = artifact.resource();
   row.manifest = artifact.manifest().SerializeAsString();
   row.create_us = context_.wall_us();
-  for (const std::string& digest : context_.Check(context_.store.artifacts.Put(row, blobs)))
+  for (const std::string& digest : context_.Note(context_.store.artifacts.Put(row, blobs)))
     unused_.insert(digest);
   for (const BlobRow& blob : blobs) unused_.erase(blob.digest);
-  return context_.failure;
+  return context_.failure();
 }
 
 void Artifacts::LoseBlob(const std::string& digest) {
-  for (const ArtifactRow& row : context_.Check(context_.store.artifacts.Of(digest))) {
-    Drop({row.job, row.trial}, row.kind.c_str());
+  for (const ArtifactRow& row : context_.Note(context_.store.artifacts.Of(digest))) {
+    Drop({row.job, row.trial}, row.kind);
   }
 }
 
 void Artifacts::ForgetJob(int64_t job) {
   if (blobs_ == nullptr) return;
-  for (const std::string& digest : context_.Check(context_.store.artifacts.DeleteJob(job)))
+  for (const std::string& digest : context_.Note(context_.store.artifacts.DeleteJob(job)))
     unused_.insert(digest);
   const auto of_job = [job](const auto& entry) { return entry.first.first == job; };
   std::erase_if(kept_, of_job);
@@ -196,10 +189,10 @@ bool Artifacts::CanRestore(int64_t job, TrialNumber trial, int64_t from) const {
   return found != kept_.end() && found->second.checkpoint.has_value() && *found->second.checkpoint >= from;
 }
 
-bool Artifacts::OneStorage(const Cluster& cluster) {
+bool Artifacts::OneStorage() {
   if (!one_storage_) {
     std::set<std::string> storages;
-    for (const auto& [id, worker] : cluster.workers()) {
+    for (const auto& [id, worker] : workers_.all()) {
       if (worker.present() || worker.row.last_sync_us > context_.wall_us() - kMayReturnUs) {
         storages.insert(worker.row.storage_id);
       }
@@ -209,31 +202,30 @@ bool Artifacts::OneStorage(const Cluster& cluster) {
   return *one_storage_;
 }
 
-void Artifacts::Describe(const Cluster& cluster, int64_t job, const StoragePlaces& places,
-                         v1::Assignment& message) {
+void Artifacts::Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message) {
   if (blobs_ == nullptr || !message.resumes()) return;
   const bool spread = std::any_of(places.ranks.begin(), places.ranks.end(),
                                   [&](const std::string& storage) { return storage != places.ranks[0]; });
-  message.set_keep_checkpoints(message.rank() == 0 && (spread || !OneStorage(cluster)));
+  message.set_keep_checkpoints(message.rank() == 0 && (spread || !OneStorage()));
   const bool prepared = message.world_size() > 1 && !message.await_start();
   const bool newest_is_there = !spread && !places.idle && places.ranks[0] == places.home;
   if (prepared || places.home.empty() || newest_is_there) return;
   if (CanRestore(job, message.trial(), 0)) {
-    auto row = context_.Check(context_.store.artifacts.Find(job, message.trial(), kCheckpoint));
+    auto row = context_.Note(context_.store.artifacts.Find(job, message.trial(), ArtifactKind::kCheckpoint));
     if (row) message.mutable_restore()->ParseFromString(row->manifest);
   } else if (spread) {
     message.mutable_restore();  // nothing: ranks must not begin with what only some of them find
   }
 }
 
-void Artifacts::Drop(Key key, const char* kind) {
+void Artifacts::Drop(Key key, ArtifactKind kind) {
   for (const std::string& digest :
-       context_.Check(context_.store.artifacts.Delete(key.first, key.second, kind))) {
+       context_.Note(context_.store.artifacts.Delete(key.first, key.second, kind))) {
     unused_.insert(digest);
   }
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
-  if (std::string_view(kind) == kModel) {
+  if (kind == ArtifactKind::kModel) {
     found->second.model = false;
     asked_.erase(key);
   } else {
@@ -248,10 +240,10 @@ void Artifacts::DropUnneeded(const OpenJob& job, TrialNumber trial, std::optiona
   if (found == kept_.end() || best == trial) return;
   const TrialState& state = job.state.trial(trial);
   const bool over = (state.ended() && !state.live) || job.state.ended();
-  if (found->second.checkpoint && over) Drop(key, kCheckpoint);
+  if (found->second.checkpoint && over) Drop(key, ArtifactKind::kCheckpoint);
 }
 
-void Artifacts::SettleJob(const OpenJob& job, const Cluster& cluster, std::set<std::string>& asked) {
+void Artifacts::SettleJob(const OpenJob& job, std::set<std::string>& asked) {
   if (job.external()) return;
   const int64_t key = job.row.key;
   const std::optional<TrialNumber> best = job.state.best_trial();
@@ -280,43 +272,40 @@ void Artifacts::SettleJob(const OpenJob& job, const Cluster& cluster, std::set<s
   if (asked_.erase({key, *best}) > 0) ForgetAsked(key, *best);
   if (const auto wanted = wanted_.find({key, *best}); wanted != wanted_.end()) wanted->second.until_us = 0;
   const auto found = kept_.find({key, *best});
-  if (found == kept_.end() || !found->second.model) Want({key, *best}, job.row.id, cluster, &asked);
+  if (found == kept_.end() || !found->second.model) Want({key, *best}, job.row.id, asked);
 }
 
-void Artifacts::Want(Key key, const std::string& job_id, const Cluster& cluster,
-                     std::set<std::string>* asked, int64_t until_us) {
+void Artifacts::Want(Key key, const std::string& job_id, std::set<std::string>& asked, int64_t until_us) {
   const auto kept = kept_.find(key);
   if ((kept != kept_.end() && kept->second.model) || wanted_.count(key) > 0) return;
-  const auto rows = context_.Check(context_.store.assignments.OfTrial(key.first, key.second));
+  const auto rows = context_.Note(context_.store.assignments.OfTrial(key.first, key.second));
   const auto last =
       std::find_if(rows.rbegin(), rows.rend(), [](const AssignmentRow& row) { return row.rank == 0; });
   if (last == rows.rend()) return;
-  const auto home = cluster.workers().find(last->worker);
-  if (home == cluster.workers().end()) return;
+  const auto home = workers_.all().find(last->worker);
+  if (home == workers_.all().end()) return;
   wanted_[key] = {job_id, last->worker, home->second.row.storage_id, "", until_us};
-  if (asked == nullptr) return;
-  for (const auto& [id, worker] : cluster.workers()) {
-    if (worker.present() && worker.row.storage_id == home->second.row.storage_id) asked->insert(id);
-  }
+  asked.merge(workers_.PresentWith(home->second.row.storage_id));
 }
 
-void Artifacts::Settle(const Jobs& jobs, const Cluster& cluster, std::set<std::string>& asked) {
-  if (blobs_ == nullptr) return;
+std::set<std::string> Artifacts::Settle() {
+  std::set<std::string> asked;
+  if (blobs_ == nullptr) return asked;
   for (const std::string& digest : lost_) LoseBlob(digest);
   lost_.clear();
   DropAsked();
-  for (const auto& [key, job] : jobs.all()) {
-    if (job->changed) SettleJob(*job, cluster, asked);
+  for (const auto& [key, job] : jobs_.all()) {
+    if (job->changed) SettleJob(*job, asked);
   }
+  return asked;
 }
 
-void Artifacts::AddWanted(const Cluster& cluster, const WorkerEntry& worker,
-                          v1::SyncResponse& response) const {
+void Artifacts::AddWanted(const WorkerEntry& worker, v1::SyncResponse& response) const {
   for (const auto& [key, wanted] : wanted_) {
     if (wanted.storage != worker.row.storage_id) continue;
     if (wanted.until_us > 0 && wanted.until_us < context_.wall_us()) continue;
-    const auto home = cluster.workers().find(wanted.worker);
-    const bool there = home != cluster.workers().end() && home->second.present();
+    const auto home = workers_.all().find(wanted.worker);
+    const bool there = home != workers_.all().end() && home->second.present();
     if (there && wanted.worker != worker.row.id) continue;
     v1::ModelWanted* added = response.add_models_wanted();
     added->set_job_id(wanted.job_id);
@@ -327,6 +316,101 @@ void Artifacts::AddWanted(const Cluster& cluster, const WorkerEntry& worker,
 void Artifacts::Committed() {
   for (const std::string& digest : unused_) blobs_->Forget(digest);
   unused_.clear();
+}
+
+absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
+                                         std::set<std::string>& asked) {
+  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
+  const auto row = context_.Note(context_.store.jobs.Find(request.job_id()));
+  if (!row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
+  const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
+  if (!spec.ok()) return spec.status();
+  const TrialNumber best =
+      context_.Note(context_.store.trials.Best(row->key, ToSearchSpec(*spec)));
+  const TrialNumber trial = request.trial() == 0 ? best : request.trial();
+  const std::string model = fmt::format("the model of trial {} of job \"{}\"", trial, row->id);
+  if (spec->trainer().external()) {
+    return absl::NotFoundError(fmt::format("{} is with the client that trained it", model));
+  }
+  bool settled = true;  // nothing trains it any more
+  if (const auto open = jobs_.all().find(row->key); open != jobs_.all().end()) {
+    const JobState& state = open->second->state;
+    const bool known = trial > 0 && trial <= static_cast<int64_t>(state.trials().size());
+    if (known && state.trial(trial).live)
+      return absl::NotFoundError(fmt::format("{} is not there yet: it is being trained", model));
+    settled = state.ended() || (known && state.trial(trial).ended());
+  }
+  const auto rows = context_.Note(context_.store.assignments.OfTrial(row->key, trial));
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
+  if (last == rows.rend())
+    return absl::NotFoundError(fmt::format("{} is not there: none was ever trained", model));
+  const auto home = workers_.all().find(last->worker);
+  const bool there =
+      home != workers_.all().end() && !workers_.PresentWith(home->second.row.storage_id).empty();
+  const std::string who = home == workers_.all().end()
+                              ? "a worker that is forgotten"
+                              : fmt::format("worker {} on {}", home->second.row.name, home->second.row.host);
+  if (!there) {
+    return absl::NotFoundError(fmt::format(
+        "the server does not have {}: it fetches the best trial's when that has ended, and another's when "
+        "it is asked for. It stayed with {}, which is not connected; start it again with the same "
+        "folders and ask again",
+        model, who));
+  }
+  const bool stays = trial == best && settled;
+  Want({row->key, trial}, row->id, asked, stays ? 0 : context_.wall_us() + kWaitsUs);
+  if (const auto wanted = wanted_.find({row->key, trial});
+      wanted != wanted_.end() && wanted->second.until_us > 0)
+    wanted->second.until_us = context_.wall_us() + kWaitsUs;
+  if (const auto wanted = wanted_.find({row->key, trial});
+      wanted != wanted_.end() && !wanted->second.problem.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} cannot be fetched from {}: {}", model, who, wanted->second.problem));
+  }
+  absl::Status comes = absl::NotFoundError(fmt::format("{} is being fetched from {}; ask again", model, who));
+  comes.SetPayload(kModelComes, absl::Cord());
+  return comes;
+}
+
+void Artifacts::NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial,
+                            std::string reason) {
+  const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const auto& entry) {
+    return entry.second.job_id == job_id && entry.first.second == trial;
+  });
+  if (found == wanted_.end() || found->second.storage != worker.row.storage_id) return;
+  found->second.problem = std::move(reason);
+}
+
+// Models that nobody has asked for lately, and wishes that nobody waits for.
+void Artifacts::DropAsked() {
+  const int64_t now = context_.wall_us();
+  std::vector<Key> over;
+  for (const auto& [key, until] : asked_) {
+    if (until < now) over.push_back(key);
+  }
+  for (const Key& key : over) {
+    asked_.erase(key);
+    Drop(key, ArtifactKind::kModel);
+  }
+  std::erase_if(wanted_, [now](const auto& entry) {
+    return entry.second.until_us > 0 && entry.second.until_us < now;
+  });
+}
+
+// A trial that is trained on has another model in the end.
+void Artifacts::DropAskedOf(Key key) {
+  if (asked_.erase(key) > 0) Drop(key, ArtifactKind::kModel);
+  const auto wanted = wanted_.find(key);
+  if (wanted != wanted_.end() && wanted->second.until_us > 0) wanted_.erase(wanted);
+}
+
+// That models beside the best's were asked for is not recorded: another server drops them.
+void Artifacts::ForgetAsked(int64_t job, TrialNumber best) {
+  const auto of_best = kept_.find({job, best});
+  if (of_best == kept_.end() || !of_best->second.model) return;
+  for (auto kept = kept_.lower_bound({job, 0}); kept != kept_.end() && kept->first.first == job; ++kept) {
+    if (kept->second.model && kept->first.second != best) asked_.emplace(kept->first, 0);
+  }
 }
 
 }  // namespace winnow

@@ -12,59 +12,59 @@
 #include "server/engine/blob_index.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/workers.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
 
-class Cluster;
-struct WorkerEntry;
-
-// Where the ranks of an attempt find files, and where the trial's are.
+// Where the ranks of an attempt look for files, and where the trial's files are.
 struct StoragePlaces {
-  std::vector<std::string> ranks;  // storage ids
-  std::string home;                // where rank 0 of the attempt before was; "": there was none
-  bool idle = false;               // that attempt reported nothing: it may never have had the checkpoint
+  std::vector<std::string> ranks;  // storage ids by rank
+  std::string home;                // storage id of rank 0 of the attempt before; "": there was none
+  bool idle = false;  // the attempt before reported nothing: it may never have had the checkpoint
 };
 
-// Checkpoints and models that have left their workers: which there are, who is given one, which are needed no
-// more, and whose model is to come. Kept are the newest checkpoint of each trial that may train on, and of
-// the best trial its checkpoint and its model; another trial's model is fetched when somebody asks for it, and
-// kept for a while. Owner: the coordinator thread; methods run inside the batch's
-// transaction unless they say otherwise.
+// The checkpoints and model files in the artifact store: which there are, which attempt is given one, which
+// are not needed any more, and which model files workers are to send. It keeps the newest checkpoint of each
+// trial that may train on, and the checkpoint and the model file of the best trial. Another trial's model
+// file is fetched when somebody asks for it, and kept for a while. Owner: the coordinator thread; methods run
+// inside the batch's transaction unless they say otherwise.
 class Artifacts {
  public:
-  // Without `blobs` nothing is ever kept.
-  Artifacts(Context& context, BlobIndex* blobs) : context_(context), blobs_(blobs) {}
+  // Null `blobs`: nothing is ever kept.
+  Artifacts(Context& context, const Jobs& jobs, const Workers& workers, BlobIndex* blobs)
+      : context_(context), jobs_(jobs), workers_(workers), blobs_(blobs) {}
 
-  // What has lost a blob counts as gone.
+  // Reads everything anew. An artifact that lacks a blob counts as gone. REQUIRES jobs and workers are
+  // loaded.
   absl::Status Load();
-  // REQUIRES jobs and cluster are loaded.
-  absl::Status LoadWanted(const Jobs& jobs, const Cluster& cluster);
 
   // FAILED_PRECONDITION: fenced, not wanted, or (payload kMissingBlob) a blob is not there; NOT_FOUND names
   // the job. REQUIRES a manifest that CheckManifest takes.
-  absl::Status Put(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
-  // For a model that GetArtifact has not found (trial 0: the best): asks the workers that have the trial's folder,
-  // which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes where it comes; FAILED_PRECONDITION with
-  // the worker's reason if that cannot send it; else the status says where it is, or why there is none.
-  absl::Status AskModel(const Jobs& jobs, const Cluster& cluster, const v1::GetArtifactRequest& request,
-                        std::set<std::string>& asked);
-  // A worker cannot send a model that it was asked for. Nothing happens if that is not wanted of it.
-  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial, std::string reason);
-  // The blob was damaged: nothing that is of it is of use any more.
+  // `rank`: that of the request's assignment; null if that is gone.
+  absl::Status Put(const v1::PutArtifactRequest& request, const Rank* rank);
+  // For a model file that GetArtifact has not found (trial 0: the best): asks the workers that have the
+  // trial's folder for it, which are added to `asked`. Never OK: NOT_FOUND, with the payload kModelComes
+  // where it comes; FAILED_PRECONDITION with the worker's reason if that cannot send it; else the status says
+  // where it is, or why there is none.
+  absl::Status RequestModelFile(const v1::GetArtifactRequest& request, std::set<std::string>& asked);
+  // The worker cannot send a model file. Does nothing if it was not asked for that one.
+  void NoteProblem(const WorkerEntry& worker, const std::string& job_id, TrialNumber trial,
+                   std::string reason);
+  // The blob is damaged: drops every artifact that has it.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
 
-  // Whether a checkpoint of at least that level could be given to any worker.
+  // Whether the store has a checkpoint of at least that level.
   bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
   // Fills in restore and keep_checkpoints. `attempt` is not started yet.
-  void Describe(const Cluster& cluster, int64_t job, const StoragePlaces& places, v1::Assignment& message);
+  void Describe(int64_t job, const StoragePlaces& places, v1::Assignment& message);
 
-  // At the batch's end, before rows are written: drops what no trial needs any more, and wants the model of a
-  // best trial that has ended. Workers that are to be told so are added to `asked`.
-  void Settle(const Jobs& jobs, const Cluster& cluster, std::set<std::string>& asked);
-  // What the worker is asked for.
-  void AddWanted(const Cluster& cluster, const WorkerEntry& worker, v1::SyncResponse& response) const;
+  // At the batch's end, before rows are written: drops what no trial needs any more, and asks for the model
+  // file of a best trial that has ended. Gives the ids of the workers whose next answer is to say so.
+  std::set<std::string> Settle();
+  // The model files that the worker is asked for.
+  void AddWanted(const WorkerEntry& worker, v1::SyncResponse& response) const;
 
   void Begin() { one_storage_.reset(); }
   void Committed();  // outside of a transaction
@@ -80,25 +80,26 @@ class Artifacts {
     std::string worker;   // that ran rank 0 last
     std::string storage;  // its
     std::string problem = {};  // why it was not sent when that was tried last
-    int64_t until_us = 0;  // somebody waits for it so long; 0: it is the best trial's, and wanted until it comes
+    int64_t until_us = 0;      // somebody waits for it until then; 0: it is the best trial's, and stays wanted
   };
 
   absl::Status FindLost();
   void DropAsked();
   void DropAskedOf(Key key);
   void ForgetAsked(int64_t job, TrialNumber best);
-  absl::Status WantOfEnded(const Cluster& cluster);
-  absl::Status PutCheckpoint(Jobs& jobs, Cluster& cluster, const v1::PutArtifactRequest& request);
+  absl::Status WantOfEnded();
+  absl::Status PutCheckpoint(const v1::PutArtifactRequest& request, const Rank* rank);
   absl::Status PutModel(const v1::PutArtifactRequest& request);
   absl::Status Record(int64_t job, v1::Artifact artifact);
-  void Drop(Key key, const char* kind);
+  void Drop(Key key, ArtifactKind kind);
   void DropUnneeded(const OpenJob& job, TrialNumber trial, std::optional<TrialNumber> best);
-  void SettleJob(const OpenJob& job, const Cluster& cluster, std::set<std::string>& asked);
-  void Want(Key key, const std::string& job_id, const Cluster& cluster, std::set<std::string>* asked,
-            int64_t until_us = 0);
-  bool OneStorage(const Cluster& cluster);
+  void SettleJob(const OpenJob& job, std::set<std::string>& asked);
+  void Want(Key key, const std::string& job_id, std::set<std::string>& asked, int64_t until_us = 0);
+  bool OneStorage();
 
   Context& context_;
+  const Jobs& jobs_;
+  const Workers& workers_;
   BlobIndex* const blobs_;
   std::map<Key, Kept> kept_;
   std::map<int64_t, TrialNumber> best_;  // of open jobs, as last settled

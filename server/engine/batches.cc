@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/mutant.h"
 #include "server/engine/metrics.h"
 #include "store/room.h"
 
@@ -55,6 +56,7 @@ absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
       for (const UseCase& use_case : batch) use_case.run(engine_);
       if (std::exchange(stood_still_, false)) engine_.RenewLeases();
       engine_.FireDeadlines(now_us);
+      if (WINNOW_MUTANT("it is acknowledged before it is committed")) engine_.Committed();
       const absl::Status finished = engine_.Finish();
       times.Decided();
       return finished;
@@ -70,7 +72,7 @@ absl::Status Batches::Run(const std::deque<UseCase>& batch, int64_t now_us) {
   status = NotRecorded(status);
   if (began) {
     engine_.RolledBack(status);
-    behind_ = true;
+    behind_ = !WINNOW_MUTANT("nothing is read anew after a commit failed");
   }
   retry_us_ = engine_.context().steady_us() + kRetryUs;
   return status;

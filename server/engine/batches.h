@@ -10,30 +10,30 @@
 
 namespace winnow {
 
-// Runs `run` inside a batch's transaction, then `complete` with what became of the batch. If no transaction
-// could be begun, or the disk is still full, only `complete`.
+// `run` is called inside a batch's transaction, then `complete` with the batch's status. If no transaction
+// could be begun, or the disk is still full, only `complete` is called.
 struct UseCase {
   std::function<void(Engine&)> run;
   std::function<void(const absl::Status&)> complete;
 };
 
-// Use cases, a batch of them inside one transaction: what is answered is committed. Without threads. Owner:
+// Runs use cases, a batch of them in one transaction: what is answered is committed. Has no threads. Owner:
 // the coordinator thread.
 class Batches {
  public:
   // Both outlive it. `engine` is loaded.
   Batches(Store& store, Engine& engine) : store_(store), engine_(engine) {}
 
-  // What has fallen due by `now_us` (Clock::steady_us, when the batch was taken) is part of it, not what does
-  // while it runs: the process may have been stopped there. OK: committed, and workers and clients are
-  // answered. Else nothing of it is in the file, callers were told to come again with this status
-  // (RESOURCE_EXHAUSTED on a full disk, else UNAVAILABLE), and all state is read anew from the tables once
-  // there is room again. DATA_LOSS: the tables are damaged or cannot be read any more, and nothing may be
-  // answered: the process must end. Completes nothing by itself.
+  // Deadlines up to `now_us` (Clock::steady_us, when the batch was taken) are part of the batch. Later ones
+  // are not, since the process may have been stopped while it ran. OK: committed, and the calls of workers
+  // and clients are answered. RESOURCE_EXHAUSTED (full disk) or UNAVAILABLE: nothing of the batch is in the
+  // file, held calls were answered UNAVAILABLE, and all state is read anew from the tables once there is
+  // room. DATA_LOSS: the tables are damaged or cannot be read any more; nothing may be answered and the
+  // process must end. Does not call `complete`.
   absl::Status Run(const std::deque<UseCase>& batch, int64_t now_us);
 
-  // The process was not let run for a good part of a lease, in which nobody was heard: at the next batch no
-  // lease has run out, and all begin anew.
+  // The process did not run for a good part of a lease and received nothing meanwhile: the next batch renews
+  // all leases before it looks for those that have run out.
   void StoodStill() { stood_still_ = true; }
 
   // When to run a batch although nobody calls, in Clock::steady_us.
@@ -44,7 +44,7 @@ class Batches {
 
   Store& store_;
   Engine& engine_;
-  bool behind_ = false;   // what engine_ holds was rolled back: it is to be loaded
+  bool behind_ = false;   // engine_ has what was rolled back: it is to be loaded anew
   bool refused_ = false;  // the last batch was not recorded
   bool stood_still_ = false;
   int64_t retry_us_ = 0;  // then, when to look again although nobody calls

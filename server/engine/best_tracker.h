@@ -7,11 +7,11 @@
 
 namespace winnow {
 
-// Notices when a job's best value changes: it betters, the trial that had it fails, or what trials count
-// otherwise changes.
+// Follows a job's best value, which changes when a trial betters it or when the best trial fails or counts
+// another value.
 class BestTracker {
  public:
-  // The step to `state`, which has come about at `time_us`; absent: the best is as it was.
+  // The step to `state`, reached at `time_us`. Absent: the best value is as it was.
   std::optional<BestStep> Note(const JobState& state, int64_t time_us) {
     const std::optional<TrialNumber> best = state.best_trial();
     if (!best) return std::nullopt;

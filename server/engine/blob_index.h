@@ -6,13 +6,13 @@
 
 namespace winnow {
 
-// The blobs of an artifact store, as the coordinator needs them: without waiting for the disk. Thread-safe.
+// Which blobs an artifact store has. No method waits for the disk. Thread-safe.
 class BlobIndex {
  public:
   virtual ~BlobIndex() = default;
-  // Whether it is there, with that size. Then it stays until it is forgotten.
+  // Whether the blob is there with that size. If so, it stays until Forget.
   virtual bool Claim(const v1::BlobName& blob) = 0;
-  // No artifact is of it any more.
+  // No artifact has the blob any more.
   virtual void Forget(const std::string& digest) = 0;
 };
 

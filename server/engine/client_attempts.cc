@@ -57,6 +57,11 @@ int64_t ClientLeaseUs(const v1::TuningJobSpec& spec) {
 }
 
 void ClientAttempts::Load() {
+  clients_.clear();
+  RenewLeases();
+}
+
+void ClientAttempts::RenewLeases() {
   for (const auto& [key, job] : jobs_.all()) {
     if (!job->external()) continue;
     for (const TrialState& trial : job->state.trials()) {
@@ -76,10 +81,10 @@ void ClientAttempts::Renew(const OpenJob& job, TrialNumber trial, const std::str
 
 absl::StatusOr<v1::SuggestedTrial> ClientAttempts::Start(OpenJob& job, const Admission& admission,
                                                          const std::string& client) {
-  if (admission.decision) cluster_.Observe(job, ToBody(*admission.decision));
+  if (admission.decision) recorder_.Record(job, ToBody(*admission.decision));
   const TrialNumber number = admission.trial;
   const int64_t attempt = job.state.trial(number).attempts + 1;
-  cluster_.Observe(job, AttemptStarted{number, attempt, admission.from, admission.to});
+  recorder_.Record(job, AttemptStarted{number, attempt, admission.from, admission.to});
   Renew(job, number, client);
   const SearchSpec& spec = job.state.spec();
   v1::SuggestedTrial message;
@@ -107,7 +112,7 @@ void ClientAttempts::End(OpenJob& job, TrialNumber number, AttemptOutcome outcom
     ended.started_us = trial.attempt_started_us;
     ended.ended_us = std::max(ended_us, trial.attempt_started_us);
   }
-  cluster_.Observe(job, std::move(ended));
+  recorder_.Record(job, std::move(ended));
 }
 
 void ClientAttempts::HandBack(OpenJob& job, TrialNumber number, int64_t attempt) {
@@ -197,7 +202,7 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
       if (job.state.trial(trial).ended()) return;
       const ReportRow row{trial, attempt, point.resource(), point.metric(), point.value(), context_.wall_us(),
                           0};
-      decides ? cluster_.ObserveReport(job, row) : cluster_.StoreMetric(job, row);
+      decides ? recorder_.RecordReport(job, row) : jobs_.StoreMetric(job, row);
     }
   }
 }

@@ -6,41 +6,45 @@
 
 #include "absl/status/statusor.h"
 #include "scheduler/decide.h"
-#include "server/engine/cluster.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
 #include "server/engine/requester.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 
-// Attempts that clients train by themselves (ask and tell). Their facts are those of every other attempt;
-// their leases are kept here. Owner: the coordinator thread; every method runs inside the batch's
-// transaction.
+// Attempts that clients train by themselves (SuggestTrials, ReportMetrics, CompleteTrial). Their facts are
+// the same as of attempts that workers train; their leases are kept here. Owner: the coordinator thread;
+// every method runs inside the batch's transaction.
 class ClientAttempts {
  public:
-  ClientAttempts(Context& context, Jobs& jobs, Cluster& cluster)
-      : context_(context), jobs_(jobs), cluster_(cluster) {}
+  ClientAttempts(Context& context, Jobs& jobs, Recorder& recorder)
+      : context_(context), jobs_(jobs), recorder_(recorder) {}
 
-  // REQUIRES jobs are loaded. Every live attempt gets a whole lease.
+  // Forgets all clients. REQUIRES jobs are loaded. Every live attempt gets a whole lease.
   void Load();
+  void RenewLeases();
 
   // Records the admission and starts the attempt. REQUIRES an external job and an admission that runs a
   // trial.
   absl::StatusOr<v1::SuggestedTrial> Start(OpenJob& job, const Admission& admission,
                                            const std::string& client);
-  // What an admission calls for instead of an attempt.
-  void Follow(OpenJob& job, const Decision& decision) { cluster_.Observe(job, ToBody(decision)); }
-  // It never reached its client: costs the trial no attempt. Does nothing if it is not live any more.
+  // Records an admission's decision that starts no attempt.
+  void Follow(OpenJob& job, const Decision& decision) { recorder_.Record(job, ToBody(decision)); }
+  // The attempt never reached its client, and so does not count against the trial. Does nothing if the
+  // attempt is not live any more.
   void HandBack(OpenJob& job, TrialNumber trial, int64_t attempt);
   void LeaseExpired(const std::string& subject);
 
-  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request, const Requester& by);
-  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request, const Requester& by);
+  absl::StatusOr<v1::ReportMetricsResponse> Report(const v1::ReportMetricsRequest& request,
+                                                   const Requester& by);
+  absl::StatusOr<v1::CompleteTrialResponse> Complete(const v1::CompleteTrialRequest& request,
+                                                     const Requester& by);
 
  private:
   using Points = google::protobuf::RepeatedPtrField<v1::ReportedPoint>;
-  // A trial as it is now; of a job that has ended, as its rows say.
+  // A trial as it is now; if its job has ended, from the trial's row.
   struct Found {
     int64_t key = 0;
     OpenJob* job = nullptr;  // null: has ended
@@ -63,7 +67,7 @@ class ClientAttempts {
 
   Context& context_;
   Jobs& jobs_;
-  Cluster& cluster_;
+  Recorder& recorder_;
   std::map<std::string, Client> clients_;  // of live attempts, by the subject of the lease
 };
 

@@ -16,19 +16,17 @@
 
 namespace winnow {
 
-class Artifacts;
 class BlobIndex;
 class Metrics;
-class UsageDesk;
 
-// Where time comes from; tests tick it themselves.
+// Where time comes from; tests advance it themselves.
 struct Clock {
   std::function<int64_t()> wall_us;    // since the Unix epoch: what is recorded
   std::function<int64_t()> steady_us;  // never jumps: leases and holds
   static Clock System();
 };
 
-// What falls due, by kind and subject. Times are of Clock::steady_us.
+// Deadlines by kind and subject. Times are of Clock::steady_us.
 class Deadlines {
  public:
   enum class Kind {
@@ -37,7 +35,7 @@ class Deadlines {
     kWallTime,     // of a job
     kNodeTime,     // of a job
     kClientLease,  // of an attempt that a client trains
-    kAsk,          // a held SuggestTrials
+    kSuggestCall,  // a held SuggestTrials, by ticket
     kQuarantine,   // of a worker's name
   };
   using Key = std::pair<Kind, std::string>;
@@ -45,7 +43,7 @@ class Deadlines {
   void Set(Kind kind, const std::string& subject, int64_t at);
   void Clear(Kind kind, const std::string& subject);
   std::optional<int64_t> next() const;
-  // Takes out those at or before `now`, earliest first.
+  // Removes and returns those at or before `now`, earliest first.
   std::vector<Key> TakeDue(int64_t now);
 
  private:
@@ -55,46 +53,51 @@ class Deadlines {
 
 struct EngineOptions {
   int64_t lease_us = 15'000'000;
-  // A worker that was lost, or could not start what it was given, so often within `quarantine_window` leases is given
+  // A worker that was lost, or failed to start a rank, this often within `quarantine_window` leases is given
   // nothing for `quarantine_time` leases.
   int quarantine_after = 3;
   int64_t quarantine_window = 40;
   int64_t quarantine_time = 20;
   Clock clock = Clock::System();
   std::function<uint64_t()> random_bits;  // for fencing tokens; default: the system's random device
-  std::vector<WorkerRoom> declared;       // machines that may be there at once, of which jobs may ask for any
+  std::vector<WorkerRoom> declared;       // machines that may come: jobs that fit them are accepted
   ModelFactory make_model;                // default: the job's own (scheduler/suggest.h)
-  BlobIndex* blobs = nullptr;             // of the artifact store; null: there is none
-  Metrics* metrics = nullptr;             // outlives what it measures; null: nothing is measured
+  BlobIndex* blobs = nullptr;             // the artifact store's; null: there is none
+  Metrics* metrics = nullptr;             // outlives the engine; null: nothing is measured
 };
 
-// What the use cases of one batch share. Owner: the coordinator thread.
+// What all parts of the engine share. Owner: the coordinator thread.
 struct Context {
   Context(Store& store, EngineOptions options);
 
   Store& store;
   EngineOptions options;
   Deadlines deadlines;
-  Artifacts* artifacts = nullptr;  // set before anything is loaded
-  UsageDesk* usage = nullptr;      // likewise
 
-  // The first write that failed: the batch will be rolled back and nothing of it acknowledged.
-  absl::Status failure;
-  void Check(const absl::Status& status) {
-    if (failure.ok()) failure = status;
+  // After the first access to the tables that failed, the batch is rolled back and nothing of it is
+  // acknowledged.
+  void Note(const absl::Status& status) {
+    if (failure_.ok()) failure_ = status;
   }
   template <typename T>
-  T Check(absl::StatusOr<T> value, T otherwise = T()) {
+  T Note(absl::StatusOr<T> value, T otherwise = T()) {
     if (value.ok()) return *std::move(value);
-    Check(value.status());
+    Note(value.status());
     return otherwise;
   }
+  const absl::Status& failure() const { return failure_; }
+  void ForgetFailure() { failure_ = absl::OkStatus(); }
 
-  // Topics (see Hub) to tell once the batch is committed.
-  std::set<std::string> changed;
+  // The topic (see Hub) is published once the batch is committed.
+  void Publish(const std::string& topic) { topics_.insert(topic); }
+  std::set<std::string> TakeTopics() { return std::exchange(topics_, {}); }
 
   int64_t wall_us() const { return options.clock.wall_us(); }
   int64_t steady_us() const { return options.clock.steady_us(); }
+
+ private:
+  absl::Status failure_;
+  std::set<std::string> topics_;
 };
 
 }  // namespace winnow

@@ -35,8 +35,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
   coordinator->models_ = std::make_unique<SuggestionThread>(
       coordinator->store_->database().file(), coordinator->make_model_,
       [raw = coordinator.get()](int64_t job, std::optional<Suggested> answer) {
-        raw->Post({[job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); },
-                   [](const absl::Status&) {}});
+        raw->PostOnly(
+            [job, answer = std::move(answer)](Engine& engine) { engine.TakeSuggestion(job, answer); });
       },
       [metrics = coordinator->metrics_](double seconds) {
         if (metrics != nullptr) metrics->suggest.Observe(seconds);
@@ -129,8 +129,7 @@ void Coordinator::NoteDelay(std::chrono::nanoseconds delay) {
 void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
   const absl::Status status = batches_.Run(batch, now_us);
   if (status.ok()) {
-    AskModels();
-    for (const std::string& topic : engine_.TakeChanged()) hub_.Publish(topic);
+    Follow(engine_.TakeEffects());
   } else if (absl::IsDataLoss(status)) {
     if (on_fatal_) on_fatal_(status);
     std::abort();
@@ -138,100 +137,94 @@ void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
   for (UseCase& use_case : batch) use_case.complete(status);
 }
 
-void Coordinator::AskModels() {
-  Jobs& jobs = engine_.jobs();
-  for (int64_t key : std::exchange(jobs.to_ask, {})) {
-    if (const OpenJob* job = jobs.FindKey(key)) models_->Ask(key, job->state.spec());
-  }
-  for (int64_t key : std::exchange(jobs.gone, {})) models_->Forget(key);
+void Coordinator::Follow(Engine::Effects effects) {
+  for (auto& [job, spec] : effects.questions) models_->Ask(job, std::move(spec));
+  for (const int64_t job : effects.ended) models_->Forget(job);
+  for (const std::string& topic : effects.topics) hub_.Publish(topic);
 }
 
 void Coordinator::CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
                             WarmStart start, std::string owner) {
-  PostFor<std::string>(std::move(done),
-                       [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
-                        owner = std::move(owner)](Engine& engine) {
-                         return engine.CreateJob(spec, request_id, start, owner);
-                       });
+  Call<absl::StatusOr<std::string>>(
+      [spec = std::move(spec), request_id = std::move(request_id), start = std::move(start),
+       owner = std::move(owner)](Engine& engine) { return engine.CreateJob(spec, request_id, start, owner); },
+      std::move(done));
 }
 
 void Coordinator::StopJob(std::string id, Requester by, DoneStatus done) {
-  auto status = std::make_shared<absl::Status>();
-  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.StopJob(id, by); },
-        [status, done = std::move(done)](const absl::Status& committed) {
-          done(committed.ok() ? *status : committed);
-        }});
+  Call<absl::Status>(
+      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.StopJob(id, by); },
+      std::move(done));
 }
 
 void Coordinator::DeleteJob(std::string id, Requester by, DoneStatus done) {
-  auto status = std::make_shared<absl::Status>();
-  Post({[status, id = std::move(id), by = std::move(by)](Engine& engine) { *status = engine.DeleteJob(id, by); },
-        [status, done = std::move(done)](const absl::Status& committed) {
-          done(committed.ok() ? *status : committed);
-        }});
+  Call<absl::Status>(
+      [id = std::move(id), by = std::move(by)](Engine& engine) { return engine.DeleteJob(id, by); },
+      std::move(done));
 }
 
 void Coordinator::Sync(v1::SyncRequest request, SyncDone done, std::string caller) {
-  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
-  Post({[taken, request = std::move(request), caller = std::move(caller), done](Engine& engine) {
-          *taken = true;
-          engine.Sync(request, done, caller);
-        },
-        [taken, done, metrics = metrics_,
-         begin = std::chrono::steady_clock::now()](const absl::Status& committed) {
-          if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
-          if (!committed.ok() || metrics == nullptr) return;
-          metrics->sync.Observe(
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-        }});
+  const auto begin = std::chrono::steady_clock::now();
+  PostHeld<SyncDone>(
+      std::move(done),
+      [request = std::move(request), caller = std::move(caller)](Engine& engine, SyncDone answer) {
+        engine.Sync(request, std::move(answer), caller);
+      },
+      [metrics = metrics_, begin](const absl::Status& committed) {
+        if (!committed.ok() || metrics == nullptr) return;
+        metrics->sync.Observe(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      });
 }
 
 int64_t Coordinator::SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by) {
   const int64_t ticket = ++tickets_;
-  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
-  Post({[ticket, taken, request = std::move(request), by = std::move(by), done](Engine& engine) {
-          *taken = true;
-          engine.SuggestTrials(ticket, request, by, done);
-        },
-        [taken, done](const absl::Status& committed) {
-          if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
-        }});
+  PostHeld<SuggestDone>(std::move(done), [ticket, request = std::move(request), by = std::move(by)](
+                                             Engine& engine, SuggestDone answer) {
+    engine.SuggestTrials(ticket, request, by, std::move(answer));
+  });
   return ticket;
 }
 
 void Coordinator::CancelSuggestTrials(int64_t ticket) {
-  Post({[ticket](Engine& engine) { engine.CancelSuggestTrials(ticket); }, [](const absl::Status&) {}});
+  PostOnly([ticket](Engine& engine) { engine.CancelSuggestTrials(ticket); });
 }
 
 void Coordinator::ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
                                 Requester by) {
-  PostFor<v1::ReportMetricsResponse>(
-      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+  Call<absl::StatusOr<v1::ReportMetricsResponse>>(
+      [request = std::move(request), by = std::move(by)](Engine& engine) {
         return engine.ReportMetrics(request, by);
-      });
+      },
+      std::move(done));
 }
 
 void Coordinator::CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
                                 Requester by) {
-  PostFor<v1::CompleteTrialResponse>(
-      std::move(done), [request = std::move(request), by = std::move(by)](Engine& engine) {
+  Call<absl::StatusOr<v1::CompleteTrialResponse>>(
+      [request = std::move(request), by = std::move(by)](Engine& engine) {
         return engine.CompleteTrial(request, by);
-      });
+      },
+      std::move(done));
 }
 
 void Coordinator::ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done) {
-  PostFor<std::vector<v1::Worker>>(
-      std::move(done), [include_gone](Engine& engine) { return engine.ListWorkers(include_gone); });
+  Call<absl::StatusOr<std::vector<v1::Worker>>>(
+      [include_gone](Engine& engine) { return engine.ListWorkers(include_gone); }, std::move(done));
 }
 
 void Coordinator::SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done) {
-  PostFor<v1::Worker>(std::move(done), [request = std::move(request)](Engine& engine) {
-    return engine.SetWorkerScheduling(request);
-  });
+  Call<absl::StatusOr<v1::Worker>>(
+      [request = std::move(request)](Engine& engine) { return engine.SetWorkerScheduling(request); },
+      std::move(done));
+}
+
+void Coordinator::LoseBlob(std::string digest) {
+  PostOnly([digest = std::move(digest)](Engine& engine) { engine.LoseBlob(digest); });
 }
 
 void Coordinator::StopHolding() {
-  Post({[](Engine& engine) { engine.StopHolding(); }, [](const absl::Status&) {}});
+  PostOnly([](Engine& engine) { engine.StopHolding(); });
 }
 
 }  // namespace winnow

@@ -19,9 +19,9 @@
 namespace winnow {
 
 // The one writer: a thread that drains a queue of use cases, runs everything drained inside one SQLite
-// transaction, and completes the calls after the commit. If the commit fails nothing is acknowledged: callers
-// are told "not recorded, send it again" (RESOURCE_EXHAUSTED on a full disk, else UNAVAILABLE) and all state
-// is read anew from the tables once there is room again. Methods are thread-safe; completions run on the
+// transaction, and completes the calls after the commit. If the commit fails, nothing is acknowledged: calls
+// end with "not recorded, send it again" (RESOURCE_EXHAUSTED on a full disk, else UNAVAILABLE), and all state
+// is read anew from the tables once there is room. Methods are thread-safe; completions run on the
 // coordinator's thread and must not block.
 class Coordinator {
  public:
@@ -32,39 +32,54 @@ class Coordinator {
   // Loads the tables and starts the thread. `hub` outlives it.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(std::unique_ptr<Store> store, Hub& hub,
                                                             EngineOptions options);
-  // Waits for the model's fit that is under way, if one is, answers what is queued, then stops; nothing may
-  // be posted any more.
+  // Waits for the search model that is thinking, if one is, runs what is queued, then stops. REQUIRES nothing
+  // is posted any more.
   ~Coordinator();
 
-  // REQUIRES the spec is checked. Gives the job's id.
+  // REQUIRES the spec is checked. Answers with the job's id.
   void CreateJob(v1::TuningJobSpec spec, std::string request_id, Done<std::string> done,
                  WarmStart start = {}, std::string owner = "");
-  // PERMISSION_DENIED, here and below, of a job that is not `by`'s to change.
+  // PERMISSION_DENIED, here and below: `by` may not change the job.
   void StopJob(std::string id, Requester by, DoneStatus done);
   void DeleteJob(std::string id, Requester by, DoneStatus done);
-  // `caller`: as SyncDesk::Take.
+  // `caller`: as SyncCalls::Take.
   void Sync(v1::SyncRequest request, SyncDone done, std::string caller = "");
-  // The call may be held. Gives a ticket to cancel it by; then `done` is told CANCELLED, unless it was told
-  // before.
+  // The call may be held. Returns a ticket for CancelSuggestTrials, after which the call ends with CANCELLED
+  // if it was not answered before.
   int64_t SuggestTrials(v1::SuggestTrialsRequest request, SuggestDone done, Requester by = {});
   void CancelSuggestTrials(int64_t ticket);
-  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done, Requester by = {});
-  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done, Requester by = {});
+  void ReportMetrics(v1::ReportMetricsRequest request, Done<v1::ReportMetricsResponse> done,
+                     Requester by = {});
+  void CompleteTrial(v1::CompleteTrialRequest request, Done<v1::CompleteTrialResponse> done,
+                     Requester by = {});
   void ListWorkers(bool include_gone, Done<std::vector<v1::Worker>> done);
   void SetWorkerScheduling(v1::SetWorkerSchedulingRequest request, Done<v1::Worker> done);
 
-  // Held calls are answered UNAVAILABLE and none is held back any more: the server is about to stop.
+  // The server is about to stop: held calls end with UNAVAILABLE, and none is held any more.
   void StopHolding();
   const std::string& database_file() const { return store_->database().file(); }
-  // How many use cases wait for their batch.
+  // The number of use cases that wait for their batch.
   size_t queue_length();
-  // Looks at the clock anew; for tests that tick it.
+  // Looks at the clock again; for tests that advance it.
   void Wake();
-  // Called on the coordinator's thread if the tables are damaged or cannot be read any more: it says so and
-  // ends the process, which is aborted if it returns, for nothing that is not recorded may be acknowledged.
-  // Set before the first call.
+  // `handler` is called on the coordinator's thread if the tables are damaged or cannot be read any more. It
+  // ends the process, which is aborted if it returns: nothing that is not recorded may be acknowledged.
+  // REQUIRES no call yet.
   void OnFatal(std::function<void(absl::Status)> handler) { on_fatal_ = std::move(handler); }
 
+  // See Artifacts::LoseBlob.
+  void LoseBlob(std::string digest);
+
+  // Runs `run` in the next batch; `done` is told what it made, or why the batch was not committed. `Answer`
+  // is an absl::Status or an absl::StatusOr.
+  template <typename Answer>
+  void Call(std::function<Answer(Engine&)> run, std::function<void(Answer)> done) {
+    auto answer = std::make_shared<Answer>();
+    Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine); },
+          [answer, done = std::move(done)](const absl::Status& committed) {
+            done(committed.ok() ? std::move(*answer) : Answer(committed));
+          }});
+  }
   // Part of the next batch.
   using UseCase = winnow::UseCase;
   void Post(UseCase use_case);
@@ -72,19 +87,29 @@ class Coordinator {
  private:
   Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
   void Run();
-  // `done` is told what `run` made of it, or why the batch was not committed.
-  template <typename T>
-  void PostFor(Done<T> done, std::function<absl::StatusOr<T>(Engine&)> run) {
-    auto answer = std::make_shared<absl::StatusOr<T>>();
-    Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine); },
-          [answer, done = std::move(done)](const absl::Status& committed) {
-            committed.ok() ? done(std::move(*answer)) : done(committed);
+  // `run` hands `done` to the engine, which answers, also when the batch fails; else, if it could not be run,
+  // `done` is told UNAVAILABLE. `after` comes after the batch.
+  template <typename Done>
+  void PostHeld(Done done, std::function<void(Engine&, Done)> run,
+                std::function<void(const absl::Status&)> after = nullptr) {
+    auto taken = std::make_shared<bool>(false);
+    Post({[taken, run = std::move(run), done](Engine& engine) {
+            *taken = true;
+            run(engine, done);
+          },
+          [taken, done, after = std::move(after)](const absl::Status& committed) {
+            if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+            if (after) after(committed);
           }});
   }
+  // Nobody is told what becomes of it.
+  void PostOnly(std::function<void(Engine&)> run) {
+    Post({std::move(run), [](const absl::Status&) {}});
+  }
   void RunBatch(std::deque<UseCase> batch, int64_t now_us);
-  void AskModels();
+  void Follow(Engine::Effects effects);
   void NoteDelay(std::chrono::nanoseconds delay);
-  // Tells the metrics how things stand, unless it was done a moment ago: then a little later.
+  // Counts the state for the metrics, at most once a second.
   void Count();
 
   std::unique_ptr<Store> store_;
@@ -94,8 +119,8 @@ class Coordinator {
   ModelFactory make_model_;
   Engine engine_;                                    // the thread's own
   Batches batches_;                                  // the thread's own
-  bool counted_ = true;                              // nothing has happened since; the thread's own
-  std::chrono::steady_clock::time_point count_due_;  // not before; the thread's own
+  bool counted_ = true;                              // nothing has happened since the count; the thread's own
+  std::chrono::steady_clock::time_point count_due_;  // no count before; the thread's own
   std::unique_ptr<SuggestionThread> models_;
   std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;
@@ -104,7 +129,7 @@ class Coordinator {
   std::condition_variable wake_;
   // Guarded by mutex_:
   std::deque<UseCase> queue_;
-  bool looked_ = true;  // nobody asked to look at the clock
+  bool looked_ = true;  // false: Wake was called
   bool stopping_ = false;
   std::thread thread_;
 };

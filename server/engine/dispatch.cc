@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "base/mutant.h"
 #include "scheduler/decide.h"
 #include "scheduler/fair_share.h"
 #include "scheduler/reservation.h"
@@ -13,20 +14,11 @@
 namespace winnow {
 namespace {
 
-// The rooms of workers that may be given something, did they hold nothing.
-std::vector<WorkerRoom> WholeRooms(const Cluster& cluster) {
-  std::vector<WorkerRoom> rooms;
-  for (const auto& [id, worker] : cluster.workers()) {
-    if (worker.live() && cluster.marks().Find(worker.row.name) == nullptr)
-      rooms.push_back(WholeRoom(worker.row));
-  }
-  return rooms;
-}
-
 class Round {
  public:
-  Round(Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
-    for (const auto& [key, job] : jobs.all()) {
+  Round(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder)
+      : jobs_(jobs), workers_(workers), attempts_(attempts), artifacts_(artifacts), recorder_(recorder) {
+    for (const auto& [key, job] : jobs_.all()) {
       if (job->state.ended() || job->external()) continue;
       order_.insert(job->claim());
       if (!job->reserved.empty()) holder_ = job.get();
@@ -35,7 +27,7 @@ class Round {
 
   void Run() {
     if (order_.empty()) return;
-    rooms_ = cluster_.Rooms();
+    rooms_ = workers_.Rooms();
     while (!order_.empty() && !rooms_.empty()) {
       const Claim claim = *order_.begin();
       order_.erase(order_.begin());
@@ -79,48 +71,53 @@ class Round {
   Placed PlaceOne(OpenJob& job, const std::vector<WorkerRoom>& rooms, GangRequest* gang) {
     while (true) {
       std::optional<Admission> admission = Admit(job.state);
-      if (!admission) return AskModel(job);
+      if (!admission) return AskSearchModel(job);
       if (admission->trial > 0) {
-        *gang = cluster_.Gang(job, admission->trial, admission->from);
+        *gang = attempts_.Gang(job, admission->trial, admission->from);
         gang->nodes = NodesOf(job.state, *admission);
         gang->shape = job.shape;
         const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);
         if (!workers) return Placed::kNoRoom;
-        if (admission->from > 0 && !cluster_.Share(*workers, gang->storage_id) &&
-            !cluster_.CanRestore(job, admission->trial, admission->from)) {
+        if (admission->from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&
+            !workers_.Share(*workers, gang->storage_id) &&
+            !artifacts_.CanRestore(job.row.key, admission->trial, admission->from)) {
           // Then it has to train all again, which the limits must allow: it is admitted anew.
-          if (admission->decision) cluster_.Observe(job, ToBody(*admission->decision));
-          cluster_.Observe(job, CheckpointLost{admission->trial});
+          if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
+          recorder_.Record(job, CheckpointLost{admission->trial});
           continue;
         }
-        if (admission->decision) cluster_.Observe(job, ToBody(*admission->decision));
-        cluster_.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
+        if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
+        recorder_.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
         for (const std::string& worker : *workers) Take(worker, job.shape, &rooms_);
         std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
         return Placed::kYes;
       }
-      cluster_.Observe(job, ToBody(*admission->decision));
+      recorder_.Record(job, ToBody(*admission->decision));
     }
   }
 
-  // There is no work, unless the job's model knows some. A gang's is asked before there is room for all of
-  // it: while it thought, others would take that room, and only what is to be placed can be kept waiting.
-  Placed AskModel(OpenJob& job) {
+  // There is no work, unless the job's search model knows some. For a gang it is asked before there is room
+  // for all ranks: while it thought, others would take that room, and only what is to be placed can be kept
+  // waiting.
+  Placed AskSearchModel(OpenJob& job) {
     const int32_t nodes = job.state.spec().LeastNodes();
     if (WantsSuggestion(job.state) &&
         (CapacityOf(rooms_, job.shape) >= nodes || CapacityOf(whole(), job.shape) >= nodes)) {
-      jobs_.AskModel(job);
+      jobs_.AskSearchModel(job);
     }
     return Placed::kNoWork;
   }
 
   const std::vector<WorkerRoom>& whole() {
-    if (whole_.empty()) whole_ = WholeRooms(cluster_);
+    if (whole_.empty()) whole_ = workers_.WholeRooms();
     return whole_;
   }
 
   Jobs& jobs_;
-  Cluster& cluster_;
+  Workers& workers_;
+  Attempts& attempts_;
+  Artifacts& artifacts_;
+  Recorder& recorder_;
   std::set<Claim> order_;
   OpenJob* holder_ = nullptr;  // for whose gang workers are kept
   std::vector<WorkerRoom> rooms_;
@@ -129,6 +126,8 @@ class Round {
 
 }  // namespace
 
-void Dispatch(Jobs& jobs, Cluster& cluster) { Round(jobs, cluster).Run(); }
+void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder) {
+  Round(jobs, workers, attempts, artifacts, recorder).Run();
+}
 
 }  // namespace winnow

@@ -1,15 +1,18 @@
 #pragma once
 
-#include "server/engine/cluster.h"
+#include "server/engine/artifacts.h"
+#include "server/engine/attempts.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
+#include "server/engine/workers.h"
 
 namespace winnow {
 
-// Gives free slots to the running jobs: each time to the one that comes first (scheduler/fair_share.h) and
-// has work. When its gang finds no room, but would if others finished, workers are kept for it
-// (scheduler/reservation.h), and it comes first among its priority from then on; others go on outside of
-// them. So small gangs fill what is free, and cannot starve a large one. Workers are kept for one gang at a
-// time.
-void Dispatch(Jobs& jobs, Cluster& cluster);
+// Gives free slots to the running jobs, each time to the first job (scheduler/fair_share.h) that has work. If
+// its gang finds no room now but would once others finish, workers are reserved for it
+// (scheduler/reservation.h), and it comes first among its priority from then on; other jobs use the other
+// workers. So small gangs fill what is free and cannot starve a large one. One gang at a time has a
+// reservation.
+void Dispatch(Jobs& jobs, Workers& workers, Attempts& attempts, Artifacts& artifacts, Recorder& recorder);
 
 }  // namespace winnow

@@ -1,25 +1,30 @@
 #pragma once
 
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/engine/artifacts.h"
-#include "server/engine/asks.h"
+#include "server/engine/attempts.h"
 #include "server/engine/client_attempts.h"
-#include "server/engine/cluster.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
 #include "server/engine/requester.h"
+#include "server/engine/suggest_calls.h"
 #include "server/engine/sync.h"
 #include "server/engine/usage.h"
+#include "server/engine/workers.h"
 #include "winnow/v1/admin.pb.h"
 
 namespace winnow {
 
-// Every use case, without threads: called inside a batch's transaction, one at a time. Owner: the coordinator
-// thread.
+// Every use case. Has no threads: use cases are called one at a time, inside a batch's transaction. Owner:
+// the coordinator thread.
 class Engine {
  public:
   Engine(Store& store, EngineOptions options);
@@ -33,68 +38,84 @@ class Engine {
   absl::Status StopJob(const std::string& id, const Requester& by);
   absl::Status DeleteJob(const std::string& id, const Requester& by);
   void Sync(const v1::SyncRequest& request, SyncDone done, const std::string& caller = "") {
-    desk_.Take(*jobs_, *cluster_, request, caller, std::move(done));
+    sync_calls_.Take(request, caller, std::move(done));
   }
   std::vector<v1::Worker> ListWorkers(bool include_gone) const;
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
-  // What the model of a job answered; see SuggestionThread::Answer. Dropped if the job has moved on.
+  // What a job's search model answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
-  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by, SuggestDone done) {
-    asks_.Take(ticket, *jobs_, request, by, std::move(done));
+  void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
+                     SuggestDone done) {
+    suggest_calls_.Take(ticket, request, by, std::move(done));
   }
-  void CancelSuggestTrials(int64_t ticket) { asks_.Cancel(ticket, *jobs_, *attempts_); }
-  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request, const Requester& by) {
-    return attempts_->Report(request, by);
+  void CancelSuggestTrials(int64_t ticket) { suggest_calls_.Cancel(ticket); }
+  absl::StatusOr<v1::ReportMetricsResponse> ReportMetrics(const v1::ReportMetricsRequest& request,
+                                                          const Requester& by) {
+    return client_attempts_.Report(request, by);
   }
-  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request, const Requester& by) {
-    return attempts_->Complete(request, by);
+  absl::StatusOr<v1::CompleteTrialResponse> CompleteTrial(const v1::CompleteTrialRequest& request,
+                                                          const Requester& by) {
+    return client_attempts_.Complete(request, by);
   }
   absl::Status PutArtifact(const v1::PutArtifactRequest& request) {
-    return artifacts_.Put(*jobs_, *cluster_, request);
+    return artifacts_.Put(request, attempts_.Find(request.assignment_id()));
   }
-  // See Artifacts::AskModel.
-  absl::Status AskModel(const v1::GetArtifactRequest& request);
+  // See Artifacts::RequestModelFile.
+  absl::Status RequestModelFile(const v1::GetArtifactRequest& request);
   void LoseBlob(const std::string& digest) { artifacts_.LoseBlob(digest); }
-  // Held calls are given up: none is held from now on.
+  // Ends held calls with UNAVAILABLE; none is held from now on.
   void StopHolding();
 
   // ---- the batch, in this order
   void Begin();        // forgets the failure of the last one
-  void RenewLeases();  // after a while in which nobody was heard: all have a whole lease, as after Load
-  void FireDeadlines(int64_t now_us);  // leases, time limits, held calls: what is due by then
+  void RenewLeases();  // after a while in which nothing was received: all get a whole lease, as after Load
+  void FireDeadlines(int64_t now_us);  // leases, time limits and held calls that are due by then
   absl::Status Finish();               // gives out free slots and writes derived rows; not OK: roll back
   void Committed();                    // answers workers and clients
-  // The batch is not in the file: everyone who waits is told to come again. Load follows.
+  // The batch is not in the file: all held calls are refused with `status`. Load follows.
   void RolledBack(const absl::Status& status);
 
-  std::set<std::string> TakeChanged() { return std::exchange(context_.changed, {}); }
+  // What committed batches ask of others.
+  struct Effects {
+    std::vector<std::pair<int64_t, SearchSpec>> questions;  // to the search models of these jobs, by key
+    std::vector<int64_t> ended;                             // keys of jobs
+    std::set<std::string> topics;                           // to publish (see Hub)
+  };
+  // Those since the last call.
+  Effects TakeEffects() { return std::exchange(effects_, {}); }
   // In Clock::steady_us.
   std::optional<int64_t> next_deadline() const { return context_.deadlines.next(); }
-  // Answers all who wait with `status`.
+  // Ends all held calls with `status`.
   void RefuseAll(const absl::Status& status);
 
-  Jobs& jobs() { return *jobs_; }
-  Cluster& cluster() { return *cluster_; }
+  Jobs& jobs() { return jobs_; }
+  Workers& workers() { return workers_; }
+  Attempts& attempts() { return attempts_; }
+  Recorder& recorder() { return recorder_; }
   Context& context() { return context_; }
-  const RefusedReports& refused() const { return desk_.refused(); }
-  const ReportCounts& reports() const { return desk_.reports(); }
-  // How many have ended since the start, by state.
+  const RefusedReports& refused() const { return sync_calls_.refused(); }
+  const ReportCounts& reports() const { return sync_calls_.reports(); }
+  // The numbers of jobs that have ended since the start, by state.
   const std::map<std::string, int64_t>& ended_jobs() const { return ended_jobs_; }
-  size_t held_asks() const { return asks_.held(); }
+  size_t held_suggest_calls() const { return suggest_calls_.held(); }
 
  private:
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
-  void AskForModels();
+  void AnswerNow(const std::set<std::string>& workers);
 
+  // Each has references to those before it that it uses.
   Context context_;
-  Artifacts artifacts_;
-  UsageDesk usage_;
-  std::unique_ptr<Jobs> jobs_;
-  std::unique_ptr<Cluster> cluster_;
-  std::unique_ptr<ClientAttempts> attempts_;
-  SyncDesk desk_;
-  AskDesk asks_;
+  Jobs jobs_{context_};
+  Workers workers_{context_};
+  UsageRecorder usage_{context_};
+  Artifacts artifacts_{context_, jobs_, workers_, context_.options.blobs};
+  Attempts attempts_{context_, jobs_, workers_, artifacts_, usage_};
+  Recorder recorder_{jobs_, workers_, attempts_};
+  ClientAttempts client_attempts_{context_, jobs_, recorder_};
+  SyncCalls sync_calls_{context_, jobs_, workers_, attempts_, recorder_, artifacts_, usage_};
+  SuggestCalls suggest_calls_{context_, jobs_, client_attempts_};
+  Effects effects_;
   std::map<std::string, int64_t> ended_jobs_;
 };
 

@@ -92,13 +92,6 @@ class RanksFit {
 
 }  // namespace
 
-WorkerRoom WholeRoom(const WorkerRow& worker) {
-  WorkerRoom room{worker.id, worker.slots, worker.storage_id, worker.labels};
-  if (worker.cpus > 0) room.free_cpus = worker.cpus;
-  if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
-  return room;
-}
-
 std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers) {
   std::map<std::string, const WorkerRow*> newest;
   for (const WorkerRow& worker : workers) {
@@ -107,7 +100,7 @@ std::vector<WorkerRoom> KnownMachines(const std::vector<WorkerRow>& workers) {
   }
   std::vector<WorkerRoom> rooms;
   for (const auto& [name, worker] : newest) {
-    if (worker->state != "gone") rooms.push_back(WholeRoom(*worker));
+    if (worker->state != WorkerState::kGone) rooms.push_back(WholeRoom(*worker));
   }
   return rooms;
 }
@@ -118,10 +111,10 @@ std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vecto
   return RanksFit(spec, known, declared).Check();
 }
 
-absl::Status Fits(const v1::TuningJobSpec& spec, const Cluster& cluster,
+absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
                   const std::vector<WorkerRoom>& declared) {
   std::vector<WorkerRow> rows;
-  for (const auto& [id, worker] : cluster.workers()) rows.push_back(worker.row);
+  for (const auto& [id, worker] : workers.all()) rows.push_back(worker.row);
   const std::vector<Violation> found = CheckFits(spec, KnownMachines(rows), declared);
   return found.empty() ? absl::OkStatus() : ViolationsError(found);
 }

@@ -7,9 +7,9 @@ namespace winnow {
 // How many slots a worker held on average. Times are of Clock::steady_us.
 class HeldSlots {
  public:
-  // From `now_us` on it holds so many.
+  // The worker holds `slots` from `now_us` on.
   void Set(int32_t slots, int64_t now_us);
-  // Since the last call, or since it was there.
+  // The mean since the last call, or since the first Set.
   double TakeMean(int64_t now_us);
 
  private:

@@ -9,7 +9,8 @@
 
 namespace winnow {
 
-// Tells who listens to a topic that something of it was committed. Topics: JobTopic, LogTopic. Thread-safe.
+// Calls the listeners of a topic when something of it was committed. Topics: JobTopic, LogTopic and
+// kStopTopic. Thread-safe.
 class Hub {
  public:
   using Listener = std::function<void()>;
@@ -27,7 +28,7 @@ class Hub {
   std::map<std::string, std::map<int64_t, std::shared_ptr<Listener>>> listeners_;
 };
 
-// Topic that is published once when the server stops: streams, long polls and pending calls end.
+// Published once, when the server stops: streams, long polls and pending calls end.
 inline constexpr char kStopTopic[] = "stop";
 std::string JobTopic(const std::string& job_id);
 std::string LogTopic(int64_t assignment);

@@ -9,9 +9,9 @@
 
 namespace winnow {
 
-// Applies to `state` the job's facts that it does not have yet, in order; `applied` is told of each.
-// DATA_LOSS names the job and the first fact that is missing, cannot be read or contradicts those before it;
-// then `state` has those before it.
+// Applies the job's facts that `state` does not have yet, in order, and calls `applied` after each. DATA_LOSS
+// names the job and the first fact that is missing, cannot be read or contradicts earlier ones; then `state`
+// has the facts before it.
 absl::Status ApplyFacts(FactTable& facts, const JobRow& row, JobState& state,
                         const std::function<void(const Fact&)>& applied);
 

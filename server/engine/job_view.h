@@ -15,7 +15,7 @@
 
 namespace winnow {
 
-// A job as its committed rows say.
+// A job as the committed rows have it.
 struct JobView {
   JobRow row;
   v1::TuningJobSpec spec;
@@ -25,7 +25,7 @@ struct JobView {
   Plan plan;  // of the spec: made once, since it may take a configuration for every trial
 };
 
-// A job without what follows from its facts.
+// A job's row and spec, without what follows from its facts.
 struct JobHead {
   JobRow row;
   v1::TuningJobSpec spec;
@@ -34,7 +34,7 @@ struct JobHead {
 // NOT_FOUND names the job.
 absl::StatusOr<JobHead> FindJob(Store& store, const std::string& id);
 
-// How a job that has ended is described, from what was kept at its end; absent: it has not ended, or nothing was kept.
+// The description of a job that was kept when it ended. Absent: the job has not ended, or none was kept.
 absl::StatusOr<std::optional<v1::TuningJob>> KeptDescription(Store& store, const JobRow& row);
 
 // Views of jobs, brought up to date by applying the facts that were committed since. Owner: the reader's

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "base/mutant.h"
 #include "scheduler/decide.h"
 #include "scheduler/plan.h"
 #include "scheduler/suggest.h"
-#include "server/engine/artifacts.h"
 #include "server/engine/hub.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/messages.h"
@@ -64,6 +65,8 @@ int64_t OpenJob::NodeTimeUs(int64_t now_us) const {
 }
 
 absl::Status Jobs::Load() {
+  jobs_.clear();
+  to_ask_.clear();
   absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.Open();
   if (!rows.ok()) return rows.status();
   for (JobRow& row : *rows) {
@@ -74,7 +77,8 @@ absl::Status Jobs::Load() {
     if (!last_step.ok()) return last_step.status();
     absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+        job->bracket_ends[end->bracket] = end->reason;
       const std::optional<BestStep> step = job->best.Note(job->state, fact.time_us);
       // A file of an earlier version has none of them.
       if (step && step->sequence > *last_step) job->steps.push_back(*step);
@@ -111,10 +115,10 @@ void Jobs::WatchNodeTime(const OpenJob& job) {
   context_.deadlines.Set(Deadlines::Kind::kNodeTime, job.row.id, context_.steady_us() + wait);
 }
 
-void Jobs::AskModel(OpenJob& job) {
+void Jobs::AskSearchModel(OpenJob& job) {
   if (job.awaits_suggestion) return;
   job.awaits_suggestion = true;
-  to_ask.push_back(job.row.key);
+  to_ask_.push_back(job.row.key);
 }
 
 bool Jobs::IsWanted(const OpenJob& job, const Suggested& answer) const {
@@ -142,17 +146,18 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   row.owner = owner;
   absl::StatusOr<JobRow> inserted = context_.store.jobs.Insert(spec.name(), std::move(row));
   if (!inserted.ok()) {
-    context_.Check(inserted.status());
+    context_.Note(inserted.status());
     return inserted.status();
   }
   auto job = std::make_unique<OpenJob>(*std::move(inserted), spec);
   WatchWallTime(*job);
   OpenJob& created = *(jobs_[job->row.key] = std::move(job));
-  for (const PriorObserved& prior : start.priors) Observe(created, prior);
+  // There are no trials yet that could end.
+  for (const PriorObserved& prior : start.priors) (void)Record(created, prior);
   return created.row.id;
 }
 
-absl::Status Jobs::Delete(const std::string& id, const Requester& by) {
+absl::StatusOr<JobRow> Jobs::FindDeletable(const std::string& id, const Requester& by) {
   absl::StatusOr<std::optional<JobRow>> row = context_.store.jobs.Find(id);
   if (!row.ok()) return row.status();
   if (!*row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", id));
@@ -160,19 +165,20 @@ absl::Status Jobs::Delete(const std::string& id, const Requester& by) {
   if (FindKey((*row)->key) != nullptr) {
     return absl::FailedPreconditionError(fmt::format("job \"{}\" is {}; stop it first", id, (*row)->state));
   }
-  if (context_.artifacts != nullptr) context_.artifacts->ForgetJob((*row)->key);
-  context_.Check(context_.store.jobs.Delete((*row)->key));
-  context_.changed.insert(JobTopic(id));
-  return absl::OkStatus();
+  return **std::move(row);
 }
 
-// The rows that change with the fact.
-void Jobs::Note(OpenJob& job, const Fact& fact) {
+void Jobs::Delete(const JobRow& row) {
+  context_.Note(context_.store.jobs.Delete(row.key));
+  context_.Publish(JobTopic(row.id));
+}
+
+// What changes with the fact beside the job's state.
+void Jobs::NoteFact(OpenJob& job, const Fact& fact) {
   job.changed = true;
   TrialNumber trial = TrialOf(fact.body);
   // A model may have named a trial that is yet to be created.
   if (trial > 0 && trial <= static_cast<int64_t>(job.state.trials().size())) job.touched.insert(trial);
-  if (std::holds_alternative<TrialEnded>(fact.body)) ended_trials.emplace_back(&job, trial);
   NoteInRow(fact, job.row);
   if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
   if (std::holds_alternative<JobEnded>(fact.body)) {
@@ -190,40 +196,39 @@ void Jobs::Note(OpenJob& job, const Fact& fact) {
   }
 }
 
-void Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
+std::vector<TrialNumber> Jobs::Record(OpenJob& job, FactBody body, int64_t time_us) {
+  std::vector<TrialNumber> ended;
   for (const Fact& fact : Advance(job.state, time_us, std::move(body))) {
     // A report has its row already.
     if (!std::holds_alternative<Reported>(fact.body)) {
-      context_.Check(context_.store.facts.AppendEvent(job.row.key, fact));
+      context_.Note(context_.store.facts.AppendEvent(job.row.key, fact));
     }
-    Note(job, fact);
+    NoteFact(job, fact);
+    if (const auto* end = std::get_if<TrialEnded>(&fact.body)) ended.push_back(end->trial);
   }
   if (const std::optional<BestStep> step = job.best.Note(job.state, time_us)) job.steps.push_back(*step);
   const IdenticalCurves& curves = job.state.identical_curves();
-  if (curves.seen()) {
-    ObserveNotice(job, {curves.trials().back(), NoticeKind::kIdenticalCurves,
-                        fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
-                                    curves.trials().size(), job.state.spec().objective_metric)});
+  if (curves.seen() && !job.state.noticed(NoticeKind::kIdenticalCurves)) {
+    const Noticed notice{
+        curves.trials().back(), NoticeKind::kIdenticalCurves,
+        fmt::format("All {} trials reported the same values of {}: does the program read its arguments?",
+                    curves.trials().size(), job.state.spec().objective_metric)};
+    for (const TrialNumber trial : Record(job, notice)) ended.push_back(trial);
   }
-}
-
-void Jobs::ObserveNotice(OpenJob& job, Noticed notice) {
-  if (job.state.noticed(notice.kind)) return;
-  Record(job, std::move(notice), context_.wall_us());
+  return ended;
 }
 
 bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
-  return context_.Check(context_.store.facts.AppendReport(job.row.key, report));
+  return context_.Note(context_.store.facts.AppendReport(job.row.key, report));
 }
 
-bool Jobs::ObserveReport(OpenJob& job, const ReportRow& report) {
+std::optional<std::vector<TrialNumber>> Jobs::RecordReport(OpenJob& job, const ReportRow& report) {
   ReportRow row = report;
   row.sequence = job.state.last_sequence() + 1;
   // One NaN is as good as another; the stored one is the quiet NaN.
   if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
-  if (!StoreMetric(job, row)) return false;
-  Record(job, Reported{row.trial, row.attempt, row.resource, row.value}, row.time_us);
-  return true;
+  if (!StoreMetric(job, row) && !WINNOW_MUTANT("reports that are known count again")) return std::nullopt;
+  return Record(job, Reported{row.trial, row.attempt, row.resource, row.value}, row.time_us);
 }
 
 OpenJob* Jobs::Find(const std::string& id) {
@@ -233,10 +238,12 @@ OpenJob* Jobs::Find(const std::string& id) {
   return nullptr;
 }
 
-OpenJob* Jobs::FindKey(int64_t key) {
+const OpenJob* Jobs::FindKey(int64_t key) const {
   auto found = jobs_.find(key);
   return found == jobs_.end() ? nullptr : found->second.get();
 }
+
+OpenJob* Jobs::FindKey(int64_t key) { return const_cast<OpenJob*>(std::as_const(*this).FindKey(key)); }
 
 std::string Description(const OpenJob& job) {
   v1::TuningJob message = ToProto({job.row, job.state, job.bracket_ends, MakePlan(job.state.spec()),
@@ -255,7 +262,8 @@ absl::Status DescribeEnded(Store& store) {
     if (!spec.ok()) continue;
     OpenJob job(**std::move(row), *std::move(spec));
     absl::Status status = ApplyFacts(store.facts, job.row, job.state, [&job](const Fact& fact) {
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job.bracket_ends[end->bracket] = end->reason;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+        job.bracket_ends[end->bracket] = end->reason;
     });
     if (!status.ok()) continue;
     status = store.Write([&] { return store.summaries.PutDescription(job.row.key, Description(job)); });
@@ -268,25 +276,27 @@ void Jobs::Flush() {
   for (const auto& [key, job] : jobs_) {
     if (!job->changed) continue;
     for (TrialNumber trial : job->touched) {
-      context_.Check(context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
+      context_.Note(context_.store.trials.Put(key, MakeTrialRow(job->state.trial(trial))));
     }
     job->touched.clear();
     job->row.last_sequence = job->state.last_sequence();
-    context_.Check(context_.store.jobs.Update(job->row));
-    for (const BestStep& step : job->steps) context_.Check(context_.store.summaries.AddStep(key, step));
+    context_.Note(context_.store.jobs.Update(job->row));
+    for (const BestStep& step : job->steps) context_.Note(context_.store.summaries.AddStep(key, step));
     job->steps.clear();
-    if (job->state.ended()) context_.Check(context_.store.summaries.PutDescription(key, Description(*job)));
+    if (job->state.ended()) context_.Note(context_.store.summaries.PutDescription(key, Description(*job)));
     job->changed = false;
-    context_.changed.insert(JobTopic(job->row.id));
+    context_.Publish(JobTopic(job->row.id));
   }
 }
 
-void Jobs::ForgetEnded() {
-  std::erase_if(jobs_, [this](const auto& entry) {
+std::vector<int64_t> Jobs::ForgetEnded() {
+  std::vector<int64_t> keys;
+  std::erase_if(jobs_, [&keys](const auto& entry) {
     const bool ended = entry.second->state.ended().has_value();
-    if (ended) gone.push_back(entry.first);
+    if (ended) keys.push_back(entry.first);
     return ended;
   });
+  return keys;
 }
 
 }  // namespace winnow

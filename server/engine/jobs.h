@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,18 +24,18 @@
 
 namespace winnow {
 
-// A job that has not ended: its facts' index and the rows that are to be written.
+// A job that has not ended: the state that its facts give, and which of its rows are to be written.
 struct OpenJob {
   OpenJob(JobRow the_row, v1::TuningJobSpec the_spec);
 
   JobRow row;
   v1::TuningJobSpec spec;
   JobState state;
-  std::set<TrialNumber> touched;   // their rows in `trials` are to be written at the end of the batch
-  bool changed = false;            // so is the job's own
+  std::set<TrialNumber> touched;   // trials whose rows are to be written at the end of the batch
+  bool changed = false;            // the job's row is to be written too
   const RankShape shape;           // what each rank of its trials takes
-  Reservation reserved;            // workers that are kept for its gang, which waits; see Dispatch
-  bool awaits_suggestion = false;  // its model was asked and has not answered yet
+  Reservation reserved;            // workers that are reserved for its gang; see Dispatch
+  bool awaits_suggestion = false;  // its search model was asked and has not answered yet
   int64_t newest_end = 0;          // sequence of its newest AttemptEnded
   std::map<int64_t, std::string> bracket_ends;  // why weak brackets were ended, by index
   BestTracker best;
@@ -45,70 +45,72 @@ struct OpenJob {
   bool external() const { return spec.trainer().external(); }
   // Counts the trial's live attempt in live_started_us, or (-1) takes it out.
   void Count(const TrialState& trial, int sign);
-  // What it holds, for who comes first.
+  // What Dispatch compares jobs by.
   Claim claim() const;
-  // Over all ranks of all attempts, live ones up to `now_us`.
+  // Time that all ranks of all attempts have taken, in microseconds; live ones count up to `now_us`.
   int64_t NodeTimeUs(int64_t now_us) const;
 };
 
-// The open jobs and the recording of facts: append, apply, decide, and again for every decision. Owner: the
-// coordinator thread; every method runs inside the batch's transaction.
+// The open jobs. Recording a fact appends it, applies it, decides, and records each decision the same way.
+// Owner: the coordinator thread; every method runs inside the batch's transaction.
 class Jobs {
  public:
   explicit Jobs(Context& context) : context_(context) {}
 
-  // All open jobs, as their rows say.
+  // Reads all open jobs anew.
   absl::Status Load();
 
   // A known request id gives the id of the job it made. `fits`: whether its clusters could ever be placed.
   absl::StatusOr<std::string> Create(const v1::TuningJobSpec& spec, const std::string& request_id,
                                      const WarmStart& start, const std::string& owner,
                                      const std::function<absl::Status()>& fits);
-  // NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete; FAILED_PRECONDITION while it runs.
-  absl::Status Delete(const std::string& id, const Requester& by);
+  // The row of a job that may be deleted. NOT_FOUND; PERMISSION_DENIED if it is not `by`'s to delete;
+  // FAILED_PRECONDITION while it runs.
+  absl::StatusOr<JobRow> FindDeletable(const std::string& id, const Requester& by);
+  void Delete(const JobRow& row);
 
-  // Records `body` and every decision that follows from it. Trials that ended this way are queued in
-  // ended_trials: their processes are to be stopped by the caller.
-  void Observe(OpenJob& job, FactBody body) { Record(job, std::move(body), context_.wall_us()); }
-  // A report; false: the same trial, attempt, resource and metric were reported before.
-  bool ObserveReport(OpenJob& job, const ReportRow& report);
-  // Something that looks wrong; nothing happens if that kind was noticed before.
-  void ObserveNotice(OpenJob& job, Noticed notice);
-  // A value of another metric than the objective.
+  // Records `body` and every decision that follows from it. The trials that ended by them, in order: their
+  // ranks are to be stopped (see Recorder, by which everything but the facts of a new job is recorded).
+  [[nodiscard]] std::vector<TrialNumber> Record(OpenJob& job, FactBody body) {
+    return Record(job, std::move(body), context_.wall_us());
+  }
+  // A value of the objective. Absent: the same trial, attempt, resource and metric were reported before.
+  [[nodiscard]] std::optional<std::vector<TrialNumber>> RecordReport(OpenJob& job, const ReportRow& report);
+  // A value of any other metric. False: it was reported before.
   bool StoreMetric(OpenJob& job, const ReportRow& report);
 
-  // Its model is to be asked once the batch is committed, if it is not being asked already.
-  void AskModel(OpenJob& job);
-  // Whether the model's answer still fits the job, which may have moved on since it was asked.
+  // The job's search model is to be asked once the batch is committed, if it is not being asked already.
+  void AskSearchModel(OpenJob& job);
+  // Keys of the jobs whose search models are to be asked, in the order in which that was said.
+  std::vector<int64_t> TakeToAsk() { return std::exchange(to_ask_, {}); }
+  // Whether the search model's answer still fits the job, which may have moved on since it was asked.
   bool IsWanted(const OpenJob& job, const Suggested& answer) const;
   // Sets the deadline anew at which max_node_seconds will be used up.
   void WatchNodeTime(const OpenJob& job);
 
   OpenJob* Find(const std::string& id);
   OpenJob* FindKey(int64_t key);
+  const OpenJob* FindKey(int64_t key) const;
   const std::map<int64_t, std::unique_ptr<OpenJob>>& all() const { return jobs_; }
 
   // Writes the rows that follow from the facts of this batch.
   void Flush();
-  // After the commit: ended jobs are read from their rows from now on.
-  void ForgetEnded();
-
-  std::deque<std::pair<OpenJob*, TrialNumber>> ended_trials;
-  std::vector<int64_t> to_ask;  // keys of jobs whose models are to be asked
-  std::vector<int64_t> gone;    // keys of jobs that have ended
+  // After the commit: ended jobs are read from their rows from now on. Gives their keys.
+  std::vector<int64_t> ForgetEnded();
 
  private:
-  void Record(OpenJob& job, FactBody body, int64_t time_us);
-  void Note(OpenJob& job, const Fact& fact);
+  std::vector<TrialNumber> Record(OpenJob& job, FactBody body, int64_t time_us);
+  void NoteFact(OpenJob& job, const Fact& fact);
   void WatchWallTime(const OpenJob& job);
   Context& context_;
-  std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;
+  std::map<int64_t, std::unique_ptr<OpenJob>> jobs_;  // by key
+  std::vector<int64_t> to_ask_;
 };
 
-// How a job that has ended is described from now on: what SummaryTable keeps. REQUIRES all its facts are applied.
+// What SummaryTable keeps of a job that has ended. REQUIRES all its facts are applied.
 std::string Description(const OpenJob& job);
-// Describes the ended jobs of which no description is kept, as after a file of an earlier version was opened: takes as long as
-// reading their facts. One whose facts cannot be read is left out: who reads it is told why.
+// Makes the descriptions of ended jobs that have none, as in a file of an earlier version. Takes as long as
+// reading their facts. A job whose facts cannot be read gets none: reading the job gives the error.
 absl::Status DescribeEnded(Store& store);
 
 // Trial that a fact is about; 0: the job.

@@ -143,7 +143,8 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
 }
 
 v1::TuningJob ToProto(const JobView& view, int64_t now_us) {
-  v1::TuningJob job = ToProto(JobParts{view.row, view.state, view.bracket_ends, view.plan, view.strategy_text}, now_us);
+  v1::TuningJob job =
+      ToProto(JobParts{view.row, view.state, view.bracket_ends, view.plan, view.strategy_text}, now_us);
   *job.mutable_spec() = view.spec;
   return job;
 }

@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// What clients are shown, made from rows and facts. `now_us` counts for a job that has not ended.
+// Messages to clients, made from rows and facts. A job that has not ended is described as of `now_us`.
 v1::TuningJob ToProto(const JobView& view, int64_t now_us);
 // Without the spec.
 struct JobParts {
@@ -26,10 +26,11 @@ struct JobParts {
 };
 v1::TuningJob ToProto(const JobParts& parts, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
-// `state`: of the trial that the fact ends, as it is now.
-v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric, TrialPhase state = TrialPhase::kPruned);
-// The attempts of one trial, from its facts and from the rows of their ranks (by attempt and rank; none where
-// a client trains).
+// `state`: the present state of the fact's trial.
+v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric,
+                           TrialPhase state = TrialPhase::kPruned);
+// The attempts of one trial, from its facts and from the rows of its ranks (by attempt and rank; none if a
+// client trains).
 std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, const std::vector<Fact>& facts,
                                     const std::vector<WorkerRow>& workers);
 
@@ -38,11 +39,11 @@ int64_t UnstoppedResource(const SearchSpec& spec, const Configuration& configura
 
 // Why the trial's configuration was chosen, from the trial's facts; "": not said.
 std::string ChoiceReason(const std::vector<Fact>& facts);
-// The active ones, in the order of the spec.
+// Adds the values of the active hyperparameters, in the order of the spec.
 void AddHyperparameters(const SearchSpec& spec, const Configuration& configuration,
                         google::protobuf::RepeatedPtrField<v1::HyperparameterValue>& values);
 v1::Trial::State StateOf(TrialPhase phase);
-// By the name that the row of a job holds.
+// From the text in a job's row.
 v1::TuningJob::State JobStateOf(const std::string& name);
 
 google::protobuf::Timestamp ToTimestamp(int64_t us);

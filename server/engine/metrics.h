@@ -15,20 +15,18 @@
 
 namespace winnow {
 
-// What Prometheus is told of the server: times as they are observed, how things stand as they were counted
-// last, and what is read when it asks. Thread-safe; nothing waits for long, so that it answers whatever else
-// stands still.
+// The server's metrics for Prometheus: durations as they are observed, the newest StateCounts, and gauges
+// that are read at each Text. Thread-safe. No method waits for the coordinator, so that Text answers whatever
+// else hangs.
 class Metrics {
  public:
   Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // A value that is read for each Text, on its thread. `name` and `help` as Prometheus wants them. REQUIRES
-  // no Text yet.
+  // A value that each Text reads, on its thread. REQUIRES Text was not called yet.
   void AddGauge(const std::string& name, const std::string& help, std::function<double()> read);
-  // Times of the calls of one method and of how they ended, for whoever calls them. It lives as long as the
-  // metrics.
+  // Durations of the calls of one method that ended with one status code. Lives as long as the metrics.
   prometheus::Histogram& Calls(const std::string& service, const std::string& method,
                                const std::string& code);
 
@@ -47,13 +45,12 @@ class Metrics {
   StateCounts counts_;  // guarded by mutex_
 
  public:
-  // In seconds.
-  prometheus::Histogram& sync;    // from a Sync's coming in until what it says is committed
-  prometheus::Histogram& batch;   // of use cases, with its commit
-  prometheus::Histogram& commit;  // alone
-  prometheus::Histogram&
-      dispatch;  // from a trial's being placed until all its workers have said that they run it
-  prometheus::Histogram& suggest;  // of one question to a job's model
+  // Durations in seconds.
+  prometheus::Histogram& sync;     // from a Sync's arrival until what it says is committed
+  prometheus::Histogram& batch;    // a batch of use cases, commit included
+  prometheus::Histogram& commit;   // the commit of a batch
+  prometheus::Histogram& dispatch;  // from placing a trial until all its workers have said that they run it
+  prometheus::Histogram& suggest;  // one question to a search model
 };
 
 }  // namespace winnow

@@ -9,8 +9,8 @@ namespace winnow {
 absl::Status Requester::MayChange(const std::string& job, const std::string& owner) const {
   if (Owns(owner)) return absl::OkStatus();
   if (owner.empty()) {
-    return absl::PermissionDeniedError(
-        fmt::format("job \"{}\" has no owner, since it was created without a token; only an admin may do this", job));
+    return absl::PermissionDeniedError(fmt::format(
+        "job \"{}\" has no owner, since it was created without a token; only an admin may do this", job));
   }
   return absl::PermissionDeniedError(
       fmt::format("job \"{}\" belongs to {}; only {} or an admin may do this", job, owner, owner));
@@ -18,7 +18,8 @@ absl::Status Requester::MayChange(const std::string& job, const std::string& own
 
 void Requester::Redact(v1::TuningJob& job) const {
   if (Owns(job.owner())) return;
-  for (auto& [variable, value] : *job.mutable_spec()->mutable_trainer()->mutable_environment()) value = kHiddenValue;
+  for (auto& [variable, value] : *job.mutable_spec()->mutable_trainer()->mutable_environment())
+    value = kHiddenValue;
 }
 
 std::string Requester::ForLog() const {

@@ -10,18 +10,18 @@ namespace winnow {
 // What an environment variable of a job is shown as to those who do not own the job.
 inline constexpr char kHiddenValue[] = "(hidden)";
 
-// Who asks: whose the jobs are that are made, and which ones may be changed and seen whole.
+// Who makes a request. It owns the jobs that it creates, and may change and fully see only jobs that it owns.
 struct Requester {
   std::string name;      // of the token, else "token ID"; "": without a token
   std::string token_id;  // "": none
-  bool any = true;       // an admin, or nobody needs a token: every job is as one's own
+  bool any = true;       // an admin, or no tokens are required: counts as the owner of every job
 
   bool Owns(const std::string& owner) const { return any || (!owner.empty() && owner == name); }
   // PERMISSION_DENIED names the job, its owner, and who may.
   absl::Status MayChange(const std::string& job, const std::string& owner) const;
   // Hides what only the owner is shown.
   void Redact(v1::TuningJob& job) const;
-  // Why a job was stopped that was stopped by this request.
+  // The recorded reason of a stop by this request.
   std::string StopReason() const { return name.empty() ? "stopped by request" : "stopped by " + name; }
   // "ana (token 3f2a91c4)": one line, whatever the name holds.
   std::string ForLog() const;

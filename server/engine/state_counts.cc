@@ -10,10 +10,10 @@ StateCounts CountState(Engine& engine) {
   counts.workers[{"live", "open"}] = 0;
   for (const char* state : {"running", "stopping"}) counts.jobs[state] = 0;
   for (const char* state : {"completed", "stopped", "failed"}) counts.ended_jobs[state] = 0;
-  for (const auto& [id, worker] : engine.cluster().workers()) {
+  for (const auto& [id, worker] : engine.workers().all()) {
     if (!worker.present()) continue;
-    const WorkerMark* mark = engine.cluster().marks().Find(worker.row.name);
-    ++counts.workers[{worker.row.state, mark == nullptr ? "open" : mark->scheduling}];
+    const WorkerMark* mark = engine.workers().marks().Find(worker.row.name);
+    ++counts.workers[{TextOf(worker.row.state), mark == nullptr ? "open" : TextOf(mark->scheduling)}];
     counts.slots += worker.row.slots;
     counts.used_slots += worker.used_slots;
   }

@@ -6,11 +6,10 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "base/mutant.h"
 #include "scheduler/validate.h"
-#include "server/engine/artifacts.h"
 #include "server/engine/hub.h"
 #include "server/engine/metrics.h"
-#include "server/engine/usage.h"
 #include "spec/names.h"
 
 namespace winnow {
@@ -30,12 +29,13 @@ constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not 
 
 // It stands in tables, paths and log lines.
 absl::Status CheckName(const std::string& name) {
-  const bool prints = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  const bool prints =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   const bool plain = prints && name.find('/') == std::string::npos && name != "." && name != "..";
   if (plain && !name.empty() && name.size() <= kMaxIdLength) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
-                  Quoted(absl::CHexEscape(name))));
+  return absl::InvalidArgumentError(fmt::format(
+      "name: {} is not valid; expected 1 to 128 printable characters without '/', and not \".\" or \"..\"",
+      Quoted(absl::CHexEscape(name))));
 }
 
 absl::Status CheckRequest(const v1::SyncRequest& request) {
@@ -63,7 +63,8 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
   }
   for (const auto& [field, value] :
        {std::pair{"cpus", request.cpus()}, std::pair{"memory_gib", request.memory_gib()}}) {
-    if (!(value >= 0 && value < 1e9)) return invalid(field, fmt::format("{}", value), "a number of at least 0");
+    if (!(value >= 0 && value < 1e9))
+      return invalid(field, fmt::format("{}", value), "a number of at least 0");
   }
   return absl::OkStatus();
 }
@@ -86,17 +87,16 @@ std::string Beginning(const std::string& text) {
   return text.substr(0, end);
 }
 
-// As AssignmentRow::cause.
-std::string CauseOf(const v1::Outcome& outcome) {
+FailureCause CauseOf(const v1::Outcome& outcome) {
   switch (outcome.cause()) {
     case v1::Outcome::OUT_OF_MEMORY:
-      return "out_of_memory";
+      return FailureCause::kOutOfMemory;
     case v1::Outcome::TIME_LIMIT:
-      return "time_limit";
+      return FailureCause::kTimeLimit;
     case v1::Outcome::NOT_STARTED:
-      return "not_started";
+      return FailureCause::kNotStarted;
     default:
-      return outcome.exit_code() == kRanksGone ? "ranks_gone" : "";
+      return outcome.exit_code() == kRanksGone ? FailureCause::kRanksGone : FailureCause::kTrainer;
   }
 }
 
@@ -108,18 +108,18 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
       end.start_us > 0 ? std::max(end.start_us, Micros(outcome.has_end_time(), outcome.end_time())) : 0;
   switch (outcome.kind()) {
     case v1::Outcome::FINISHED:
-      end.outcome = "finished";
+      end.outcome = AttemptOutcome::kFinished;
       break;
     case v1::Outcome::FAILED:
-      end.outcome = "failed";
+      end.outcome = AttemptOutcome::kFailed;
       end.cause = CauseOf(outcome);
       if (end.reason.empty()) end.reason = fmt::format("exit code {}", outcome.exit_code());
       break;
     case v1::Outcome::HANDED_BACK:
-      end.outcome = "handed_back";
+      end.outcome = AttemptOutcome::kHandedBack;
       break;
     default:
-      end.outcome = asked_to_stop ? "stopped" : "lost";
+      end.outcome = asked_to_stop ? AttemptOutcome::kStopped : AttemptOutcome::kLost;
       if (!asked_to_stop && end.reason.empty()) end.reason = "its worker stopped it unasked";
   }
   return end;
@@ -128,7 +128,7 @@ RankEnd ToRankEnd(const v1::Outcome& outcome, bool asked_to_stop) {
 }  // namespace
 
 // REQUIRES `holder` is present: its lease has not run out, counted from the server's start if that is later.
-absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
+absl::Status SyncCalls::NameInUse(const WorkerEntry& holder) const {
   int64_t silent_us = std::max<int64_t>(0, context_.wall_us() - holder.row.last_sync_us);
   std::string heard = holder.row.last_sync_us >= started_us_
                           ? fmt::format("last heard of {} s ago", silent_us / 1'000'000)
@@ -138,32 +138,32 @@ absl::Status SyncDesk::NameInUse(const WorkerEntry& holder) const {
                   holder.row.name, holder.row.host, heard));
 }
 
-absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncRequest& request,
-                                             const std::string& caller) {
+absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, const std::string& caller) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
-  WorkerEntry* worker = cluster.FindWorker(request.worker_id());
+  WorkerEntry* worker = workers_.Find(request.worker_id());
   if (worker != nullptr && worker->present() && worker->caller.value_or(caller) != caller) {
-    return absl::PermissionDeniedError(fmt::format(
-        "worker id {} is that of a worker which registered with another token; register under an id of your own",
-        request.worker_id()));
+    return absl::PermissionDeniedError(
+        fmt::format("worker id {} is that of a worker which registered with another token; register under an "
+                    "id of your own",
+                    request.worker_id()));
   }
   // A worker that is known keeps the name that it has.
   if (worker == nullptr || worker->row.name != request.name()) {
     if (status = CheckName(request.name()); !status.ok()) return status;
   }
   if (worker == nullptr) {
-    if (WorkerEntry* older = cluster.FindPresentByName(request.name())) {
-      const bool same = SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
+    if (WorkerEntry* older = workers_.FindPresentByName(request.name())) {
+      const bool same =
+          SameFolder(request.worker_id(), older->row.id) && older->caller.value_or(caller) == caller;
       if (!same) return NameInUse(*older);
-      cluster.Lose(*older, fmt::format("worker {} was started anew", request.name()));
+      recorder_.LoseWorker(*older, fmt::format("worker {} was started anew", request.name()));
     }
     WorkerRow row;
     row.id = request.worker_id();
-    row.state = "live";
     row.register_us = context_.wall_us();
-    worker = &cluster.Register(std::move(row));
-  } else if (worker->row.state == "lost" || (worker->row.state == "gone" && !request.leaving())) {
+    worker = &workers_.Register(std::move(row));
+  } else if (worker->lost() || (worker->row.state == WorkerState::kGone && !request.leaving())) {
     return absl::FailedPreconditionError(fmt::format(
         "worker id {} of {} was given up; register under a new one", worker->row.id, worker->row.name));
   }
@@ -179,23 +179,21 @@ absl::StatusOr<WorkerEntry*> SyncDesk::Admit(Cluster& cluster, const v1::SyncReq
   row.memory_gib = request.memory_gib();
   row.limits = request.limits();
   row.last_sync_us = context_.wall_us();
-  bool leaves = request.leaving() && row.state == "live";
-  if (leaves) row.state = "leaving";
+  bool leaves = request.leaving() && row.state == WorkerState::kLive;
+  if (leaves) row.state = WorkerState::kLeaving;
   WorkerRow before = worker->row;
   before.last_sync_us = row.last_sync_us;  // which alone is not worth a write
   const bool same = row == before;
   worker->row = std::move(row);
   worker->caller = caller;
   worker->leaving_reason = request.leaving_reason();
-  if (!same) context_.Check(context_.store.workers.Put(worker->row));
-  if (worker->present()) cluster.RenewLease(*worker);
-  if (leaves) cluster.TakeBackUntold(*worker);
+  if (!same) context_.Note(context_.store.workers.Put(worker->row));
+  if (worker->present()) workers_.RenewLease(*worker);
+  if (leaves) recorder_.TakeBackUntold(*worker);
   return worker;
 }
 
-void SyncDesk::TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment,
-                          const v1::Report& report) {
-  const AssignmentRow& held = assignment.row;
+void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Report& report) {
   const int64_t most = held.resource_to > 0 ? held.resource_to : kMostResource;
   if (report.resource() < 1 || report.resource() > most) {
     ++refused_.beyond_budget;
@@ -215,128 +213,129 @@ void SyncDesk::TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& 
     }
     row.metric = metric.name();
     row.value = metric.value();
-    const bool known = !cluster.StoreMetric(job, row);
+    const bool known = !jobs_.StoreMetric(job, row);
     known ? ++refused_.duplicate : ++fresh;
   }
   if (objective != nullptr) {
     row.metric = objective_metric;
     row.value = objective->value();
-    const bool known = !cluster.ObserveReport(job, row);  // `assignment` may be gone now
+    const bool known = !recorder_.RecordReport(job, row);  // `held` may be gone now
     known ? ++refused_.duplicate : ++fresh;
   }
   ++(fresh > 0 ? reports_.accepted : reports_.duplicate);
 }
 
-void SyncDesk::TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker,
-                           const v1::SyncRequest& request) {
+void SyncCalls::TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::Report& report : request.reports()) {
-    HeldAssignment* assignment = cluster.FindAssignment(report.assignment_id());
-    bool live = assignment != nullptr && assignment->row.worker == worker.row.id &&
-                assignment->row.state == "wanted" && assignment->row.rank == 0;
-    OpenJob* job = live ? jobs.FindKey(assignment->row.job) : nullptr;
-    if (job == nullptr || job->state.trial(assignment->row.trial).ended()) {
+    const Rank* rank = attempts_.Find(report.assignment_id());
+    const bool live = rank != nullptr && rank->row.worker == worker.row.id && rank->row.rank == 0 &&
+                      (rank->wanted() || WINNOW_MUTANT("reports of fenced assignments count"));
+    OpenJob* job = live ? jobs_.FindKey(rank->row.job) : nullptr;
+    if (job == nullptr || job->state.trial(rank->row.trial).ended()) {
       ++refused_.fenced;
       continue;
     }
-    TakeReport(*job, cluster, *assignment, report);
+    TakeReport(*job, rank->row, report);
   }
 }
 
 // What a process printed is kept even when its assignment is not live any more.
-void SyncDesk::TakeLogs(Cluster& cluster, const v1::SyncRequest& request) {
+void SyncCalls::TakeLogs(const v1::SyncRequest& request) {
   for (const v1::LogChunk& chunk : request.logs()) {
     int64_t key = 0;
-    if (HeldAssignment* assignment = cluster.FindAssignment(chunk.assignment_id())) {
-      key = assignment->row.key;
+    if (const Rank* rank = attempts_.Find(chunk.assignment_id())) {
+      key = rank->row.key;
     } else {
-      auto row = context_.Check(context_.store.assignments.Find(chunk.assignment_id()));
+      auto row = context_.Note(context_.store.assignments.Find(chunk.assignment_id()));
       if (!row) continue;  // of a job that was deleted
       key = row->key;
     }
     if (chunk.offset() < 0) continue;
-    context_.Check(
+    context_.Note(
         context_.store.logs.Append(key, chunk.stream(), chunk.offset(), chunk.data(), chunk.truncated()));
-    context_.changed.insert(LogTopic(key));
+    context_.Publish(LogTopic(key));
   }
 }
 
-// Of an assignment that is no longer wanted too: what it has shown is true all the same.
-void SyncDesk::TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request) {
+// Notices of a rank that is no longer wanted count too: what it has shown is true all the same.
+void SyncCalls::TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request) {
   for (const v1::AssignmentNotice& notice : request.notices()) {
-    const HeldAssignment* assignment = cluster.FindAssignment(notice.assignment_id());
-    if (assignment == nullptr || assignment->row.worker != worker.row.id) continue;
-    OpenJob* job = jobs.FindKey(assignment->row.job);
-    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty()) continue;
-    jobs.ObserveNotice(*job, {assignment->row.trial, static_cast<NoticeKind>(notice.kind()),
-                              Beginning(notice.text())});
+    const Rank* rank = attempts_.Find(notice.assignment_id());
+    if (rank == nullptr || rank->row.worker != worker.row.id) continue;
+    OpenJob* job = jobs_.FindKey(rank->row.job);
+    if (job == nullptr || notice.kind() < 1 || notice.kind() > kMostNoticeKind || notice.text().empty())
+      continue;
+    recorder_.RecordNotice(
+        *job, {rank->row.trial, static_cast<NoticeKind>(notice.kind()), Beginning(notice.text())});
   }
 }
 
-void SyncDesk::NoteRunning(const Cluster& cluster, HeldAssignment& assignment) {
-  if (assignment.runs || assignment.row.phase != "started") return;
-  assignment.runs = true;
-  if (context_.options.metrics == nullptr || !cluster.AllRun(assignment)) return;
-  const int64_t taken_us = std::max<int64_t>(0, context_.wall_us() - assignment.row.place_us);
+void SyncCalls::NoteRunning(Rank& rank) {
+  if (rank.runs || rank.row.phase != RankPhase::kStarted) return;
+  rank.runs = true;
+  if (context_.options.metrics == nullptr || !attempts_.AllRun(rank)) return;
+  const int64_t taken_us = std::max<int64_t>(0, context_.wall_us() - rank.row.place_us);
   context_.options.metrics->dispatch.Observe(static_cast<double>(taken_us) / 1e6);
 }
 
-void SyncDesk::TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request) {
+void SyncCalls::TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request) {
   std::set<std::string> stated;
   for (const v1::RunningAssignment& running : request.running()) {
     stated.insert(running.assignment_id());
-    HeldAssignment* assignment = cluster.FindAssignment(running.assignment_id());
-    if (assignment == nullptr || assignment->row.worker != worker.row.id) continue;
-    assignment->stated = true;
+    Rank* rank = attempts_.Find(running.assignment_id());
+    if (rank == nullptr || rank->row.worker != worker.row.id) continue;
+    rank->stated = true;
     if (running.state() == v1::RunningAssignment::PREPARED) {
       const int32_t port = running.rendezvous_port();
-      if (assignment->row.rank == 0 && (port < 1 || port > 65535)) {
-        RankEnd end{"failed", fmt::format("its worker gave {} as rendezvous port; expected 1 to 65535", port)};
-        end.cause = "not_started";
-        cluster.EndRank(*assignment, end);
+      if (rank->row.rank == 0 && (port < 1 || port > 65535)) {
+        RankEnd end{AttemptOutcome::kFailed,
+                    fmt::format("its worker gave {} as rendezvous port; expected 1 to 65535", port)};
+        end.cause = FailureCause::kNotStarted;
+        recorder_.EndRank(*rank, end);
       } else {
-        cluster.Prepared(*assignment, port);
+        attempts_.Prepared(*rank, port);
       }
       continue;
     }
-    if (running.state() == v1::RunningAssignment::RUNNING) NoteRunning(cluster, *assignment);
+    if (running.state() == v1::RunningAssignment::RUNNING) NoteRunning(*rank);
     if (running.state() != v1::RunningAssignment::ENDED) continue;
-    context_.changed.insert(LogTopic(assignment->row.key));
-    cluster.EndRank(*assignment, ToRankEnd(running.outcome(), assignment->row.state == "revoked"));
+    context_.Publish(LogTopic(rank->row.key));
+    recorder_.EndRank(*rank, ToRankEnd(running.outcome(), rank->revoked()));
   }
-  // What is not wanted and not there either is gone. But the request may be older than the answer that named it: one that
-  // was there once is not gone, and any is there as long as such a request may still come.
+  // A rank that is not wanted, and that the worker does not name, is gone. But the request may be older than
+  // the answer that named the rank. So one that the worker has named before is not gone, and none is as long
+  // as a request from before our answer may still come.
   const int64_t told_before_us = context_.steady_us() - kCallUs - context_.options.lease_us / 3;
   std::vector<std::string> gone;
-  for (const auto& [id, assignment] : worker.held) {
-    const bool may_be_there = assignment->stated || assignment->told_us >= told_before_us || stated.count(id) != 0;
-    if (assignment->row.state == "revoked" && !may_be_there) gone.push_back(id);
+  for (const auto& [id, rank] : worker.held) {
+    const bool may_be_there = rank->stated || rank->told_us >= told_before_us || stated.count(id) != 0;
+    if (rank->revoked() && !may_be_there) gone.push_back(id);
   }
   for (const std::string& id : gone) {
-    if (HeldAssignment* assignment = cluster.FindAssignment(id)) {
-      cluster.EndRank(*assignment, {"stopped", "it had not started", 0, 0});
-    }
+    if (Rank* rank = attempts_.Find(id))
+      recorder_.EndRank(*rank, {AttemptOutcome::kStopped, "it had not started"});
   }
 }
 
-void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller,
-                    SyncDone done) {
-  absl::StatusOr<WorkerEntry*> admitted = Admit(cluster, request, caller);
+void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done) {
+  absl::StatusOr<WorkerEntry*> admitted = Admit(request, caller);
   if (!admitted.ok()) {
     refused_calls_.emplace_back(admitted.status(), std::move(done));
     return;
   }
   WorkerEntry& worker = **admitted;
   const std::string& id = worker.row.id;
-  TakeReports(jobs, cluster, worker, request);
-  TakeLogs(cluster, request);
-  TakeNotices(jobs, cluster, worker, request);
+  TakeReports(worker, request);
+  TakeLogs(request);
+  TakeNotices(worker, request);
   for (const v1::ModelProblem& problem : request.model_problems()) {
-    context_.artifacts->NoteProblem(worker, problem.job_id(), problem.trial(), Beginning(problem.reason()));
+    artifacts_.NoteProblem(worker, problem.job_id(), problem.trial(), Beginning(problem.reason()));
   }
-  context_.usage->Take(cluster, worker, request);
-  TakeOutcomes(cluster, worker, request);
-  if (worker.row.state == "leaving" && worker.held.empty() && request.running().empty())
-    cluster.Leave(worker);
+  usage_.Take(worker, request);
+  TakeOutcomes(worker, request);
+  if (worker.row.state == WorkerState::kLeaving && worker.held.empty() && request.running().empty()) {
+    workers_.GiveUp(worker, WorkerState::kGone);
+  }
 
   Call call;
   call.done = std::move(done);
@@ -353,39 +352,39 @@ void SyncDesk::Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request
   auto older = calls_.find(id);
   if (older != calls_.end()) older_.emplace_back(id, std::move(older->second.done));
   calls_[id] = std::move(call);
-  cluster.attention.insert(id);
+  workers_.NoteChange(id);
   context_.deadlines.Set(Deadlines::Kind::kHold, id, context_.steady_us() + hold);
 }
 
-bool SyncDesk::Differs(const Call& call, const WorkerEntry& worker) const {
-  for (const auto& [id, assignment] : worker.held) {
-    if (assignment->row.state != "wanted") continue;
+bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
+  for (const auto& [id, rank] : worker.held) {
+    if (!rank->wanted()) continue;
     if (call.stated.count(id) == 0) return true;
-    if (call.prepared.count(id) != 0 && assignment->row.phase == "started") return true;
+    if (call.prepared.count(id) != 0 && rank->row.phase == RankPhase::kStarted) return true;
   }
   auto unwanted = [&](const std::string& id) {
     auto held = worker.held.find(id);
-    return held == worker.held.end() || held->second->row.state != "wanted";
+    return held == worker.held.end() || !held->second->wanted();
   };
   return std::any_of(call.running.begin(), call.running.end(), unwanted) ||
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
-v1::SyncResponse SyncDesk::Compose(const Cluster& cluster, WorkerEntry& worker) const {
+v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
   v1::SyncResponse response;
-  for (const auto& [id, assignment] : worker.held) {
-    if (assignment->row.state != "wanted") continue;
-    *response.add_assignments() = assignment->message;
-    assignment->told = true;
-    assignment->told_us = context_.steady_us();
+  for (const auto& [id, rank] : worker.held) {
+    if (!rank->wanted()) continue;
+    *response.add_assignments() = rank->message;
+    rank->told = true;
+    rank->told_us = context_.steady_us();
   }
-  context_.artifacts->AddWanted(cluster, worker, response);
+  artifacts_.AddWanted(worker, response);
   *response.mutable_next_interval() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us / 3);
   *response.mutable_lease() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us);
   return response;
 }
 
-void SyncDesk::Answer(Cluster& cluster) {
+void SyncCalls::Answer() {
   for (auto& [status, done] : refused_calls_) done(status);
   refused_calls_.clear();
   auto refusal = [](const std::string& id) {
@@ -393,31 +392,28 @@ void SyncDesk::Answer(Cluster& cluster) {
         fmt::format("worker id {} was given up; register under a new one", id));
   };
   for (auto& [id, done] : older_) {
-    WorkerEntry* worker = cluster.FindWorker(id);
-    worker->row.state == "lost" ? done(refusal(id)) : done(Compose(cluster, *worker));
+    WorkerEntry* worker = workers_.Find(id);
+    worker->lost() ? done(refusal(id)) : done(Compose(*worker));
   }
   older_.clear();
-  std::set<std::string> looked_at;
-  looked_at.swap(cluster.attention);
-  looked_at.merge(cluster.dismissed);
+  std::set<std::string> looked_at = workers_.TakeChanged();
   looked_at.insert(due_.begin(), due_.end());
   for (const std::string& id : looked_at) {
     auto found = calls_.find(id);
     if (found == calls_.end()) continue;
-    WorkerEntry* worker = cluster.FindWorker(id);
-    bool lost = worker->row.state == "lost";
+    WorkerEntry* worker = workers_.Find(id);
+    const bool lost = worker->lost();
     Call& call = found->second;
     if (!lost && holding_ && !call.at_once && due_.count(id) == 0 && !Differs(call, *worker)) continue;
     SyncDone done = std::move(call.done);
     calls_.erase(found);
     context_.deadlines.Clear(Deadlines::Kind::kHold, id);
-    lost ? done(refusal(id)) : done(Compose(cluster, *worker));
+    lost ? done(refusal(id)) : done(Compose(*worker));
   }
-  cluster.dismissed.clear();
   due_.clear();
 }
 
-void SyncDesk::RefuseAll(const absl::Status& status) {
+void SyncCalls::RefuseAll(const absl::Status& status) {
   for (auto& [refusal, done] : refused_calls_) done(status);
   for (auto& [id, done] : older_) done(status);
   for (auto& [id, call] : calls_) {

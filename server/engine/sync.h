@@ -7,42 +7,49 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/engine/cluster.h"
+#include "server/engine/artifacts.h"
+#include "server/engine/attempts.h"
 #include "server/engine/context.h"
 #include "server/engine/jobs.h"
+#include "server/engine/recorder.h"
+#include "server/engine/usage.h"
+#include "server/engine/workers.h"
 #include "winnow/v1/worker.pb.h"
 
 namespace winnow {
 
 using SyncDone = std::function<void(absl::StatusOr<v1::SyncResponse>)>;
 
-// What was refused since the start; for tests and metrics.
+// Numbers of values refused since the start; for tests and metrics.
 struct RefusedReports {
-  int64_t fenced = 0;         // under an assignment that is not live, or not of this worker
-  int64_t duplicate = 0;      // known already
-  int64_t beyond_budget = 0;  // above the part's level, or below 1
+  int64_t fenced = 0;         // the assignment is not live, or another worker's
+  int64_t duplicate = 0;      // the value was reported before
+  int64_t beyond_budget = 0;  // the resource is above the attempt's end, or below 1
 };
 
-// What became of workers' reports since the start. Those of a batch that was not recorded come again.
+// Numbers of reports since the start. Reports of a batch that was not recorded come again.
 struct ReportCounts {
-  int64_t accepted = 0;   // with a value that was not known
-  int64_t duplicate = 0;  // without
+  int64_t accepted = 0;   // with at least one new value
+  int64_t duplicate = 0;  // without one
 };
 
 // Sync (proto/winnow/v1/worker.proto): takes in what a worker says, and answers at once or when there is
 // something to answer. Owner: the coordinator thread.
-class SyncDesk {
+class SyncCalls {
  public:
-  explicit SyncDesk(Context& context) : context_(context), started_us_(context.wall_us()) {}
+  SyncCalls(Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Recorder& recorder,
+           Artifacts& artifacts, UsageRecorder& usage)
+      : context_(context), jobs_(jobs), workers_(workers), attempts_(attempts), recorder_(recorder),
+        artifacts_(artifacts), usage_(usage), started_us_(context.wall_us()) {}
 
-  // Inside the transaction. `done` is called by Answer, exactly once. `caller`: the id of the token that the call was let in
-  // by, "" for none; another than that which first spoke for the worker does not speak for it.
-  void Take(Jobs& jobs, Cluster& cluster, const v1::SyncRequest& request, const std::string& caller, SyncDone done);
+  // Inside the transaction. Answer or RefuseAll calls `done` exactly once. `caller`: the id of the call's
+  // token, or ""; a call with another token than the worker's first is refused.
+  void Take(const v1::SyncRequest& request, const std::string& caller, SyncDone done);
   // After the commit: answers every call that is due.
-  void Answer(Cluster& cluster);
+  void Answer();
   // Answers every call with `status`.
   void RefuseAll(const absl::Status& status);
-  // From now on nothing is held back.
+  // From now on every call is answered at once.
   void StopHolding() { holding_ = false; }
   void HoldExpired(const std::string& worker) { due_.insert(worker); }
 
@@ -59,23 +66,29 @@ class SyncDesk {
   };
 
   absl::Status NameInUse(const WorkerEntry& holder) const;
-  absl::StatusOr<WorkerEntry*> Admit(Cluster& cluster, const v1::SyncRequest& request, const std::string& caller);
-  void TakeReports(Jobs& jobs, Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
-  void TakeReport(OpenJob& job, Cluster& cluster, const HeldAssignment& assignment, const v1::Report& report);
-  void TakeLogs(Cluster& cluster, const v1::SyncRequest& request);
-  void TakeNotices(Jobs& jobs, Cluster& cluster, const WorkerEntry& worker, const v1::SyncRequest& request);
-  void NoteRunning(const Cluster& cluster, HeldAssignment& assignment);
-  void TakeOutcomes(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
+  absl::StatusOr<WorkerEntry*> Admit(const v1::SyncRequest& request, const std::string& caller);
+  void TakeReports(const WorkerEntry& worker, const v1::SyncRequest& request);
+  void TakeReport(OpenJob& job, const AssignmentRow& row, const v1::Report& report);
+  void TakeLogs(const v1::SyncRequest& request);
+  void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
+  void NoteRunning(Rank& rank);
+  void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;
-  v1::SyncResponse Compose(const Cluster& cluster, WorkerEntry& worker) const;
+  v1::SyncResponse Compose(WorkerEntry& worker) const;
 
   Context& context_;
-  int64_t started_us_;
+  Jobs& jobs_;
+  Workers& workers_;
+  Attempts& attempts_;
+  Recorder& recorder_;
+  Artifacts& artifacts_;
+  UsageRecorder& usage_;
+  const int64_t started_us_;
   bool holding_ = true;
-  std::map<std::string, Call> calls_;                    // by worker id: the newest
-  std::vector<std::pair<std::string, SyncDone>> older_;  // to be answered with the list as it is
+  std::map<std::string, Call> calls_;                    // each worker's newest call, by worker id
+  std::vector<std::pair<std::string, SyncDone>> older_;  // calls that a newer one follows: answered at once
   std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
-  std::set<std::string> due_;  // workers whose hold has expired
+  std::set<std::string> due_;  // workers whose call is to be answered now
   RefusedReports refused_;
   ReportCounts reports_;
 };

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/engine/cluster.h"
+#include "server/engine/workers.h"
 
 namespace winnow {
 namespace {
@@ -31,30 +31,30 @@ double Within(double value, double most) { return value > 0 ? std::min(value, mo
 
 }  // namespace
 
-void UsageDesk::Clear() {
+void UsageRecorder::Clear() {
   hosts_.clear();
   ranks_.clear();
   rolled_up_s_ = 0;
 }
 
-const UsageDesk::Newest* UsageDesk::Find(const std::string& name) const {
+const UsageRecorder::Newest* UsageRecorder::Find(const std::string& name) const {
   const auto found = hosts_.find(name);
   return found == hosts_.end() ? nullptr : &found->second.newest;
 }
 
-UsageDesk::Host& UsageDesk::HostOf(const WorkerEntry& worker, int64_t now_s) {
+UsageRecorder::Host& UsageRecorder::HostOf(const WorkerEntry& worker, int64_t now_s) {
   Host& host = hosts_[worker.row.name];
   if (host.key == 0 || host.host != worker.row.host || host.slots != worker.row.slots ||
       now_s - host.put_s > kPutEveryS) {
     host.host = worker.row.host;
     host.slots = worker.row.slots;
     host.put_s = now_s;
-    host.key = context_.Check(context_.store.usage.PutWorker(worker.row.name, host.host, host.slots, now_s));
+    host.key = context_.Note(context_.store.usage.PutWorker(worker.row.name, host.host, host.slots, now_s));
   }
   return host;
 }
 
-void UsageDesk::Take(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request) {
+void UsageRecorder::Take(WorkerEntry& worker, const v1::SyncRequest& request) {
   if (request.usage().empty()) return;
   const int64_t now_us = context_.wall_us();
   const int64_t now_s = now_us / 1'000'000;
@@ -79,17 +79,18 @@ void UsageDesk::Take(Cluster& cluster, WorkerEntry& worker, const v1::SyncReques
     const int64_t time_us = std::min(now_us, said_us + moved_us);
     Add(host, time_us / 1'000'000, sample, slots);
     for (const v1::AssignmentUsage& usage : sample.assignments()) {
-      const HeldAssignment* held = cluster.FindAssignment(usage.assignment_id());
-      if (held == nullptr || held->row.worker != worker.row.id) continue;
-      AddRank(held->row.key, std::max<int64_t>(0, time_us - held->row.place_us) / 1'000'000, usage);
+      const auto held = worker.held.find(usage.assignment_id());
+      if (held == worker.held.end()) continue;
+      const AssignmentRow& row = held->second->row;
+      AddRank(row.key, std::max<int64_t>(0, time_us - row.place_us) / 1'000'000, usage);
     }
   }
   if (now_s / kRollUpEveryS == rolled_up_s_ / kRollUpEveryS) return;
   rolled_up_s_ = now_s;
-  context_.Check(context_.store.usage.RollUp(now_s));
+  context_.Note(context_.store.usage.RollUp(now_s));
 }
 
-void UsageDesk::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, double slots) {
+void UsageRecorder::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, double slots) {
   host.newest = {Within(sample.cpu(), 1), Within(sample.memory(), 1)};
   const int64_t start_s = time_s - time_s % kStepS;
   if (start_s > host.open.start_s) {
@@ -102,22 +103,22 @@ void UsageDesk::Add(Host& host, int64_t time_s, const v1::UsageSample& sample, d
   host.open.slots += slots;
 }
 
-void UsageDesk::Write(const Host& host) {
+void UsageRecorder::Write(const Host& host) {
   const Open& open = host.open;
   if (open.samples == 0) return;
   const auto samples = static_cast<double>(open.samples);
-  context_.Check(context_.store.usage.Put(
+  context_.Note(context_.store.usage.Put(
       WorkerStep{open.start_s, host.key, open.mean / samples, open.highest, open.slots / samples}));
 }
 
-void UsageDesk::AddRank(int64_t assignment, int64_t elapsed_s, const v1::AssignmentUsage& usage) {
+void UsageRecorder::AddRank(int64_t assignment, int64_t elapsed_s, const v1::AssignmentUsage& usage) {
   Open& open = ranks_[assignment];
   const int64_t step_s = AssignmentStepSeconds(elapsed_s);
   const int64_t start_s = elapsed_s - elapsed_s % step_s;
   if (start_s > open.start_s) {
     WriteRank(assignment, open);
     if (open.start_s < 0 || AssignmentStepSeconds(open.start_s) != step_s) {
-      context_.Check(context_.store.usage.Coarsen(assignment, step_s));
+      context_.Note(context_.store.usage.Coarsen(assignment, step_s));
     }
     open = {start_s};
   }
@@ -126,13 +127,13 @@ void UsageDesk::AddRank(int64_t assignment, int64_t elapsed_s, const v1::Assignm
   open.highest = std::max(open.highest, Within(usage.memory_gib(), kMostGib));
 }
 
-void UsageDesk::WriteRank(int64_t assignment, const Open& open) {
+void UsageRecorder::WriteRank(int64_t assignment, const Open& open) {
   if (open.samples == 0) return;
-  context_.Check(context_.store.usage.Put(
+  context_.Note(context_.store.usage.Put(
       assignment, AssignmentStep{open.start_s, open.mean / static_cast<double>(open.samples), open.highest}));
 }
 
-void UsageDesk::Ended(int64_t assignment) {
+void UsageRecorder::Ended(int64_t assignment) {
   const auto found = ranks_.find(assignment);
   if (found == ranks_.end()) return;
   WriteRank(assignment, found->second);

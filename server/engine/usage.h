@@ -9,28 +9,27 @@
 
 namespace winnow {
 
-class Cluster;
 struct WorkerEntry;
 
-// What workers say of their use (SyncRequest.usage): folded in memory, a row for each step of 10 s once it is
-// over. Samples that came before are left out, values that cannot be are set to the nearest that can: no Sync
-// is refused for its usage. Owner: the coordinator thread.
-class UsageDesk {
+// Stores the usage that workers report (SyncRequest.usage). Samples are summed up in memory; each step of 10
+// s becomes a row once it is over. Samples that came before are left out, and impossible values are clamped:
+// no Sync is refused for its usage. Owner: the coordinator thread.
+class UsageRecorder {
  public:
   struct Newest {
     double cpu = 0;     // of the host: 0 to 1
     double memory = 0;  // likewise
   };
 
-  explicit UsageDesk(Context& context) : context_(context) {}
+  explicit UsageRecorder(Context& context) : context_(context) {}
 
-  // What is not written yet, a step at most, is lost.
+  // Drops what is not written yet: at most one step.
   void Clear();
   // Inside the transaction. REQUIRES the worker was admitted.
-  void Take(Cluster& cluster, WorkerEntry& worker, const v1::SyncRequest& request);
-  // The rank is gone, and its last step over.
+  void Take(WorkerEntry& worker, const v1::SyncRequest& request);
+  // The rank is gone: writes its last step.
   void Ended(int64_t assignment);
-  // Null: the worker of that name has sent none yet.
+  // The newest sample of the worker with that name. Null: it has sent none yet.
   const Newest* Find(const std::string& name) const;
 
  private:

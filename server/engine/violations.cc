@@ -28,7 +28,8 @@ absl::Status ViolationsError(const std::vector<Violation>& violations) {
     v1::BadRequest::FieldViolation listed;
     listed.set_field(Shortened(violations[i].field, kMostFieldBytes));
     listed.set_description(Shortened(violations[i].description, kMostDescriptionBytes));
-    if (i < kMaxNamed) message += fmt::format("{}{}: {}", i == 0 ? "" : "; ", listed.field(), listed.description());
+    if (i < kMaxNamed)
+      message += fmt::format("{}{}: {}", i == 0 ? "" : "; ", listed.field(), listed.description());
     bytes += listed.ByteSizeLong() + 3;
     if (bad.violations_size() == kMostListed || bytes > kMostDetailsBytes) {
       listed.set_field("…");

@@ -8,11 +8,11 @@
 
 namespace winnow {
 
-// INVALID_ARGUMENT that carries the violations; of very many the first 50, and how many more there are. The message names
-// the first few. Long texts are shortened.
+// INVALID_ARGUMENT with the violations as payload: at most the first 50, and how many more there are. The
+// message names the first few. Long texts are shortened.
 absl::Status ViolationsError(const std::vector<Violation>& violations);
 
-// The winnow.v1.BadRequest that ViolationsError put into `status`, serialized; "" if there is none.
+// The serialized winnow.v1.BadRequest that ViolationsError put into `status`; "": there is none.
 std::string BadRequestOf(const absl::Status& status);
 
 }  // namespace winnow

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// What a job begins with.
+// Results of earlier work that a job starts with.
 struct WarmStart {
   std::vector<PriorObserved> priors;
   // "41 results used: 20 from job a-1, 21 from study.db; 3 left out: 2 with eta outside its range, 1 without

@@ -17,6 +17,8 @@ const char* TroubleName(const std::deque<std::pair<int64_t, WorkerMarks::Trouble
 }  // namespace
 
 absl::Status WorkerMarks::Load() {
+  marks_.clear();
+  troubles_.clear();
   absl::StatusOr<std::vector<WorkerMark>> marks = context_.store.workers.Marks();
   if (!marks.ok()) return marks.status();
   for (WorkerMark& mark : *marks) {
@@ -35,14 +37,14 @@ const WorkerMark* WorkerMarks::Find(const std::string& name) const {
 }
 
 void WorkerMarks::Put(WorkerMark mark) {
-  context_.Check(context_.store.workers.PutMark(mark));
+  context_.Note(context_.store.workers.PutMark(mark));
   context_.deadlines.Clear(Deadlines::Kind::kQuarantine, mark.name);
   marks_[mark.name] = std::move(mark);
 }
 
 void WorkerMarks::Clear(const std::string& name) {
   if (marks_.erase(name) == 0) return;
-  context_.Check(context_.store.workers.ClearMark(name));
+  context_.Note(context_.store.workers.ClearMark(name));
   context_.deadlines.Clear(Deadlines::Kind::kQuarantine, name);
   troubles_.erase(name);
 }
@@ -57,7 +59,7 @@ void WorkerMarks::NoteTrouble(const std::string& name, Trouble trouble, const st
   const int64_t time_us = options.quarantine_time * options.lease_us;
   WorkerMark mark;
   mark.name = name;
-  mark.scheduling = "quarantined";
+  mark.scheduling = Marked::kQuarantined;
   mark.reason = fmt::format("{} {} in {} s, last: {}", troubles.size(), TroubleName(troubles),
                             options.quarantine_window * options.lease_us / 1'000'000, what);
   mark.until_us = context_.wall_us() + time_us;
@@ -67,7 +69,7 @@ void WorkerMarks::NoteTrouble(const std::string& name, Trouble trouble, const st
 
 void WorkerMarks::EndQuarantine(const std::string& name) {
   const WorkerMark* mark = Find(name);
-  if (mark != nullptr && mark->scheduling == "quarantined") Clear(name);
+  if (mark != nullptr && mark->scheduling == Marked::kQuarantined) Clear(name);
 }
 
 }  // namespace winnow

@@ -11,28 +11,31 @@
 
 namespace winnow {
 
-// Which workers are given nothing new, and why: cordoned or draining by someone's word, quarantined for their troubles.
-// Goes by their names, and so holds when they register anew. Owner: the coordinator thread.
+// Which workers are given nothing new: cordoned or draining by request, or quarantined after losses and
+// failed starts. A mark belongs to a name, and so holds when the worker registers anew. Owner: the
+// coordinator thread.
 class WorkerMarks {
  public:
   explicit WorkerMarks(Context& context) : context_(context) {}
 
+  // Reads everything anew; earlier troubles are forgotten.
   absl::Status Load();
-  // Null: it is open.
+  // Null: the worker has no mark.
   const WorkerMark* Find(const std::string& name) const;
   void Put(WorkerMark mark);
   void Clear(const std::string& name);
   enum class Trouble { kNotStarted, kLost };
-  // It could not start what it was given, by its own host's fault, or it was lost. Too often in a short time, and it is
-  // quarantined, unless it is marked already.
+  // The worker was lost, or could not start a rank by its own host's fault. After too many of these in a
+  // short time it is quarantined, unless it has a mark already.
   void NoteTrouble(const std::string& name, Trouble trouble, const std::string& what);
-  // The quarantine is over, if there is one.
+  // Ends the quarantine, if there is one.
   void EndQuarantine(const std::string& name);
 
  private:
   Context& context_;
   std::map<std::string, WorkerMark> marks_;
-  std::map<std::string, std::deque<std::pair<int64_t, Trouble>>> troubles_;  // with their steady time in microseconds
+  std::map<std::string, std::deque<std::pair<int64_t, Trouble>>>
+      troubles_;  // with their steady time in microseconds
 };
 
 }  // namespace winnow

@@ -8,8 +8,7 @@
 
 namespace winnow {
 
-// The wire of what those who run the server say to it. REQUIRES coordinator, hub and authority outlive the
-// gRPC server.
+// The gRPC side of AdminService. REQUIRES: coordinator, hub and authority outlive the gRPC server.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
   AdminService(Coordinator& coordinator, Hub& hub, Authority& authority)

@@ -20,8 +20,8 @@ namespace {
 using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
-constexpr int kMaxDigests = 10'000;  // of one FindMissingBlobs
-constexpr int kMaxBlobs = 64;        // under way at a time, of 4 MiB each
+constexpr int kMaxDigests = 10'000;  // in one FindMissingBlobs
+constexpr int kMaxBlobs = 64;        // in memory at a time, of 4 MiB each
 constexpr std::chrono::minutes kBlobPatience(5);
 constexpr int kThreads = 2;  // a disk gains little from more
 
@@ -29,7 +29,7 @@ grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALI
 
 absl::Status NoStore() { return absl::FailedPreconditionError("this server keeps no artifacts"); }
 
-// Which kind of refusal it was goes along as the status's details.
+// Adds the kind of refusal to the status's details.
 grpc::Status WithDetails(const absl::Status& status, const char* kind) {
   const grpc::Status plain = ToGrpc(status);
   return status.GetPayload(kind) ? grpc::Status(plain.error_code(), plain.error_message(), kind) : plain;
@@ -37,7 +37,7 @@ grpc::Status WithDetails(const absl::Status& status, const char* kind) {
 
 }  // namespace
 
-// Gathers a blob, then has it written.
+// Receives a blob, then has it written.
 class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPart> {
  public:
   Upload(ArtifactService& service, CallContext* context) : service_(service), limit_(context, kBlobPatience) {
@@ -50,7 +50,7 @@ class ArtifactService::Upload final : public grpc::ServerReadReactor<v1::BlobPar
     } else if (const grpc::Status status = Take(); !status.ok()) {
       Finish(status);
     } else if (there_) {
-      Finish(grpc::Status::OK);  // it need not be sent
+      Finish(grpc::Status::OK);  // the blob exists already
     } else {
       StartRead(&part_);
     }
@@ -215,11 +215,9 @@ Unary* ArtifactService::PutArtifact(CallContext* context, const v1::PutArtifactR
     reactor->Finish(ToGrpc(status));
     return reactor;
   }
-  auto result = std::make_shared<absl::Status>();
-  coordinator_.Post({[result, request](Engine& engine) { *result = engine.PutArtifact(*request); },
-                     [result, reactor](const absl::Status& committed) {
-                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kMissingBlob));
-                     }});
+  coordinator_.Call<absl::Status>(
+      [request](Engine& engine) { return engine.PutArtifact(*request); },
+      [reactor](const absl::Status& put) { reactor->Finish(WithDetails(put, kMissingBlob)); });
   return reactor;
 }
 
@@ -231,20 +229,12 @@ Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactR
     absl::StatusOr<v1::Artifact> artifact = reads.GetArtifact(*request);
     if (artifact.ok()) *response = *std::move(artifact);
     const bool may_come = request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);
-    if (may_come)
-      AskModel(reactor, *request);
-    else
-      reactor->Finish(ToGrpc(artifact.status()));
+    if (!may_come) return reactor->Finish(ToGrpc(artifact.status()));
+    coordinator_.Call<absl::Status>(
+        [request](Engine& engine) { return engine.RequestModelFile(*request); },
+        [reactor](const absl::Status& comes) { reactor->Finish(WithDetails(comes, kModelComes)); });
   });
   return reactor;
-}
-
-void ArtifactService::AskModel(Unary* reactor, const v1::GetArtifactRequest& request) {
-  auto result = std::make_shared<absl::Status>();
-  coordinator_.Post({[result, request](Engine& engine) { *result = engine.AskModel(request); },
-                     [result, reactor](const absl::Status& committed) {
-                       reactor->Finish(WithDetails(committed.ok() ? *result : committed, kModelComes));
-                     }});
 }
 
 }  // namespace winnow

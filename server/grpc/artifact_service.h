@@ -11,9 +11,9 @@
 
 namespace winnow {
 
-// The wire of the artifact store. Blobs pass through memory whole, at most 4 MiB each and so many at a time.
-// REQUIRES that what it is given outlives the gRPC server. Without a store every method answers
-// FAILED_PRECONDITION.
+// The gRPC side of the artifact store. Blobs pass through memory whole, at most 4 MiB each and a limited
+// number at a time. Without a store every method answers FAILED_PRECONDITION. REQUIRES: the arguments outlive
+// the gRPC server.
 class ArtifactService final : public v1::ArtifactService::CallbackService {
  public:
   ArtifactService(Coordinator& coordinator, Reader& reader, Authority& authority, ArtifactStore* store);
@@ -36,15 +36,14 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   class Upload;
   class Download;
 
-  void AskModel(grpc::ServerUnaryReactor* reactor, const v1::GetArtifactRequest& request);
-  // OK: the call may go on, and its blob counts as under way until blobs_ is counted down.
+  // OK: the call may continue, and its blob counts as in progress until blobs_ is decremented.
   grpc::Status BeginBlob();
 
   Coordinator& coordinator_;
   Reader& reader_;
   Guard guard_;
   ArtifactStore* const store_;
-  std::atomic<int> blobs_ = 0;  // under way
+  std::atomic<int> blobs_ = 0;  // in progress
   DiskThreads threads_;
 };
 

@@ -4,8 +4,8 @@
 
 namespace winnow {
 
-AskCall* AskCall::Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request, const Requester& by,
-                        v1::SuggestTrialsResponse* response) {
+AskCall* AskCall::Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+                        const Requester& by, v1::SuggestTrialsResponse* response) {
   std::shared_ptr<AskCall> call(new AskCall(coordinator, response));
   call->self_ = call;
   AskCall* raw = call.get();

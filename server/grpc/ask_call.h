@@ -9,11 +9,11 @@
 
 namespace winnow {
 
-// One call of SuggestTrials, which the coordinator may hold: when the client goes away it is forgotten there.
+// One call of SuggestTrials, which the coordinator may hold and forgets when the client disconnects.
 class AskCall final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<AskCall> {
  public:
-  static AskCall* Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request, const Requester& by,
-                        v1::SuggestTrialsResponse* response);
+  static AskCall* Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+                        const Requester& by, v1::SuggestTrialsResponse* response);
 
   void OnCancel() override { coordinator_.CancelSuggestTrials(ticket_); }
   void OnDone() override;

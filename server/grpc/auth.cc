@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kUnixPeer = "unix:";
 
-// Without the port, so that a caller stays the same over its connections.
+// Without the port, so that a caller keeps its identity over several connections.
 std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
 std::string TimeText(int64_t us) {
@@ -30,7 +30,7 @@ absl::Status NoToken() {
 
 std::string MakeRelayKey() {
   unsigned char bytes[32];
-  if (RAND_bytes(bytes, sizeof bytes) != 1) std::abort();  // nobody could be told apart
+  if (RAND_bytes(bytes, sizeof bytes) != 1) std::abort();  // relay keys could be guessed
   std::string key;
   for (unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
   return key;

@@ -20,38 +20,39 @@ namespace winnow {
 
 struct AuthOptions {
   bool tokens_required = false;      // false: everyone who reaches the server is an admin
-  double calls_per_second = 20'000;  // of each caller; 0: no limit
+  double calls_per_second = 20'000;  // per caller; 0: no limit
   Clock clock = Clock::System();
-  std::function<void(std::string_view peer)> on_admit = {};  // told of each call that a peer itself made and may make
+  // called for each call that the peer itself made and that was admitted
+  std::function<void(std::string_view peer)> on_admit = {};
 };
 
-// What a call says of its caller.
+// What a call says about its caller.
 struct CallOrigin {
-  std::string peer;           // as gRPC writes it: "ipv4:127.0.0.1:5000", "unix:"
+  std::string peer;           // gRPC's form: "ipv4:127.0.0.1:5000", "unix:"
   std::string authorization;  // the metadata of that name; "": none
 };
 
-// Metadata by which the server's own HTTP side tells whom it speaks for, on the channel within the process: the
-// Authority's relay key, which nobody else knows, and the peer.
+// Metadata with which the server's own HTTP side names its client on the in-process channel: the Authority's
+// relay key, which nobody else knows, and the peer.
 inline constexpr char kRelayKey[] = "winnow-relay-key";
 inline constexpr char kRelayPeer[] = "winnow-relay-peer";
 
-// Says who may call what, from what is in memory: the tokens, and how often each caller called. A caller over
-// the Unix socket is an admin: only the server's own user can open it. Thread-safe.
+// Decides who may call what, from memory: the tokens, and the call rate of each caller. A caller over the
+// Unix socket is an admin: only the server's own user can open it. Thread-safe.
 class Authority {
  public:
   explicit Authority(AuthOptions options);
 
-  // Takes a token in, or its new state; it holds from now on.
+  // Adds a token or its new state, with immediate effect.
   void Put(const TokenRow& row);
 
-  // Whether the caller may call the method now; counts the call. The id of the token it is let in by, "" for
-  // none. UNAUTHENTICATED: no token, or none that holds; PERMISSION_DENIED: not with this role;
+  // Decides whether the caller may call the method now, and counts the call. Returns the id of the token that
+  // admits it, "" for none. UNAUTHENTICATED: no valid token; PERMISSION_DENIED: not with this role;
   // RESOURCE_EXHAUSTED: too many calls.
   absl::StatusOr<std::string> Admit(std::string_view service, std::string_view method,
                                     const CallOrigin& origin);
 
-  // Who is let in by the token of this id; for "" an admin without a name.
+  // Returns the caller with the token of this id; for "" an admin without a name.
   struct Caller {
     v1::Role role = v1::ROLE_UNSPECIFIED;
     std::string name;
@@ -59,10 +60,10 @@ class Authority {
   Caller CallerOf(const std::string& token_id);
   Requester RequesterOf(const std::string& token_id);
 
-  // Whether a token that a call was let in by still holds: UNAUTHENTICATED says why not. OK for "".
+  // UNAUTHENTICATED if the token that admitted a call is no longer valid, with the reason. OK for "".
   absl::Status CheckStill(const std::string& token_id);
 
-  // A call over the connection of `peer` was admitted.
+  // Records that a call over the connection of `peer` was admitted.
   void Admitted(std::string_view peer) const {
     if (options_.on_admit) options_.on_admit(peer);
   }
@@ -75,10 +76,10 @@ class Authority {
   struct Identity {
     v1::Role role = v1::ROLE_UNSPECIFIED;
     std::string token_id;
-    std::string caller;  // for the limit
+    std::string caller;  // the caller's key in the rate limit
   };
   absl::StatusOr<Identity> Identify(const CallOrigin& origin);
-  // OK, or why a token that is known does not hold.
+  // OK, or why a known token is not valid.
   absl::Status CheckHolds(const TokenRow& row) const;
 
   const AuthOptions options_;
@@ -88,7 +89,7 @@ class Authority {
   RateLimit limit_;                                      // guarded by mutex_
 };
 
-// Topic (see Hub) that is published when a token was revoked.
+// Topic (see Hub) that is published when a token is revoked.
 std::string TokenTopic(const std::string& token_id);
 
 }  // namespace winnow

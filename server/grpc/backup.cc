@@ -18,12 +18,12 @@ namespace {
 
 constexpr int64_t kPartBytes = 1 << 20;
 
-// One call: waits for the copy, then writes it part by part. Each step begins when the one before has ended,
-// so nothing is shared but the wish to end.
+// One call: waits for the copy, then writes it part by part. The steps are sequential, so only the request to
+// end is shared between threads.
 class BackupCall final : public grpc::ServerWriteReactor<v1::BackupPart> {
  public:
   void Start(Backups& backups) {
-    // Without a first write the client would not know that it was heard.
+    // Without a first write the client would not know that the call arrived.
     StartSendInitialMetadata();
     backups.Take({[this] { return cancelled_.load(); },
                   [this](absl::StatusOr<std::unique_ptr<UnnamedFile>> copy) { Copied(std::move(copy)); }});
@@ -119,7 +119,7 @@ bool Backups::stopping() {
 }
 
 absl::StatusOr<std::unique_ptr<UnnamedFile>> Backups::Copy(const std::function<bool()>& cancelled) {
-  // One at a time, so that one name will do; what a killed server left of it is replaced.
+  // One copy at a time, so one name is enough; replaces what a killed server left there.
   const std::string path = database_ + ".copy";
   absl::Status status = CopyDatabase(database_, path, [&] { return cancelled() || stopping(); });
   if (stopping()) return absl::UnavailableError("the server is stopping");

@@ -15,17 +15,17 @@
 
 namespace winnow {
 
-// A file without a name: it is gone with the object.
+// A file without a name: deleted with the object.
 class UnnamedFile {
  public:
-  // Takes the file `path`, whose name it removes.
+  // Opens the file `path` and removes its name.
   static absl::StatusOr<std::unique_ptr<UnnamedFile>> Take(const std::string& path);
   ~UnnamedFile();
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
   int64_t size() const { return size_; }
-  // At most `limit` bytes from `offset`.
+  // Returns at most `limit` bytes from `offset`.
   absl::StatusOr<std::string> Read(int64_t offset, int64_t limit) const;
 
  private:
@@ -34,13 +34,13 @@ class UnnamedFile {
   const int64_t size_;
 };
 
-// Takes copies of a database that is in use, one at a time on a thread of its own: the coordinator does not
-// wait for them. Thread-safe.
+// Copies a database in use, one copy at a time, on its own thread, so that the coordinator does not wait.
+// Thread-safe.
 class Backups {
  public:
-  // Copies lie beside `database` while they are sent.
+  // Copies are beside `database` while they are sent.
   explicit Backups(std::string database);
-  // Who still waits for a copy is told UNAVAILABLE.
+  // Answers pending calls with UNAVAILABLE.
   ~Backups();
 
   // AdminService.Backup. gRPC owns what it returns.
@@ -50,7 +50,7 @@ class Backups {
     std::function<bool()> cancelled;
     std::function<void(absl::StatusOr<std::unique_ptr<UnnamedFile>>)> done;
   };
-  // `done` is told on the copying thread.
+  // `done` runs on the copying thread.
   void Take(Task task);
 
  private:

@@ -9,8 +9,7 @@
 
 namespace winnow {
 
-// Cancels a streaming call that is not done after some time, so that a peer which stands still holds nothing
-// for ever.
+// Cancels a streaming call after a time limit, so that a stalled peer does not hold resources for ever.
 class CallLimit {
  public:
   CallLimit(grpc::CallbackServerContext* context, std::chrono::seconds longest)
@@ -21,7 +20,7 @@ class CallLimit {
       if (call->context != nullptr) call->context->TryCancel();
     });
   }
-  // The call is done: its context is not touched any more.
+  // The call is done: its context is not used any more.
   ~CallLimit() {
     {
       std::lock_guard lock(call_->mutex);

@@ -25,7 +25,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kCodes = grpc::StatusCode::UNAUTHENTICATED + 1;
 
-// The histograms of one method, each made when its code first comes. Thread-safe.
+// The histograms of one method, each made at the first call with its code. Thread-safe.
 class MethodTimes {
  public:
   MethodTimes(Metrics& metrics, const MethodRule& rule)
@@ -37,7 +37,7 @@ class MethodTimes {
     prometheus::Histogram* times = times_[number].load(std::memory_order_acquire);
     if (times == nullptr) {
       const std::string name = absl::StatusCodeToString(static_cast<absl::StatusCode>(number));
-      times = &metrics_.Calls(service_, method_, name);  // the same one for all who come at once
+      times = &metrics_.Calls(service_, method_, name);  // concurrent callers get the same histogram
       times_[number].store(times, std::memory_order_release);
     }
     times->Observe(seconds);
@@ -50,7 +50,7 @@ class MethodTimes {
   std::array<std::atomic<prometheus::Histogram*>, kCodes> times_ = {};
 };
 
-// gRPC's own answer to a request that is no message of the method's kind; ours never lack words.
+// Whether gRPC itself rejected a request that does not parse; our own errors always have a message.
 bool IsUnread(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty();
 }
@@ -62,8 +62,9 @@ class CallTime final : public grpc::experimental::Interceptor {
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       if (IsUnread(methods->GetSendStatus())) {
-        methods->ModifySendStatus({grpc::StatusCode::INVALID_ARGUMENT,
-                                   "the request cannot be read; expected a protobuf message of this method's type"});
+        methods->ModifySendStatus(
+            {grpc::StatusCode::INVALID_ARGUMENT,
+             "the request cannot be read; expected a protobuf message of this method's type"});
       }
       const std::chrono::duration<double> taken = SteadyClock::now() - begin_;
       times_.Observe(methods->GetSendStatus().error_code(), taken.count());
@@ -85,7 +86,7 @@ class CallTimes final : public grpc::experimental::ServerInterceptorFactoryInter
     }
   }
 
-  // Null, for methods that are not ours: health, reflection.
+  // Null for methods that are not ours: health, reflection.
   grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
     const auto found = methods_.find(info->method());
     return found == methods_.end() ? nullptr : new CallTime(*found->second);

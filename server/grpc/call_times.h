@@ -6,9 +6,8 @@ namespace winnow {
 
 class Metrics;
 
-// Has `builder`'s server observe how long each call of our services takes, by method and code, and say of a request that
-// cannot be read what is wrong with it. `metrics`
-// outlives the server.
+// Makes `builder`'s server measure the duration of each call of our services, by method and code, and explain
+// errors of requests that do not parse. `metrics` outlives the server.
 void MeasureCalls(Metrics& metrics, grpc::ServerBuilder& builder);
 
 }  // namespace winnow

@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// Threads that wait for the disk, so that gRPC's do not. Thread-safe.
+// Threads for blocking disk access, so that gRPC's threads do not wait. Thread-safe.
 class DiskThreads {
  public:
   explicit DiskThreads(int threads);

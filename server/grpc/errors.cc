@@ -8,7 +8,7 @@
 namespace winnow {
 namespace {
 
-// Clients of gRPC take 8 KiB of metadata, where the message is percent-encoded.
+// gRPC clients accept 8 KiB of metadata, where the message is percent-encoded.
 constexpr size_t kMostMessageBytes = 2000;
 
 size_t EncodedBytes(std::string_view message) {

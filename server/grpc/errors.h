@@ -6,8 +6,8 @@
 
 namespace winnow {
 
-// The same code and message; the violations become a BadRequest in the error details. What is too long for gRPC's metadata
-// is shortened.
+// Returns the same code and message, with the violations as a BadRequest in the error details. Shortens what
+// exceeds gRPC's metadata.
 grpc::Status ToGrpc(const absl::Status& status);
 
 }  // namespace winnow

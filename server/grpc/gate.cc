@@ -30,24 +30,24 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kBacklog = 1024;
-// Of data that a peer does not acknowledge: it has vanished.
+// Time without acknowledgement after which a peer counts as vanished.
 constexpr unsigned kVanishedMs = 10'000;
 constexpr uint64_t kWakeNumber = 0;
-// Numbers below are those of the wake-up and of the listeners.
+// Lower numbers are the wake-up and the listeners.
 constexpr uint64_t kFirstConnection = 64;
 constexpr uint32_t kStrangersEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr uint32_t kFriendsEvents = EPOLLRDHUP | EPOLLET;
-// What gRPC reads at once of a stranger is not more than this.
+// The most that gRPC reads at once of an unadmitted connection.
 constexpr int kStrangersBuffer = 64 << 10;
 constexpr int kFriendsBuffer = 4 << 20;
-// What was received is unpacked a little later, so that memory is looked at while nothing comes, too.
+// Received data is unpacked with a delay, so memory is checked even while nothing arrives.
 constexpr milliseconds kLookEvery{5};
-// After connections were ended, until gRPC has given back what they took.
+// Time for gRPC to release the memory of connections that were ended.
 constexpr milliseconds kMemoryReturns{5'000};
-// When no more files can be opened, until it is tried again.
+// Pause before accept is tried again when no more files can be opened.
 constexpr milliseconds kAcceptPause{50};
 
-// "ipv4:1.2.3.4:5", "ipv6:[::1]:5"; "" of no such address. IPv4 over an IPv6 socket is IPv4.
+// Returns "ipv4:1.2.3.4:5" or "ipv6:[::1]:5"; "" for any other address. IPv4 over an IPv6 socket is IPv4.
 std::string PeerOfSocket(int socket) {
   sockaddr_storage storage = {};
   socklen_t size = sizeof storage;
@@ -68,7 +68,7 @@ std::string PeerOfSocket(int socket) {
   return fmt::format("ipv6:[{}]:{}", text.data(), ntohs(address->sin6_port));
 }
 
-// As PeerOfSocket writes what gRPC calls "ipv6:%5Bfe80::1%25eth0%5D:5".
+// Converts gRPC's "ipv6:%5Bfe80::1%25eth0%5D:5" to the form of PeerOfSocket.
 std::string PeerAsOurs(std::string_view peer) {
   std::string text(peer);
   const size_t open = text.find("%5B"), close = text.find("%5D");
@@ -96,7 +96,7 @@ void SetOption(int socket, int level, int option, int value) { setsockopt(socket
 
 Gate::Gate(const GateLimits& limits)
     : limits_(limits), epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  // Two descriptors each, and as many again for everything else.
+  // Two descriptors per connection, and as many again for everything else.
   limits_.connections = std::min(limits_.connections, RaiseFileLimit() / 4);
   limits_.strangers = std::min(limits_.strangers, std::max<size_t>(1, limits_.connections / 2));
   epoll_event event = {};
@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<Gate>> Gate::Listen(const std::string& address, c
   if (!parsed.ok()) return parsed.status();
   std::unique_ptr<Gate> gate(new Gate(limits));
   if (parsed->host == "0.0.0.0" || parsed->host == "::") {
-    // Where the machine has no IPv6 the old family alone.
+    // Without IPv6 on the machine, listens on IPv4 alone.
     absl::Status status = gate->Bind("::", parsed->port, true);
     if (!status.ok()) status = gate->Bind("0.0.0.0", parsed->port, false);
     if (!status.ok()) return status;
@@ -137,7 +137,7 @@ absl::Status Gate::Bind(const std::string& host, int port, bool both_families) {
     SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);
     sockaddr_storage bound = {};
     memcpy(&bound, entry->ai_addr, entry->ai_addrlen);
-    // One port, whichever the first got.
+    // All listeners use the port of the first.
     if (entry->ai_family == AF_INET6) {
       SetOption(socket, IPPROTO_IPV6, IPV6_V6ONLY, both_families ? 0 : 1);
       reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port = htons(static_cast<uint16_t>(port_));
@@ -150,7 +150,7 @@ absl::Status Gate::Bind(const std::string& host, int port, bool both_families) {
       close(socket);
       if (error != EADDRINUSE) continue;
       freeaddrinfo(found);
-      return problem;  // not half of what was asked for
+      return problem;  // a partial listener is an error
     }
     socklen_t size = sizeof bound;
     getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size);
@@ -192,7 +192,7 @@ void Gate::Close() {
   {
     std::lock_guard lock(mutex_);
     const auto peer = peers_.find(handing_);
-    if (peer != peers_.end()) End(connections_.at(peer->second));  // else it might be read for ever
+    if (peer != peers_.end()) End(connections_.at(peer->second));  // otherwise gRPC might read it for ever
     for (const auto& [number, socket] : accepted_) close(socket);
     accepted_.clear();
   }
@@ -210,7 +210,7 @@ void Gate::Admit(std::string_view peer) {
   if (found == connections_.end() || !found->second.stranger) return;
   Connection& connection = found->second;
   connection.stranger = false;
-  // The system chooses the buffer again, as of any connection; before Linux 5.15 it is as large as may be asked for.
+  // The system sizes the buffer again, as for any connection; before Linux 5.15 this sets the largest size.
   const int none = 0;
   if (setsockopt(connection.socket, SOL_SOCKET, SO_BUF_LOCK, &none, sizeof none) != 0) {
     SetOption(connection.socket, SOL_SOCKET, SO_RCVBUF, kFriendsBuffer);
@@ -259,7 +259,7 @@ void Gate::AcceptFrom(int listener) {
   const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (socket >= 0) return HandOn(socket);
   if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
-  std::this_thread::sleep_for(kAcceptPause);  // it would be told again at once
+  std::this_thread::sleep_for(kAcceptPause);  // epoll would report it again at once
 }
 
 void Gate::HandOn(int socket) {
@@ -275,7 +275,8 @@ void Gate::HandOn(int socket) {
   SetOption(socket, SOL_SOCKET, SO_RCVBUF, kStrangersBuffer);
   {
     std::lock_guard lock(mutex_);
-    if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);  // it ended just now
+    // it ended just now
+    if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);
     const bool full = connections_.size() >= limits_.connections;
     if (full && strangers_by_number_.empty()) {
       close(socket);
@@ -306,8 +307,8 @@ void Gate::HandOn(int socket) {
   handed_.notify_one();
 }
 
-// gRPC reads and unpacks on the thread that hands a connection over, as long as it has something to say at once: so that is
-// another than the one that watches, and what has come already is shown to gRPC's own threads only afterwards.
+// gRPC reads and unpacks on the handing thread as long as data is available. So that thread is separate from
+// the watching one, and gRPC's own threads see the data that arrived earlier only afterwards.
 void Gate::HandOver() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -360,7 +361,7 @@ void Gate::EndGreedyStrangers() {
 }
 
 bool Gate::LookAtStrangers(steady_clock::time_point now) {
-  // Calls that are admitted meanwhile do not wait for this.
+  // Admissions in the meantime do not wait for this.
   const int64_t heap = strangers_ == 0 ? 0 : HeapInUse();
   std::lock_guard lock(mutex_);
   int64_t all = 0, most = 0;
@@ -401,7 +402,7 @@ Gate::Connections::iterator Gate::Greediest() {
   return worst;
 }
 
-// What was received and not read is thrown away. gRPC sees the end, and closes its own descriptor.
+// Discards data that was received and not read. gRPC sees the end, and closes its own descriptor.
 void Gate::End(Connection& connection) {
   sockaddr nowhere = {};
   nowhere.sa_family = AF_UNSPEC;
@@ -412,7 +413,7 @@ void Gate::Forget(Connections::iterator connection) {
   if (connection->second.stranger) --strangers_;
   strangers_by_number_.erase(connection->second.number);
   peers_.erase(connection->second.number);
-  // While gRPC's descriptor is open, closing this one alone would leave it watched.
+  // While gRPC's descriptor is open, closing this one alone would leave the socket watched.
   epoll_ctl(epoll_, EPOLL_CTL_DEL, connection->second.socket, nullptr);
   close(connection->second.socket);
   connections_.erase(connection);

@@ -21,37 +21,37 @@
 
 namespace winnow {
 
-// What connections may take before a call of theirs was admitted. gRPC 1.51 itself bounds neither how many connections
-// there are nor, for a peer that does not acknowledge its settings, the headers of a connection, which take a hundred times
-// their bytes.
+// Limits of connections without an admitted call ("strangers"). gRPC 1.51 itself bounds neither the number of
+// connections nor, for a peer that does not acknowledge its settings, the headers of a connection, which take
+// a hundred times their bytes.
 struct GateLimits {
-  size_t connections = 4'000;  // of all; and no more than a quarter of the files that the process may open
-  size_t strangers = 500;      // of those without an admitted call: beyond it the oldest of them is ended
+  size_t connections = 4'000;  // all connections; also at most a quarter of the process's file limit
+  size_t strangers = 500;      // connections without an admitted call; beyond it the oldest is ended
   std::chrono::milliseconds patience{30'000};  // until the first admitted call
-  int64_t bytes = 17 << 20;                    // received of one stranger: its first call's message at its largest
-  int64_t all_bytes = 24 << 20;                // of all strangers
-  // Heap that may be taken while strangers send, beside `heap_factor` times what they sent. Above it those that sent most
-  // are ended.
+  int64_t bytes = 17 << 20;  // received from one stranger: the largest message of a first call
+  int64_t all_bytes = 24 << 20;                // received from all strangers
+  // Heap growth allowed while strangers send, beside `heap_factor` times the bytes they sent. Above it those
+  // that sent most are ended.
   int64_t heap = 24 << 20;
   int64_t heap_factor = 4;
-  int64_t few_bytes = 64 << 10;  // a stranger that sent no more is not suspected
+  int64_t few_bytes = 64 << 10;  // a stranger that sent no more than this is not suspected
 };
 
-// Listens for gRPC over TCP, hands connections on to it, and ends those that take too much without being let in. It watches
-// each through a second descriptor. Thread-safe.
+// Listens for gRPC over TCP, hands connections over to it, and ends those that use too much before an
+// admitted call. It watches each through a second descriptor. Thread-safe.
 class Gate {
  public:
-  // `address`: HOST:PORT, port 0: chosen by the system; 0.0.0.0 and [::] stand for both families. UNAVAILABLE: it cannot be
-  // had.
+  // `address`: HOST:PORT; port 0: chosen by the system; 0.0.0.0 and [::] mean both families. UNAVAILABLE: it
+  // cannot be bound.
   static absl::StatusOr<std::unique_ptr<Gate>> Listen(const std::string& address, const GateLimits& limits);
   ~Gate();
 
   int port() const { return port_; }
-  // From now on connections are accepted. REQUIRES the server of `acceptor` runs until Close.
+  // Accepts connections from now on. REQUIRES: the server of `acceptor` runs until Close.
   void Open(std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor);
-  // Nothing is accepted or ended any more; the port is given back.
+  // Stops accepting and ending connections; closes the port.
   void Close();
-  // A call over the connection of `peer`, as gRPC writes it, was admitted: it is no stranger any more.
+  // A call over the connection of `peer` (gRPC's form) was admitted: it is no stranger any more.
   void Admit(std::string_view peer);
 
  private:
@@ -59,7 +59,7 @@ class Gate {
     uint64_t number = 0;
     int socket = -1;  // a second descriptor of it
     bool stranger = true;
-    int64_t bytes = 0;  // received, as of the last look
+    int64_t bytes = 0;  // received up to the last look
     std::chrono::steady_clock::time_point since;
   };
   using Connections = std::map<std::string, Connection>;  // by peer
@@ -73,7 +73,7 @@ class Gate {
   void Event(uint64_t number, uint32_t events);
   void EndOldStrangers();
   void EndGreedyStrangers();
-  // Ends some if that is due. True: none sent more than little.
+  // Ends some strangers if limits require it. Returns true if no stranger has sent more than `few_bytes`.
   bool LookAtStrangers(std::chrono::steady_clock::time_point now);
   std::chrono::milliseconds UntilNext() const;
   // All that follow REQUIRE the lock.
@@ -93,16 +93,16 @@ class Gate {
   Connections connections_;                             // guarded by mutex_
   std::map<uint64_t, std::string> peers_;               // guarded by mutex_; by number
   std::map<uint64_t, std::string> strangers_by_number_;  // guarded by mutex_; the oldest first
-  uint64_t next_ = 0;                                   // of a connection
-  // The thread's own:
-  bool suspicion_ = false;  // strangers sent more than little
-  bool ended_some_ = false;  // and what they took may not have been given back
-  int64_t calm_heap_ = 0;    // heap in use before
+  uint64_t next_ = 0;                                   // number of the next connection
+  // Used by the thread alone:
+  bool suspicion_ = false;  // a stranger has sent more than `few_bytes`
+  bool ended_some_ = false;  // its memory may not have been released yet
+  int64_t calm_heap_ = 0;    // heap in use before the suspicion
   std::chrono::steady_clock::time_point looked_;
-  std::chrono::steady_clock::time_point calm_from_;  // when it will have been
+  std::chrono::steady_clock::time_point calm_from_;  // when the memory should have been released
   std::condition_variable handed_;
-  std::deque<std::pair<uint64_t, int>> accepted_;  // guarded by mutex_; numbers and sockets that gRPC is to have
-  uint64_t handing_ = 0;                           // guarded by mutex_; the one that gRPC is being given, 0: none
+  std::deque<std::pair<uint64_t, int>> accepted_;  // guarded by mutex_; numbers and sockets to hand to gRPC
+  uint64_t handing_ = 0;  // guarded by mutex_; the number being handed to gRPC, 0: none
   std::thread thread_;                             // accepts, and watches
   std::thread hand_over_;
 };

@@ -21,24 +21,24 @@ namespace winnow {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
-// Of one connection: a worker has a few calls under way, a web page some dozens.
+// Limit of one connection: a worker has a few concurrent calls, a web page some dozens.
 constexpr int kMaxStreams = 1000;
 constexpr int kMaxMetadataBytes = 8 << 10;
-// Of the algorithms that gRPC knows only the first: none. What a compressed message unpacks to is not bounded by its size.
+// Allows only the first of gRPC's algorithms: none. The unpacked size of a compressed message is not bounded.
 constexpr int kNoCompression = 1;
 // What is unpacked at a time; see gate.h.
 constexpr int kMostReadBytes = 128 << 10;
 constexpr int kHandshakePatienceMs = 20'000;
-// A peer that vanished without a word is noticed in the sum of these.
+// A vanished peer is detected after the sum of these.
 constexpr int kPingEveryMs = 30'000;
 constexpr int kPingPatienceMs = 10'000;
-// Clients of ours ping every 10 s; one that does so more often than this is cut off.
+// Our clients ping every 10 s; one that pings more often than this is disconnected.
 constexpr int kLeastPingIntervalMs = 5'000;
 constexpr mode_t kOwnFolder = 0700;
-constexpr mode_t kMayDoMoreThanPass = 0066;  // others
+constexpr mode_t kMayDoMoreThanPass = 0066;  // permissions of others
 constexpr mode_t kOwnSocket = 0600;
 
-// Takes reflection, which the library adds to all servers of the process, from one of them.
+// Removes reflection, which the library adds to all servers of the process, from one of them.
 class WithoutReflection final : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
@@ -70,20 +70,20 @@ absl::Status CannotListen(const std::string& address) {
       "cannot listen on {}: the port is taken or the address is not this machine's; name another by --listen", address));
 }
 
-// Nobody else may reach into the socket's folder, from before the socket is there.
+// Closes the socket's folder to other users before the socket exists.
 absl::Status CloseFolder(const std::string& socket) {
   const std::filesystem::path folder = std::filesystem::path(socket).parent_path();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Problem(folder, error.value());
-  // Trainers of local workers that run as other users pass through it to their own folders, at any time.
+  // Trainers of local workers that run as other users need to pass through it at any time.
   struct stat about {};
   if (stat(folder.c_str(), &about) == 0 && (about.st_mode & kMayDoMoreThanPass) == 0) return absl::OkStatus();
   if (chmod(folder.c_str(), kOwnFolder) != 0) return Problem(folder, errno);
   return absl::OkStatus();
 }
 
-// The gate is told whom the authority lets in.
+// Reports admitted callers to the gate.
 AuthOptions Watched(AuthOptions options, Gate& gate) {
   options.on_admit = [&gate](std::string_view peer) { gate.Admit(peer); };
   return options;

@@ -24,47 +24,47 @@ namespace winnow {
 struct GrpcServerOptions {
   std::string address = "127.0.0.1:7070";  // HOST:PORT; port 0: chosen by the system
   TlsFiles tls = {};
-  // A Unix socket beside it, on which every caller is an admin; "": none. Its folder is closed to other
+  // An additional Unix socket, on which every caller is an admin; "": none. Its folder is closed to other
   // users.
   std::string socket = {};
   AuthOptions auth = {};
   Training training = Training::kHere;
   ReadableFolders files = ReadableFolders::Everything();  // that jobs may name
-  ArtifactStore* artifacts = nullptr;  // null: there is none
+  ArtifactStore* artifacts = nullptr;  // null: none
   Metrics* metrics = nullptr;          // outlives the server; null: calls are not measured
   HealthWatchOptions health = {};
   GateLimits gate = {};
 };
 
-// Whether `address`, given by `flag`, is HOST:PORT that may be listened on: beyond this machine's loopback only if
-// `guarded`, by TLS and tokens. INVALID_ARGUMENT says what is wrong.
+// Checks that `address`, the value of `flag`, is HOST:PORT and may be listened on: beyond this machine's
+// loopback only if `guarded`, by TLS and tokens. INVALID_ARGUMENT names the error.
 absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded);
 
-// What a server may listen on. INVALID_ARGUMENT says what is wrong: with the address or a file, or that TLS
+// Checks what a server may listen on. INVALID_ARGUMENT names the error: in the address or a file, or that TLS
 // and tokens are missing beyond this machine's loopback.
 absl::Status CheckListen(const GrpcServerOptions& options);
 
-// The gRPC server with its services, health and, where no tokens are required, reflection.
+// The gRPC server with its services, health and, without tokens, reflection.
 class GrpcServer {
  public:
-  // UNAVAILABLE if the address cannot be had; else as CheckListen.
+  // UNAVAILABLE: the address cannot be bound; otherwise as CheckListen.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            Coordinator& coordinator, Reader& reader,
                                                            Hub& hub);
   ~GrpcServer();
 
   int port() const { return gate_->port(); }
-  // A channel to this server within the process, and the key by which its HTTP side is known (see auth.h).
+  // A channel to this server within the process, and the key that identifies its HTTP side (see auth.h).
   std::shared_ptr<grpc::Channel> InProcessChannel();
   const std::string& relay_key() const { return authority_.relay_key(); }
-  // Health says NOT_SERVING from now on; calls are still taken.
+  // Health reports NOT_SERVING from now on; calls are still accepted.
   void AnnounceStop();
   // Ends streams and held calls, waits for the others until `grace` is over, then cancels them.
   void Stop(std::chrono::milliseconds grace);
 
  private:
-  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
-             std::unique_ptr<InsightThreads> insights, SlowReaders slow);
+  GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
+             Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow);
   absl::Status LoadTokens();
   void TellHealth(bool healthy);
 
@@ -80,7 +80,7 @@ class GrpcServer {
   InsightService insight_;
   UsageService usage_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<HealthWatch> health_;  // speaks to the server: goes first
+  std::unique_ptr<HealthWatch> health_;  // calls the server: destroyed first
 };
 
 }  // namespace winnow

@@ -14,22 +14,23 @@ namespace {
 
 using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
-// "" unless there is exactly one: two of them would say two things, and neither is taken.
+// Returns the only value; "" if there are none or several, which may contradict each other.
 std::string TheOne(const Metadata& metadata, const char* name) {
   if (metadata.count(name) != 1) return "";
   const grpc::string_ref value = metadata.find(name)->second;
   return {value.data(), value.size()};
 }
 
-// Where a call comes from. Over HTTP that is the connection's other end, as the HTTP side says on the channel
-// within this process; what any other peer says of itself is not heard.
+// Returns the origin of a call. For a call over HTTP that is the client's address, as the HTTP side states on
+// the in-process channel; such metadata from any other peer is ignored.
 std::string PeerOf(const grpc::CallbackServerContext& context, const std::string& relay_key) {
   const std::string peer = context.peer();
   for (std::string_view socket : {"ipv4:", "ipv6:", "unix:"}) {
     if (peer.starts_with(socket)) return peer;
   }
   const std::string key = TheOne(context.client_metadata(), kRelayKey);
-  return SameHash(HashSecret(key), HashSecret(relay_key)) ? TheOne(context.client_metadata(), kRelayPeer) : peer;
+  return SameHash(HashSecret(key), HashSecret(relay_key)) ? TheOne(context.client_metadata(), kRelayPeer)
+                                                          : peer;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// A call that is answered with an error and nothing else. Goes when gRPC is done with it.
+// A call that is answered with an error only. Deleted when gRPC is done with it.
 template <typename Reactor>
 class RefusedCall final : public Reactor {
  public:
@@ -17,16 +17,17 @@ class RefusedCall final : public Reactor {
   void OnDone() override { delete this; }
 };
 
-// What every handler of a service asks first. Thread-safe.
+// The first check of every handler of a service. Thread-safe.
 class Guard {
  public:
   // `service`: its full name, as service_full_name() of the generated class. `authority` outlives the guard.
   Guard(Authority& authority, std::string_view service) : authority_(authority), service_(service) {}
 
-  // Null: the call may go on. Else what the handler is to return: the call has been refused. `method` is the
-  // handler's __func__; `by`, if given, is set to who calls.
+  // Null: the call may continue. Otherwise the call has been refused, and the handler returns the result.
+  // `method` is the handler's __func__; `by`, if given, receives the caller.
   template <typename Reactor>
-  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method, Requester* by = nullptr) {
+  Reactor* Refuse(const grpc::CallbackServerContext* context, std::string_view method,
+                  Requester* by = nullptr) {
     const grpc::Status status = Admit(*context, method, by);
     return status.ok() ? nullptr : new RefusedCall<Reactor>(status);
   }

@@ -6,10 +6,11 @@ namespace winnow {
 
 HealthProbe MakeHealthProbe(Coordinator& coordinator, Reader& reader) {
   return [&coordinator, &reader](std::function<void(absl::Status)> done) {
-    coordinator.Post({[](Engine&) {}, [&reader, done = std::move(done)](const absl::Status& recorded) {
-                        if (!recorded.ok()) return done(recorded);
-                        reader.Post([done](Reads& reads) { done(reads.Probe()); });
-                      }});
+    coordinator.Call<absl::Status>([](Engine&) { return absl::OkStatus(); },
+                                   [&reader, done = std::move(done)](const absl::Status& recorded) {
+                                     if (!recorded.ok()) return done(recorded);
+                                     reader.Post([done](Reads& reads) { done(reads.Probe()); });
+                                   });
   };
 }
 
@@ -31,7 +32,7 @@ void HealthWatch::Run() {
   std::unique_lock lock(state.mutex);
   const auto stopping = [&state] { return state.stopping; };
   while (!state.changed.wait_for(lock, options_.every, stopping)) {
-    if (!state.waiting) {  // one that stands still is not asked again
+    if (!state.waiting) {  // a probe that stalls is not repeated
       state.waiting = true;
       lock.unlock();
       probe_([shared = state_](const absl::Status& status) {

@@ -13,10 +13,10 @@
 
 namespace winnow {
 
-// Tells once, on any thread, whether the server can record and read: OK, or why not. While it stands still, nothing.
+// Reports once, on any thread, whether the server can record and read: OK, or the reason. Never if it stalls.
 using HealthProbe = std::function<void(std::function<void(absl::Status)> done)>;
 
-// Through the coordinator, and then through the thread of all reads. Both outlive its last answer.
+// Probes the coordinator, then the thread of all reads. Both outlive its last answer.
 HealthProbe MakeHealthProbe(Coordinator& coordinator, Reader& reader);
 
 struct HealthWatchOptions {
@@ -24,12 +24,12 @@ struct HealthWatchOptions {
   std::chrono::milliseconds patience{5'000};
 };
 
-// Probes now and then on a thread of its own, and tells whenever the health has changed.
+// Probes at intervals on its own thread, and reports each change of health.
 class HealthWatch {
  public:
-  // `tell` is called on the watch's thread; healthy is what is taken for granted before the first call.
+  // `tell` runs on the watch's thread; the initial state is healthy.
   HealthWatch(HealthProbe probe, std::function<void(bool healthy)> tell, HealthWatchOptions options = {});
-  // Does not wait for a probe that is under way.
+  // Does not wait for a pending probe.
   ~HealthWatch();
 
  private:
@@ -39,7 +39,7 @@ class HealthWatch {
     std::condition_variable changed;
     bool stopping = false;  // guarded by mutex
     bool waiting = false;   // guarded by mutex: for a probe's answer
-    bool healthy = true;    // guarded by mutex: as the newest answer, or its lack, says
+    bool healthy = true;    // guarded by mutex: by the newest answer, or its absence
   };
   void Run();
 

@@ -16,14 +16,14 @@ using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
 constexpr std::chrono::seconds kLongestInsight{60};
-// Of calls that wait for the thread of the tables; more are refused.
+// Limit of calls that wait for the thread of the tables; more are refused.
 constexpr size_t kMostInsightsWaiting = 256;
 
 template <typename Response>
 using Call = std::shared_ptr<PendingCall<Response>>;
 
-// Runs `ask` on the thread of the tables, unless nobody waits for it any more; then has the curves read of
-// the jobs whose tables it opened.
+// Runs `ask` on the thread of the tables, unless the call is over; then has the curves read of the jobs whose
+// tables it opened.
 template <typename Request, typename Response, typename Ask>
 Unary* Post(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
   const Call<Response> call = PendingCall<Response>::Start(hub, response, kLongestInsight);
@@ -43,7 +43,7 @@ Unary* Post(Hub& hub, InsightThreads& threads, const Request* request, Response*
   return call.get();
 }
 
-// Answers a request by what `method` makes of it.
+// Answers a request with the result of `method`.
 template <typename Request, typename Response>
 Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Response* response,
               absl::StatusOr<Response> (Insights::*method)(const Request&)) {
@@ -53,8 +53,8 @@ Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Respons
               });
 }
 
-// Runs `ask` on the thread of the tables once the trials that the request means are compared at the level
-// that it means, which the thread of the curves finds out.
+// Runs `ask` on the thread of the tables, after the thread of the curves has compared the request's trials at
+// its level.
 template <typename Request, typename Response, typename Ask>
 Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
   return Post(hub, threads, request, response,
@@ -77,7 +77,7 @@ Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, R
               });
 }
 
-// Has a forest fitted, and answers the call with what `make` makes of it.
+// Has a forest fitted, and answers the call with the result of `make`.
 template <typename Response, typename Make>
 void AskForest(InsightThreads& threads, const Call<Response>& call, ForestQuestion question, Make make) {
   threads.forests.Ask(

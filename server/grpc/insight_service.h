@@ -7,8 +7,8 @@
 
 namespace winnow {
 
-// The wire of Insights. A caller who is gone when its turn comes is not computed for, and whose turn does not come in
-// time is told so. REQUIRES threads, hub and authority outlive the gRPC server.
+// The gRPC side of Insights. Skips calls whose client has gone, and refuses those that wait too long.
+// REQUIRES: threads, hub and authority outlive the gRPC server.
 class InsightService final : public v1::InsightService::CallbackService {
  public:
   InsightService(InsightThreads& threads, Hub& hub, Authority& authority)

@@ -4,7 +4,7 @@
 
 namespace winnow {
 
-// Lets this process have as many files open as it may; how many that is.
+// Raises this process's limit of open files to the allowed maximum; returns it.
 size_t RaiseFileLimit();
 
 }  // namespace winnow

@@ -17,9 +17,9 @@
 
 namespace winnow {
 
-// A call that is worked on elsewhere, perhaps for long. It is answered once: with what the work comes to or, if that is
-// earlier, when its caller goes away, when its time is over or when the server stops; the work may then still be under
-// way, which is why it asks GoOn now and then, and is to keep what it needs of the request by itself. Thread-safe.
+// A call whose work runs elsewhere, perhaps for long. It is answered once: with the result or, if that is
+// earlier, when its client disconnects, its time is over or the server stops. The work may outlive the
+// answer, so it polls GoOn and keeps its own copy of what it needs of the request. Thread-safe.
 template <typename Response>
 class PendingCall final : public grpc::ServerUnaryReactor,
                           public std::enable_shared_from_this<PendingCall<Response>> {
@@ -52,7 +52,7 @@ class PendingCall final : public grpc::ServerUnaryReactor,
     Finish(ToGrpc(answer.status()));
   }
 
-  // OK, or CANCELLED: the call was answered, so that nobody waits for the work any more.
+  // OK, or CANCELLED: the call was answered, so the work is no longer needed.
   absl::Status GoOn() const {
     return answered_ ? absl::CancelledError("nobody waits for the answer any more") : absl::OkStatus();
   }
@@ -72,7 +72,7 @@ class PendingCall final : public grpc::ServerUnaryReactor,
   int64_t stop_subscription_ = 0;
   grpc::Alarm alarm_;
   std::mutex mutex_;
-  Response* const response_;           // guarded by mutex_; gone once the call is answered
+  Response* const response_;           // guarded by mutex_; invalid once the call is answered
   std::atomic<bool> answered_ = false;  // set under mutex_
 };
 

@@ -7,15 +7,15 @@
 
 namespace winnow {
 
-// A token bucket per caller: `per_second` calls in the long run, and as many at once as two seconds give. Not
+// A token bucket per caller: `per_second` calls on average, with bursts of two seconds' worth. Not
 // thread-safe.
 class RateLimit {
  public:
   // 0: no limit.
   explicit RateLimit(double per_second) : per_second_(per_second) {}
 
-  // Whether one more call of `caller` is within the limit at `now_us`, a clock that never goes back; counts
-  // it if so.
+  // Returns whether one more call of `caller` is within the limit at `now_us`, a monotonic clock; counts it
+  // if so.
   bool Take(std::string_view caller, int64_t now_us);
 
   double per_second() const { return per_second_; }
@@ -23,10 +23,10 @@ class RateLimit {
 
  private:
   struct Bucket {
-    double calls = 0;  // that may still be made
+    double calls = 0;  // calls available
     int64_t as_of_us = 0;
   };
-  // Those that are full again say nothing.
+  // Full buckets are the default, so they are removed.
   void ForgetFull(int64_t now_us);
 
   const double per_second_;

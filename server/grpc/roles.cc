@@ -55,7 +55,7 @@ const std::vector<MethodRule>& MethodRules() {
 
       {kWorker, "Sync", kWorkers, "run trials as a worker"},
 
-      // A model is read by those who read its job; only a trial's worker adds to the store.
+      // Readers of a job may read its models; only a trial's worker writes to the store.
       {kArtifact, "FindMissingBlobs", kWorkers, "store checkpoints and models"},
       {kArtifact, "PutBlob", kWorkers, "store checkpoints and models"},
       {kArtifact, "GetBlob", kReadersAndWorkers, "download models"},

@@ -8,23 +8,23 @@
 
 namespace winnow {
 
-// Who may call what: one row for every method of every service.
+// Who may call what: one row per method of each service.
 struct MethodRule {
   std::string_view service;  // full name: "winnow.v1.TuningService"
   std::string_view method;
   unsigned roles;         // bits 1 << v1::Role
-  std::string_view what;  // what it does, behind "may not"
+  std::string_view what;  // the action, after "may not"
 };
 
 const std::vector<MethodRule>& MethodRules();
 
-// False for a method that has no row, whoever asks.
+// False for a method without a row, for every role.
 bool MayCall(v1::Role role, std::string_view service, std::string_view method);
 
-// Why MayCall says no: "role viewer may not stop jobs; expected a token of role submitter or admin".
+// Explains a refusal: "role viewer may not stop jobs; expected a token of role submitter or admin".
 std::string WhyNot(v1::Role role, std::string_view service, std::string_view method);
 
-// "viewer", "submitter", "worker", "admin", as tables and people write them; "" for ROLE_UNSPECIFIED.
+// "viewer", "submitter", "worker", "admin", for tables and users; "" for ROLE_UNSPECIFIED.
 std::string_view RoleName(v1::Role role);
 // ROLE_UNSPECIFIED for any other word.
 v1::Role RoleOf(std::string_view name);

@@ -30,7 +30,7 @@ absl::Status Wrong(const char* flag, const std::string& file, std::string_view w
   return absl::InvalidArgumentError(fmt::format("{}: {}: {}", flag, file, what));
 }
 
-// An encrypted key is refused rather than asked about on the terminal.
+// Refuses an encrypted key instead of asking for its password on the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 absl::Status Read(const char* flag, const std::string& file, Certificate& certificate) {

@@ -9,21 +9,21 @@
 
 namespace winnow {
 
-// PEM files of a server. They are read anew when they change: a renewed certificate needs no restart.
+// PEM files of a server. They are read again when they change: a renewed certificate needs no restart.
 struct TlsFiles {
-  std::string cert = {};  // its certificate, then those between it and the authority's; "": plain text
+  std::string cert = {};  // the server's certificate, then the intermediate ones; "": plain text
   std::string key = {};   // the certificate's
   std::string client_ca =
-      {};  // who may vouch for clients, which then must show a certificate; "": they need none
+      {};  // authorities of client certificates, which are then required; "": not required
 
   bool used() const { return !cert.empty(); }
 };
 
-// INVALID_ARGUMENT names the file and what is wrong: it cannot be read, is not what it should be, the key is
-// not the certificate's, the certificate has expired.
+// INVALID_ARGUMENT names the file and the error: it cannot be read, has the wrong content, the key does not
+// match the certificate, the certificate has expired.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 
-// REQUIRES CheckTlsFiles(files) is OK.
+// REQUIRES: CheckTlsFiles(files) is OK.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(const TlsFiles& files);
 
 }  // namespace winnow

@@ -16,7 +16,7 @@ constexpr std::string_view kStart = "wnw_";
 constexpr size_t kIdBytes = 4;
 constexpr size_t kIdLength = 2 * kIdBytes;
 constexpr size_t kRandomBytes = 32;
-constexpr size_t kRandomLength = 43;  // of 32 bytes in base64url without padding
+constexpr size_t kRandomLength = 43;  // 32 bytes in base64url without padding
 
 }  // namespace
 

@@ -32,17 +32,6 @@ absl::Status Check(const v1::CreateTokenRequest& request) {
   return absl::OkStatus();
 }
 
-// Runs `run` in the coordinator's next transaction; `done` is told its answer once it is committed.
-template <typename T>
-void Post(Coordinator& coordinator, std::function<absl::StatusOr<T>(Context&)> run,
-          Coordinator::Done<T> done) {
-  auto answer = std::make_shared<absl::StatusOr<T>>();
-  coordinator.Post({[answer, run = std::move(run)](Engine& engine) { *answer = run(engine.context()); },
-                    [answer, done = std::move(done)](const absl::Status& committed) {
-                      committed.ok() ? done(std::move(*answer)) : done(committed);
-                    }});
-}
-
 }  // namespace
 
 void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,
@@ -57,30 +46,30 @@ void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request
   made.row.hash = HashSecret(secret->secret);
   made.secret = std::move(secret->secret);
   const int64_t valid_us = request.valid_seconds() * 1'000'000;
-  Post<MadeToken>(
-      coordinator,
-      [made, valid_us](Context& context) mutable -> absl::StatusOr<MadeToken> {
+  coordinator.Call<absl::StatusOr<MadeToken>>(
+      [made, valid_us](Engine& engine) mutable -> absl::StatusOr<MadeToken> {
+        Context& context = engine.context();
         made.row.create_us = context.wall_us();
         if (valid_us > 0) made.row.expire_us = made.row.create_us + valid_us;
         absl::Status status = context.store.tokens.Insert(made.row);
         if (status.ok()) return made;
-        if (!absl::IsAlreadyExists(status)) context.Check(status);
+        if (!absl::IsAlreadyExists(status)) context.Note(status);
         return status;
       },
       std::move(done));
 }
 
 void ListTokens(Coordinator& coordinator, Coordinator::Done<std::vector<TokenRow>> done) {
-  Post<std::vector<TokenRow>>(
-      coordinator, [](Context& context) { return context.store.tokens.List(); }, std::move(done));
+  coordinator.Call<absl::StatusOr<std::vector<TokenRow>>>(
+      [](Engine& engine) { return engine.context().store.tokens.List(); }, std::move(done));
 }
 
 void RevokeToken(Coordinator& coordinator, const std::string& id, Coordinator::Done<TokenRow> done) {
-  Post<TokenRow>(
-      coordinator,
-      [id](Context& context) {
+  coordinator.Call<absl::StatusOr<TokenRow>>(
+      [id](Engine& engine) {
+        Context& context = engine.context();
         absl::StatusOr<TokenRow> row = context.store.tokens.Revoke(id, context.wall_us());
-        if (!row.ok() && !absl::IsNotFound(row.status())) context.Check(row.status());
+        if (!row.ok() && !absl::IsNotFound(row.status())) context.Note(row.status());
         return row;
       },
       std::move(done));

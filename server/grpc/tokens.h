@@ -15,7 +15,7 @@ namespace winnow {
 
 struct MadeToken {
   TokenRow row;
-  std::string secret;  // nowhere else
+  std::string secret;  // not stored anywhere
 };
 // INVALID_ARGUMENT names the field. The token's times are of the coordinator's clock.
 void CreateToken(Coordinator& coordinator, const v1::CreateTokenRequest& request,

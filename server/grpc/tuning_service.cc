@@ -21,11 +21,11 @@ namespace {
 using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
-// For the files of a warm start, all of them.
+// For all files of a warm start together.
 constexpr std::chrono::seconds kReadingPatience{10};
 constexpr int kCreateThreads = 3;
 constexpr int kPreviewThreads = 2;
-// Of calls that wait for such a thread; more are refused.
+// Limit of calls that wait for such a thread; more are refused.
 constexpr size_t kMostWaiting = 64;
 constexpr std::chrono::seconds kLongestCreate{60};
 constexpr std::chrono::seconds kLongestPreview{20};
@@ -35,7 +35,7 @@ absl::Status TooManyWait(const char* method) {
       "{}: {} calls of this method wait already, as many as may; try again later", method, kMostWaiting));
 }
 
-// Gives the job as it is, as `by` may see it, once `known` says that there is one.
+// Returns the job's state as visible to `by`, if `known` is OK.
 void Describe(Reader& reader, const absl::StatusOr<std::string>& known, const Requester& by,
               std::function<void(absl::StatusOr<v1::TuningJob>)> done) {
   if (!known.ok()) return done(known.status());
@@ -46,7 +46,7 @@ void Describe(Reader& reader, const absl::StatusOr<std::string>& known, const Re
   });
 }
 
-// OK as long as `call` waits and `patience` is not over.
+// OK while `call` is pending and `patience` is not over.
 GoOn WhileWaits(std::shared_ptr<PendingCall<v1::TuningJob>> call, std::chrono::milliseconds patience) {
   return [call = std::move(call), in_time = GoOnFor(patience)] {
     const absl::Status waits = call->GoOn();
@@ -54,7 +54,7 @@ GoOn WhileWaits(std::shared_ptr<PendingCall<v1::TuningJob>> call, std::chrono::m
   };
 }
 
-// Finishes a call with what the coordinator or the replays make of it.
+// Finishes a call with the result of the coordinator or the replays.
 template <typename Response>
 std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response* response) {
   return [reactor, response](absl::StatusOr<Response> answer) {
@@ -63,7 +63,7 @@ std::function<void(absl::StatusOr<Response>)> FinishBy(Unary* reactor, Response*
   };
 }
 
-// Answers a request by what `read` makes of it on the reader's thread.
+// Answers a request with the result of `read` on the reader's thread.
 template <typename Response, typename Read>
 Unary* Answer(CallContext* context, Reader& reader, Response* response, Read read) {
   Unary* reactor = context->DefaultReactor();
@@ -99,7 +99,7 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
   const auto create = [call, kept, answer, &coordinator = coordinator_, &reader = reader_,
                        training = training_, &files = files_, by](Reads& reads) {
     if (!call->GoOn().ok()) return;
-    // A repeated request is answered whatever has become of the files since.
+    // A repeated request gets the same answer, even if the files have changed since.
     const absl::StatusOr<std::string> known = reads.FindRequest(kept->request_id());
     if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
     const absl::Status status = CheckCreate(*kept, training, files);

@@ -10,8 +10,8 @@
 
 namespace winnow {
 
-// Who works for calls that may take long, or wait for files of others: few threads beside those of all other reads. What
-// viewers may ask for keeps no submitter waiting.
+// Threads for calls that may take long or wait for foreign files. They are few, and separate from those of
+// all other reads, so that viewers' requests do not delay submitters.
 struct SlowReaders {
   static absl::StatusOr<SlowReaders> Start(const std::string& file, const Clock& clock);
 
@@ -19,9 +19,8 @@ struct SlowReaders {
   std::unique_ptr<Reader> previews;
 };
 
-// The wire: converts, hands over to reader or coordinator, maps the status. Every call is finished exactly
-// once. REQUIRES coordinator, reader, hub and authority outlive the gRPC
-// server.
+// The gRPC side of TuningService: converts, passes requests to reader or coordinator, maps the status.
+// Finishes every call exactly once. REQUIRES: coordinator, reader, hub and authority outlive the gRPC server.
 class TuningService final : public v1::TuningService::CallbackService {
  public:
   TuningService(Coordinator& coordinator, Reader& reader, SlowReaders slow, Hub& hub, Authority& authority,
@@ -57,7 +56,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Unary* ReportMetrics(Context*, const v1::ReportMetricsRequest*, v1::ReportMetricsResponse*) override;
   Unary* CompleteTrial(Context*, const v1::CompleteTrialRequest*, v1::CompleteTrialResponse*) override;
 
-  // Replays that wait or run are answered UNAVAILABLE: the server is about to stop.
+  // Answers waiting and running replays with UNAVAILABLE, because the server is about to stop.
   void StopReplays() { replays_.Stop(); }
 
  private:
@@ -68,7 +67,7 @@ class TuningService final : public v1::TuningService::CallbackService {
   Hub& hub_;
   Guard guard_;
   Replays replays_;
-  SlowReaders slow_;  // uses all of the above: goes first
+  SlowReaders slow_;  // uses all of the above: destroyed first
 };
 
 }  // namespace winnow

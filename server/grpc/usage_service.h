@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// The wire of what is known of workers' use. REQUIRES reader and authority outlive the gRPC server.
+// The gRPC side of workers' usage. REQUIRES: reader and authority outlive the gRPC server.
 class UsageService final : public v1::UsageService::CallbackService {
  public:
   UsageService(Reader& reader, Authority& authority)

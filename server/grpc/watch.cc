@@ -137,7 +137,7 @@ void JobWatch::Next() {
       step = Step::kRead;
     }
   }
-  // gRPC may call back from within these: not under the lock.
+  // gRPC may call back from within these, so the lock is not held.
   if (step == Step::kOpen) {
     context_.AddInitialMetadata(kStreamOpen, "1");
     StartSendInitialMetadata();
@@ -202,11 +202,11 @@ void LogPoll::Read(Reads& reads, bool last) {
     auto self = weak.lock();
     if (expired && self) self->Look(true);
   });
-  look();  // what was committed between the read and the subscription
+  look();  // for commits between the read and the subscription
 }
 
 void LogPoll::Finish(const absl::Status& status) {
-  std::unique_ptr<grpc::Alarm> alarm;  // cancelled by its destructor, without the lock
+  std::unique_ptr<grpc::Alarm> alarm;  // its destructor cancels, without the lock
   {
     std::lock_guard lock(mutex_);
     if (finished_) return;

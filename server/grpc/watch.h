@@ -14,15 +14,15 @@
 
 namespace winnow {
 
-// Initial metadata of a stream whose request was good: whoever relays it may say so before the first message.
+// Initial metadata of a stream with a valid request: a relay may forward it before the first message.
 inline constexpr char kStreamOpen[] = "winnow-stream-open";
 
-// One call of WatchTuningJob: reads what is committed, writes it, waits for the next commit; ends with the
-// job. Reactions, the hub's and the reader's threads meet here: everything goes through Next.
+// One call of WatchTuningJob: reads committed events, writes them, waits for the next commit; ends with the
+// job. gRPC's reactions, the hub's thread and the reader's thread all go through Next.
 class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
                        public std::enable_shared_from_this<JobWatch> {
  public:
-  // By whose leave a stream goes on.
+  // The admission under which a stream continues.
   struct Leave {
     Authority& authority;
     Requester by;
@@ -43,7 +43,7 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   void Changed();
   void End(grpc::Status status);
   void Read(Reads& reads);
-  // Does whatever is to be done next, if anything.
+  // Does the next step, if any.
   void Next();
 
   grpc::CallbackServerContext& context_;
@@ -56,12 +56,12 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   int64_t stop_subscription_ = 0;
   int64_t token_subscription_ = 0;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   int64_t after_;
   std::deque<v1::TuningJobEvent> outbox_;
-  v1::TuningJobEvent current_;  // the one that gRPC writes
+  v1::TuningJobEvent current_;  // the event that gRPC is writing
   std::optional<grpc::Status> end_;
-  bool changed_ = true;  // something may have been committed since the last read
+  bool changed_ = true;  // there may be commits since the last read
   enum class Open { kNotYet, kWanted, kDone } open_ = Open::kNotYet;
   bool reading_ = false;
   bool writing_ = false;
@@ -69,7 +69,7 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
 };
 
 // One call of GetLogs: answers when there are bytes beyond the offset, when the process has ended, or after
-// the time that the client is willing to wait.
+// the client's wait time.
 class LogPoll final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<LogPoll> {
  public:
   static LogPoll* Start(Reader& reader, Hub& hub, const v1::GetLogsRequest& request,
@@ -91,7 +91,7 @@ class LogPoll final : public grpc::ServerUnaryReactor, public std::enable_shared
   v1::GetLogsResponse* const response_;
   std::shared_ptr<LogPoll> self_;  // until gRPC is done with this call
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   bool waiting_ = false;
   bool finished_ = false;
   int64_t log_subscription_ = 0;

@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// The wire of Sync. REQUIRES coordinator and authority outlive the gRPC server.
+// The gRPC side of Sync. REQUIRES: coordinator and authority outlive the gRPC server.
 class WorkerService final : public v1::WorkerService::CallbackService {
  public:
   WorkerService(Coordinator& coordinator, Authority& authority)

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDraftEnding[] = ".part";
-constexpr int64_t kReservedPart = 10;  // of the disk, one part in so many at most
+constexpr int64_t kReservedPart = 10;  // reserve at most this fraction of the disk
 
 std::string Gib(int64_t bytes) { return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30)); }
 
@@ -45,7 +45,7 @@ ArtifactStore::~ArtifactStore() {
   if (remover_.joinable()) remover_.join();
 }
 
-// What was being written when the server ended is removed; what nobody claims soon goes too.
+// Removes files that were being written when the server ended; unclaimed blobs expire soon.
 absl::Status ArtifactStore::Scan() {
   const fs::path blobs = options_.folder / "blobs";
   std::error_code error;
@@ -87,7 +87,7 @@ std::vector<std::string> ArtifactStore::Missing(const std::vector<std::string>& 
   return missing;
 }
 
-// REQUIRES mutex_ is held. Counts the bytes as used.
+// REQUIRES: mutex_ is held. Counts the bytes as used.
 absl::Status ArtifactStore::Reserve(int64_t bytes) {
   if (used_ + bytes > options_.quota_bytes) ForgetUnclaimed();
   if (used_ + bytes > options_.quota_bytes) {
@@ -109,7 +109,7 @@ absl::Status ArtifactStore::Reserve(int64_t bytes) {
   return absl::OkStatus();
 }
 
-// REQUIRES mutex_ is held.
+// REQUIRES: mutex_ is held.
 void ArtifactStore::ForgetUnclaimed() {
   const int64_t before = options_.steady_us() - options_.unclaimed_us;
   for (auto blob = blobs_.begin(); blob != blobs_.end();) {
@@ -145,7 +145,7 @@ absl::Status ArtifactStore::Put(const std::string& digest, std::string_view byte
   return written;
 }
 
-// REQUIRES its bytes are counted as used.
+// REQUIRES: its bytes are counted as used.
 absl::Status ArtifactStore::Write(const std::string& digest, std::string_view bytes) {
   const fs::path path = PathOf(digest);
   fs::path draft = path;
@@ -161,7 +161,7 @@ absl::Status ArtifactStore::Write(const std::string& digest, std::string_view by
   absl::Status status = file->Write(bytes);
   if (status.ok()) status = file->Sync();
   if (status.ok()) {
-    // While it is renamed it is not removed.
+    // The lock prevents its removal during the rename.
     std::lock_guard lock(mutex_);
     if (rename(draft.c_str(), path.c_str()) != 0)
       status = FileError(path, "cannot rename to this name", errno);
@@ -177,7 +177,7 @@ absl::Status ArtifactStore::Write(const std::string& digest, std::string_view by
   std::lock_guard lock(mutex_);
   const bool first =
       blobs_.emplace(digest, Blob{static_cast<int64_t>(bytes.size()), false, options_.steady_us()}).second;
-  if (!first) used_ -= static_cast<int64_t>(bytes.size());  // another call was as fast
+  if (!first) used_ -= static_cast<int64_t>(bytes.size());  // another call stored it first
   return absl::OkStatus();
 }
 
@@ -196,7 +196,7 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
   if (bytes.ok() && DigestOf(*bytes) == digest) return bytes;
   {
     std::lock_guard lock(mutex_);
-    if (blobs_.erase(digest) == 0) return gone;  // it was forgotten meanwhile
+    if (blobs_.erase(digest) == 0) return gone;  // it was removed in the meantime
     used_ -= size;
     doomed_.insert(digest);
   }
@@ -248,7 +248,7 @@ void ArtifactStore::Remove() {
     unlink(PathOf(*doomed_.begin()).c_str());
     doomed_.erase(doomed_.begin());
     changed_.notify_all();
-    lock.unlock();  // between two, others have their turn
+    lock.unlock();  // lets other threads run between two removals
     lock.lock();
   }
 }

@@ -18,20 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Opened so that nothing of it changes; also where nothing can be written.
+// Opens it without changing anything; works on a read-only file system too.
 absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
   std::error_code none;
-  // Its logs lie beside the file itself.
+  // Its logs are beside the file itself.
   const std::string file = fs::canonical(name, none).string();
   if (none || !fs::is_regular_file(file, none)) {
     return absl::NotFoundError(name + ": there is no such file; name the database by --db");
   }
-  // Before SQLite looks, which would take the damage for the log's end and note that down beside it.
+  // Before SQLite looks: it would take the damage for the log's end and record that beside the log.
   if (absl::Status log = CheckLog(file); !log.ok()) return log;
   const auto log_bytes = fs::file_size(file + "-wal", none);
   const bool has_log = !none && log_bytes > 0;
   absl::StatusOr<std::unique_ptr<Database>> database = Database::Open(file, OpenMode::kReadOnly);
-  // The first look at the file is what needs the log's index beside it.
+  // The first access needs the log's index beside the file.
   absl::Status status =
       database.ok() ? (*database)->QueryInt("PRAGMA schema_version").status() : database.status();
   if (absl::IsFailedPrecondition(status) && !has_log) {
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
   return database;
 }
 
-// Tells in which column a row differs from what it should be.
+// Reports the columns in which a row differs from what it should be.
 class RowCheck {
  public:
   RowCheck(std::string subject, const TellFinding& tell) : subject_(std::move(subject)), tell_(tell) {}
@@ -103,7 +103,7 @@ class JobCheck {
     absl::Status status =
         ApplyFacts(store_.facts, row_, state, [&](const Fact& fact) { NoteInRow(fact, expected); });
     summary_.facts += state.last_sequence();
-    // What follows from facts can only be compared with all of them.
+    // The rows derived from facts can only be compared with all facts.
     if (!status.ok()) return tell_(std::string(status.message()));
     const RowCheck check(fmt::format("job {}", row_.id), tell_);
     check.Equal("last_sequence", row_.last_sequence, state.last_sequence());
@@ -143,10 +143,10 @@ class JobCheck {
         Tell(fmt::format("assignment {} is of attempt {}, but trial {} has had {}", rank.id, rank.attempt,
                          trial.number, trial.attempts));
       }
-      if (rank.state == "gone") continue;
+      if (rank.state == RankState::kGone) continue;
       held = true;
       if (!trial.live || rank.attempt != trial.attempts) {
-        Tell(fmt::format("assignment {} is {}, but the attempt has ended", rank.id, rank.state));
+        Tell(fmt::format("assignment {} is {}, but the attempt has ended", rank.id, TextOf(rank.state)));
       }
     }
     if (trial.live && !external_ && !held) {
@@ -194,7 +194,7 @@ absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::s
     if (!looked.ok()) return looked;
     return CheckRows(*store, state_dir, summary, count);
   });
-  // Damage may also be what ends the look.
+  // Damage may also end the check itself.
   if (!status.ok()) count(std::string(status.message()));
   return summary;
 }

@@ -23,12 +23,12 @@ struct CloseFile {
   void operator()(FILE* file) const { std::fclose(file); }
 };
 
-// What is wrong with the file as blob `digest` of `size` bytes; "": nothing.
+// Returns what is wrong with the file as blob `digest` of `size` bytes; "": nothing.
 std::string WrongWith(const fs::path& path, const std::string& digest, int64_t size) {
   std::unique_ptr<FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) return fmt::format("{}: {}", path.string(), std::strerror(errno));
   std::error_code none;
-  // One byte more than there should be, to see those that are too many.
+  // One byte more than expected, to detect a file that is too long.
   std::string bytes(static_cast<size_t>(std::clamp<int64_t>(size, 0, kBlobBytes)) + 1, '\0');
   bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
   if (std::ferror(file.get())) return fmt::format("{}: {}", path.string(), std::strerror(errno));

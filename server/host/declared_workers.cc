@@ -31,7 +31,7 @@ absl::Status Wrong(const std::string& what, const std::string& expected) {
       "{}; expected {}, as in \"8 x slots=4,cpus=16,memory_gib=64,label=gpu,label=zone=a\"", what, expected));
 }
 
-// "" or what is wrong with it.
+// Returns "" or the error.
 absl::Status Put(const std::string& setting, WorkerRoom* room) {
   const size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);

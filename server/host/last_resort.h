@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// Calls `act`, on a thread of its own, unless this is destroyed before `patience` is over.
+// Calls `act` on its own thread, unless it is destroyed before `patience` is over.
 class LastResort {
  public:
   LastResort(std::chrono::milliseconds patience, std::function<void()> act)

@@ -19,7 +19,7 @@ constexpr milliseconds kQuickDeath{5000};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr int kOfflineTimeoutSeconds = 600;
-constexpr int kMostSlotsOfWorker = 1024;  // of one worker
+constexpr int kMostSlotsOfWorker = 1024;  // per worker
 
 }  // namespace
 
@@ -30,7 +30,7 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   Place place;
   place.name = fmt::format("local-{}", index);
   place.work_dir = options_.state_dir / "workers" / place.name;
-  // A range of its own for every server and worker of this machine, below the system's ephemeral ports.
+  // A separate range for every server and worker of this machine, below the system's ephemeral ports.
   int rendezvous = 10'000 + (options_.port * 41 + (index - 1) * options_.slots) % 20'000;
   place.arguments = {options_.program.string(),
                      "--server",
@@ -59,7 +59,7 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   return place;
 }
 
-// Trainers of other users get through the state folder to their own folders; all else in it is this user's alone.
+// Trainers of other users can pass the state folder to their own folders; the rest is private to this user.
 absl::Status LocalWorkers::LetTrainersThrough() const {
   namespace fs = std::filesystem;
   constexpr fs::perms kPassThrough = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOp
   std::unique_ptr<LocalWorkers> workers(new LocalWorkers(std::move(options)));
   if (!workers->options_.run_as.empty()) {
     absl::Status status = workers->LetTrainersThrough();
-    // One that had all slots of this host would have as many users at a time.
+    // A worker with all slots of this host would need this many users at a time.
     std::vector<std::string> arguments = workers->MakePlace(1).arguments;
     const int slots = std::min(workers->options_.count * workers->options_.slots, kMostSlotsOfWorker);
     *(std::find(arguments.begin(), arguments.end(), "--slots") + 1) = std::to_string(slots);
@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOp
     place.process = *std::move(process);
     place.started = steady_clock::now();
   }
-  // Those of an earlier server that had more of them.
+  // Workers of an earlier server that had more of them.
   for (int i = workers->options_.count + 1;; ++i) {
     Place place = workers->MakePlace(i);
     if (!std::filesystem::exists(place.work_dir)) break;

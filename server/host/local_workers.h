@@ -16,29 +16,28 @@ namespace winnow {
 
 struct LocalWorkersOptions {
   int count = 0;
-  int slots = 1;                                // of each
-  std::string server;                           // the address that they are to reach
+  int slots = 1;                                // of each worker
+  std::string server;                           // the server's address for the workers
   int port = 0;                                 // of the server; their rendezvous ports are derived from it
   std::filesystem::path program;                // winnow-worker
-  std::string run_as;                           // whom their trainers run as; "": as the workers themselves
+  std::string run_as;                           // the user of their trainers; "": the workers' own
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models
   std::filesystem::path secrets_dir;            // see winnow-worker --secrets-dir; empty: none
-  std::function<void(const std::string&)> log;  // one line each; called on the supervisor's thread
+  std::function<void(const std::string&)> log;  // one line per call, on the supervisor's thread
 };
 
-// The embedded workers: keeps `count` winnow-worker processes alive, named local-1, local-2… One that an
-// earlier server had started and that still lives is adopted, so that its trials go on; if it was started
-// with other arguments it is first asked to leave. A dead one is started anew at once, or after a growing
-// pause if it keeps dying.
+// The embedded workers: keeps `count` winnow-worker processes alive, named local-1, local-2… It adopts a
+// living one that an earlier server started, so that its trials go on; if its arguments differ, it is first
+// asked to leave. A dead one is started again at once, or after a growing pause if it keeps dying.
 class LocalWorkers {
  public:
   // FAILED_PRECONDITION: they cannot be started, or refuse `run_as`.
   static absl::StatusOr<std::unique_ptr<LocalWorkers>> Start(LocalWorkersOptions options);
   ~LocalWorkers();
 
-  // Asks all to leave and waits until they are gone; those that are not after `patience` are killed.
+  // Asks all to leave and waits for their end; kills those left after `patience`.
   void Stop(std::chrono::milliseconds patience);
-  // Makes a Stop that waits end now.
+  // Makes a waiting Stop kill them now.
   void Kill();
 
  private:
@@ -51,7 +50,7 @@ class LocalWorkers {
     Time started;
     Time start_at;  // when `process` is null
     std::chrono::milliseconds pause{0};
-    bool wanted = true;  // false: of an earlier server that had more workers
+    bool wanted = true;  // false: a worker of an earlier server that had more of them
   };
 
   explicit LocalWorkers(LocalWorkersOptions options);
@@ -65,7 +64,7 @@ class LocalWorkers {
   absl::Status LetTrainersThrough() const;
 
   LocalWorkersOptions options_;
-  std::vector<Place> places_;  // the thread's own, once it runs
+  std::vector<Place> places_;  // used by the thread alone, once it runs
   int wake_ = -1;
   std::mutex mutex_;
   bool stopping_ = false;  // guarded by mutex_

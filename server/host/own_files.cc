@@ -17,12 +17,13 @@ namespace fs = std::filesystem;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 constexpr mode_t kOthers = 077;
-constexpr mode_t kMoreThanPass = 066;  // trainers of local workers, other users under --run-as, pass to their own folders
+// trainers of local workers, other users under --run-as, need to pass to their own folders
+constexpr mode_t kMoreThanPass = 066;
 
 absl::Status Refused(const std::string& why) { return absl::FailedPreconditionError(why); }
 
-// A lock of the file that is open, not of its name; it goes with the descriptor and with the process. It is another kind
-// than SQLite's, so neither sees the other's.
+// Locks the open file, not its name, until the descriptor or the process ends. This kind of lock is
+// independent of SQLite's.
 bool Lock(const OwnedDescriptor& file) { return flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
 
 }  // namespace

@@ -7,20 +7,21 @@
 
 namespace winnow {
 
-// A database and a state folder, whose only server this process is while the object lives: whatever names lead to them,
-// since it is the files that are locked and not their names.
+// Makes this process the only server of a database and a state folder for the lifetime of the object. It
+// locks the files themselves, so it does not matter by which names they are reached.
 class OwnFiles {
  public:
-  // Makes what is not there, for this user alone. FAILED_PRECONDITION: another server has one of them; the database has
-  // several names (hard links), beside each of which there could be a log of its own; it cannot be opened. Nothing
-  // was changed then, but that an empty database may have been made. REQUIRES no connection of this process to the database is open, nor is one when the object goes.
+  // Creates what is missing, private to this user. FAILED_PRECONDITION: another server has one of them; the
+  // database has several names (hard links), each of which could have a log of its own; or it cannot be
+  // opened. Nothing was changed then, except that an empty database may have been created. REQUIRES: no
+  // connection of this process to the database is open now, nor when the object is destroyed.
   static absl::StatusOr<OwnFiles> Take(const std::string& database, const std::string& state_dir);
 
   // With links resolved.
   const std::string& database() const { return database_; }
 
-  // Takes from all other users what they may do with the database and its logs. Call it once it is known to be one of
-  // ours: it is open by then.
+  // Removes the permissions of all other users on the database and its logs. Call it once it is known to be a
+  // database of Winnow: it is open by then.
   absl::Status MakePrivate() const;
 
  private:

@@ -19,7 +19,7 @@ absl::Status Problem(const fs::path& path, const std::error_code& error) {
   return absl::FailedPreconditionError(fmt::format("{}: {}", path.string(), error.message()));
 }
 
-// It would be closed to everyone else.
+// Other users could no longer reach their files.
 bool HoldsOthersFiles(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -29,7 +29,7 @@ bool HoldsOthersFiles(const fs::path& folder) {
   return false;
 }
 
-// Ends the workers that still work for the other database: nothing of theirs is wanted any more.
+// Ends the workers that still work for the other database; their results are not needed.
 void EndWorkers(const fs::path& workers) {
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(workers, none)) {
@@ -70,7 +70,7 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
     log(fmt::format("{} belonged to another database; what it held is now in {}", state_dir.string(),
                     aside.string()));
   }
-  // Written last and whole: what stops in between is done again.
+  // Written last and atomically: an interrupted preparation is repeated.
   fs::path part = state_dir / "database.part";
   std::ofstream(part, std::ios::trunc) << database_identity << '\n';
   fs::rename(part, mark, error);

@@ -35,7 +35,7 @@ bool WriteArguments(const std::filesystem::path& work_dir, const std::vector<std
   return file.flush().good();
 }
 
-// This process's environment without what it says of how to reach some server: local workers reach this one.
+// Returns this process's environment without the address of any server: local workers use this one.
 std::vector<char*> EnvironmentOfWorkers() {
   std::vector<char*> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  // Whatever a library left open over exec: a listener would keep the next server from its port.
+  // Closes what a library left open over exec: a listener would block the next server's port.
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -76,7 +76,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::v
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);  // a terminal's Ctrl-C is for the server; it tells its workers
+  // a terminal's Ctrl-C is for the server, which stops its workers
+  posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
@@ -131,7 +132,7 @@ std::unique_ptr<WorkerProcess> WorkerProcess::Adopt(const std::filesystem::path&
   bool held = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   char text[32] = {};
   ssize_t bytes = pread(lock, text, sizeof text - 1, 0);
-  close(lock);  // gives back the lock if it was free
+  close(lock);  // releases the lock if it was free
   pid_t pid = bytes > 0 ? static_cast<pid_t>(atoi(text)) : 0;
   if (!held || pid <= 1) return nullptr;
   int descriptor = OpenProcess(pid);

@@ -11,22 +11,22 @@
 
 namespace winnow {
 
-// A winnow-worker process that this server watches: its own child, or one that an earlier server had started
-// and that is still at work. Not thread-safe.
+// A winnow-worker process that this server supervises: its own child, or a live one that an earlier server
+// started. Not thread-safe.
 class WorkerProcess {
  public:
-  // Starts `arguments` (the program first) in a process group of its own; what it prints goes to the end of
-  // `log`; of this process's open files it gets none. The arguments are noted in `work_dir`. TLS files and tokens that this process's environment names do
-  // not reach it.
+  // Starts `arguments` (the program first) in its own process group. Its output is appended to `log`; it
+  // inherits no open files. The arguments are recorded in `work_dir`. TLS files and tokens named by this
+  // process's environment are not passed on.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::vector<std::string>& arguments,
                                                               const std::filesystem::path& work_dir,
                                                               const std::filesystem::path& log);
-  // Runs the program to its end with --check as well: FAILED_PRECONDITION with its words if it refuses the
+  // Also runs the program with --check to its end: FAILED_PRECONDITION with its output if it refuses the
   // arguments.
   static absl::Status Check(std::vector<std::string> arguments);
-  // The living worker that holds the lock of `work_dir`; null: there is none.
+  // Returns the live worker that holds the lock of `work_dir`; null: none.
   static std::unique_ptr<WorkerProcess> Adopt(const std::filesystem::path& work_dir);
-  // The process goes on.
+  // The process continues.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -35,7 +35,7 @@ class WorkerProcess {
   // Becomes readable when the process has ended.
   int descriptor() const { return descriptor_; }
   pid_t pid() const { return pid_; }
-  // REQUIRES it has ended: how, in a few words; an adopted one's end is not known.
+  // REQUIRES: it has ended. Describes how in a few words; unknown for an adopted process.
   std::string Reap();
   // Whether it was started with these arguments.
   bool StartedWith(const std::vector<std::string>& arguments) const { return arguments == arguments_; }

@@ -42,7 +42,7 @@ const pb::MethodDescriptor& GetCaller() {
   return *v1::Caller::descriptor()->file()->FindServiceByName("AdminService")->FindMethodByName("GetCaller");
 }
 
-// The answer of a method as JSON, or its error.
+// Returns the answer of a method as JSON, or its error.
 FinishCall AnswerOf(const pb::Descriptor& type) {
   return [&type](const grpc::Status& status, grpc::ByteBuffer bytes) {
     if (!status.ok()) return ErrorAnswer(status);
@@ -52,8 +52,7 @@ FinishCall AnswerOf(const pb::Descriptor& type) {
   };
 }
 
-// Where a stream goes on after its client was cut off: what the browser says counts before what the path said
-// first.
+// Sets where a stream resumes after a disconnection: the browser's header takes precedence over the path.
 void Resume(const HttpRequest& request, HttpTarget& target, const pb::Descriptor& type) {
   const std::string_view last = request.header("last-event-id");
   const pb::FieldDescriptor* after = type.FindFieldByName("after_sequence");
@@ -67,8 +66,8 @@ void Resume(const HttpRequest& request, HttpTarget& target, const pb::Descriptor
 }  // namespace
 
 HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
-  // Without tokens whoever reaches the port may do everything: then it must be a program of this machine, or
-  // a page of ours, and not a page of elsewhere whose name was made to lead here.
+  // Without tokens everyone who reaches the port may do everything. So the client must be a program of this
+  // machine or one of our pages, not a page of another site whose name resolves to this address.
   const std::string_view host = request.header("host");
   if (!options_.tokens_required && !host.empty() && !HostIsLoopback(host)) {
     return ErrorAnswer(421, {StatusCode::PERMISSION_DENIED,
@@ -113,7 +112,7 @@ HttpApp::Way HttpApp::Call(const HttpRequest& request, const HttpTarget& target)
   const bool reads = IsRead(request.method);
   if (target.segments.size() == 2 && target.segments[1] == "openapi.json") {
     if (!reads) return NotAllowed(request.method, "GET, HEAD");
-    // For whoever may call anything.
+    // For every caller with any permission.
     return MakeUnaryCall(options_.path, caller, GetCaller(), v1::GetCallerRequest(),
                          [](const grpc::Status& status, grpc::ByteBuffer) {
                            if (!status.ok()) return ErrorAnswer(status);
@@ -138,7 +137,7 @@ HttpApp::Way HttpApp::Call(const HttpRequest& request, const HttpTarget& target)
   MessagePtr message;
   const grpc::Status read = ReadCall(match, asked.parameters, request.body, message);
   if (!read.ok()) {
-    // Who may not call at all is not told what is wrong with the request.
+    // A caller without any permission does not learn what is wrong with the request.
     return MakeUnaryCall(options_.path, caller, GetCaller(), v1::GetCallerRequest(),
                          [read](const grpc::Status& status, grpc::ByteBuffer) {
                            return ErrorAnswer(status.ok() ? read : status);

@@ -14,20 +14,20 @@
 
 namespace winnow {
 
-// Tells whether the server can record anything, on any thread, once.
+// Reports once, on any thread, whether the server can record anything.
 using HealthProbe = std::function<void(std::function<void(absl::Status)> done)>;
 
 struct HttpAppOptions {
   CallPath path;
   bool tokens_required = false;
-  bool tls = false;        // cookies are for TLS alone
+  bool tls = false;        // cookies require TLS
   HealthProbe probe = {};  // none: healthy while it answers
   std::chrono::milliseconds probe_patience{2'000};
-  std::function<std::string()> metrics = {};  // Prometheus text; none: there is no /metrics
+  std::function<std::string()> metrics = {};  // Prometheus text; none: no /metrics
 };
 
-// What a request leads to: a page's file, a method of the services, or one of HTTP's own few paths. It
-// decides; who may call what is decided by the services' own guard, which every call passes. Thread-safe.
+// Routes a request to a page's file, a method of the services, or one of the few paths of HTTP's own.
+// Authorization is left to the services' own guard, which every call passes. Thread-safe.
 class HttpApp {
  public:
   explicit HttpApp(HttpAppOptions options) : options_(std::move(options)) {}
@@ -36,14 +36,14 @@ class HttpApp {
   // `request` need not outlive the call.
   Way Handle(const HttpRequest& request) const;
 
-  // How large a body may be before it is known who sends it: those of /login never are larger, others after Admit.
+  // The largest body accepted before the sender is known: enough for /login; others come after Admit.
   static constexpr size_t kLoginBody = 1 << 10;
   static constexpr size_t kUnknownBody = 16 << 10;
   static size_t FreeBody(std::string_view target);
-  // 200 if the caller may call anything; else why not. The request's body is not looked at.
+  // 200 if the caller may call anything; otherwise the reason. Ignores the request's body.
   std::shared_ptr<Exchange> Admit(const HttpRequest& request) const;
 
-  // /healthz says 503 from now on.
+  // /healthz answers 503 from now on.
   void AnnounceStop() { stopping_ = true; }
 
  private:

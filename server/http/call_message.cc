@@ -48,20 +48,20 @@ std::string TypeName(const pb::FieldDescriptor& field) {
   }
 }
 
-// Words of enums may be in lower case, as in job files.
+// Accepts words of enums in lower case, as in job files.
 pb::util::JsonParseOptions ParseOptions() {
   pb::util::JsonParseOptions options;
   options.case_insensitive_enum_parsing = true;
   return options;
 }
 
-// Numbers as the JSON parser takes them only where a person would: it reads "" as 0 and " 1" as 1.
+// Whether a person would read the text as a number: the JSON parser reads "" as 0 and " 1" as 1.
 bool LooksRight(const pb::FieldDescriptor& field, const std::string& text) {
   if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) return true;
   return !text.empty() && text.find_first_of(" \t\r\n") == std::string::npos;
 }
 
-// Whether the text, or all of them for a repeated field, could be merged into `message`.
+// Merges the text, or for a repeated field all texts, into `message`; returns whether that succeeded.
 bool Merge(const pb::FieldDescriptor& field, const std::vector<std::string>& texts, pb::Message& message) {
   nlohmann::json value;
   for (const std::string& text : texts) {
@@ -126,7 +126,7 @@ grpc::Status ReadParameters(const std::vector<std::pair<std::string, std::string
   return grpc::Status::OK;
 }
 
-// "(spec.name): invalid value 1 for type TYPE_STRING" becomes a violation of spec.name.
+// Turns "(spec.name): invalid value 1 for type TYPE_STRING" into a violation of spec.name.
 grpc::Status JsonError(const std::string& message) {
   const size_t end = message.find(')');
   if (!message.starts_with('(') || end == std::string::npos) return FieldError("body", message);
@@ -136,7 +136,7 @@ grpc::Status JsonError(const std::string& message) {
 }
 
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
-  if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // nothing is said
+  if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
   return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
 }

@@ -15,21 +15,21 @@ namespace winnow {
 
 using MessagePtr = std::unique_ptr<google::protobuf::Message>;
 
-// The request that a path, the parameters behind it and a body say, as HttpRule tells. INVALID_ARGUMENT with
-// a BadRequest names the field that is unknown, given twice or not of its type, or what is wrong with the
-// JSON. `request` is set only if OK.
+// Builds the request from a path, its parameters and a body, as HttpRule defines. INVALID_ARGUMENT with a
+// BadRequest names the field that is unknown, given twice or of the wrong type, or the error in the JSON.
+// `request` is set only if OK.
 grpc::Status ReadCall(const RouteMatch& match,
                       const std::vector<std::pair<std::string, std::string>>& parameters,
                       const std::string& body, MessagePtr& request);
 
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message);
 
-// The JSON form (json/message_json.h), on one line, of the message of `type` that the bytes hold. INTERNAL: they hold none.
+// Writes the message of `type` in `bytes` as JSON (json/message_json.h) on one line. INTERNAL: there is none.
 grpc::Status ToJson(const google::protobuf::Descriptor& type, grpc::ByteBuffer bytes, std::string& json);
 
-// An empty message of the program's own class for `type`.
+// Returns an empty message of the program's own class for `type`.
 MessagePtr NewMessage(const google::protobuf::Descriptor& type);
-// False if they hold no such message.
+// False if the bytes do not contain such a message.
 bool FromBytes(grpc::ByteBuffer bytes, google::protobuf::Message& message);
 
 }  // namespace winnow

@@ -59,7 +59,7 @@ class UnaryCall final : public Exchange, public std::enable_shared_from_this<Una
   void Cancel() override { context_.TryCancel(); }
 
  private:
-  const CallCount::Pass pass_;  // the last to go
+  const CallCount::Pass pass_;  // destroyed last
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   const std::string method_;
@@ -126,7 +126,7 @@ class StreamCall final : public Exchange,
       cancelled_ = true;
       unread = std::exchange(arrived_, false);
     }
-    if (unread) RemoveHold();  // no read is under way whose end would do so
+    if (unread) RemoveHold();  // no pending read will do so at its end
   }
 
   void OnReadInitialMetadataDone(bool ok) override {
@@ -172,20 +172,20 @@ class StreamCall final : public Exchange,
     return {Step::Kind::kPart, {}, EventId(*message) + "data: " + json + "\n\n"};
   }
 
-  const CallCount::Pass pass_;  // the last to go
+  const CallCount::Pass pass_;  // destroyed last
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   const pb::MethodDescriptor& method_;
   const grpc::ByteBuffer request_;
   std::function<void()> changed_;
   std::shared_ptr<StreamCall> self_;  // until gRPC is done with the call
-  grpc::ByteBuffer incoming_;         // gRPC's while a read is under way
-  bool started_ = false;              // something of the stream was taken by Next
+  grpc::ByteBuffer incoming_;         // gRPC's while a read is pending
+  bool started_ = false;              // Next has returned a part of the stream
   bool told_end_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   bool opened_ = false;
-  bool arrived_ = false;  // a message stands in incoming_, and no read is under way
+  bool arrived_ = false;  // incoming_ has a message, and no read is pending
   bool cancelled_ = false;
   std::optional<grpc::Status> status_;
 };

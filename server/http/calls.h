@@ -16,10 +16,10 @@
 
 namespace winnow {
 
-// Counts the calls that gRPC has not finished with. Thread-safe.
+// Counts the calls that gRPC has not finished. Thread-safe.
 class CallCount {
  public:
-  // One of them, as long as it lives.
+  // One such call, as long as the object lives.
   class Pass {
    public:
     explicit Pass(CallCount& count);
@@ -38,31 +38,31 @@ class CallCount {
   int calls_ = 0;  // guarded by mutex_
 };
 
-// Where calls go. Copied freely; what it refers to outlives the calls.
+// The target of calls. Copied freely; its referents outlive the calls.
 struct CallPath {
   std::shared_ptr<grpc::Channel> channel;  // within the process
   std::string relay_key;                   // see server/grpc/auth.h
-  std::chrono::milliseconds deadline;      // of a call with one answer
+  std::chrono::milliseconds deadline;      // of a unary call
   CallCount* count = nullptr;
 };
 
-// On whose behalf a call is made.
+// The client on whose behalf a call is made.
 struct CallFor {
-  std::string peer;           // as gRPC writes it
-  std::string authorization;  // "Bearer …"; "": none. REQUIRES printable ASCII
+  std::string peer;           // gRPC's form
+  std::string authorization;  // "Bearer …"; "": none. REQUIRES: printable ASCII
 };
 
-// What is to be sent once a call has ended.
+// Returns what to send once a call has ended.
 using FinishCall = std::function<HttpAnswer(const grpc::Status&, grpc::ByteBuffer)>;
 
-// A method with one answer.
+// A unary method.
 std::shared_ptr<Exchange> MakeUnaryCall(const CallPath& path, const CallFor& caller,
                                         const google::protobuf::MethodDescriptor& method,
                                         const google::protobuf::Message& request, FinishCall finish);
 
-// A method with a stream of answers, as server-sent events: each is one event, whose id is the answer's field
-// "sequence" if there is one. An error that comes before the stream is open is an answer; a later one is an
-// event "error". The end is an event "end". The next answer is asked for when the one before has been taken.
+// A method with a stream of answers, as server-sent events: each answer is an event, whose id is the answer's
+// field "sequence", if any. An error before the stream is open is an answer; a later one is an event "error".
+// The end is an event "end". The next answer is requested when the previous one has been taken.
 std::shared_ptr<Exchange> MakeStreamCall(const CallPath& path, const CallFor& caller,
                                          const google::protobuf::MethodDescriptor& method,
                                          const google::protobuf::Message& request);

@@ -35,14 +35,13 @@ using net::ip::tcp;
 using std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
-// Bodies of all connections together; one more is refused.
+// Bodies of all connections together; beyond this a request is refused.
 constexpr size_t kMostBodyBytes = 256u << 20;
 constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kWriteBytes = 256 << 10;
-// While a call is under way: whether its client is still there.
+// Interval of checks, during a call, whether the client is still connected.
 constexpr std::chrono::seconds kLookEvery{1};
-// A client that is refused may still be sending: without reading some of it, its system would throw the
-// answer away.
+// A refused client may still be sending: unless some of it is read, the client's system discards the answer.
 constexpr std::chrono::seconds kDrainPatience{2};
 constexpr size_t kDrainBytes = 16u << 20;
 
@@ -79,7 +78,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // REQUIRES the strand.
+  // REQUIRES: on the strand.
   void Wake() {
     woken_ = true;
     wake_.cancel();
@@ -107,12 +106,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return !error;
   }
 
-  // Whether another request may follow.
+  // Returns whether another request may follow.
   net::awaitable<bool> ServeOne() {
     place_->Waits(true);
     error_code error;
     if (buffer_.size() == 0) {
-      buffer_ = {};  // what waits holds little
+      buffer_ = {};  // an idle connection holds little memory
       stream_.tcp().expires_after(shared_.limits.idle);
       constexpr size_t kFirst = 512;
       const size_t bytes = co_await stream_.async_read_some(buffer_.prepare(kFirst),
@@ -134,7 +133,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const size_t body = parser.chunked() ? shared_.limits.body_bytes : parser.content_length().value_or(0);
     const BodyRoom room(shared_.body_bytes, body);
     if (!room.fits()) co_return co_await Refuse(503, "too many large requests at a time; try again");
-    // Who may call nothing is not read for long.
+    // Limits what is read for callers without permission.
     const size_t free = HttpApp::FreeBody({parser.get().target().data(), parser.get().target().size()});
     if (body > free && free == HttpApp::kLoginBody) {
       if (!parser.chunked()) co_return co_await Refuse(error_code(http::error::body_limit));
@@ -190,7 +189,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // Of an exchange without a stream; absent if the client has gone.
+  // For an exchange without a stream; absent if the client has disconnected.
   net::awaitable<std::optional<HttpAnswer>> AnswerOf(Exchange& exchange) {
     const CancelAtEnd cancel{exchange};
     stream_.tcp().expires_never();
@@ -203,7 +202,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return std::nullopt;
   }
 
-  // Whether another request may follow.
+  // Returns whether another request may follow.
   net::awaitable<bool> Answer(HttpRequest request, unsigned version, bool keep_alive) {
     HttpApp::Way way = shared_.app.Handle(request);
     const Form form = {.head_only = request.method == "HEAD",
@@ -225,7 +224,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return false;
   }
 
-  // Until something changed, at most a moment. False if the client has gone.
+  // Waits for a change, at most a moment. False if the client has disconnected.
   net::awaitable<bool> Wait() {
     if (!woken_) {
       error_code error;
@@ -236,7 +235,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return !closed_ && !ClientHasGone();
   }
 
-  // Seen without reading, since the next request may stand there.
+  // Peeks without reading, because the next request may have arrived.
   bool ClientHasGone() {
     tcp_info info = {};
     socklen_t size = sizeof info;
@@ -272,11 +271,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return false;
   }
 
-  // How an answer is written.
+  // The form in which an answer is written.
   struct Form {
     bool head_only = false;
     bool keep_alive = false;
-    bool gzip = false;  // where that gains something
+    bool gzip = false;  // where that reduces the size
   };
   net::awaitable<bool> Send(HttpAnswer answer, Form form) {
     if (form.gzip) Compress(answer);
@@ -287,7 +286,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return !error && form.keep_alive;
   }
 
-  // Each piece has its own time: a slow reader of much is not one that stands still.
+  // Each piece has its own timeout: a slow reader of a large answer is not stalled.
   net::awaitable<void> Write(std::string_view head, std::string_view body, error_code& error) {
     do {
       const std::string_view piece = body.substr(0, kWriteBytes);
@@ -300,7 +299,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.tcp().expires_never();
   }
 
-  // Says that nothing more comes, and reads on for a while.
+  // Closes the sending side, and reads on for a while.
   net::awaitable<void> Part() {
     error_code error;
     stream_.tcp().expires_after(kDrainPatience);
@@ -322,7 +321,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return co_await Send(std::move(answer), {});
   }
 
-  // What cannot be read as a request is told so, if there is still somebody to tell.
+  // Answers a malformed request with an error if the client is still connected.
   net::awaitable<bool> Refuse(error_code why) {
     if (why == http::error::header_limit)
       co_return co_await Refuse(431, "the request's headers are too long");
@@ -338,7 +337,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Exchange& exchange;
     ~CancelAtEnd() { exchange.Cancel(); }
   };
-  // A part of what all bodies together may take.
+  // A share of the memory for all bodies.
   class BodyRoom {
    public:
     BodyRoom(std::atomic<size_t>& all, size_t bytes)
@@ -369,7 +368,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Shared& shared_;
   const std::string peer_;
   std::unique_ptr<Connections::Place> place_;
-  // All that follows is the strand's.
+  // All that follows belongs to the strand.
   Stream stream_;
   beast::flat_buffer buffer_;
   net::steady_timer wake_;

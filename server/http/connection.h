@@ -13,17 +13,17 @@
 
 namespace winnow {
 
-// What the connections of one server share.
+// State shared by the connections of one server.
 struct Shared {
   const HttpApp& app;
   const HttpLimits& limits;
   Connections& connections;
-  std::atomic<size_t> body_bytes = 0;  // of bodies that are being read or answered
-  std::atomic<size_t> streams = 0;     // of events, that are open
+  std::atomic<size_t> body_bytes = 0;  // of bodies being read or answered
+  std::atomic<size_t> streams = 0;     // open streams of events
 };
 
-// Serves a connection, one request after the other, until it ends. REQUIRES the socket's executor is a
-// strand; `shared` outlives the connection's place among `shared.connections`.
+// Serves the requests of a connection in order until it ends. REQUIRES: the socket's executor is a strand;
+// `shared` outlives the connection's place among `shared.connections`.
 void ServeConnection(boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
                      Shared& shared);
 

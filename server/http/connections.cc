@@ -20,7 +20,7 @@ std::unique_ptr<Connections::Place> Connections::Add(Close close) {
       for (Place::Entry& entry : waiting_) {
         if ((oldest = Take(entry)) != nullptr) break;
       }
-      ++closing_;  // the new one itself at the latest
+      ++closing_;  // if necessary the new one itself
     }
     if (stopping_ && !place->entry_->closed) {
       ++closing_;

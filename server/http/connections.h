@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// All connections of a server, and which of them wait for a request, the longest first. Thread-safe.
+// All connections of a server, with the idle ones in order of their idle time, longest first. Thread-safe.
 class Connections {
  public:
   // Closes a connection; called on any thread, at most once.
@@ -18,11 +18,11 @@ class Connections {
 
   explicit Connections(size_t most) : most_(most) {}
 
-  // One connection's place, as long as it lives.
+  // A connection's registration, as long as the object lives.
   class Place {
    public:
     ~Place();
-    // From now on it waits for a request, or not. A server that stops closes it as soon as it waits.
+    // Marks it as idle, or not. A stopping server closes it as soon as it is idle.
     void Waits(bool waits);
 
    private:
@@ -36,11 +36,11 @@ class Connections {
     Connections& all_;
     std::list<Entry>::iterator entry_;
   };
-  // A new connection, which waits. Beyond the most, the one that has waited longest is closed: this one if no
-  // other waits.
+  // Adds a new, idle connection. Beyond the maximum, closes the one that has been idle longest: this one if
+  // no other is idle.
   std::unique_ptr<Place> Add(Close close);
 
-  // Closes those that wait, now and later.
+  // Closes idle connections, now and later.
   void StopWaiting();
   void CloseAll();
   // False if some are left at the end of `patience`.
@@ -55,7 +55,7 @@ class Connections {
   std::condition_variable none_;
   Entries waiting_;     // guarded by mutex_; the longest first
   Entries busy_;        // guarded by mutex_
-  size_t closing_ = 0;  // guarded by mutex_: of both lists, closed but not yet gone
+  size_t closing_ = 0;  // guarded by mutex_: in both lists, closed but still present
   bool stopping_ = false;
 };
 

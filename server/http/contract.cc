@@ -10,13 +10,13 @@ namespace pb = google::protobuf;
 
 const pb::DescriptorPool& ContractPool() {
   static const pb::DescriptorPool& kPool = *[] {
-    auto* pool = new pb::DescriptorPool;  // lives as long as the program, as descriptors of it do
+    auto* pool = new pb::DescriptorPool;  // never destroyed, like its descriptors
     pb::FileDescriptorSet files;
     const std::string_view bytes = ContractDescriptors();
     if (!files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       std::abort();  // protoc wrote them
     for (const pb::FileDescriptorProto& file : files.file()) {
-      if (pool->BuildFile(file) == nullptr) std::abort();  // imports stand before what imports them
+      if (pool->BuildFile(file) == nullptr) std::abort();  // imports precede the files that import them
     }
     return pool;
   }();

@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// The files of the contract as protoc wrote them, with their comments: a serialized FileDescriptorSet.
+// The files of the contract with their comments, from protoc: a serialized FileDescriptorSet.
 std::string_view ContractDescriptors();
 
 // All of them, with comments.

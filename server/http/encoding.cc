@@ -8,9 +8,9 @@
 namespace winnow {
 namespace {
 
-// Below a packet's size nothing is gained.
+// Below the size of a packet, compression gains nothing.
 constexpr size_t kLeastBytes = 1400;
-// The fastest: it takes a megabyte in some milliseconds, and JSON to a tenth all the same.
+// The fastest level: a megabyte takes some milliseconds, and JSON still shrinks to a tenth.
 constexpr int kLevel = 1;
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kMemory = 8;

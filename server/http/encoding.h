@@ -7,10 +7,10 @@
 
 namespace winnow {
 
-// Whether the header Accept-Encoding takes gzip: "gzip, deflate;q=0.5" does, "gzip;q=0" does not.
+// Whether the header Accept-Encoding allows gzip: "gzip, deflate;q=0.5" does, "gzip;q=0" does not.
 bool AcceptsGzip(std::string_view accept);
 
-// An answer of text, as JSON is, is compressed where that gains something; others stay as they are.
+// Compresses an answer of text, such as JSON, if that reduces its size; leaves others unchanged.
 void Compress(HttpAnswer& answer);
 
 }  // namespace winnow

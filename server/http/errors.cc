@@ -88,7 +88,7 @@ std::string ErrorJson(const grpc::Status& status) {
       json["violations"].push_back({{"field", violation.field()}, {"description", violation.description()}});
     }
   }
-  // What a request said may come back in a message, whatever its bytes were.
+  // A message may quote arbitrary bytes of a request.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -104,7 +104,7 @@ HttpAnswer ErrorAnswer(const grpc::Status& status) {
 
 namespace {
 
-// Bytes that are no UTF-8 become the sign for that.
+// Replaces invalid UTF-8 by U+FFFD.
 std::string AsUtf8(const std::string& text) {
   return nlohmann::json::parse(
       nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -8,19 +8,19 @@
 
 namespace winnow {
 
-// 400 of INVALID_ARGUMENT, 404 of NOT_FOUND …
+// 400 for INVALID_ARGUMENT, 404 for NOT_FOUND …
 int HttpStatusOf(grpc::StatusCode code);
 
-// {"code":"INVALID_ARGUMENT","message":"…","violations":[{"field":"…","description":"…"}]} of a status that
-// is not OK.
+// Returns {"code":"INVALID_ARGUMENT","message":"…","violations":[{"field":"…","description":"…"}]} for a
+// status that is not OK.
 std::string ErrorJson(const grpc::Status& status);
 
 HttpAnswer ErrorAnswer(const grpc::Status& status);
 // With a status of HTTP's own.
 HttpAnswer ErrorAnswer(int http_status, const grpc::Status& status);
 
-// INVALID_ARGUMENT with one violation, as the services answer. The texts may hold any bytes that a request
-// said.
+// INVALID_ARGUMENT with one violation, as the services answer. The texts may contain arbitrary bytes of a
+// request.
 grpc::Status FieldError(const std::string& field, const std::string& description);
 
 }  // namespace winnow

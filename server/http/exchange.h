@@ -7,14 +7,14 @@
 
 namespace winnow {
 
-// The way from a request to its answer where that takes a while, or where the answer is a stream of events.
-// One thread at a time calls it.
+// The processing of a request whose answer takes time or is a stream of events. One thread at a time calls
+// it.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // To be called once, first. `changed` is called on any thread whenever Next may have something new, and
-  // never after the exchange has said its last step or was cancelled and destroyed.
+  // Called once, first. `changed` is called on any thread whenever Next may return something new, but never
+  // after the last step or after cancellation and destruction.
   virtual void Start(std::function<void()> changed) = 0;
 
   struct Step {
@@ -22,8 +22,8 @@ class Exchange {
       kWait,    // nothing yet
       kAnswer,  // the whole answer; the last step
       kOpen,    // a stream of events begins
-      kPart,    // `part` of it
-      kEnd,     // of the stream; the last step
+      kPart,    // a part of it
+      kEnd,     // end of the stream; the last step
     };
     Kind kind = Kind::kWait;
     HttpAnswer answer = {};
@@ -31,7 +31,7 @@ class Exchange {
   };
   virtual Step Next() = 0;
 
-  // The client has gone: nobody will ask for the rest.
+  // The client has disconnected: Next is not called again.
   virtual void Cancel() = 0;
 };
 

@@ -14,7 +14,7 @@ constexpr char kForBrowsers[] =
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n";
 
-// A browser that came over TLS once comes no other way for a year.
+// Makes a browser that used TLS once use only TLS for a year.
 constexpr char kOverTls[] = "Strict-Transport-Security: max-age=31536000\r\n";
 
 std::string ForBrowsers(bool tls) { return std::string(kForBrowsers) + (tls ? kOverTls : ""); }

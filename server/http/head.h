@@ -6,15 +6,15 @@
 
 namespace winnow {
 
-// What an answer begins with: status line and headers, to the empty line. `answer`'s own headers, its length,
-// and what every answer says to browsers: that the page may load nothing from elsewhere, run no script that
-// stands in a page, and not be shown within another; over TLS, that it comes no other way.
+// Returns status line and headers up to the empty line: `answer`'s own headers, its length, and the security
+// headers of every answer: the page may load nothing from other sites, run no inline scripts, and not be
+// framed; over TLS, that browsers must use TLS.
 std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls);
 
-// Of a stream of events: without a length; chunked, or to the connection's end for a client of HTTP/1.0.
+// Head of a stream of events without a length: chunked, or until the connection's end for HTTP/1.0.
 std::string StreamHead(bool chunked, bool tls);
 
-// `bytes` as one chunk; "" gives the last one.
+// Returns `bytes` as one chunk; "" gives the last one.
 std::string Chunk(const std::string& bytes);
 
 }  // namespace winnow

@@ -18,7 +18,7 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
 
   void Start(std::function<void()> changed) override {
     changed_ = std::move(changed);
-    // Neither keeps this alive: an answer may come late or, from a server that stands still, never.
+    // A weak pointer, because an answer may come late or, from a stalled server, never.
     const std::weak_ptr<HealthCheck> weak = weak_from_this();
     alarm_.Set(std::chrono::system_clock::now() + patience_, [weak](bool expired) {
       const auto self = weak.lock();
@@ -51,7 +51,7 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
     changed_();
   }
 
-  const CallCount::Pass pass_;  // the last to go
+  const CallCount::Pass pass_;  // destroyed last
   const HealthProbe probe_;
   const std::chrono::milliseconds patience_;
   std::function<void()> changed_;

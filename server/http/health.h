@@ -7,8 +7,8 @@
 
 namespace winnow {
 
-// 200 if the probe says OK within `patience`, else 503 with what it said. `count` counts it as long as it
-// lives.
+// 200 if the probe reports OK within `patience`, otherwise 503 with its message. `count` counts it during its
+// lifetime.
 std::shared_ptr<Exchange> MakeHealthCheck(HealthProbe probe, std::chrono::milliseconds patience,
                                           CallCount* count);
 

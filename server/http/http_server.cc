@@ -32,14 +32,14 @@ namespace net = boost::asio;
 using boost::system::error_code;
 using net::ip::tcp;
 
-// Files that everything else may have open: gRPC's connections, the database, logs.
+// Files reserved for everything else: gRPC's connections, the database, logs.
 constexpr size_t kOtherFiles = 1024;
-// What cannot be accepted now, for want of files, is tried again.
+// Pause before accept is tried again for want of files.
 constexpr std::chrono::milliseconds kAcceptAgain{50};
-// To cut off what `grace` did not end.
+// Time to disconnect what `grace` did not end.
 constexpr std::chrono::seconds kCutOff{5};
 
-// Asio leaves its sockets open over exec. What this process starts is not to hold its connections, nor its port.
+// Asio leaves its sockets open over exec. Child processes must not inherit connections or the port.
 void CloseOnExec(int socket) { fcntl(socket, F_SETFD, FD_CLOEXEC); }
 
 size_t MostConnections(size_t wanted) {
@@ -75,7 +75,8 @@ class HttpServer::Impl {
     std::string problem = error ? error.message() : "the name leads nowhere";
     for (const auto& entry : found) {
       tcp::endpoint endpoint = entry.endpoint();
-      if (port_ != 0) endpoint.port(static_cast<unsigned short>(port_));  // one port, whichever the first got
+      // all listeners use the port of the first
+      if (port_ != 0) endpoint.port(static_cast<unsigned short>(port_));
       error = Open(endpoint);
       if (error == net::error::address_in_use) return Taken(address, error.message());
       if (error) problem = error.message();

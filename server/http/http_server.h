@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// What a connection may take. Each is far from what a client of ours does.
+// Limits of a connection. Each is far above the needs of our own clients.
 struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = 4 << 20;
@@ -18,10 +18,10 @@ struct HttpLimits {
   std::chrono::milliseconds read_header{10'000};  // from its first byte
   std::chrono::milliseconds read_body{30'000};    // from the header's end
   std::chrono::milliseconds idle{75'000};         // before a request's first byte
-  std::chrono::milliseconds write{60'000};        // of 256 KiB of an answer, or of one part of a stream
-  std::chrono::milliseconds heartbeat{15'000};    // of a stream that is silent
-  std::chrono::milliseconds call{120'000};  // of a method with one answer: a log is waited for up to 60 s
-  size_t connections = 12'000;              // and no more than the files that the process may open leave
+  std::chrono::milliseconds write{60'000};        // for 256 KiB of an answer, or one part of a stream
+  std::chrono::milliseconds heartbeat{15'000};    // on a silent stream
+  std::chrono::milliseconds call{120'000};  // of a unary method: GetLogs waits up to 60 s
+  size_t connections = 12'000;              // also limited by the process's file limit
   size_t streams = 2'000;                   // of events at a time
 };
 
@@ -36,22 +36,22 @@ struct HttpServerOptions {
   int threads = 2;  // 1 or more
 };
 
-// HTTP/1.1 beside gRPC: JSON of the same methods, events, and the web page's files, by a few threads. A
-// connection that says nothing, or too slowly, is closed when it has had its time, and the oldest of these at
-// once when there are too many; whatever HTTP does, gRPC goes on.
+// HTTP/1.1 beside gRPC: the same methods as JSON, events, and the web page's files, on a few threads. A
+// connection that is idle or slow is closed after its timeout, the oldest of these at once when there are too
+// many. HTTP cannot block gRPC.
 class HttpServer {
  public:
-  // `channel` leads to the gRPC server within this process. UNAVAILABLE: the address cannot be had.
-  // INVALID_ARGUMENT: the files of TLS cannot serve.
+  // `channel` leads to the gRPC server within this process. UNAVAILABLE: the address cannot be bound.
+  // INVALID_ARGUMENT: the TLS files are unusable.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
                                                            std::shared_ptr<grpc::Channel> channel);
   ~HttpServer();
 
   int port() const;
-  // /healthz says 503 from now on.
+  // /healthz answers 503 from now on.
   void AnnounceStop();
-  // Takes no more connections, and closes those that wait for a request. What is being answered may be until
-  // `grace` is over. REQUIRES the gRPC server has ended its streams, or they are cut off then.
+  // Stops accepting, and closes idle connections. Pending answers may take until `grace` is over. REQUIRES:
+  // the gRPC server has ended its streams; otherwise they are cut off at the end of `grace`.
   void Stop(std::chrono::milliseconds grace);
 
  private:

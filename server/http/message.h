@@ -9,14 +9,14 @@
 
 namespace winnow {
 
-// What a client asked, whole.
+// A complete request.
 struct HttpRequest {
-  std::string method;  // "GET"; as it was written
-  std::string target;  // path and query, as they were written
+  std::string method;  // "GET"; unchanged
+  std::string target;  // path and query, unchanged
   std::map<std::string, std::string, std::less<>>
       headers;  // by lower-case name; lines of one name joined by ", "
   std::string body;
-  std::string peer;  // as gRPC writes it: "ipv4:127.0.0.1:5000"
+  std::string peer;  // gRPC's form: "ipv4:127.0.0.1:5000"
 
   // "" if there is none.
   std::string_view header(std::string_view name) const {
@@ -25,12 +25,12 @@ struct HttpRequest {
   }
 };
 
-// What it is answered with. What must stand in every answer (length, security) is added when it is written.
+// An answer. The headers of every answer (length, security) are added when it is written.
 struct HttpAnswer {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // In place of `body`: bytes that live as long as the program.
+  // Instead of `body`: bytes that live as long as the program.
   std::string_view fixed;
 
   std::string_view content() const { return fixed.empty() ? std::string_view(body) : fixed; }
@@ -38,7 +38,7 @@ struct HttpAnswer {
 
 HttpAnswer JsonAnswer(int status, std::string json);
 
-// "Not Found" of 404.
+// "Not Found" for 404.
 std::string_view ReasonPhrase(int status);
 
 }  // namespace winnow

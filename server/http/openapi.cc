@@ -64,7 +64,7 @@ Json OperationOf(const HttpRoute& route, Schemas& schemas) {
   return operation;
 }
 
-// The paths that are no methods.
+// The paths that are not methods.
 void AddOwnPaths(Json& paths) {
   const auto json_object = ContentOf("application/json", {{"type", "object"}});
   const Json login = {

@@ -23,7 +23,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// "" if there is none, or if two say two things.
+// "" if there is none, or if two differ.
 std::string_view CookieOf(const HttpRequest& request, std::string_view name) {
   std::string_view rest = request.header("cookie");
   std::string_view found;

@@ -7,23 +7,23 @@
 
 namespace winnow {
 
-// Who asks, and whether a web page of somebody else made the browser ask.
+// The caller's credentials, and whether another site's web page made the browser send the request.
 
 inline constexpr char kTokenCookie[] = "winnow_token";
 
 // Whether the text may be a token: letters, digits, '_', '-', at most 256. Such a text is safe in a cookie.
 bool LooksLikeToken(std::string_view text);
 
-// "Bearer …" as the header Authorization or, without one, the cookie says; "": neither, or one that cannot be
-// a credential.
+// Returns "Bearer …" from the header Authorization or, without one, from the cookie; "": neither, or not a
+// valid credential.
 std::string AuthorizationOf(const HttpRequest& request);
 
 // Whether the header Host names this machine's loopback: "localhost", 127.0.0.0/8 or [::1], with any port. A
-// page of another site whose name was made to point here says another one.
+// page of another site whose name resolves to this machine has another Host.
 bool HostIsLoopback(std::string_view host);
 
-// Whether a browser says that a page of another site sent the request: by Sec-Fetch-Site, else by an Origin
-// that is not our Host. Programs that are no browsers say neither.
+// Whether a browser reports that a page of another site sent the request: by Sec-Fetch-Site, else by an
+// Origin that is not our Host. Other programs send neither header.
 bool FromAnotherSite(const HttpRequest& request);
 
 }  // namespace winnow

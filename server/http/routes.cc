@@ -52,7 +52,7 @@ HttpRoute RouteOf(const pb::MethodDescriptor& method) {
   return route;
 }
 
-// How a path would look with any values in it: two of one shape would be the same.
+// Returns the path with placeholders for fields: two routes of one shape would be ambiguous.
 std::string ShapeOf(const HttpRoute& route) {
   std::string shape = route.verb;
   for (const HttpRoute::Segment& segment : route.segments)
@@ -79,7 +79,7 @@ bool Leads(const HttpRoute& route, const std::vector<std::string>& segments) {
 const std::vector<std::string>& ContractFiles() {
   static const std::vector<std::string> kFiles = [] {
     std::vector<std::string> files;
-    // Naming a message of each links its file in.
+    // Naming a message of each file links the file in.
     for (const pb::Descriptor* message :
          {v1::Caller::descriptor(), v1::Artifact::descriptor(), v1::HttpRule::descriptor(),
           v1::Sieve::descriptor(), v1::TuningJob::descriptor(), v1::UsageSample::descriptor(),

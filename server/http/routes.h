@@ -9,12 +9,12 @@
 
 namespace winnow {
 
-// A method as it is called over HTTP: its option `http` (proto/winnow/v1/http.proto).
+// A method's mapping to HTTP: its option `http` (proto/winnow/v1/http.proto).
 struct HttpRoute {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string verb;  // "GET", "POST", "DELETE"
-  std::string path;  // as the option writes it: "/v1/tuning-jobs/{id}"
-  // Of the path: a word, or the field of the request that stands there.
+  std::string path;  // in the option's form: "/v1/tuning-jobs/{id}"
+  // A part of the path: a word, or the field of the request at that position.
   struct Segment {
     std::string word;
     const google::protobuf::FieldDescriptor* field = nullptr;
@@ -22,22 +22,23 @@ struct HttpRoute {
   std::vector<Segment> segments;
 };
 
-// What a path of a request leads to.
+// The routes that match a request's path.
 struct RouteMatch {
-  const HttpRoute* route = nullptr;  // null: no method of this verb
-  std::vector<std::pair<const google::protobuf::FieldDescriptor*, std::string>> fields;  // said by the path
-  std::vector<std::string_view> verbs;  // that the path can be asked with; none: there is no such path
+  const HttpRoute* route = nullptr;  // null: no method with this verb
+  // values from the path
+  std::vector<std::pair<const google::protobuf::FieldDescriptor*, std::string>> fields;
+  std::vector<std::string_view> verbs;  // verbs of the path's methods; none: no such path
 };
 
-// All methods with the option, of files of the package winnow.v1. Words come before fields, so that a path
-// leads to one method at most.
+// All methods with the option, from files of the package winnow.v1. Words take precedence over fields, so
+// that a path matches one method at most.
 class HttpRoutes {
  public:
-  // Of what `pool` holds. REQUIRES every option is well made: a path of known scalar fields, none that leads
-  // to two methods.
+  // The routes of `pool`. REQUIRES: every option is valid: a path of known scalar fields, and no path of two
+  // methods.
   explicit HttpRoutes(const google::protobuf::DescriptorPool& pool);
 
-  // Of the program's own methods.
+  // The routes of the program's own methods.
   static const HttpRoutes& OfServer();
 
   RouteMatch Find(std::string_view verb, const std::vector<std::string>& segments) const;
@@ -47,7 +48,7 @@ class HttpRoutes {
   std::vector<HttpRoute> routes_;  // most words first
 };
 
-// The files of the contract, in the order of names.
+// The files of the contract, sorted by name.
 const std::vector<std::string>& ContractFiles();
 
 }  // namespace winnow

@@ -8,12 +8,12 @@ namespace {
 namespace pb = google::protobuf;
 using Json = Schemas::Json;
 
-// "winnow.v1.Trial.State" is known as "Trial.State".
+// "winnow.v1.Trial.State" is named "Trial.State".
 std::string NameOf(const std::string& full_name, const std::string& package) {
   return full_name.substr(package.size() + 1);
 }
 
-// Beside which the values stand by name, see json/message_json.h.
+// A list that has its values by name beside it, see json/message_json.h.
 bool IsHyperparameterList(const pb::FieldDescriptor& field) {
   return field.is_repeated() && field.name() == "hyperparameters" && field.message_type() != nullptr &&
          field.message_type()->name() == "HyperparameterValue";
@@ -27,7 +27,7 @@ Json Configuration() {
 
 Json Reference(const std::string& name) { return {{"$ref", "#/components/schemas/" + name}}; }
 
-// Lines become one, empty lines part paragraphs.
+// Joins lines; empty lines separate paragraphs.
 std::string Joined(const std::string& comment) {
   std::string text;
   for (size_t begin = 0; begin < comment.size();) {
@@ -96,7 +96,7 @@ Json Schemas::Of(const pb::Descriptor& type) {
   }
   const std::string name = NameOf(type.full_name(), type.file()->package());
   if (all_.contains(name)) return Reference(name);
-  all_[name] = Json::object();  // so that a message within itself ends
+  all_[name] = Json::object();  // ends the recursion for a recursive message
   Json schema = {{"type", "object"}};
   if (const std::string comment = CommentOf(type); !comment.empty()) schema["description"] = comment;
   schema["properties"] = Json::object();
@@ -104,7 +104,7 @@ Json Schemas::Of(const pb::Descriptor& type) {
     const pb::FieldDescriptor& field = *type.field(i);
     Json property = Of(field);
     if (const std::string comment = CommentOf(field); !comment.empty()) {
-      // Beside a reference nothing else is read.
+      // OpenAPI ignores everything beside a reference.
       if (property.contains("$ref")) property = {{"allOf", Json::array({property})}};
       property["description"] = comment;
     }

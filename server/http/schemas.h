@@ -7,16 +7,15 @@
 
 namespace winnow {
 
-// JSON schemas of messages, as OpenAPI's components name them: each message or enum that was asked for, and
-// what it is made of, once.
+// JSON schemas of messages for OpenAPI's components: each requested message or enum and its parts, once.
 class Schemas {
  public:
   using Json = nlohmann::ordered_json;
 
-  // A reference to the message's schema, or the schema itself where JSON has a short form: times and
-  // durations.
+  // Returns a reference to the message's schema, or the schema itself for messages with a short JSON form:
+  // times and durations.
   Json Of(const google::protobuf::Descriptor& type);
-  // Of a field's value; of all values if it is repeated.
+  // The schema of a field's value; of the array if it is repeated.
   Json Of(const google::protobuf::FieldDescriptor& field);
 
   const Json& all() const { return all_; }
@@ -24,7 +23,7 @@ class Schemas {
  private:
   Json OfOne(const google::protobuf::FieldDescriptor& field);
   Json Of(const google::protobuf::EnumDescriptor& type);
-  // The schema of a double: a number, or a word for those that JSON has not.
+  // The schema of a double: a number, or a word for NaN and the infinities.
   Json Real();
   // The schema of "int64" or "uint64".
   Json Whole(const std::string& format);
@@ -32,7 +31,7 @@ class Schemas {
   Json all_ = Json::object();
 };
 
-// The words that stand above and beside a descriptor in its file, on one line each paragraph; "": none.
+// Returns the comments of a descriptor in its file, one line per paragraph; "": none.
 template <typename Descriptor>
 std::string CommentOf(const Descriptor& descriptor);
 

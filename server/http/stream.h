@@ -9,8 +9,8 @@
 
 namespace winnow {
 
-// A connection's bytes, with TLS or without: what Boost.Beast calls an AsyncStream, so that the rest is
-// compiled once.
+// A connection's bytes, with TLS or without: an AsyncStream of Boost.Beast, so that its users are compiled
+// once.
 class Stream {
  public:
   using executor_type = boost::beast::tcp_stream::executor_type;
@@ -22,7 +22,7 @@ class Stream {
   }
 
   executor_type get_executor() { return tcp_.get_executor(); }
-  // Its deadline is the stream's: what is under way then ends with an error, and the socket is closed.
+  // Its timeout applies to the stream: a pending operation then fails, and the socket is closed.
   boost::beast::tcp_stream& tcp() { return tcp_; }
   bool has_tls() const { return tls_.has_value(); }
   boost::asio::ssl::stream<boost::beast::tcp_stream&>& tls() { return *tls_; }

@@ -27,7 +27,7 @@ std::optional<std::string> Decode(std::string_view text, bool plus_is_blank) {
   return decoded;
 }
 
-// Calls `take` with each part between separators; false as soon as it says so.
+// Calls `take` with each part between separators; stops and returns false as soon as it returns false.
 template <typename Take>
 bool Split(std::string_view text, char separator, Take take) {
   while (true) {

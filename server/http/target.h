@@ -8,18 +8,18 @@
 
 namespace winnow {
 
-// What stands behind the method in a request: a path and parameters, their percent signs resolved.
+// A request's target: path and parameters, percent-decoded.
 struct HttpTarget {
   std::vector<std::string>
-      segments;  // of the path: "/a/b" gives a, b; "/" none; a last slash counts for nothing
+      segments;  // of the path: "/a/b" gives a, b; "/" none; a trailing slash is ignored
   std::vector<std::pair<std::string, std::string>> parameters;  // in order; "+" is a blank
 };
 
-// The longest query that is read, in parameters.
+// The maximum number of parameters in a query.
 inline constexpr size_t kMostParameters = 256;
 
-// Nothing if the text is no path from "/" on, has a broken percent sign, a segment "." or "..", a NUL, or too
-// many parameters.
+// Absent if the text is not a path from "/" on, has an invalid percent sign, a segment "." or "..", a NUL, or
+// too many parameters.
 std::optional<HttpTarget> ParseTarget(std::string_view text);
 
 }  // namespace winnow

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLookEvery{1};
 constexpr unsigned char kSessions[] = "winnow";
-// Of TLS 1.2; those of 1.3 are all such: with forward secrecy, and encrypted and authenticated as one.
+// For TLS 1.2; all suites of 1.3 qualify: forward secrecy and authenticated encryption.
 constexpr char kSuites[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 absl::StatusOr<TlsContexts::Context> Load(const TlsFiles& files) {
@@ -32,7 +32,7 @@ absl::StatusOr<TlsContexts::Context> Load(const TlsFiles& files) {
     if (error) return wrong("--tls-client-ca", files.client_ca);
     context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   }
-  // Thousands of idle connections keep no buffers; resumed sessions are ours.
+  // Thousands of idle connections hold no buffers; sessions are resumed under our own id only.
   SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_id_context(context->native_handle(), kSessions, sizeof kSessions - 1);
   return context;
@@ -66,7 +66,7 @@ TlsContexts::Context TlsContexts::Current() {
   absl::StatusOr<Context> renewed = Load(files_);
   if (renewed.ok()) {
     context_ = *std::move(renewed);
-    times_ = times;  // else it is tried again: key and certificate may be replaced one after the other
+    times_ = times;  // on failure it is tried again: key and certificate may be replaced one after the other
   }
   return context_;
 }

@@ -12,15 +12,15 @@
 
 namespace winnow {
 
-// The context of TLS for new connections, made anew when its files change. Thread-safe.
+// The TLS context of new connections, made again when its files change. Thread-safe.
 class TlsContexts {
  public:
   using Context = std::shared_ptr<boost::asio::ssl::context>;
 
-  // INVALID_ARGUMENT: the files cannot serve.
+  // INVALID_ARGUMENT: the files are unusable.
   static absl::StatusOr<std::unique_ptr<TlsContexts>> Open(const TlsFiles& files);
 
-  // Looks at the files at most once a second; what cannot serve leaves the context as it is.
+  // Checks the files at most once a second; unusable files leave the context unchanged.
   Context Current();
 
  private:
@@ -29,7 +29,7 @@ class TlsContexts {
   Times FileTimes() const;
 
   const TlsFiles files_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   Context context_;
   Times times_;
   std::chrono::steady_clock::time_point looked_;

@@ -1,4 +1,4 @@
-// Jobs side by side, or one job's trials by what they have in common.
+// Compares jobs, or groups of one job's trials.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostCompared = 100;
 constexpr char kJobs[] = "#job";
-// A number with more values than this is compared by so many parts of its axis.
+// A numeric parameter with more values than this is grouped by this many parts of its axis.
 constexpr size_t kMostValues = 12;
 constexpr double kBins = 8;
 
@@ -34,7 +34,7 @@ std::string OneOf(const std::vector<std::string>& names) {
   return text;
 }
 
-// Of a job, from its trials.
+// Fills the row of a job from its trials.
 void FillRow(const JobTrials& job, int64_t now_us, v1::ComparisonRow& row) {
   const TrialColumns& columns = job.columns;
   row.set_trials(static_cast<int64_t>(columns.size()));
@@ -56,11 +56,11 @@ void FillRow(const v1::TuningJob& job, v1::ComparisonRow& row) {
   row.set_node_seconds(job.spend().billable_node_seconds());
 }
 
-// The trials of a job by what they have in common.
+// A grouping of the trials of a job.
 struct Grouping {
   std::vector<double> keys;             // by row; NaN: in no group
   std::map<double, std::string> names;  // of each key
-  bool by_name = false;  // groups stand in the order of their names, as text does; else of their keys
+  bool by_name = false;  // sorts groups by name instead of by key
 };
 
 Grouping GroupingByNodes(const std::vector<int32_t>& nodes) {
@@ -77,12 +77,12 @@ std::string ValueText(const AxisScale& axis, double number) {
   return axis.integer() ? fmt::format("{}", static_cast<int64_t>(number)) : DoubleToString(number);
 }
 
-// By a hyperparameter's values. Of a number that has many, by even parts of its axis, which are named for the
-// least and the greatest value in them.
+// Groups by a hyperparameter's values. A numeric parameter with many values is grouped by equal parts of its
+// axis, each named after its least and greatest value.
 Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
   Grouping grouping{numbers, {}, axis.categorical()};
   for (const double number : numbers) {
-    if (!std::isnan(number)) grouping.names.try_emplace(number);  // NaN: it does not exist there
+    if (!std::isnan(number)) grouping.names.try_emplace(number);  // NaN: inactive
   }
   if (axis.categorical() || axis.discrete() || grouping.names.size() <= kMostValues) {
     for (auto& [number, name] : grouping.names) name = ValueText(axis, number);
@@ -127,7 +127,7 @@ void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& 
   }
 }
 
-// `each`: groups of trials differ in size, so their times are compared by trial.
+// `each`: compares times per trial, because groups differ in size.
 void MarkPareto(bool each, v1::Comparison& comparison) {
   std::vector<Outcome> outcomes;
   for (const v1::ComparisonRow& row : comparison.rows()) {

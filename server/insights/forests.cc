@@ -5,9 +5,9 @@
 namespace winnow {
 namespace {
 
-// A forest is of some MiB.
+// A forest has some MiB.
 constexpr size_t kMostKept = 16;
-// Part of the trials by which their number may have changed.
+// Relative change in the number of trials up to which a forest is kept.
 constexpr double kStale = 0.03;
 
 }  // namespace
@@ -66,7 +66,7 @@ void Forests::Run() {
       queue_.pop_front();
       stopping = stopping_;
     }
-    // It may have been fitted for somebody else in the meantime.
+    // It may have been fitted for another request in the meantime.
     std::shared_ptr<const SolvedForest> solved = stopping || job.gone() ? nullptr : Find(job.question);
     if (solved == nullptr && !stopping && !job.gone()) {
       auto fresh = std::make_shared<SolvedForest>();

@@ -18,8 +18,8 @@ namespace winnow {
 // A forest over a job's trials that pass some filters.
 struct ForestQuestion {
   int64_t job = 0;      // its key
-  std::string filters;  // as one text: the same for the same trials
-  int64_t level = 0;    // at which they are compared
+  std::string filters;  // as one text: equal texts select equal trials
+  int64_t level = 0;    // the level of the comparison
   std::shared_ptr<const ForestTask> task;
 };
 
@@ -28,17 +28,17 @@ struct SolvedForest {
   ForestAnswer answer;
 };
 
-// A thread that fits forests and keeps the newest, until the trials with a value are a few per cent more or
-// fewer. Thread-safe.
+// A thread that fits forests and keeps the newest, until the number of trials with a value has changed by
+// some per cent. Thread-safe.
 class Forests {
  public:
   Forests();
-  // What is queued is answered with null.
+  // Answers queued requests with null.
   ~Forests();
 
   using Done = std::function<void(std::shared_ptr<const SolvedForest>)>;
-  // Calls `done` once: at once with a forest that is kept, else from the thread. Null: `gone` was true when
-  // it was asked, now and then until the forest stands, or this is being destroyed.
+  // Calls `done` once: at once with a kept forest, otherwise from the thread. Null: `gone`, polled until the
+  // forest is fitted, was true, or this is being destroyed.
   void Ask(ForestQuestion question, std::function<bool()> gone, Done done);
 
  private:

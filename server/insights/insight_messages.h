@@ -9,13 +9,13 @@
 
 namespace winnow {
 
-// A position on an axis to six digits: finer than any screen, and several times sooner written than
+// Rounds a position on an axis to six digits: finer than any screen, and several times faster to write than
 // seventeen.
 double Rounded(double position);
 
 void Fill(const AxisScale& axis, v1::Axis& message);
 v1::Importance ToProto(const SolvedForest& forest);
-// What the forest predicts along the hyperparameter.
+// Adds the forest's prediction along the hyperparameter.
 void FillMarginal(const SolvedForest& forest, size_t dimension, v1::Slice& slice);
 
 }  // namespace winnow

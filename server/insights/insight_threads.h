@@ -11,8 +11,8 @@
 
 namespace winnow {
 
-// Who works out insights: one thread for what is found in the tables of trials, one for curves, one for
-// forests, so that none of them waits for a slower one, nor anything else for them.
+// The threads that compute insights: one for the tables of trials, one for curves, one for forests, so that
+// none waits for a slower one, and nothing else waits for them.
 struct InsightThreads {
   static absl::StatusOr<std::unique_ptr<InsightThreads>> Start(const std::string& file, const Clock& clock) {
     absl::StatusOr<std::unique_ptr<CurveReader>> curves = CurveReader::Start(file, clock);
@@ -27,7 +27,7 @@ struct InsightThreads {
 
   Forests forests;
   std::unique_ptr<CurveReader> curves;
-  // Asks the others: goes first. The thread of the curves asks it too, by a weak pointer.
+  // Uses the others: destroyed first. The thread of the curves uses it too, through a weak pointer.
   std::shared_ptr<InsightReader> tables;
 };
 

@@ -15,15 +15,15 @@
 
 namespace winnow {
 
-// All of a slice but what a forest is to add.
+// A slice without the forest's part.
 struct SliceAnswer {
   v1::Slice slice;
   ForestQuestion question;
   size_t dimension = 0;
 };
 
-// What a search has found, from its table of trials. Each method reads one state of the file. Errors:
-// NOT_FOUND names the job or trial, INVALID_ARGUMENT the field. Owner: its thread.
+// Results of a search, from its table of trials. Each method reads one state of the file. Errors: NOT_FOUND
+// names the job or trial, INVALID_ARGUMENT the field. Owner: its thread.
 class Insights {
  public:
   Insights(Store& store, Clock clock) : store_(store), clock_(std::move(clock)), tables_(store) {}
@@ -35,7 +35,7 @@ class Insights {
   absl::StatusOr<v1::QueryTrialsResponse> QueryTrials(const v1::QueryTrialsRequest& request);
   absl::StatusOr<v1::Neighbours> GetNeighbours(const v1::GetNeighboursRequest& request);
   absl::StatusOr<v1::Comparison> Compare(const v1::CompareRequest& request);
-  // What others are to work out.
+  // Questions for the other threads.
   absl::StatusOr<CurvesQuestion> AskCurves(const v1::GetLearningCurvesRequest& request);
   absl::StatusOr<LevelQuestion> AskLevel(const std::string& job, const std::vector<std::string>& filters,
                                          int64_t resource);
@@ -44,8 +44,7 @@ class Insights {
                                            const LevelScores& compared);
   absl::StatusOr<SliceAnswer> GetSlice(const v1::GetSliceRequest& request, const LevelScores& compared);
 
-  // Jobs whose tables have been read from their beginning since this was asked last: their curves will be
-  // asked for.
+  // Jobs whose tables were read from their beginning since the last call: their curves will be requested.
   std::vector<std::pair<int64_t, std::string>> TakeOpened() { return tables_.TakeOpened(); }
 
   const TrialTables& tables() const { return tables_; }
@@ -66,12 +65,12 @@ class Insights {
   Store& store_;
   Clock clock_;
   TrialTables tables_;
-  std::map<int64_t, std::vector<BestStep>> old_steps_;  // by job; of jobs that ended before steps were kept
+  std::map<int64_t, std::vector<BestStep>> old_steps_;  // by job; for jobs that ended before steps were kept
 };
 
 using InsightReader = ReadingThread<Insights>;
 
-// `asked`, or `otherwise` for 0. INVALID_ARGUMENT names the field if it lies outside `least` to `most`.
+// Returns `asked`, or `otherwise` for 0. INVALID_ARGUMENT names the field if it is not in [`least`, `most`].
 absl::StatusOr<size_t> Bounded(const char* field, int64_t asked, int64_t otherwise, int64_t least,
                                int64_t most);
 

@@ -9,10 +9,10 @@
 namespace winnow {
 namespace {
 
-// With more of the trials changed than one in so many, all are read anew.
+// If more than one trial in this many has changed, all are read again.
 constexpr size_t kChangedPart = 4;
 
-// Adds a report to its trial's curve. They come by attempt, then level; the first of a level stays.
+// Adds a report to its trial's curve. Reports come by attempt, then level; the first of a level counts.
 void Add(Curve& curve, CurvePoint point) {
   if (curve.empty() || curve.back().resource < point.resource) {
     curve.push_back(point);
@@ -130,7 +130,7 @@ void LearningCurves::MakeRoom() {
 }
 
 void LearningCurves::Warm(int64_t job, const std::string& metric) {
-  // An error shows when they are asked for.
+  // Errors are reported by the request that needs them.
   (void)store_.Read([&] { return Get(job, metric, {}).status(); });
 }
 

@@ -18,56 +18,56 @@
 
 namespace winnow {
 
-// What is to be told of a job's curves, found out from its table of trials.
+// A request for a job's curves, with the data from its table of trials.
 struct CurvesQuestion {
   int64_t job = 0;  // its key
   std::string metric;
-  // Trials that may report the metric without a fact: those that run, of another metric than the objective.
+  // Trials that may report the metric without a fact: running ones, for a metric other than the objective.
   std::vector<TrialNumber> unsettled;
   size_t most_points = 0;
   std::vector<TrialPhase> phases;  // of all trials
-  std::vector<uint8_t> marked;     // of all trials: counted by the envelope
-  std::vector<uint32_t> singles;   // rows of the curves that are drawn
+  std::vector<uint8_t> marked;     // of all trials: included in the envelope
+  std::vector<uint32_t> singles;   // rows of the curves to draw
   std::vector<uint32_t> stopped;   // rows that the pruner stopped
-  v1::LearningCurves answer;       // what is known already
+  v1::LearningCurves answer;       // the parts already known
 };
 
-// At which level a job's trials are to be compared, found out from its table of trials.
+// The level at which to compare a job's trials, as requested, with the data from its table of trials.
 struct LevelQuestion {
   int64_t job = 0;  // its key
   std::string metric;
-  bool mean = false;             // of the levels up to it (ObjectiveSpec.Value)
-  std::vector<uint8_t> marked;   // of all trials: that did not fail and pass the filters
-  std::vector<uint8_t> settled;  // of all trials: that do not run or wait to
+  bool mean = false;             // over the levels up to it (ObjectiveSpec.Value)
+  std::vector<uint8_t> marked;   // of all trials: not failed, and passing the filters
+  std::vector<uint8_t> settled;  // of all trials: neither running nor pending
   int64_t asked = 0;
 
   bool operator==(const LevelQuestion&) const = default;
 };
 
-// The reports of jobs as curves. Kept in memory, brought up to date by the trials that facts have changed
-// since; those that were used longest ago go when they take too much room. Owner: its thread.
+// The reports of jobs as curves. Kept in memory, updated for the trials that facts have changed since; the
+// least recently used are dropped when they exceed the memory limit. Owner: its thread.
 class LearningCurves {
  public:
-  // `most_bytes` of all curves; those of one job and metric alone may be larger.
+  // `most_bytes` limits all curves; those of one job and metric alone may be larger.
   LearningCurves(Store& store, Clock, size_t most_bytes = size_t{512} << 20)
       : store_(store), most_bytes_(most_bytes) {}
 
   absl::StatusOr<v1::LearningCurves> Answer(const CurvesQuestion& question);
   absl::StatusOr<LevelScores> Compare(const LevelQuestion& question);
-  // Reads them, so that they are there when they are asked for.
+  // Reads them in advance.
   void Warm(int64_t job, const std::string& metric);
 
  private:
   using Key = std::pair<int64_t, std::string>;  // job, metric
   struct Kept {
     std::vector<Curve> curves;           // row i: trial i + 1
-    std::vector<TrialNumber> unsettled;  // as of then
-    int64_t sequence = 0;                // all facts up to it are known
+    std::vector<TrialNumber> unsettled;  // at that time
+    int64_t sequence = 0;                // all facts up to it are applied
     size_t bytes = 0;
-    // Of all trials, of so many ranges at most; 0: not made since the curves changed.
+    // Covers all trials, with at most this many ranges; 0: not made since the curves changed.
     size_t envelope_of = 0;
     EnvelopeData envelope;
-    // The newest comparison since the curves changed, which all slices of a page ask for.
+    // The newest comparison since the curves changed, which all slices of a page request.
     std::optional<std::pair<LevelQuestion, LevelScores>> compared;
     std::list<Key>::iterator age;
   };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostShown = 100;
 
-// Of a job that had ended before steps were kept: from all its facts.
+// For a job that ended before steps were kept: derived from all its facts.
 absl::StatusOr<std::vector<BestStep>> StepsOf(Store& store, const JobHead& job) {
   std::vector<BestStep> steps;
   BestTracker tracker;
@@ -82,7 +82,7 @@ absl::StatusOr<v1::GetProgressResponse> Insights::GetProgress(const v1::GetProgr
     return absl::InvalidArgumentError(
         fmt::format("job_ids: {} of them; expected 1 to {}", request.job_ids_size(), kMostShown));
   }
-  // Two points are a stair's beginning and its end, and the last is as of now.
+  // Two points are the beginning and the end of a stair; the last is the current one.
   const absl::StatusOr<size_t> most = Bounded("max_points", request.max_points(), 200, 3, 2000);
   if (!most.ok()) return most.status();
   v1::GetProgressResponse response;

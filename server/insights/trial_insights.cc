@@ -1,4 +1,4 @@
-// What is told of single hyperparameters and trials, and what curves and forests are asked.
+// Insights into single hyperparameters and trials, and the questions for curves and forests.
 
 #include <fmt/format.h>
 
@@ -18,8 +18,7 @@ namespace {
 constexpr size_t kMostStopped = 2000;
 constexpr int kMostNamed = 100;
 
-// The metrics of the objective, first, and of what some trials have reported: the best, the first and the
-// last.
+// The objective's metrics first, then those that the best, the first and the last trial have reported.
 absl::StatusOr<std::vector<std::string>> MetricsOf(Store& store, const JobTrials& job) {
   const TrialColumns& columns = job.columns;
   std::vector<uint32_t> rows;
@@ -64,7 +63,7 @@ absl::StatusOr<std::vector<uint32_t>> Singles(const JobTrials& job, const std::v
 absl::StatusOr<CurvesQuestion> Insights::AskCurves(const v1::GetLearningCurvesRequest& request) {
   const absl::StatusOr<size_t> most = Bounded("max_curves", request.max_curves(), 20, 1, 500);
   if (!most.ok()) return most.status();
-  // A curve's ends, and the lowest and highest of what is between them.
+  // A curve's ends, and the lowest and highest point between them.
   const absl::StatusOr<size_t> points = Bounded("max_points", request.max_points(), 200, 4, 2000);
   if (!points.ok()) return points.status();
   CurvesQuestion question;
@@ -136,7 +135,7 @@ absl::StatusOr<ForestQuestion> Insights::AskForest(const v1::GetImportanceReques
       With(request, [&](const JobTrials& job, const std::vector<uint8_t>& marked) -> absl::Status {
         question.job = job.row.key;
         question.level = compared.level;
-        // A length before each keeps two lists of filters apart.
+        // A length before each filter keeps different lists distinct.
         for (const std::string& filter : request.filters())
           question.filters += fmt::format("{}:{}", filter.size(), filter);
         question.task = std::make_shared<const ForestTask>(
@@ -200,7 +199,7 @@ absl::StatusOr<SliceAnswer> Insights::GetSlice(const v1::GetSliceRequest& reques
         }
         slice.set_bins(static_cast<int32_t>(*bins));
         slice.set_resource_level(compared.level);
-        // What is brushed does not change what the hyperparameter does.
+        // The selected filters do not change the hyperparameter's effect.
         answer.question.job = job.row.key;
         answer.question.level = compared.level;
         answer.question.task = std::make_shared<const ForestTask>(

@@ -11,8 +11,8 @@
 namespace winnow {
 namespace {
 
-// With more new facts than this for each trial that is known, the table is read anew: one row at a time costs
-// more.
+// With more new facts than this per known trial, the table is read again: reading single rows would be
+// slower.
 constexpr int64_t kFactsPerTrial = 4;
 
 void Put(const TrialRow& row, JobTrials& trials) {
@@ -85,7 +85,7 @@ absl::Status TrialTables::Catch(JobTrials& trials, const JobRow& row) {
   for (const TrialNumber number : *changed) {
     const absl::StatusOr<std::optional<TrialRow>> trial = store_.trials.Find(row.key, number);
     if (!trial.ok()) return trial.status();
-    // A model may have named one that was never made.
+    // A search model may have named a trial that was never created.
     if (*trial) Put(**trial, trials);
   }
   return TakeCuts(trials, after);

@@ -17,36 +17,36 @@
 
 namespace winnow {
 
-// The trials of a job as its committed rows say.
+// The trials of a job according to its committed rows.
 struct JobTrials {
   JobTrials(JobRow the_row, v1::TuningJobSpec the_spec);
 
   bool has_brackets() const { return HasRungs(search.pruner.kind); }
-  // Levels of the bracket's rungs; none for a bracket that cannot be.
+  // Returns the levels of the bracket's rungs; none for an impossible bracket.
   std::vector<int64_t> Levels(int32_t bracket) const;
 
-  JobRow row;  // last_sequence: all up to it is known
+  JobRow row;  // all facts up to last_sequence are applied
   v1::TuningJobSpec spec;
   SearchSpec search;
   TrialColumns columns;
-  std::map<std::pair<int64_t, int64_t>, double> cutoffs;  // by bracket and rung; of those that are cut
-  HyperbandTable table;                 // of a pruner whose rungs are cut when they are full
-  std::vector<BracketPlan> open_plans;  // of one whose rungs take any number
+  std::map<std::pair<int64_t, int64_t>, double> cutoffs;  // by bracket and rung; for rungs that are cut
+  HyperbandTable table;                 // for a pruner that cuts rungs when they are full
+  std::vector<BracketPlan> open_plans;  // for one whose rungs take any number
 };
 
-// Kept in memory, brought up to date by the trials that facts have changed since; those that were used
-// longest ago go when they take too much room. Owner: one thread.
+// Kept in memory, updated for the trials that facts have changed since; the least recently used are dropped
+// when they exceed the memory limit. Owner: one thread.
 class TrialTables {
  public:
-  // Of all tables; one alone may be larger.
+  // Limits all tables; a single one may be larger.
   explicit TrialTables(Store& store, size_t most_bytes = size_t{256} << 20)
       : store_(store), most_bytes_(most_bytes) {}
 
-  // Inside Store::Read. NOT_FOUND names the job. The pointer holds until the next call.
+  // Inside Store::Read. NOT_FOUND names the job. The pointer is valid until the next call.
   absl::StatusOr<const JobTrials*> Get(const std::string& id);
   // How often a table was read from its beginning, for tests.
   int64_t whole_reads() const { return whole_reads_; }
-  // Key and objective metric of the jobs of which that was so since this was asked last.
+  // Key and objective metric of the jobs whose tables were read from their beginning since the last call.
   std::vector<std::pair<int64_t, std::string>> TakeOpened() { return std::exchange(opened_, {}); }
 
  private:

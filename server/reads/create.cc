@@ -19,7 +19,8 @@ constexpr double kMostUnitSeconds = 1e9;
 
 }  // namespace
 
-absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training, const ReadableFolders& files) {
+absl::Status CheckCreate(const v1::CreateTuningJobRequest& request, Training training,
+                         const ReadableFolders& files) {
   std::vector<Violation> violations = CheckSpec(request.spec());
   MayTell may_tell;
   if (!files.all()) may_tell = [&files](const std::string& path) { return files.MayTell(path); };
@@ -45,7 +46,8 @@ absl::StatusOr<v1::TuningPlan> Preview(const v1::PreviewTuningJobRequest& reques
   }
   const double startup = request.startup_seconds();
   if (!(startup >= 0 && startup <= kMostUnitSeconds)) {
-    violations.push_back({"startup_seconds", fmt::format("is {}; expected 0 to {}", startup, kMostUnitSeconds)});
+    violations.push_back(
+        {"startup_seconds", fmt::format("is {}; expected 0 to {}", startup, kMostUnitSeconds)});
   }
   if (!violations.empty()) return ViolationsError(violations);
   if (absl::Status status = go_on(); !status.ok()) return status;

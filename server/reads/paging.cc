@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<std::string>> ReadPageToken(const std::string& token,
   std::string head = fmt::format("{:08x}.", Fingerprint(kind));
   if (!token.starts_with(head)) return BadToken();
   std::string rest = token.substr(head.size());
-  // The last part may hold dots itself.
+  // The last part may contain dots.
   while (read.size() + 1 < parts) {
     size_t dot = rest.find('.');
     if (dot == std::string::npos) return BadToken();

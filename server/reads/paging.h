@@ -8,10 +8,10 @@
 
 namespace winnow {
 
-// The page size that a request asks for; 0: `otherwise`. INVALID_ARGUMENT outside 0..most.
+// Returns the page size of a request; for 0 `otherwise`. INVALID_ARGUMENT outside 0..most.
 absl::StatusOr<int64_t> PageSize(int64_t asked, int64_t otherwise, int64_t most);
 
-// A page token says where the next page begins, and of which query (`kind`): it is refused for another one.
+// A page token contains the beginning of the next page and the query (`kind`); other queries refuse it.
 std::string MakePageToken(const std::string& kind, const std::vector<std::string>& parts);
 // Empty for the first page.
 absl::StatusOr<std::vector<std::string>> ReadPageToken(const std::string& token, const std::string& kind,

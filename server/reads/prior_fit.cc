@@ -41,7 +41,7 @@ std::optional<int64_t> ToInteger(const Value& value) {
   return static_cast<int64_t>(*real);
 }
 
-// The category that the value is written as; Python writes truth values and None in its own way.
+// Returns the category with the value's text, including Python's spelling of booleans and None.
 std::optional<std::string> ToCategory(const std::vector<std::string>& categories, const Value& value) {
   static const std::map<std::string, std::string> kPython = {
       {"true", "True"}, {"false", "False"}, {"null", "None"}};

@@ -9,23 +9,23 @@
 
 namespace winnow {
 
-// Which files of this host the server looks at because a job names them. Thread-safe.
+// The files of this host that the server may read because a job names them. Thread-safe.
 class ReadableFolders {
  public:
-  // All that this process may read: where nobody needs a token, everyone may run commands as its user anyway.
+  // All that this process may read: without tokens, everyone may run commands as its user anyway.
   static ReadableFolders Everything() { return {}; }
-  // What lies beneath one of these and no link leads out of; none: nothing. REQUIRES absolute paths of folders that are
-  // there; INVALID_ARGUMENT names one that is not.
+  // Files below one of these folders that no link leads out of; an empty list: no files. REQUIRES: absolute
+  // paths of existing folders; INVALID_ARGUMENT names one that is not.
   static absl::StatusOr<ReadableFolders> Only(const std::vector<std::string>& folders);
 
-  // The database of this process, which is not opened as anything else (see ForeignFile), nor are its logs.
+  // Sets the database of this process. It and its logs are never opened as foreign files (see ForeignFile).
   void Keep(std::string own_database) { own_database_ = std::move(own_database); }
 
-  // Opens a file by its absolute path. What lies outside is PERMISSION_DENIED in the same words whatever is there;
-  // INVALID_ARGUMENT says what is wrong with one that may be looked at, without its name.
+  // Opens a file by its absolute path. PERMISSION_DENIED outside, with the same words whether or not it
+  // exists; INVALID_ARGUMENT, without its name, says what is wrong with one inside.
   absl::StatusOr<ForeignFile> Open(const std::string& path) const;
 
-  // Whether what is at the absolute path may be told, or that nothing is.
+  // Whether to reveal what is at the absolute path, or that nothing is.
   bool MayTell(const std::string& path) const;
   bool all() const { return !folders_; }
 

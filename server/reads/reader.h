@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-// Answers what clients ask of jobs, trials, reports and logs.
+// Answers clients' reads of jobs, trials, reports and logs.
 using Reader = ReadingThread<Reads>;
 
 }  // namespace winnow

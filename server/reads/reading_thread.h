@@ -17,12 +17,12 @@
 namespace winnow {
 
 // A thread that reads committed rows over its own connection, so that neither the coordinator nor gRPC's
-// threads wait for the disk; or several, for work that may stand still. `Desk` is what each does; it is made from the
-// connection and a clock. Thread-safe.
+// threads wait for the disk; or several threads, for work that may stall. `Desk` is the reader object of each
+// thread, made from the connection and a clock. Thread-safe.
 template <typename Desk>
 class ReadingThread {
  public:
-  // REQUIRES the file is at the newest version.
+  // REQUIRES: the file is at the newest version.
   static absl::StatusOr<std::unique_ptr<ReadingThread>> Start(const std::string& file, Clock clock, int threads = 1) {
     std::unique_ptr<ReadingThread> reader(new ReadingThread(file, std::move(clock)));
     for (int i = 0; i < threads; ++i) {
@@ -48,9 +48,9 @@ class ReadingThread {
     }
   }
 
-  // `read` runs on the reader's thread, after those posted before it; of several threads on the first that is free.
+  // Runs `read` on a reader's thread, in the order of posting; with several threads on the first free one.
   void Post(std::function<void(Desk&)> read) { PostWithin(std::numeric_limits<size_t>::max(), std::move(read)); }
-  // Unless `most` wait already; false then.
+  // Returns false, and posts nothing, if `most` are already queued.
   bool PostWithin(size_t most, std::function<void(Desk&)> read) {
     {
       std::lock_guard lock(mutex_);
@@ -61,7 +61,7 @@ class ReadingThread {
     return true;
   }
 
-  // What another thread of the kind is started with.
+  // The file, for starting another such thread.
   const std::string& file() const { return file_; }
   const Clock& clock() const { return clock_; }
 
@@ -69,7 +69,7 @@ class ReadingThread {
   struct Lane {
     Lane(std::unique_ptr<Store> connection, const Clock& clock) : store(std::move(connection)), desk(*store, clock) {}
     std::unique_ptr<Store> store;
-    Desk desk;  // the thread's own
+    Desk desk;  // used by the thread alone
     std::thread thread;
   };
 

@@ -18,9 +18,9 @@ constexpr char kKept[] = ": those of trials that may train on and of the best ar
 constexpr int64_t kWatchBatch = 500;
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
-// Of the jobs of one page of a list, in sum; its last job may go beyond.
+// Total for the jobs of one page of a list; its last job may exceed it.
 constexpr size_t kMostListBytes = 2 << 20;
-// What a list says of one job's spec, if that is large.
+// Values of one job's spec in a list, if the spec is large.
 constexpr int kMostListedValues = 20;
 constexpr size_t kMostListedSpecBytes = 64 << 10;
 
@@ -29,7 +29,7 @@ void KeepFirst(Values* values) {
   if (values->size() > kMostListedValues) values->DeleteSubrange(kMostListedValues, values->size() - kMostListedValues);
 }
 
-// As ListTuningJobsResponse says.
+// As documented at ListTuningJobsResponse.
 void Abridge(v1::TuningJobSpec& spec) {
   spec.clear_initial_configurations();
   spec.clear_warm_start();
@@ -59,7 +59,7 @@ absl::Status NoTrial(const std::string& job, int64_t trial) {
   return absl::NotFoundError(fmt::format("job \"{}\" has no trial {}", job, trial));
 }
 
-// Which attempts or ranks there are instead. `ranks` of all attempts, by attempt and rank.
+// Names the attempts or ranks that exist. `ranks` of all attempts, by attempt and rank.
 absl::Status NoRank(const v1::GetLogsRequest& request, const std::vector<AssignmentRow>& ranks) {
   std::string trial = fmt::format("trial {} of job \"{}\"", request.trial(), request.job_id());
   if (ranks.empty()) return absl::NotFoundError(trial + " has no attempt yet: it has not started");
@@ -191,7 +191,7 @@ absl::StatusOr<v1::ListTuningJobsResponse> Reads::ListTuningJobs(const v1::ListT
 absl::StatusOr<v1::ListTrialsResponse> Reads::ListTrials(const v1::ListTrialsRequest& request) {
   absl::StatusOr<int64_t> size = PageSize(request.page_size(), 100, 10'000);
   if (!size.ok()) return size.status();
-  // A token belongs to its ordering and filter.
+  // A token is valid for its ordering and filter only.
   std::string kind = "trials " + request.job_id() + " " + request.order_by();
   for (int state : request.states()) kind += " " + std::to_string(state);
   absl::StatusOr<std::vector<std::string>> token = ReadPageToken(request.page_token(), kind, 1);
@@ -345,7 +345,7 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
     if (!part.ok()) return part.status();
     answer.assignment = found->key;
     answer.response.set_next_offset(part->next_offset);
-    answer.response.set_ended(found->state == "gone" && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_ended(found->state == RankState::kGone && static_cast<int64_t>(part->data.size()) < limit);
     answer.response.set_attempt(found->attempt);
     answer.response.set_truncated(part->truncated);
     answer.response.set_data(std::move(part->data));
@@ -420,7 +420,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
   if (request.kind() != v1::Artifact::CHECKPOINT && request.kind() != v1::Artifact::MODEL) {
     return absl::InvalidArgumentError("kind: expected CHECKPOINT or MODEL");
   }
-  const char* kind = request.kind() == v1::Artifact::MODEL ? "model" : "checkpoint";
+  const auto kind = request.kind() == v1::Artifact::MODEL ? ArtifactKind::kModel : ArtifactKind::kCheckpoint;
   v1::Artifact artifact;
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
@@ -438,7 +438,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!row.ok()) return row.status();
     if (!*row) {
       const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
-      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", kind,
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", TextOf(kind),
                                                           trial, request.job_id(), why));
       if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
       return none;
@@ -449,7 +449,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     artifact.set_attempt((*row)->attempt);
     artifact.set_resource((*row)->resource);
     if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
-    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", kind, trial));
+    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
   });
   if (!status.ok()) return status;
   return artifact;

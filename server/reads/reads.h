@@ -13,10 +13,10 @@
 
 namespace winnow {
 
-// In a status of GetArtifact: there is no such model now.
+// Detail of a status of GetArtifact: the model is not stored now.
 inline constexpr char kModelNotKept[] = "winnow.v1.ModelNotKept";
 
-// What one batch of a watch holds: events above the given sequence, the job as of the last of them.
+// One batch of a watch: the events above the given sequence, and the job as of the last of them.
 struct WatchBatch {
   std::vector<v1::TuningJobEvent> events;
   v1::TuningJob job;
@@ -26,17 +26,17 @@ struct WatchBatch {
 
 struct LogAnswer {
   v1::GetLogsResponse response;
-  int64_t assignment = 0;  // whose stream it is: LogTopic
+  int64_t assignment = 0;  // its log's topic: LogTopic
 };
 
-// All that decided a job.
+// Everything that determined a job's decisions.
 struct Record {
   SearchSpec spec;
   std::vector<Fact> facts;
 };
 
-// What clients may ask of the committed rows. Each method reads one state of the file. Errors: NOT_FOUND
-// names the job or trial, INVALID_ARGUMENT the field. Owner: the reader's thread.
+// Clients' reads of committed rows. Each method reads one state of the file. Errors: NOT_FOUND names the job
+// or trial, INVALID_ARGUMENT the field. Owner: the reader's thread.
 class Reads {
  public:
   Reads(Store& store, Clock clock) : store_(store), clock_(std::move(clock)), views_(store) {}
@@ -48,23 +48,24 @@ class Reads {
   absl::StatusOr<v1::QueryMetricsResponse> QueryMetrics(const v1::QueryMetricsRequest& request);
   absl::StatusOr<v1::GetAnalyticsResponse> GetAnalytics(const v1::GetAnalyticsRequest& request);
   absl::StatusOr<LogAnswer> GetLogs(const v1::GetLogsRequest& request);
-  // NOT_FOUND also of a trial whose worker has put nothing into the artifact store.
+  // NOT_FOUND also if the trial's worker has stored nothing in the artifact store.
   absl::StatusOr<v1::Artifact> GetArtifact(const v1::GetArtifactRequest& request);
-  // after = -1: only what is recorded from now on (an empty batch with the job's last sequence).
+  // after = -1: only future events (an empty batch with the job's last sequence).
   absl::StatusOr<WatchBatch> Watch(const std::string& id, int64_t after);
   absl::StatusOr<Record> GetRecord(const std::string& id);
-  // Shows the job as it is now.
+  // Shows the job's current state.
   absl::Status Look(const std::string& id, const std::function<void(const JobView&)>& look);
   // INVALID_ARGUMENT names the field.
   absl::StatusOr<v1::GetWorkerUsageResponse> GetWorkerUsage(const v1::GetWorkerUsageRequest& request);
   absl::StatusOr<v1::GetTrialUsageResponse> GetTrialUsage(const v1::GetTrialUsageRequest& request);
   // OK: rows can be read.
   absl::Status Probe();
-  // The id of the job that a create request made; "": none.
+  // Returns the id of the job that a create request made; "": none.
   absl::StatusOr<std::string> FindRequest(const std::string& request_id);
 
  private:
-  // The job as clients see it; of a running one that no workers present could train, what it waits for.
+  // The client's view of the job; with the reason for waiting if it runs and no present worker could train
+  // it.
   absl::Status Message(const JobRow& row, v1::TuningJob& message);
   Store& store_;
   Clock clock_;

@@ -26,7 +26,7 @@ Replays::Replays(Reader& reader) : reader_(reader), thread_([this] { Run(); }) {
 
 Replays::~Replays() {
   Stop();
-  // What was posted before is run before.
+  // A barrier: reads posted earlier have run when this one has.
   std::promise<void> posted;
   reader_.Post([&posted](Reads&) { posted.set_value(); });
   posted.get_future().wait();
@@ -36,7 +36,7 @@ Replays::~Replays() {
 void Replays::Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::ReplayTuningJobResponse> answer) {
   {
     std::lock_guard lock(mutex_);
-    if (waiting_.erase(done) == 0) return;  // it was told that the server stops
+    if (waiting_.erase(done) == 0) return;  // Stop has answered it
   }
   (*done)(std::move(answer));
 }

@@ -15,20 +15,20 @@
 
 namespace winnow {
 
-// Decides jobs again from their recorded facts (scheduler/replay.h), one at a time on a thread of its own:
-// where a model is asked again that takes seconds. Thread-safe.
+// Recomputes jobs' decisions from their recorded facts (scheduler/replay.h), one at a time on its own thread:
+// a search model that is asked again takes seconds. Thread-safe.
 class Replays {
  public:
   using Done = std::function<void(absl::StatusOr<v1::ReplayTuningJobResponse>)>;
 
   // `reader` outlives it.
   explicit Replays(Reader& reader);
-  // Waits for the replay that is under way.
+  // Waits for the running replay.
   ~Replays();
 
-  // NOT_FOUND names the job. A job that runs is replayed as far as it is recorded.
+  // NOT_FOUND names the job. A running job is replayed as far as it is recorded.
   void Replay(const std::string& id, Done done);
-  // Answers UNAVAILABLE to all who wait, now and later.
+  // Answers all waiting calls with UNAVAILABLE, now and later.
   void Stop();
 
  private:

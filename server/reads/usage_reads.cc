@@ -28,9 +28,9 @@ absl::StatusOr<int32_t> Points(int32_t asked, int32_t otherwise) {
       fmt::format("max_points: {} is not valid; expected 0 to {}", asked, kMostPoints));
 }
 
-// The steps of an answer: `count` of `step_s`, of which the first begins at `start_s`.
+// The steps of an answer: `count` steps of `step_s`, the first at `start_s`.
 struct Grid {
-  size_t level = 0;  // of kUsageLevels: the finest that may have all of it
+  size_t level = 0;  // index in kUsageLevels: the finest level that may cover the whole time
   int64_t start_s = 0;
   int64_t step_s = 0;
   int64_t count = 0;
@@ -49,7 +49,7 @@ Grid GridOf(double seconds, int64_t points, int64_t now_s) {
   return grid;
 }
 
-// One point that is being made of steps.
+// A point accumulated from steps.
 struct Point {
   double time = 0;  // sum of the steps, in seconds
   double mean = 0;  // sum of value times seconds
@@ -64,8 +64,8 @@ struct Point {
   }
 };
 
-// Calls `add(step, seconds)` for what is known: of each part of the time the finest of the grid's level and
-// above it, since the newest of the coarser steps are not made yet.
+// Calls `add(step, seconds)` for the known steps: for each part of the time the finest of the grid's level
+// and those above, because the newest coarse steps are not made yet.
 absl::Status ReadSteps(UsageTable& table, const Grid& grid,
                        const std::function<void(const WorkerStep&, int64_t)>& add) {
   int64_t from_s = grid.start_s;

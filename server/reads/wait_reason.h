@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// What a running job of whose trials none runs waits for, in a sentence; "": nothing. Inside Store::Read.
+// Says what a running job without running trials waits for, a sentence; "": nothing. Inside Store::Read.
 absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job);
 
 }  // namespace winnow

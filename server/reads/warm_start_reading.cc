@@ -22,7 +22,8 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kMostResults = 10'000;  // each is a fact; a model looks at the few hundred that say most
+// each is a fact; a search model uses the few hundred most informative ones
+constexpr size_t kMostResults = 10'000;
 
 constexpr std::string_view kOwnColumn = "hyperparameter.";
 
@@ -65,7 +66,7 @@ class Collector {
 
  private:
   void Refuse(const std::string& field, const std::string& why) { violations_.push_back({field, why}); }
-  // Says why a file is of no use; what is no fault of its own ends the reading of all.
+  // Rejects a file with the reason; a failure that is not the file's ends the whole reading.
   void RefuseFile(const std::string& field, const std::string& path, const absl::Status& why) {
     if (absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why)) {
       return Refuse(field, Path(path) + " " + std::string(why.message()));
@@ -73,7 +74,7 @@ class Collector {
     ended_ = absl::Status(why.code(), fmt::format("{}: {} {}", field, Path(path), std::string(why.message())));
   }
 
-  // Where a path of the spec leads.
+  // Resolves a path of the spec.
   std::string Path(const std::string& path) const {
     return (std::filesystem::path(spec_.working_directory()) / path).lexically_normal().string();
   }
@@ -174,7 +175,7 @@ class Collector {
         const bool parameter = static_cast<int>(c) != objective && static_cast<int>(c) != resource;
         if (parameter && !row[c].empty()) values[WithoutFormulaGuard(table->header[c])] = WithoutFormulaGuard(row[c]);
       }
-      // As winnow analytics names a hyperparameter that has the name of one of its own columns.
+      // winnow analytics renames a hyperparameter whose name clashes with one of its own columns.
       for (size_t c = 0; c < row.size(); ++c) {
         const std::string& title = table->header[c];
         if (title.starts_with(kOwnColumn) && !row[c].empty()) {
@@ -237,13 +238,14 @@ class Collector {
   Reads& reads_;
   const ReadableFolders& files_;
   const GoOn& go_on_;
-  absl::Status ended_;  // why nothing more is read
+  absl::Status ended_;  // why reading stopped
   const SearchSpec search_;
   const SearchSpace space_;
   std::vector<PriorObserved> priors_;
   std::vector<Violation> violations_;
-  std::vector<std::pair<std::string, int64_t>> sources_;  // as named in the spec, and how many of it are used
-  std::vector<std::pair<std::string, int64_t>> left_out_;  // why, and how many
+  // as named in the spec, with the number of used results
+  std::vector<std::pair<std::string, int64_t>> sources_;
+  std::vector<std::pair<std::string, int64_t>> left_out_;  // reasons, with counts
   std::set<std::tuple<std::string, Configuration, double, int64_t>> known_;
 };
 

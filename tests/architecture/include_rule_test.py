@@ -19,7 +19,8 @@ TRAINER = COMMON | {"nlohmann", "CLI"}
 SCHEDULER = {"scheduler", "scheduler/state", "scheduler/space"}  # what other folders may include of it
 ENGINE = SCHEDULER | {"server/engine", "store", "spec", "proto", "artifact"}
 TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
-RULE = {
+RULE = {  # base is everybody's
+    "base": ({"base"}, {"absl", "posix"}),
     "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
     "scheduler/space": ({"scheduler/space"}, set()),
     "scheduler/state": ({"scheduler/state", "scheduler/space", "scheduler/models"}, set()),
@@ -65,7 +66,8 @@ RULE = {
 PURE = {"thread", "mutex", "condition_variable", "shared_mutex", "atomic", "future", "fstream", "filesystem",
         "iostream", "chrono", "ctime", "random", "cstdio"}
 FORBIDDEN = {folder: PURE for folder in RULE if folder.split("/")[0] in ("scheduler", "insight")}
-FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random") for folder in FORBIDDEN}
+FORBIDDEN_PREFIXES = {folder: ("absl/time", "absl/synchronization", "absl/random", "base/mutex", "base/task_threads")
+                      for folder in FORBIDDEN}
 
 STANDARD = set("""algorithm any array atomic barrier cassert bit bitset cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio
@@ -140,8 +142,10 @@ class IncludeRule(unittest.TestCase):
                         target = folder_of(pathlib.Path(header))
                         if target is None and (name := outside_name(header)) in outside:
                             continue
-                    if target not in ours:
+                    if target not in ours | {"base"}:
                         wrong.append(where)
+                    elif header.startswith(FORBIDDEN_PREFIXES.get(folder, ("\0",))):
+                        wrong.append(where + " (must stay pure)")
                     continue
                 name = outside_name(header)
                 if name is not None and name not in outside:

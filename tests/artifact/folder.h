@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// A folder of files, gone with the object.
+// A folder of files, removed with the object.
 class Folder {
  public:
   Folder() {

@@ -63,7 +63,8 @@ TEST_CASE("Manifest: a folder that is a link itself, or lies behind one, is refu
   folder.Write("elsewhere/model/secret", "x");
   fs::create_directory_symlink(folder.path("elsewhere/model"), folder.path("model"));
   fs::create_directory_symlink(folder.path("elsewhere"), folder.path("trial"));
-  for (const FolderName& name : {FolderName(folder.path("model")), FolderName(folder.path(), "trial/model")}) {
+  for (const FolderName& name :
+       {FolderName(folder.path("model")), FolderName(folder.path(), "trial/model")}) {
     INFO(name.path());
     CHECK(absl::IsFailedPrecondition(MakeManifest(name).status()));
     CHECK(absl::IsFailedPrecondition(ListFolder(name).status()));
@@ -72,7 +73,8 @@ TEST_CASE("Manifest: a folder that is a link itself, or lies behind one, is refu
   CHECK(MakeManifest({folder.path(), "elsewhere/model"})->files_size() == 1);
 }
 
-TEST_CASE("Manifest: of a folder that was given to another user, only that user's files are read", "[artifact]") {
+TEST_CASE("Manifest: of a folder that was given to another user, only that user's files are read",
+          "[artifact]") {
   if (geteuid() != 0) {
     WARN("skipped here: only root gives folders away");
     return;
@@ -82,7 +84,8 @@ TEST_CASE("Manifest: of a folder that was given to another user, only that user'
   folder.Write("secret", "of root");
   folder.Write("model/own", "x");
   fs::create_hard_link(folder.path("secret"), folder.path("model/secret"));
-  for (const char* name : {"model", "model/own"}) REQUIRE(chown(folder.path(name).c_str(), kOther, kOther) == 0);
+  for (const char* name : {"model", "model/own"})
+    REQUIRE(chown(folder.path(name).c_str(), kOther, kOther) == 0);
   const auto listing = ListFolder(folder.path("model"));
   REQUIRE(listing.ok());
   CHECK(listing->skipped == std::vector<std::string>{"secret: it belongs to another user"});

@@ -34,7 +34,7 @@ struct Blobs {
   std::map<std::string, std::string> bytes;
 };
 
-// How many names lie in a folder, hidden ones included.
+// Returns the number of names in a folder, including hidden ones.
 int64_t Names(const fs::path& folder) { return std::distance(fs::directory_iterator(folder), {}); }
 
 TEST_CASE("Restore: the files come back with their bytes, in place of what was there", "[artifact]") {

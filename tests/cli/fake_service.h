@@ -14,8 +14,8 @@
 
 namespace winnow {
 
-// A TuningService that answers from what a test put into it, on a port of the system's choice. What tests
-// read or write while it serves is guarded by mutex.
+// A TuningService that answers from the test's data, on a port of the system's choice. Members that tests use
+// while it serves are guarded by mutex.
 class FakeService : public v1::TuningService::Service, private v1::InsightService::Service {
  public:
   FakeService();
@@ -26,9 +26,9 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   void Stop();
   void Start();
 
-  // Watch streams send these from the front as they come, and end after one whose job has ended.
+  // Watch streams send these in order, and end after one whose job has ended.
   void PutEvent(v1::TuningJobEvent event);
-  // Waits until so many watches have been opened in all.
+  // Waits until this many watches have been opened in total.
   void AwaitWatches(int count);
 
   std::mutex mutex;
@@ -37,7 +37,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::DescribeTrialResponse trial_details;
   v1::QueryMetricsResponse metrics;
   v1::ListWorkersResponse workers;
-  std::string log;             // what every trial printed
+  std::string log;             // output of every trial
   size_t log_chunk = 1 << 20;  // most bytes of one answer
   bool log_grows = false;      // the process of `log` has not ended
   grpc::Status refusal;        // of CreateTuningJob, if not OK
@@ -84,7 +84,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
 
   grpc::Status Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
 
-  v1::TuningJob* Find(const std::string& id);  // REQUIRES mutex is held
+  v1::TuningJob* Find(const std::string& id);  // REQUIRES: mutex is held
 
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

@@ -66,7 +66,8 @@ TEST_CASE("Progress: only what pruned trials were not trained was saved", "[cli]
 }
 
 TEST_CASE("Progress: every state of a trial is counted, and the ended ones are", "[cli]") {
-  const auto counts = Text<v1::TrialCounts>("pending: 1 running: 2 paused: 3 completed: 4 pruned: 5 cancelled: 6 failed: 7");
+  const auto counts =
+      Text<v1::TrialCounts>("pending: 1 running: 2 paused: 3 completed: 4 pruned: 5 cancelled: 6 failed: 7");
   CHECK(CountsText(counts) ==
         "2 running, 1 waiting for slots, 3 paused, 4 completed, 5 pruned, 6 cancelled, 7 failed");
   CHECK(EndedTrials(counts) == 22);

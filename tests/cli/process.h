@@ -24,7 +24,7 @@ class Process {
 
   // Reads until standard output holds `text` after what the last such call found; false if it ended first.
   bool ReadUntil(const std::string& text);
-  // Reads to the end: its exit code, or -signal.
+  // Reads to the end; returns its exit code, or -signal.
   int Wait();
   void Signal(int signal);
 

@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// A message from its text form.
+// Parses a message's text form.
 template <class Message>
 Message Text(const std::string& text) {
   Message message;
@@ -20,7 +20,7 @@ Message Text(const std::string& text) {
 
 // "bank": a Hyperband job of 5 trials that has ended, 2026-11-21 08:00:00 to 08:01:12.
 v1::TuningJob SampleJob();
-// The same while it runs: 2 of 5 trials have ended.
+// SampleJob while it runs: 2 of 5 trials have ended.
 v1::TuningJob RunningJob();
 std::vector<v1::Trial> SampleTrials();
 v1::TuningJobEvent SampleEvent(int64_t sequence, const std::string& kind, const std::string& text);

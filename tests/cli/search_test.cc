@@ -100,7 +100,8 @@ TEST_CASE("simulate: parts take their start-up too, and its share is told", "[cl
     REQUIRE(result.code == 0);
     return result.out;
   };
-  const json none = json::parse(simulated("0", "json"))["runs"][0], some = json::parse(simulated("20", "json"))["runs"][0];
+  const json none = json::parse(simulated("0", "json"))["runs"][0],
+             some = json::parse(simulated("20", "json"))["runs"][0];
   CHECK(none["search"]["startup_fraction"] == 0);
   CHECK(some["search"]["resource"] == none["search"]["resource"]);  // Hyperband's table is what it is
   CHECK(some["search"]["elapsed_seconds"] > none["search"]["elapsed_seconds"]);
@@ -232,7 +233,8 @@ TEST_CASE("plan: estimates the time from slots and the seconds of a unit", "[cli
   const Result slow = RunWinnow(
       {"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30", "-o", "json"}, "", JobOf(kHyperband));
   CHECK(json::parse(slow.out)["startup_fraction"] > 0.5);
-  const Result told = RunWinnow({"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30"}, "", JobOf(kHyperband));
+  const Result told =
+      RunWinnow({"plan", "-", "--unit-seconds", "3", "--startup-seconds", "30"}, "", JobOf(kHyperband));
   CHECK(told.out.find(" of that in start-up\n") != std::string::npos);
   CHECK(RunWinnow({"plan", "-", "--startup-seconds", "30"}, "", JobOf(kHyperband)).code == 2);
   const Result text = RunWinnow({"plan", "-", "--unit-seconds", "3"}, "", JobOf(kHyperband));

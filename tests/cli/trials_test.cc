@@ -189,7 +189,8 @@ TEST_CASE("trials, analytics: a narrow terminal shows what fits, and says what d
     CHECK(process.Wait() == 0);
     INFO(process.out());
     std::istringstream lines(process.out());
-    for (std::string line; std::getline(lines, line);) CHECK(cli::DisplayWidth(line) <= 61);  // and the terminal's "\r"
+    // and "\r" on a terminal
+    for (std::string line; std::getline(lines, line);) CHECK(cli::DisplayWidth(line) <= 61);
     CHECK(process.out().find("Not shown: ") != std::string::npos);
     CHECK(process.out().find("--output") != std::string::npos);
   }

@@ -32,7 +32,7 @@ constexpr char kSummary[] =
     "           winnow describe bank-2 3\n"
     "           winnow analytics bank-2 --output csv\n";
 
-// Events of trials of the sample as a server tells of them.
+// Puts the server's events of the sample's trials.
 void PutDay(FakeService& service) {
   const auto put = [&](int64_t sequence, const char* kind, int64_t trial, const char* text) {
     v1::TuningJobEvent event = SampleEvent(sequence, kind, text);

@@ -1,4 +1,4 @@
-// A worker that is drained by the command line: what it ran goes on elsewhere, at no attempt's cost.
+// Draining a worker by the command line: its trials continue elsewhere, and no attempt is counted.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-// Trains until it is told to stop the first time, and to the end from its checkpoint the second time.
+// Trains until it is first asked to stop, then to the end from its checkpoint.
 constexpr char kTrainer[] = R"(
 trap 'echo 1 > "$WINNOW_CHECKPOINT_DIR/level"; exit 0' TERM
 if [ -e "$WINNOW_CHECKPOINT_DIR/level" ]; then echo loss=0.25; echo loss=0.125; exit 0; fi
@@ -25,7 +25,8 @@ TEST_CASE("Draining a worker moves its trial from its checkpoint to another work
     "objective": {"metric": "loss", "goal": "MINIMIZE"}, "strategy": "RANDOM",
     "limits": {"max_trials": 1, "max_attempts": 1, "max_lost_attempts": 1, "max_trial_resource": 3}
   })");
-  for (const char* word : {"/bin/sh", "-c", kTrainer, "trainer", "{{x}}"}) spec.mutable_trainer()->add_command(word);
+  for (const char* word : {"/bin/sh", "-c", kTrainer, "trainer", "{{x}}"})
+    spec.mutable_trainer()->add_command(word);
   v1::MetricDefinition* loss = spec.mutable_trainer()->add_metrics();
   loss->set_name("loss");
   loss->set_regex("loss=([0-9.]+)");

@@ -11,8 +11,8 @@
 
 namespace winnow {
 
-// What a finished job amounts to: per trial its configuration, final state and learning curve of the
-// objective.
+// The results of a finished job: configuration, final state and learning curve of the objective for each
+// trial.
 struct JobRecord {
   struct TrialRecord {
     std::string configuration;  // the hyperparameters as text, to compare
@@ -23,7 +23,7 @@ struct JobRecord {
   std::map<int64_t, TrialRecord> trials;
   int64_t best_trial = 0;
   double best_objective = 0;
-  // Levels that one trial reported more than once; empty in a healthy job.
+  // Levels that a trial reported more than once; empty in a healthy job.
   std::vector<std::string> duplicates;
 };
 
@@ -32,10 +32,10 @@ class JobClient {
  public:
   explicit JobClient(std::unique_ptr<v1::TuningService::Stub> stub) : stub_(std::move(stub)) {}
 
-  // The new job's id.
+  // Returns the new job's id.
   std::string Create(const v1::TuningJobSpec& spec);
   v1::TuningJob Describe(const std::string& id);
-  // Follows the job to its end, calling on_event for each event once; goes on across restarts of the server.
+  // Follows the job to its end, calling on_event once for each event, across restarts of the server.
   v1::TuningJob WatchToEnd(const std::string& id,
                            const std::function<void(const v1::TuningJobEvent&)>& on_event);
   JobRecord Record(const std::string& id, const std::string& metric);
@@ -44,7 +44,7 @@ class JobClient {
   std::unique_ptr<v1::TuningService::Stub> stub_;
 };
 
-// Parses a job file's text. REQUIRES it is valid.
+// Parses a job file's text. REQUIRES: it is valid.
 v1::TuningJobSpec SpecFromJson(const std::string& json);
 
 // Writes a table of `rows` x 12 numbers with a learnable binary label "y" (first column, with a header).

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/cli/process.h"
 #include "tests/e2e/job_client.h"
 #include "tests/support/server_process.h"
 #include "tests/trainers/data/idx_samples.h"
-#include "trainers/common/hash.h"
 
 namespace winnow {
 namespace {

@@ -1,4 +1,4 @@
-// The same job file and seed give the same trials and values, whatever ran beside them.
+// Equal job files and seeds give equal trials and values, whatever else was running.
 
 #include <string>
 
@@ -48,7 +48,8 @@ TEST_CASE("RANDOM tries the same configurations and reports the same AUCs at 1 a
   for (const auto& [number, trial] : alone.trials) CHECK(trial.curve.size() == 12);
 }
 
-TEST_CASE("A trial on three nodes of two workers reports, to the last digit, what one node reports", "[e2e]") {
+TEST_CASE("A trial on three nodes of two workers reports, to the last digit, what one node reports",
+          "[e2e]") {
   const JobRecord one = RunRandomJob(2, 1);
   const JobRecord three = RunRandomJob(1, 3);
   REQUIRE(one.trials.size() == 16);

@@ -47,7 +47,7 @@ class EndedJob {
   v1::TuningJob job_;
 };
 
-// Every trial says in a sentence why it was chosen, and every ended one that was stopped, why.
+// Checks that every trial has a sentence on why it was chosen, and every stopped one on why it was stopped.
 void CheckExplained(const EndedJob& ended, int64_t trials) {
   for (int64_t number = 1; number <= trials; ++number) {
     const json trial =

@@ -1,5 +1,5 @@
-// Manifests as a worker or the server may be sent them. What is taken for sound is put into a folder, once
-// with the bytes it names and once with others: nothing may come to lie outside the folder.
+// Manifests received by a worker or the server. Valid ones are restored into a folder, once with the right
+// bytes and once with others: nothing may be written outside the folder.
 
 #include <google/protobuf/stubs/logging.h>
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace winnow;
 
-// Where numbers stand in the header, as trainers/data/cache/section_writer.cc writes it.
+// Positions of numbers in the header, as in trainers/data/cache/section_writer.cc.
 constexpr size_t kSections = 12, kFileSize = 16, kTableOffset = 24, kChecksum = 32, kHeader = 40;
 
 template <typename T>
@@ -28,7 +28,7 @@ void PutNumber(std::string* text, size_t at, uint64_t number) {
   std::memcpy(text->data() + at, &number, sizeof number);
 }
 
-// Makes all checksums right, of sections that lie in the file. The key that the entry holds.
+// Corrects all checksums, of sections within the file. Returns the key of the entry.
 std::string Mend(std::string* text) {
   if (text->size() < kHeader) return "";
   PutNumber(text, kFileSize, text->size());

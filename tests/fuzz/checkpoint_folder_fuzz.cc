@@ -1,5 +1,5 @@
-// Folders of checkpoints, with whatever files lie in them: texts by turns are names and contents. A content
-// that begins with "w" is a whole checkpoint.
+// Folders of checkpoints with arbitrary files: texts are alternately names and contents. A content that
+// begins with "w" is a complete checkpoint.
 
 #include <algorithm>
 #include <filesystem>

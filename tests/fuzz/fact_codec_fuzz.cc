@@ -1,4 +1,4 @@
-// Facts and configurations as they lie in the tables: kind, trial and detail.
+// Facts and configurations in the tables' form: kind, trial and detail.
 
 #include "store/fact_codec.h"
 #include "store/fact_text.h"

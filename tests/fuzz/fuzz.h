@@ -10,19 +10,19 @@
 #include <string_view>
 #include <type_traits>
 
-// One input: what libFuzzer calls, and replay.cc. Returns 0; a finding ends the process.
+// One input: libFuzzer and replay.cc call it. Returns 0; a finding ends the process.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace winnow::fuzz {
 
-// What must hold of a parser's answer, whatever the input.
+// A property of a parser's answer for every input.
 inline void Require(bool holds, const std::string& what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what.c_str());
   std::abort();
 }
 
-// Takes values off the front of an input; zeros and empty texts when it is used up.
+// Takes values from the front of an input; zeros and empty texts when it is used up.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}
@@ -39,7 +39,7 @@ class Input {
   // One of 0 … below - 1.
   uint32_t Below(uint32_t below) { return Number<uint8_t>() % below; }
   bool Flag() { return (Number<uint8_t>() & 1) != 0; }
-  // At most 255 bytes, as many as the next byte says.
+  // At most 255 bytes; the first byte gives their number.
   std::string_view Text() { return Take(Number<uint8_t>()); }
   std::string_view Take(size_t most) {
     const std::string_view text = rest_.substr(0, most);

@@ -22,13 +22,13 @@ winnow::DataSet SomeRows(size_t features) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
   using namespace winnow::gbdt;
-  const absl::StatusOr<GbdtModel> model = ParseModel({reinterpret_cast<const char*>(data), size});
+  const absl::StatusOr<Model> model = ParseModel({reinterpret_cast<const char*>(data), size});
   if (!model.ok()) return 0;
   const std::string json = ModelText(*model);
-  const absl::StatusOr<GbdtModel> again = ParseModel(json);
+  const absl::StatusOr<Model> again = ParseModel(json);
   fuzz::Require(again.ok(), "a model that was read can be written: " + again.status().ToString());
   fuzz::Require(ModelText(*again) == json, "a model comes back as it was written");
-  const absl::StatusOr<GbdtModel> packed = ParseModel(ModelText(*model, ModelFormat::kUbjson));
+  const absl::StatusOr<Model> packed = ParseModel(ModelText(*model, ModelFormat::kUbjson));
   fuzz::Require(packed.ok() && ModelText(*packed) == json, "both formats hold the same model");
   if (model->feature_names.size() > kMostFeatures || model->trees.size() > kMostTrees) return 0;
   const DataSet rows = SomeRows(model->feature_names.size());

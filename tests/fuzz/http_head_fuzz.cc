@@ -1,5 +1,5 @@
-// What a client sends on a connection, byte for byte, to a server over a real socket: it answers or closes,
-// and goes on. The server has no gRPC behind it: who calls a method is told that it is not there.
+// Arbitrary bytes of a client over a real socket: the server answers or closes, and continues. It has no gRPC
+// behind it: calls of methods get an error.
 
 #include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
@@ -26,7 +26,7 @@ HttpServer& Server() {
   static HttpServer& kServer = *[] {
     HttpServerOptions options;
     options.address = "127.0.0.1:0";
-    // What is not finished is given up soon: an input has no second part.
+    // Short timeouts, because an input has no second part.
     options.limits.read_header = options.limits.read_body = options.limits.idle = milliseconds(200);
     options.limits.body_bytes = 4096;
     options.limits.call = milliseconds(200);

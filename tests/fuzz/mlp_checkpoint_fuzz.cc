@@ -28,10 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (text.starts_with(kFormat) && text.size() >= kFormat.size() + kChecksum && size % 2 == 0)
     text =
         WithChecksum(std::string_view(text).substr(kFormat.size(), text.size() - kFormat.size() - kChecksum));
-  const absl::StatusOr<MlpCheckpoint> checkpoint = ParseMlpCheckpoint(text);
+  const absl::StatusOr<Checkpoint> checkpoint = ParseCheckpoint(text);
   if (!checkpoint.ok()) return 0;
   const std::string written = CheckpointText(*checkpoint);
-  const absl::StatusOr<MlpCheckpoint> again = ParseMlpCheckpoint(written);
+  const absl::StatusOr<Checkpoint> again = ParseCheckpoint(written);
   fuzz::Require(again.ok() && CheckpointText(*again) == written, "a checkpoint comes back as it was written");
   return 0;
 }

@@ -16,10 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [name, tensor] : file->tensors) bytes += tensor.bytes.size();
     fuzz::Require(bytes < size, "tensors are parts of the file");
   }
-  const absl::StatusOr<MlpModel> model = ParseMlpModel(text);
+  const absl::StatusOr<Model> model = ParseModel(text);
   if (!model.ok()) return 0;
   const std::string written = ModelText(*model);
-  const absl::StatusOr<MlpModel> again = ParseMlpModel(written);
+  const absl::StatusOr<Model> again = ParseModel(written);
   fuzz::Require(again.ok(), "a model that was read can be written: " + again.status().ToString());
   fuzz::Require(ModelText(*again) == written, "a model comes back as it was written");
   fuzz::Require(!OnnxText(*model).empty(), "a model can be exported");

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow::mlp;
   const auto entry = fuzz::SectionsFrom(fuzz::Input(data, size));
   if (entry == nullptr) return 0;
-  const absl::StatusOr<MlpData> read = ReadDense(entry);
+  const absl::StatusOr<TrainingData> read = ReadDense(entry);
   if (!read.ok()) return 0;
   const DenseData& train = read->train;
   const size_t numbers = static_cast<size_t>(train.rows) * static_cast<size_t>(train.features);

@@ -6,7 +6,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;
   static fuzz::ScratchFile file;
-  const absl::StatusOr<ForeignFile> opened = ForeignFile::Open(file.Hold({reinterpret_cast<const char*>(data), size}));
+  const absl::StatusOr<ForeignFile> opened =
+      ForeignFile::Open(file.Hold({reinterpret_cast<const char*>(data), size}));
   fuzz::Require(opened.ok(), "a regular file can be opened");
   const absl::StatusOr<OptunaStudy> study = ReadOptunaStudy(*opened, "", GoOnFor(std::chrono::minutes(1)));
   if (!study.ok()) {

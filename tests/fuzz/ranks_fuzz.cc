@@ -1,5 +1,5 @@
-// What comes over the connections between ranks: hellos at rank 0, the frames of operations in step, and the
-// heads of messages. The first byte says which, the second in how many bytes the stream comes at a time.
+// Bytes on the connections between ranks: hellos at rank 0, the frames of operations in step, and the heads
+// of messages. The first byte selects which, the second the bytes per read.
 
 #include <sys/socket.h>
 #include <unistd.h>

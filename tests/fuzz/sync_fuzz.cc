@@ -55,7 +55,8 @@ v1::Report Report(Input& input, const std::string& id) {
 
 v1::UsageSample Usage(Input& input, const Play& play) {
   v1::UsageSample sample;
-  sample.mutable_time()->set_seconds(input.Flag() ? 1'700'000'000 + input.Number<int16_t>() : input.Number<int64_t>());
+  sample.mutable_time()->set_seconds(input.Flag() ? 1'700'000'000 + input.Number<int16_t>()
+                                                  : input.Number<int64_t>());
   sample.set_cpu(input.Flag() ? 0.5 : input.Number<double>());
   sample.set_memory(input.Flag() ? 0.5 : input.Number<double>());
   v1::AssignmentUsage& usage = *sample.add_assignments();

@@ -61,7 +61,7 @@ void Play::Batch(const std::function<void()>& use_case) {
   });
   Require(status.ok(), "no call keeps a batch from being recorded: " + status.ToString());
   engine_->Committed();
-  engine_->TakeChanged();
+  engine_->TakeEffects();
   CheckCluster();
 }
 
@@ -85,12 +85,12 @@ void Play::Tick(int64_t us) {
 
 std::vector<v1::Report> Play::Due(const v1::SyncRequest& request) {
   std::vector<v1::Report> due;
-  // Of several, an earlier one may end the trial; of a new worker's id nothing is held.
+  // With several, an earlier one may end the trial; a new worker's id holds nothing.
   if (request.reports_size() != 1) return due;
   const v1::Report& report = request.reports(0);
-  HeldAssignment* held = engine_->cluster().FindAssignment(report.assignment_id());
-  if (held == nullptr || held->row.worker != request.worker_id() || held->row.state != "wanted") return due;
-  const WorkerEntry* worker = engine_->cluster().FindWorker(request.worker_id());
+  const Rank* held = engine_->attempts().Find(report.assignment_id());
+  if (held == nullptr || held->row.worker != request.worker_id() || !held->wanted()) return due;
+  const WorkerEntry* worker = engine_->workers().Find(request.worker_id());
   if (worker == nullptr || !worker->present() || held->row.rank != 0 || report.resource() < 1) return due;
   if (held->row.resource_to > 0 && report.resource() > held->row.resource_to) return due;
   const OpenJob* job = engine_->jobs().FindKey(held->row.job);
@@ -149,7 +149,7 @@ void Play::Answered(const std::string& worker, const absl::StatusOr<v1::SyncResp
 void Play::CheckCluster() {
   std::map<std::pair<int64_t, TrialNumber>, std::set<int64_t>> attempts;
   std::set<std::tuple<int64_t, TrialNumber, int32_t>> ranks;
-  for (const auto& [id, worker] : engine_->cluster().workers()) {
+  for (const auto& [id, worker] : engine_->workers().all()) {
     Require(static_cast<int64_t>(worker.held.size()) <= slots_[id],
             "a worker holds no more than it has slots");
     Require(worker.present() || worker.held.empty(), "who is gone holds nothing");

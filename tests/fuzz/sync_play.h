@@ -13,8 +13,8 @@
 
 namespace winnow::fuzz {
 
-// The engine over tables in memory. Each call is a batch of its own; what must hold of the cluster is checked
-// after it.
+// The engine over tables in memory. Each call is a separate batch; the cluster's invariants are checked after
+// it.
 class Play {
  public:
   Play();
@@ -23,20 +23,20 @@ class Play {
   void StopJob(size_t number);   // by order of creation
   void Sync(const v1::SyncRequest& request);
   void Tick(int64_t us);
-  // As a new process on the same tables.
+  // Like a new process on the same tables.
   void Reload();
-  // Everyone is answered; the tables say what the memory said.
+  // Everyone has been answered; the tables equal the state in memory.
   void End();
 
-  // The assignments that the worker was told of last.
+  // The assignments in the newest answer to the worker.
   const std::set<std::string>& told(const std::string& worker) const;
-  // One of all that were ever told; or no assignment's.
+  // One of all assignments ever sent; or an unknown id.
   std::string AnyId(Input& input) const;
 
  private:
   void Batch(const std::function<void()>& use_case);
   void Answered(const std::string& worker, const absl::StatusOr<v1::SyncResponse>& answer);
-  // Reports of the request that must be taken: by a live assignment's own worker, within its budget.
+  // Reports of the request that must be accepted: from a live assignment's own worker, within its budget.
   std::vector<v1::Report> Due(const v1::SyncRequest& request);
   void CheckKept(const v1::SyncRequest& request, const std::vector<v1::Report>& due);
   void CheckCluster();
@@ -49,9 +49,9 @@ class Play {
   std::unique_ptr<Engine> engine_;
   std::vector<std::string> jobs_;
   std::map<std::string, std::set<std::string>> told_;  // by worker
-  std::map<std::string, std::string> owner_;           // of each assignment: the worker that was told of it
-  std::vector<std::string> ids_;                       // of all that were told
-  std::map<std::string, int32_t> slots_;               // the most that each worker has said
+  std::map<std::string, std::string> owner_;           // of each assignment: its worker
+  std::vector<std::string> ids_;                       // of all assignments sent
+  std::map<std::string, int32_t> slots_;               // the most that each worker has reported
   int asked_ = 0, answered_ = 0;
 };
 

@@ -41,7 +41,7 @@ TEST_CASE("Levels: a trial counts its newest value there, or the mean up to ther
 }
 
 TEST_CASE("Levels: the highest level that a third of the trials reached, and twenty", "[insight]") {
-  // Of 81 trials 27 reach level 3, which is a third; nine reach level 9.
+  // 27 of 81 trials, a third, reach level 3; nine reach level 9.
   const LevelScores third = Compare(Trained({1, 3, 9}, {54, 18, 9}));
   CHECK(third.level == 3);
   CHECK(third.levels == std::vector<int64_t>{1, 3, 9});
@@ -49,9 +49,9 @@ TEST_CASE("Levels: the highest level that a third of the trials reached, and twe
   CHECK(std::isnan(third.scores[0]));
   CHECK(third.scores[54] == 3);
   CHECK(third.scores[80] == 3);
-  // Of 45 trials a third is 15: fewer than twenty say too little.
+  // A third of 45 trials is 15: fewer than twenty are not enough.
   CHECK(Compare(Trained({1, 3, 9}, {20, 10, 15})).level == 3);
-  // Of fewer than twenty all are needed.
+  // With fewer than twenty, all are needed.
   CHECK(Compare(Trained({1, 20}, {2, 10})).level == 1);
   CHECK(Compare(Trained({20}, {12})).level == 20);
   CHECK(Compare(Trained({}, {})).level == 0);

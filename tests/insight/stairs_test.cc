@@ -12,7 +12,7 @@ TEST_CASE("Stairs: what was taken back is left out", "[insight]") {
   std::vector<double> kept;
   for (const Stair& stair : MonotoneStairs(stairs, Goal::kMaximize)) kept.push_back(stair.best);
   CHECK(kept == std::vector<double>{0.5, 0.6, 0.7});
-  // The best came back to what it had been before: then it was there from that moment on.
+  // The best returned to its earlier value, which counts from the earlier moment on.
   const std::vector<Stair> back = {{1, 1, 0.5, 1}, {2, 2, 0.9, 2}, {3, 3, 0.5, 1}};
   REQUIRE(MonotoneStairs(back, Goal::kMaximize).size() == 1);
   CHECK(MonotoneStairs(back, Goal::kMaximize)[0].elapsed_seconds == 1);

@@ -31,7 +31,8 @@ TEST_CASE("TrialColumns: where the last value or the mean counts, completed tria
     const bool best = counts == ObjectiveValue::kBest;
     CHECK(table.columns.Ranking() == (best ? Rows{0, 2, 1} : Rows{2, 0, 1}));
     CHECK(*OrderedRows(table.columns, table.All(), "objective", 0, 9) == table.columns.Ranking());
-    CHECK(*OrderedRows(table.columns, table.All(), "objective desc", 0, 9) == (best ? Rows{1, 2, 0} : Rows{1, 0, 2}));
+    CHECK(*OrderedRows(table.columns, table.All(), "objective desc", 0, 9) ==
+          (best ? Rows{1, 2, 0} : Rows{1, 0, 2}));
     CHECK(table.columns.ObjectiveAxis().min() == 0.1);
     CHECK(table.columns.ObjectiveAxis().max() == 0.5);
     table.Add(0.5), table.entry.number = 2, table.Put();  // it has completed

@@ -30,8 +30,10 @@ json Written(const google::protobuf::Message& message) {
   return one_line;
 }
 
-TEST_CASE("MessageJson: names are those of the .proto, and what is not set is written but for messages and optional fields",
-          "[json]") {
+TEST_CASE(
+    "MessageJson: names are those of the .proto, and what is not set is written but for messages and "
+    "optional fields",
+    "[json]") {
   const json trial = Written(FromText<v1::Trial>("number: 7 state: PRUNED"));
   CHECK(trial["number"] == 7);
   CHECK(trial["state"] == "PRUNED");
@@ -75,7 +77,8 @@ TEST_CASE("MessageJson: doubles come back as they were; NaN and the infinities a
   const double values[] = {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.125};
   for (const double value : values) progress.add_best(value);
   const json read = Written(progress)["best"];
-  for (int i = 0; i < progress.best_size(); ++i) CHECK(read[static_cast<size_t>(i)].get<double>() == progress.best(i));
+  for (int i = 0; i < progress.best_size(); ++i)
+    CHECK(read[static_cast<size_t>(i)].get<double>() == progress.best(i));
   progress.clear_best();
   progress.add_best(std::numeric_limits<double>::quiet_NaN());
   progress.add_best(std::numeric_limits<double>::infinity());
@@ -115,7 +118,7 @@ TEST_CASE("MessageJson: times, durations, bytes, maps and enums of a newer versi
   CHECK(Written(logs)["data"] == "AP8B");
 }
 
-// So whoever reads proto3's JSON reads this.
+// A parser of proto3's JSON accepts it.
 TEST_CASE("MessageJson: protobuf reads it back as the same message", "[json]") {
   v1::TuningJob job = FromText<v1::TuningJob>(R"(
     id: "a" state: STOPPED best { trial: 3 objective: 0.5 resource: 9007199254740993 }

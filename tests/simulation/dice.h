@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// Draws of one run: each is a function of the run's seed and of how many were made before it.
+// Random draws of one run: each is a function of the run's seed and the number of earlier draws.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : seed_(seed) {}
@@ -15,11 +15,11 @@ class Dice {
   bool Chance(double probability) {
     return probability > 0 && static_cast<double>(Bits() >> 11) * 0x1p-53 < probability;
   }
-  // Both ends included. REQUIRES low <= high.
+  // Both ends included. REQUIRES: low <= high.
   int64_t Between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(Bits() % static_cast<uint64_t>(high - low + 1));
   }
-  // Mostly near `low`, rarely near `high`: as delays are.
+  // Usually near `low`, rarely near `high`, like delays.
   int64_t Skewed(int64_t low, int64_t high) {
     const double unit = static_cast<double>(Bits() >> 11) * 0x1p-53;
     return low + static_cast<int64_t>(unit * unit * unit * static_cast<double>(high - low));

@@ -48,14 +48,14 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
       if (other.rank() == assignment.rank()) Fail(fmt::format("a rank of {} runs twice", assignment.id()));
       continue;
     }
-    // One that is fenced may linger, or start late where nobody could be told.
+    // A fenced process may linger, or start late where it could not be informed.
     const std::optional<AssignmentRow> own = Find(assignment.id());
     const std::optional<AssignmentRow> row = Find(id);
-    if (row && row->state == "gone" && row->outcome != "lost") {
+    if (row && row->state == RankState::kGone && row->outcome != AttemptOutcome::kLost) {
       Fail(fmt::format("{} was started while {} runs and is taken for gone ({}: {})", assignment.id(), id,
                        row->outcome, row->reason));
     }
-    if (own && own->state != "gone" && row && row->state != "gone") {
+    if (own && own->state != RankState::kGone && row && row->state != RankState::kGone) {
       Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id, row->state));
     }
   }
@@ -118,7 +118,7 @@ std::optional<double> Ledger::Known(const ReportKey& key) const {
 Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<void()>& take) {
   const Ticket ticket = ++last_ticket_;
   const auto may_count = [&](const std::optional<AssignmentRow>& row) {
-    return row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0;
+    return row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0;
   };
   std::map<std::string, std::optional<AssignmentRow>> before;
   for (const v1::Report& report : request.reports()) {
@@ -129,7 +129,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
       before[running.assignment_id()] = Find(running.assignment_id());
     }
   }
-  // A request as the server must treat it: what it knew before, what it should take.
+  // A request as the server must treat it: what it knew before, what it should accept.
   std::vector<std::tuple<ReportKey, double, bool>> offered;
   for (const v1::Report& report : request.reports()) {
     const std::optional<AssignmentRow>& row = before[report.assignment_id()];
@@ -143,7 +143,7 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
   std::vector<ReportKey>& taken = taken_[ticket];
   for (const auto& [key, value, counts] : offered) {
     const std::optional<double> stored = Stored(key, metric_);
-    if (!stored) continue;  // refused: whether rightly is looked at below
+    if (!stored) continue;  // refused: checked below
     taken.push_back(key);
     if (const std::optional<double> known = Known(key)) {
       if (!Identical(*known, *stored)) FailOnCommit("a report that was stored has changed");
@@ -162,23 +162,23 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
     if (row->resource_to > 0 && report.resource() > row->resource_to) continue;
     const ReportKey key{row->job, row->trial, row->attempt, report.resource()};
     if (Known(key)) continue;
-    // Right only if an earlier report of the same request has ended the trial.
+    // Correct only if an earlier report of the same request has ended the trial.
     const std::optional<AssignmentRow> after = Find(report.assignment_id());
-    if (after && after->state == "wanted") {
+    if (after && after->state == RankState::kWanted) {
       FailOnCommit(fmt::format("a report of {} at {} was answered and not stored", report.assignment_id(),
                        report.resource()));
     }
   }
   for (const auto& [id, row] : before) {
-    if (row && row->state == "wanted" && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
+    if (row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
   }
   return ticket;
 }
 
-// An attempt that has finished has all that its process reported.
+// Checks that a finished attempt has all reports of its process.
 void Ledger::CheckOutcome(const std::string& assignment) {
   const std::optional<AssignmentRow> row = Find(assignment);
-  if (!row || row->state != "gone" || row->outcome != "finished") return;
+  if (!row || row->state != RankState::kGone || row->outcome != AttemptOutcome::kFinished) return;
   for (const auto& [resource, value] : emitted_[assignment]) {
     const ReportKey key{row->job, row->trial, row->attempt, resource};
     if (!Known(key)) {
@@ -232,7 +232,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     }
   }
   std::map<std::pair<int64_t, TrialNumber>, int64_t> attempts;
-  for (const auto& [id, worker] : engine.cluster().workers()) {
+  for (const auto& [id, worker] : engine.workers().all()) {
     int64_t slots = 0;
     double cpus = 0;
     for (const auto& [name, held] : worker.held) {
@@ -252,7 +252,7 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
   }
 }
 
-// What lives in memory is what loading gives.
+// Checks that the state in memory equals the loaded state.
 void Ledger::CheckReload(Engine& engine) {
   for (const auto& [key, job] : engine.jobs().all()) {
     const auto facts = store_->facts.Load(key);

@@ -15,7 +15,7 @@
 
 namespace winnow {
 
-// Keeps beside the system what it was told and what it answered, and says the first promise that it broke.
+// Records the system's inputs and answers, and reports the first violated invariant.
 class Ledger {
  public:
   using Ticket = uint64_t;  // of one Sync that reached an engine
@@ -40,26 +40,26 @@ class Ledger {
   void Emitted(const v1::Assignment& assignment, int64_t resource, double value);
   // The level that rank 0 of its attempt has reported; 0: none.
   int64_t Reached(const v1::Assignment& assignment) const;
-  // How many ranks of its attempt run.
+  // The number of running ranks of its attempt.
   int RunningRanks(const v1::Assignment& assignment) const;
-  // A checkpoint of that level is where workers of that storage find it.
+  // A checkpoint of that level is visible to workers with that storage.
   void Saved(const std::string& storage, const v1::Assignment& assignment, int64_t level);
   bool HasCheckpoint(const std::string& storage, const v1::Assignment& assignment) const;
 
-  // ---- Syncs, inside the transaction; then what became of it
+  // ---- Syncs, inside the transaction; then their results
 
   // Calls `take` in between.
   Ticket Take(const v1::SyncRequest& request, const std::function<void()>& take);
   void Committed();
   void RolledBack();
-  // It was answered OK.
+  // It was answered with OK.
   void Acknowledged(Ticket ticket);
 
-  // What the engine holds between two batches; `thorough`: beside what loading it gives.
+  // Checks the engine's state between two batches; `thorough`: also compares it with the loaded state.
   void CheckEngine(Engine& engine, bool thorough);
-  // The job has ended, or the run is over: all that is stored of it.
+  // The job has ended, or the run is over: checks everything stored of it.
   void CheckStored(const std::string& job_id);
-  // Nothing is held any more.
+  // Checks that no assignment is held any more.
   void CheckReleased();
 
   int64_t decisions() const { return decisions_; }
@@ -76,7 +76,7 @@ class Ledger {
 
   void CheckOutcome(const std::string& assignment);
   void CheckReload(Engine& engine);
-  // What is wrong only if the batch is committed.
+  // Fails if the batch is committed.
   void FailOnCommit(const std::string& what) {
     if (pending_violation_.empty()) pending_violation_ = what;
   }
@@ -86,7 +86,7 @@ class Ledger {
 
   Store* const store_;
   std::string violation_;
-  std::string pending_violation_;  // of the batch that runs
+  std::string pending_violation_;  // of the current batch
   std::string metric_ = "loss";
 
   std::map<std::string, Process> processes_;  // by assignment
@@ -97,9 +97,9 @@ class Ledger {
   std::map<std::tuple<std::string, std::string, TrialNumber>, int64_t> checkpoints_;
 
   std::map<ReportKey, double> accepted_;  // committed
-  std::map<ReportKey, double> pending_;   // of the batch that runs
+  std::map<ReportKey, double> pending_;   // of the current batch
   Ticket last_ticket_ = 0;
-  Ticket first_pending_ = 1;  // of the batch that runs
+  Ticket first_pending_ = 1;  // of the current batch
   std::map<Ticket, std::vector<ReportKey>> taken_;
   int64_t decisions_ = 0;
   int64_t facts_ = 0;

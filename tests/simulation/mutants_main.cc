@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
-#include "tests/simulation/mutation.h"
+#include "base/mutant.h"
 #include "tests/simulation/simulation.h"
 
 namespace winnow {
@@ -19,19 +21,41 @@ namespace {
 
 constexpr int64_t kCalmSeeds = 200;
 
+// The names of the WINNOW_MUTANT hooks; each breaks one promise.
+constexpr std::string_view kMutants[] = {
+    "it is acknowledged before it is committed",
+    "nothing is read anew after a commit failed",
+    "reports of fenced assignments count",
+    "reports that are known count again",
+    "a lost worker keeps its ranks",
+    "an attempt ends when one rank is gone",
+    "a rank takes a slot less than it should",
+    "a gang starts when some ranks are prepared",
+    "a slot is free as soon as its rank is to stop",
+    "the agent forgets what a failed call said",
+    "the agent starts again what has ended",
+    "an outcome overtakes its reports",
+    "a rank starts without the word to start",
+    "one trial more than may run at once",
+    "one unit more than the budget is trained",
+    "a trial goes on where its checkpoint is not",
+    "another attempt begins at the wrong level",
+};
+std::string_view active_mutant;  // "": none
+
 struct Shared {
   int64_t seed = 0;  // that runs
   char violation[256] = "";
 };
 
-// In a process of its own, for a broken promise may end it. True: caught.
-bool IsCaught(const Mutation& mutation, int64_t seeds) {
+// Runs in a process of its own, since a broken promise may end it. True: caught. `number` is printed.
+bool IsCaught(size_t number, std::string_view mutant, int64_t seeds) {
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto* shared = new (memory) Shared;
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    active_mutation = mutation.number;
+    active_mutant = mutant;
     Simulator simulator;
     for (int64_t seed = 1; seed <= seeds; ++seed) {
       shared->seed = seed;
@@ -46,35 +70,39 @@ bool IsCaught(const Mutation& mutation, int64_t seeds) {
   waitpid(child, &status, 0);
   const bool aborted = WIFSIGNALED(status);
   const bool caught = aborted || WEXITSTATUS(status) != 0;
-  fmt::print("{:2} {:<48} {} {}\n", mutation.number, mutation.name,
-             caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
-             aborted ? "the process is aborted" : shared->violation);
+  fmt::print(
+      "{:2} {:<48} {} {}\n", number, mutant.empty() ? "nothing is broken" : mutant,
+      caught ? fmt::format("caught by seed {}:", shared->seed) : fmt::format("not caught by {} seeds", seeds),
+      aborted ? "the process is aborted" : shared->violation);
   munmap(memory, sizeof(Shared));
   return caught;
 }
 
 }  // namespace
+
+bool IsActiveMutant(const char* name) {
+  if (std::find(std::begin(kMutants), std::end(kMutants), name) == std::end(kMutants)) {
+    fmt::print(stderr, "the mutant \"{}\" is not in the list\n", name);
+    std::abort();
+  }
+  return active_mutant == name;
+}
+
 }  // namespace winnow
 
 int main(int argc, char** argv) {
   using namespace winnow;
   spdlog::set_level(spdlog::level::off);
   int64_t seeds = 2000;
-  int only = 0;
+  size_t only = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string_view(argv[i]) == "--seeds") seeds = std::atoll(argv[i + 1]);
-    if (std::string_view(argv[i]) == "--only") only = std::atoi(argv[i + 1]);
+    if (std::string_view(argv[i]) == "--only") only = std::strtoull(argv[i + 1], nullptr, 10);
   }
-  // The copies themselves break nothing.
-  bool all = only != 0 || !IsCaught({0, "nothing is broken", true}, kCalmSeeds);
-  for (const Mutation& mutation : Mutations()) {
-    if (only != 0 && mutation.number != only) continue;
-    if (!mutation.there) {
-      fmt::print("{:2} {:<48} the line that it breaks is not there any more\n", mutation.number, mutation.name);
-      all = false;
-    } else {
-      all &= IsCaught(mutation, seeds);
-    }
+  // The hooks themselves break nothing.
+  bool all = only != 0 || !IsCaught(0, "", kCalmSeeds);
+  for (size_t number = 1; number <= std::size(kMutants); ++number) {
+    if (only == 0 || number == only) all &= IsCaught(number, kMutants[number - 1], seeds);
   }
   return all ? 0 : 1;
 }

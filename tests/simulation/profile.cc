@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kMostLosses = 1000;  // as many as may be allowed
-// Draws of the profile are not those of the run.
+// Separates draws of the profile from those of the run.
 constexpr uint64_t kProfileSalt = 0x5bd1e995;
 
 void AddInteger(v1::TuningJobSpec& spec, const char* name, int64_t max) {
@@ -36,7 +36,7 @@ v1::TuningJobSpec BaseSpec(int index) {
   return spec;
 }
 
-// The search; true: a comparable one.
+// Draws the search; true: a comparable one.
 bool DrawSearch(Dice& dice, Scale scale, v1::TuningJobSpec& spec) {
   const bool large = scale == Scale::kLarge;
   const int64_t trials = large ? dice.Between(60, 300) : dice.Between(2, 7);
@@ -121,8 +121,10 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   if (!job.comparable && dice.Chance(0.2)) {
     limits->set_max_total_resource(scale == Scale::kLarge ? 500 : dice.Between(7, 20));
   }
-  if (!job.comparable && dice.Chance(0.1)) limits->set_max_node_seconds(static_cast<double>(dice.Between(2, 40)));
-  if (!job.comparable && dice.Chance(0.05)) limits->mutable_max_wall_time()->set_seconds(dice.Between(5, 100));
+  if (!job.comparable && dice.Chance(0.1))
+    limits->set_max_node_seconds(static_cast<double>(dice.Between(2, 40)));
+  if (!job.comparable && dice.Chance(0.05))
+    limits->mutable_max_wall_time()->set_seconds(dice.Between(5, 100));
   if (!job.comparable && dice.Chance(0.1)) job.spec.mutable_completion()->set_target_objective(0.3);
   if (!job.comparable && dice.Chance(0.1)) job.stop_us = dice.Between(1, 60) * kSecond;
   int slots = 0;
@@ -130,7 +132,8 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   if (slots > 1 && dice.Chance(0.35)) {
     job.spec.mutable_cluster()->set_nodes(static_cast<int32_t>(dice.Between(2, std::min(3, slots))));
   }
-  if (dice.Chance(0.3)) job.spec.mutable_scheduling()->set_priority(static_cast<int32_t>(dice.Between(-1, 1)));
+  if (dice.Chance(0.3))
+    job.spec.mutable_scheduling()->set_priority(static_cast<int32_t>(dice.Between(-1, 1)));
   if (dice.Chance(0.3)) job.spec.mutable_scheduling()->set_weight(static_cast<double>(dice.Between(1, 4)));
   job.submit_us = index == 0 ? 0 : dice.Skewed(0, 20 * kSecond);
   return job;

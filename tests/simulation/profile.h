@@ -8,7 +8,7 @@
 
 namespace winnow {
 
-// How large the worlds of a series of runs are.
+// The size of the worlds in a series of runs.
 enum class Scale {
   kSmall,  // a few trials on a few workers: thousands of seeds in CI's time
   kLarge,  // hundreds of trials
@@ -17,7 +17,7 @@ enum class Scale {
 struct HostProfile {
   std::string name;
   int slots = 1;
-  double cpus = 0;  // 0: it does not say
+  double cpus = 0;  // 0: not reported
   std::string storage;
 };
 
@@ -40,12 +40,12 @@ enum class Fault {
   kAgentKilled,
   kAgentStalled,
   kWorkerClockJumps,
-  kCutOff,         // both ways
+  kCutOff,         // both directions
   kAnswersCutOff,  // requests arrive
   kWorkerLeaves,
   kCordon,
   kDrain,
-  // Of messages and trainers; drawn where they happen.
+  // Faults of messages and trainers; drawn where they happen.
   kDropped,
   kDuplicated,
   kTrainerFails,
@@ -57,32 +57,32 @@ enum class Fault {
 constexpr int kFaults = static_cast<int>(Fault::kStartFails) + 1;
 const char* NameOf(Fault fault);
 
-// What the run of a seed is made of. Each run has some kinds of faults and not others, so that every kind is also seen
-// without those that would hide what it does.
+// The parameters of a seed's run. Each run has some kinds of faults and not others, so that each kind also
+// occurs without others that would hide its effects.
 struct Profile {
   int64_t lease_us = 0;
   std::vector<HostProfile> hosts;
   std::vector<JobProfile> jobs;
 
-  std::vector<Fault> faults;    // those that come from outside
+  std::vector<Fault> faults;    // faults from outside
   int64_t fault_every_us = 0;   // on average
-  int64_t faults_until_us = 0;  // then everything heals
+  int64_t faults_until_us = 0;  // then everything recovers
 
   int64_t most_delay_us = 0;  // of a message, one way
   double drop = 0, duplicate = 0;
   double trainer_fails = 0, trainer_hangs = 0;  // of an attempt
   double prepare_fails = 0, start_fails = 0;
 
-  int max_reports = 0;  // of one Sync
-  // Loading everything beside what lives is dear where much is stored: the chance of it at a commit.
+  int max_reports = 0;  // in one Sync
+  // Probability of a comparison with the loaded state at a commit, which is expensive with much stored data.
   double thorough = 0;
   int64_t unit_us = 0;  // of training
-  double log = 0;       // chance of a line of log at a unit
+  double log = 0;       // probability of a log line per unit
 };
 
 Profile DrawProfile(uint64_t seed, Scale scale);
 
-// What a trainer finds at a level; NaN for a few configurations.
+// A trainer's result at a level; NaN for a few configurations.
 double Objective(int64_t a, int64_t b, int64_t resource);
 
 }  // namespace winnow

@@ -13,7 +13,8 @@ namespace {
 char repeat_line[512];
 
 std::string RepeatLine(const std::string& program, Scale scale, int64_t seed) {
-  return fmt::format("{}{} --seed {} --trace", program, scale == Scale::kLarge ? " --large" : " --small", seed);
+  return fmt::format("{}{} --seed {} --trace", program, scale == Scale::kLarge ? " --large" : " --small",
+                     seed);
 }
 
 void OnAbort(int) {
@@ -52,10 +53,11 @@ bool SeedReport::Take(int64_t seed, const RunResult& result) {
 }
 
 void SeedReport::Print() const {
-  fmt::print("{} seeds kept every promise: {} steps, {} batches, {} facts, {} decisions, {} reports, {:.1f} days "
-             "of virtual time, hash {:016x}\nfaults:",
-             seeds_, total_.steps, total_.batches, total_.facts, total_.decisions, total_.reports,
-             static_cast<double>(total_.virtual_us) / 86'400e6, total_.hash);
+  fmt::print(
+      "{} seeds kept every promise: {} steps, {} batches, {} facts, {} decisions, {} reports, {:.1f} days "
+      "of virtual time, hash {:016x}\nfaults:",
+      seeds_, total_.steps, total_.batches, total_.facts, total_.decisions, total_.reports,
+      static_cast<double>(total_.virtual_us) / 86'400e6, total_.hash);
   for (int fault = 0; fault < kFaults; ++fault) {
     fmt::print("{} {} {}", fault == 0 ? "" : ",", total_.faults[fault], NameOf(static_cast<Fault>(fault)));
   }

@@ -7,15 +7,15 @@
 
 namespace winnow {
 
-// Sums over runs, and the line that repeats a seed that failed: also when the process is aborted in its midst.
+// Sums over runs, and the command that reproduces a failed seed, even when the process aborts.
 class SeedReport {
  public:
-  // `program` is what repeats a seed.
+  // `program` reproduces a seed.
   SeedReport(std::string program, Scale scale);
 
-  // The seed runs now.
+  // The seed starts now.
   void Begin(int64_t seed);
-  // False: a promise was broken, which is printed.
+  // False: an invariant was violated, which is printed.
   bool Take(int64_t seed, const RunResult& result);
   void Print() const;
 

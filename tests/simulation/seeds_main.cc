@@ -1,4 +1,4 @@
-// Runs seeds of the simulation and stops at the first broken promise:
+// Runs seeds of the simulation and stops at the first violated invariant:
 //   simulation_tests [--first 1] [--seeds 1000] [--shard 0/1] [--small | --large] [--seed N [--trace]]
 
 #include <fmt/format.h>

@@ -12,7 +12,7 @@
 
 namespace winnow {
 
-// What all parts of one run share.
+// State shared by all parts of one run.
 struct Setting {
   Setting(uint64_t seed, Scale scale, bool print, Store* store)
       : profile(DrawProfile(seed, scale)), dice(seed), trace(print), ledger(store) {}
@@ -21,7 +21,7 @@ struct Setting {
     trace.Note(time.now_us(), what, who, one, two);
   }
   void Count(Fault fault) { ++faults[static_cast<size_t>(fault)]; }
-  // By chance, unless everything has healed.
+  // Random, unless everything has recovered.
   bool Strikes(Fault fault, double probability) {
     if (healed || !dice.Chance(probability)) return false;
     Count(fault);

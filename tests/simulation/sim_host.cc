@@ -10,7 +10,7 @@ constexpr size_t kFolderDigits = 16;
 constexpr size_t kIdDigits = 32;
 constexpr int64_t kDelaysOfLease = 20;
 constexpr int64_t kMostDownUs = 30'000'000;
-// A worker that is refused is started again by whatever keeps it running.
+// A refused worker is restarted by its supervisor.
 constexpr int64_t kRefusedPauseUs = 5'000'000;
 
 }  // namespace
@@ -43,7 +43,7 @@ class SimHost::Line : public SyncClient {
  private:
   int64_t Delay() {
     const Profile& profile = setting_->profile;
-    // Where nothing is wrong a lease is much longer than a message takes.
+    // After recovery a lease is much longer than a message takes.
     const int64_t most_us = setting_->healed ? profile.lease_us / kDelaysOfLease : profile.most_delay_us;
     return setting_->dice.Skewed(1, std::min(most_us, profile.most_delay_us));
   }
@@ -69,7 +69,8 @@ class SimHost::Line : public SyncClient {
   void Finish(uint64_t number, const absl::Status& status, const v1::SyncResponse& response) {
     auto call = calls_.extract(number);
     if (call.empty()) return;
-    setting_->Note("answer", host_->name(), static_cast<int64_t>(number), static_cast<int64_t>(status.code()));
+    setting_->Note("answer", host_->name(), static_cast<int64_t>(number),
+                   static_cast<int64_t>(status.code()));
     call.mapped()(status, response);
   }
 
@@ -79,7 +80,7 @@ class SimHost::Line : public SyncClient {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// In this order, for the agent is gone first.
+// In this order, because the agent must be destroyed first.
 struct SimHost::Process {
   explicit Process(SimHost* host)
       : timers(&host->setting_->time),
@@ -124,7 +125,7 @@ void SimHost::Start(bool new_folder) {
 
 void SimHost::Left(const absl::Status& status) {
   setting_->Note("worker has left", profile_->name, static_cast<int64_t>(status.code()));
-  // The agent is still at work: it goes after this event.
+  // The agent is still running its handler: it is destroyed after this event.
   setting_->time.After(0, [this, process = process_.get()] {
     if (process_.get() != process) return;
     process_ = nullptr;

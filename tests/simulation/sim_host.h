@@ -13,23 +13,23 @@
 
 namespace winnow {
 
-// A host with a worker on it: its agent is started, killed, stalled, asked to leave and started again; and its line to
-// the server, which loses, doubles, delays and overtakes.
+// A host with a worker: its agent is started, killed, stalled, asked to leave and restarted, and its
+// connection to the server loses, duplicates, delays and reorders messages.
 class SimHost {
  public:
   SimHost(Setting* setting, SimServer* server, const HostProfile* profile);
   ~SimHost();
 
-  // A new process of its worker, with the same work folder as before or with a new one. REQUIRES none runs.
+  // Starts a new process of its worker, with the previous work folder or a new one. REQUIRES: none runs.
   void Start(bool new_folder);
-  // As kill -9, with all its trainers.
+  // Like kill -9, including all its trainers.
   void Kill();
   void Leave();
   void Stall(int64_t us);
-  // Messages to the server are lost until then, or only answers.
+  // Loses messages to the server for that long, or only answers.
   void CutOff(int64_t us, bool requests_too);
   void JumpClock(int64_t us) { clock_skew_us_ += us; }
-  // No fault lasts on.
+  // Ends all lasting faults.
   void Heal();
 
   bool running() const { return process_ != nullptr; }

@@ -12,7 +12,7 @@
 namespace winnow {
 namespace {
 
-// Virtual time begins then.
+// Start of virtual time.
 constexpr int64_t kEpochUs = 1'700'000'000'000'000;
 constexpr int64_t kMostBatchDelayUs = 20'000;
 constexpr int64_t kMostThinkUs = 5'000'000;
@@ -35,7 +35,7 @@ SimServer::~SimServer() {
   sqlite3_commit_hook(store_->database().handle(), nullptr, nullptr);
 }
 
-// SQLite calls it when nothing can go wrong any more but for what it returns: not 0 fails the commit.
+// SQLite calls it when only its result can still fail the commit: not 0 does.
 int SimServer::CommitHook(void* self) {
   SimServer& server = *static_cast<SimServer*>(self);
   if (std::exchange(server.fail_commit_, false)) {
@@ -94,7 +94,7 @@ void SimServer::Stall(int64_t us) {
   setting_->Note("server stalls", "", us);
   setting_->Count(Fault::kServerStalled);
   stalled_until_us_ = setting_->time.now_us() + us;
-  // As the coordinator finds out when it goes on.
+  // As the coordinator detects when it continues.
   if (us * kStandstillParts > setting_->profile.lease_us) batches_of_->StoodStill();
   Plan();
 }
@@ -104,7 +104,7 @@ void SimServer::FillDisk(bool full) {
   full_ = full;
   if (full) setting_->Count(Fault::kDiskFull);
   setting_->Note(full ? "disk is full" : "disk has room");
-  // SQLite takes the number of pages that there are for a smaller one.
+  // SQLite raises a smaller number to the current number of pages.
   (void)store_->database().QueryInt(fmt::format("PRAGMA max_page_count = {}", full ? 1 : kNoLimit));
 }
 
@@ -131,7 +131,7 @@ void SimServer::Deliver(const v1::SyncRequest& request, const Reply& reply) {
     reply(absl::UnavailableError("nobody listens"));
     return;
   }
-  auto taken = std::make_shared<bool>(false);  // then the engine answers, also when the batch fails
+  auto taken = std::make_shared<bool>(false);  // then the engine answers, even if the batch fails
   Use(
       [this, request, reply, taken](Engine& engine) {
         *taken = true;
@@ -149,7 +149,7 @@ void SimServer::Deliver(const v1::SyncRequest& request, const Reply& reply) {
       });
 }
 
-// The next batch: soon if something waits, else when something falls due.
+// Plans the next batch: soon if something waits, otherwise when something is due.
 void SimServer::Plan() {
   setting_->time.Cancel(turn_);
   int64_t at = std::numeric_limits<int64_t>::max();
@@ -160,7 +160,7 @@ void SimServer::Plan() {
   turn_ = setting_->time.At(std::max(at, stalled_until_us_), [this, life = life_] { Turn(life); });
 }
 
-// Dies as asked, if it was; true: it is dead, and nobody was answered.
+// Dies if requested; true: it is dead, and nobody was answered.
 bool SimServer::DieInBatch(const std::deque<UseCase>& batch) {
   if (death_ == Death::kAtOnce) return false;
   const bool commits = death_ == Death::kAfterCommit;
@@ -186,7 +186,7 @@ void SimServer::Turn(uint64_t life) {
   setting_->Note("batch is over", "", static_cast<int64_t>(status.code()));
   if (status.ok()) {
     setting_->ledger.CheckEngine(*engine_, setting_->dice.Chance(setting_->profile.thorough));
-    AskModels();
+    Follow(engine_->TakeEffects());
     if (on_commit) on_commit(*engine_);
   } else {
     setting_->ledger.RolledBack();
@@ -195,22 +195,19 @@ void SimServer::Turn(uint64_t life) {
     setting_->ledger.Fail("the server gives up: " + status.ToString());
   }
   for (const UseCase& use_case : batch) use_case.complete(status);
-  engine_->TakeChanged();
   Plan();
 }
 
-void SimServer::AskModels() {
-  Jobs& jobs = engine_->jobs();
-  for (const int64_t key : std::exchange(jobs.to_ask, {})) {
-    const OpenJob* job = jobs.FindKey(key);
-    if (job == nullptr) continue;
-    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(job->state.spec());
+void SimServer::Follow(const Engine::Effects& effects) {
+  for (const auto& [job, spec] : effects.questions) {
+    const int64_t key = job;
+    if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(spec);
     setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs), [this, life = life_, key] { Think(life, key); });
   }
-  for (const int64_t key : std::exchange(jobs.gone, {})) models_.erase(key);
+  for (const int64_t job : effects.ended) models_.erase(job);
 }
 
-// As SuggestionThread: from all that is committed by now.
+// Like SuggestionThread: uses everything committed so far.
 void SimServer::Think(uint64_t life, int64_t job) {
   if (life != life_ || !up()) return;
   std::optional<Suggested> answer;

@@ -14,9 +14,9 @@
 
 namespace winnow {
 
-// The server without its threads and transport: the real engine over the real store, in batches that come when the dice
-// say, and the models asked as one more delayed event. It dies at any moment, also in the midst of a batch, and starts
-// anew from what is stored.
+// The server without its threads and transport: the real engine over the real store, in batches at random
+// times, with models asked by delayed events. It dies at any moment, even during a batch, and restarts from
+// what is stored.
 class SimServer {
  public:
   using Reply = std::function<void(absl::StatusOr<v1::SyncResponse>)>;
@@ -25,20 +25,20 @@ class SimServer {
   SimServer(Setting* setting, Store* store);
   ~SimServer();
 
-  // REQUIRES it is not up.
+  // REQUIRES: it is not up.
   void Start();
   bool up() const { return engine_ != nullptr; }
   void Die(Death death, int64_t down_us);
   void Stall(int64_t us);
   void JumpClock(int64_t us) { clock_skew_us_ += us; }
   void FailNextCommit() { fail_commit_ = true; }
-  // No transaction can take more pages of the file from now on.
+  // No transaction can use more pages of the file from now on.
   void FillDisk(bool full);
   void Heal();
 
-  // A request has arrived; `reply` may come later, or never.
+  // A request has arrived; `reply` may be called later, or never.
   void Deliver(const v1::SyncRequest& request, const Reply& reply);
-  // OK: committed. Nothing is told if the server dies.
+  // OK: committed. Not called if the server dies.
   void Use(std::function<void(Engine&)> run, std::function<void(const absl::Status&)> complete);
 
   // Called after every commit.
@@ -51,7 +51,7 @@ class SimServer {
   void Plan();
   void Turn(uint64_t life);
   bool DieInBatch(const std::deque<UseCase>& batch);
-  void AskModels();
+  void Follow(const Engine::Effects& effects);
   void Think(uint64_t life, int64_t job);
   void Drop(int64_t down_us);
   static int CommitHook(void* self);
@@ -64,7 +64,7 @@ class SimServer {
   int64_t stalled_until_us_ = 0;
   bool fail_commit_ = false;
   bool full_ = false;
-  bool silent_ = false;  // it dies: nothing leaves it any more
+  bool silent_ = false;  // it is dying: sends nothing any more
   Death death_ = Death::kAtOnce;  // otherwise: how the next batch ends
   int64_t down_us_ = 0;
   std::unique_ptr<Engine> engine_;

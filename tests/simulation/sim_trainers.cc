@@ -13,17 +13,17 @@ using std::chrono::microseconds;
 
 constexpr int64_t kMostPrepareUs = 300'000;
 constexpr int64_t kMostStartUs = 500'000;
-// How often a rank looks whether its peers are there, and after how many looks it gives up.
+// Interval at which a rank checks for its peers, and the number of checks before it gives up.
 constexpr int64_t kPeerWaitUs = 200'000;
 constexpr int kMostPeerWaits = 150;
-// As the built-in trainers exit when they lose their peers.
+// The built-in trainers' exit code when they lose their peers.
 constexpr int kRanksGone = 75;
 constexpr int64_t kHangUs = 40'000'000;
 constexpr int64_t kGraceUs = 3'000'000;
 constexpr int kFirstPort = 20'000;
 constexpr int kPorts = 1'000;
 
-class SimTrainer : public Trainer {
+class SimTrainer : public RankRun {
  public:
   SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
              v1::Assignment assignment, Events events)
@@ -65,7 +65,7 @@ class SimTrainer : public Trainer {
   void Kill(Why why) override { EndFor(why, setting_->dice.Between(1, 1000)); }
 
  private:
-  static constexpr int64_t kOwnEnd = 3;  // where a trainer ends that is told no level
+  static constexpr int64_t kOwnEnd = 3;  // the last level of a trainer without a given one
 
   int64_t WallUs() const { return setting_->time.now_us() + *clock_skew_us_; }
 
@@ -93,7 +93,7 @@ class SimTrainer : public Trainer {
       End(std::move(outcome));
       return;
     }
-    // All ranks are as far as rank 0: it goes ahead only while all run.
+    // All ranks are as far as rank 0, which advances only while all run.
     if (assignment_.rank() != 0) level_ = std::max(level_, setting_->ledger.Reached(assignment_));
     if (hangs_at_ == level_) {
       hangs_at_ = -1;
@@ -158,7 +158,7 @@ class SimTrainer : public Trainer {
     setting_->Note("process ends", assignment_.id(), outcome.kind(), level_);
     setting_->ledger.Ended(assignment_.id());
     const auto ended = events_.ended;
-    ended(std::move(outcome));  // *this is no more
+    ended(std::move(outcome));  // *this is destroyed
   }
 
   Setting* const setting_;
@@ -205,8 +205,8 @@ void SimTrainers::Prepare(const v1::Assignment& assignment,
                  });
 }
 
-absl::StatusOr<std::unique_ptr<Trainer>> SimTrainers::Start(const v1::Assignment& assignment,
-                                                            Trainer::Events events) {
+absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment& assignment,
+                                                            RankRun::Events events) {
   if (setting_->Strikes(Fault::kStartFails, setting_->profile.start_fails)) {
     return absl::InternalError("no process can be started");
   }
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> SimTrainers::Start(const v1::Assignment
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
-  return std::unique_ptr<Trainer>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
+  return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
 }
 
 }  // namespace winnow

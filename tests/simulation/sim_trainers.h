@@ -9,9 +9,9 @@
 
 namespace winnow {
 
-// Trainers of one host that only say what real ones would: the objective as a function of configuration and level,
-// after virtual time. They save a checkpoint before each report, go on from where they are told, and fail, hang and run
-// out of memory by the dice. The ranks of a gang make no progress unless all of them run.
+// Trainers of one host that only print what real ones would: the objective as a function of configuration and
+// level, after virtual time. They save a checkpoint before each report, resume at their starting level, and
+// fail, hang and run out of memory at random. The ranks of a gang progress only while all of them run.
 class SimTrainers : public Trainers {
  public:
   // All outlive it.
@@ -20,8 +20,8 @@ class SimTrainers : public Trainers {
 
   void Prepare(const v1::Assignment& assignment,
                std::function<void(absl::StatusOr<Prepared>)> done) override;
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment& assignment,
-                                                 Trainer::Events events) override;
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
+                                                 RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
 
  private:

@@ -16,7 +16,7 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000;
-// Of virtual time, without any fault: what every job must end in.
+// Virtual time without any fault: every job must end within it.
 constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
 constexpr int64_t kResendUs = 3 * kSecond;
 constexpr int64_t kMostDownUs = 40 * kSecond;
@@ -67,7 +67,7 @@ class World {
   }
 
  private:
-  // A client sends it until it is answered, always with the same request id.
+  // A client resends it until it is answered, always with the same request id.
   void Submit(size_t job) {
     if (!ids_[job].empty()) return;
     auto id = std::make_shared<absl::StatusOr<std::string>>();
@@ -130,7 +130,7 @@ class World {
         });
   }
 
-  // Nothing tells the sender when the server dies before it answers: then it is opened again.
+  // A sender is not notified when the server dies before it answers: then it opens it again.
   void KeepOpening(int times) {
     for (const SimHost& host : hosts_) SetScheduling(host.name(), v1::Worker::OPEN);
     if (times > 1) setting_.time.After(kResendUs, [this, times] { KeepOpening(times - 1); });
@@ -212,7 +212,7 @@ class World {
     }
   }
 
-  // The same trials, ended in the same way, and the same best one as where nothing ever fails.
+  // Compares with a run without faults: the same trials, ended in the same way, and the same best one.
   void CompareUndisturbed(size_t job) {
     const SearchSpec spec = ToSearchSpec(setting_.profile.jobs[job].spec);
     Simulation calm;

@@ -10,10 +10,10 @@
 
 namespace winnow {
 
-// What became of one run.
+// The result of one run.
 struct RunResult {
-  std::string violation;  // "": every promise was kept
-  uint64_t hash = 0;      // of all that happened: the same for two runs of one seed
+  std::string violation;  // "": all invariants hold
+  uint64_t hash = 0;      // of all events: equal for two runs of one seed
   int64_t steps = 0;
   int64_t batches = 0;
   int64_t decisions = 0;
@@ -23,8 +23,8 @@ struct RunResult {
   std::array<int64_t, kFaults> faults = {};
 };
 
-// Runs of whole systems in one thread and in virtual time: server, store, strategies, placement and agents are the
-// real ones; the network, the processes, the clocks and the disk are drawn from the seed.
+// Runs whole systems in one thread and in virtual time: server, store, strategies, placement and agents are
+// real; network, processes, clocks and disk are simulated from the seed.
 class Simulator {
  public:
   Simulator();

@@ -32,7 +32,8 @@ TEST_CASE("Simulation: the jobs of a profile are valid", "[simulation]") {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     for (const JobProfile& job : DrawProfile(seed, seed % 2 == 0 ? Scale::kSmall : Scale::kLarge).jobs) {
       const auto violations = CheckSpec(job.spec);
-      INFO(job.spec.ShortDebugString() << (violations.empty() ? "" : violations[0].field + violations[0].description));
+      INFO(job.spec.ShortDebugString()
+           << (violations.empty() ? "" : violations[0].field + violations[0].description));
       CHECK(violations.empty());
     }
   }

@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// A step of FNV-1a over words in place of bytes.
+// A step of FNV-1a over words instead of bytes.
 void Trace::Mix(uint64_t value) {
   hash_ = (hash_ ^ value) * 0x100000001b3ULL;
   hash_ ^= hash_ >> 29;

@@ -5,12 +5,13 @@
 
 namespace winnow {
 
-// Everything that happens in a run, as a hash that two runs of one seed share, and as text where it is asked for.
+// All events of a run, as a hash that two runs of one seed share, and on request as text.
 class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}
 
-  void Note(int64_t now_us, std::string_view what, std::string_view who = "", int64_t one = 0, int64_t two = 0);
+  void Note(int64_t now_us, std::string_view what, std::string_view who = "", int64_t one = 0,
+            int64_t two = 0);
   bool prints() const { return print_; }
   uint64_t hash() const { return hash_; }
 

@@ -11,7 +11,7 @@
 
 namespace winnow {
 
-// A clock that jumps from one event to the next. Events of one moment happen in the order in which they were set.
+// A clock that jumps from event to event. Events of one moment happen in the order in which they were set.
 class VirtualTime {
  public:
   using Id = uint64_t;
@@ -20,9 +20,9 @@ class VirtualTime {
   // At once if `when_us` is past.
   Id At(int64_t when_us, std::function<void()> event);
   Id After(int64_t delay_us, std::function<void()> event) { return At(now_us_ + delay_us, std::move(event)); }
-  // One that has happened is ignored.
+  // Ignores one that has happened.
   void Cancel(Id id);
-  // The next event happens. False: there is none.
+  // Runs the next event. False: there is none.
   bool Step();
 
  private:
@@ -32,7 +32,7 @@ class VirtualTime {
   std::unordered_map<Id, int64_t> when_;
 };
 
-// Timers of one agent's process. While it is stalled nothing of it happens; nothing does once it is gone.
+// Timers of one agent's process. They are suspended while it is stalled, and dropped once it is gone.
 class SimTimers : public Timers {
  public:
   explicit SimTimers(VirtualTime* time) : time_(time) {}

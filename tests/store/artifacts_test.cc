@@ -19,7 +19,7 @@ struct Scene {
     row.state = "running";
     return Get(store->jobs.Insert(name, row)).key;
   }
-  Digests Put(int64_t of, TrialNumber trial, const std::string& kind, const Digests& digests) {
+  Digests Put(int64_t of, TrialNumber trial, ArtifactKind kind, const Digests& digests) {
     std::vector<BlobRow> blobs;
     for (const std::string& digest : digests) blobs.push_back({digest, 3});
     return Get(store->artifacts.Put({0, of, trial, kind, 1, 9, "manifest", 7}, blobs));
@@ -34,12 +34,12 @@ struct Scene {
 TEST_CASE("Artifacts: the newest of a kind replaces the one before, and what only that was of is told",
           "[store]") {
   Scene scene;
-  CHECK(scene.Put(scene.job, 1, "checkpoint", {"a", "b"}).empty());
-  CHECK(scene.Put(scene.job, 1, "model", {"b"}).empty());
-  CHECK(scene.Put(scene.job, 1, "checkpoint", {"a", "c"}).empty());
-  CHECK(scene.Put(scene.job, 1, "checkpoint", {"d"}) == Digests{"a", "c"});
+  CHECK(scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"}).empty());
+  CHECK(scene.Put(scene.job, 1, ArtifactKind::kModel, {"b"}).empty());
+  CHECK(scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "c"}).empty());
+  CHECK(scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"d"}) == Digests{"a", "c"});
   CHECK(scene.Blobs() == Digests{"b", "d"});
-  const auto found = Get(scene.store->artifacts.Find(scene.job, 1, "checkpoint"));
+  const auto found = Get(scene.store->artifacts.Find(scene.job, 1, ArtifactKind::kCheckpoint));
   REQUIRE(found.has_value());
   CHECK(found->manifest == "manifest");
   CHECK(found->resource == 9);
@@ -49,11 +49,11 @@ TEST_CASE("Artifacts: the newest of a kind replaces the one before, and what onl
 TEST_CASE("Artifacts: deleting one, or a job's, tells what nothing is of any more", "[store]") {
   Scene scene;
   const int64_t other = scene.NewJob("other");
-  scene.Put(scene.job, 1, "checkpoint", {"a", "b"});
-  scene.Put(scene.job, 2, "checkpoint", {"c"});
-  scene.Put(other, 1, "model", {"b"});
-  CHECK(Get(scene.store->artifacts.Delete(scene.job, 3, "checkpoint")).empty());
-  CHECK(Get(scene.store->artifacts.Delete(scene.job, 1, "checkpoint")) == Digests{"a"});
+  scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"});
+  scene.Put(scene.job, 2, ArtifactKind::kCheckpoint, {"c"});
+  scene.Put(other, 1, ArtifactKind::kModel, {"b"});
+  CHECK(Get(scene.store->artifacts.Delete(scene.job, 3, ArtifactKind::kCheckpoint)).empty());
+  CHECK(Get(scene.store->artifacts.Delete(scene.job, 1, ArtifactKind::kCheckpoint)) == Digests{"a"});
   CHECK(Get(scene.store->artifacts.DeleteJob(scene.job)) == Digests{"c"});
   CHECK(scene.Blobs() == Digests{"b"});
   REQUIRE(Get(scene.store->artifacts.Of("b")).size() == 1);

@@ -1,4 +1,4 @@
-// Files with bytes that were changed or cut off behind SQLite's back.
+// Files with bytes changed or cut off without SQLite.
 
 #include "tests/support/damage.h"
 
@@ -24,7 +24,7 @@ std::string MakeFile(const TempFolder& folder) {
               ->Write([&]() -> absl::Status {
                 for (int i = 0; i < kMarks; ++i) {
                   absl::Status put = (*store)->workers.PutMark(
-                      {"worker-" + std::to_string(i), "cordoned", std::string(100, 'r'), 0});
+                      {"worker-" + std::to_string(i), Marked::kCordoned, std::string(100, 'r'), 0});
                   if (!put.ok()) return put;
                 }
                 return absl::OkStatus();
@@ -79,7 +79,7 @@ TEST_CASE("Damage: a write that meets a damaged page says so and changes nothing
   auto store = Store::Open(file);
   REQUIRE(store.ok());
   const absl::Status status = (*store)->Write([&] {
-    return (*store)->workers.PutMark({"new", "cordoned", "", 0});
+    return (*store)->workers.PutMark({"new", Marked::kCordoned, "", 0});
   });
   CHECK(status.code() == absl::StatusCode::kDataLoss);
   CHECK_THAT(std::string(status.message()), Catch::Contains("winnow-server --check"));

@@ -30,8 +30,7 @@ inline std::vector<Fact> OneOfEachKind() {
   };
 }
 
-// Further shapes: every outcome, end and limit, no bracket, no cut-off, empty lists, values that are left
-// out.
+// Includes every outcome, end and limit, no bracket, no cut-off, empty lists and omitted values.
 inline std::vector<Fact> ExampleFacts() {
   std::vector<Fact> facts = OneOfEachKind();
   for (AttemptOutcome outcome : {AttemptOutcome::kFinished, AttemptOutcome::kLost,

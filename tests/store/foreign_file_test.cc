@@ -24,7 +24,9 @@ struct Folders {
     std::ofstream(folder.file("out.csv")) << "out";
     in = OwnedDescriptor(open(folder.file("in").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  void Link(const std::string& to, const std::string& name) const { fs::create_symlink(to, folder.file("in/" + name)); }
+  void Link(const std::string& to, const std::string& name) const {
+    fs::create_symlink(to, folder.file("in/" + name));
+  }
   TempFolder folder;
   OwnedDescriptor in;
 };
@@ -38,14 +40,16 @@ TEST_CASE("Foreign file: what is no regular file is never opened, so nothing wai
   const std::string name = folder.file("socket");
   name.copy(address.sun_path, sizeof address.sun_path - 1);
   REQUIRE(bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-  for (const std::string& path : {folder.file("fifo"), name, std::string("/dev/zero"), folder.path().string()}) {
+  for (const std::string& path :
+       {folder.file("fifo"), name, std::string("/dev/zero"), folder.path().string()}) {
     INFO(path);
     CHECK(ForeignFile::Open(path).status().code() == absl::StatusCode::kInvalidArgument);
   }
   close(server);
 }
 
-TEST_CASE("Foreign file: beneath a folder, whatever leads out of it is refused in the same words", "[store]") {
+TEST_CASE("Foreign file: beneath a folder, whatever leads out of it is refused in the same words",
+          "[store]") {
   Folders folders;
   folders.Link("a.csv", "inside");
   folders.Link("../out.csv", "outside");
@@ -56,13 +60,15 @@ TEST_CASE("Foreign file: beneath a folder, whatever leads out of it is refused i
   CHECK(ForeignFile::OpenBeneath(folders.in.get(), "inside").ok());
   const absl::Status out = ForeignFile::OpenBeneath(folders.in.get(), "outside").status();
   CHECK(out.code() == absl::StatusCode::kPermissionDenied);
-  for (const char* path : {"nowhere", "absolute", "magic", "../out.csv", "../none.csv", "/etc/passwd", "/no/such"}) {
+  for (const char* path :
+       {"nowhere", "absolute", "magic", "../out.csv", "../none.csv", "/etc/passwd", "/no/such"}) {
     INFO(path);
     CHECK(ForeignFile::OpenBeneath(folders.in.get(), path).status() == out);
     CHECK_FALSE(StaysBeneath(folders.in.get(), path));
   }
   CHECK(StaysBeneath(folders.in.get(), "none"));
-  CHECK(ForeignFile::OpenBeneath(folders.in.get(), "none").status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(ForeignFile::OpenBeneath(folders.in.get(), "none").status().code() ==
+        absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("Foreign file: a file that may not be opened keeps this process's locks on it", "[store]") {

@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-// The value itself, so that a loop may run over it; an error fails the test.
+// Returns the value itself, so that a loop may iterate over it; an error fails the test.
 template <typename T>
 T Get(absl::StatusOr<T> value) {
   INFO(value.status().ToString());

@@ -11,6 +11,8 @@
 namespace winnow {
 namespace {
 
+constexpr size_t kVersionBeforeDrained = 10;
+
 // A file as the first version of the tables left it, with a job in the middle of its life.
 void WriteVersion1(const std::string& file) {
   auto database = Database::Open(file, OpenMode::kReadWrite);
@@ -107,7 +109,7 @@ TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "
   CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
 }
 
-// A file as version 8 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
+// A file of version 8 with the facts and the trials' rows of these jobs; all early ends were "stopped".
 void WriteVersion8(const std::string& file, const std::vector<SimulationResult>& jobs) {
   auto database = Database::Open(file, OpenMode::kReadWrite);
   for (int step = 0; step < 8; ++step) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
@@ -168,6 +170,63 @@ TEST_CASE("Migrations: what version 8 called stopped is what the facts say: prun
   CHECK(pruned > 1000);
   CHECK(cancelled > 200);
   CHECK((*store)->summaries.Undescribed()->size() == jobs.size());
+}
+
+TEST_CASE("Migrations: a rank that was revoked for a reason is one whose worker is drained", "[store]") {
+  TempFolder folder;
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    for (size_t step = 0; step < kVersionBeforeDrained; ++step) {
+      REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
+    }
+    const std::string version = std::to_string(kVersionBeforeDrained);
+    REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
+    REQUIRE((*database)
+                ->Execute("INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence)"
+                          " VALUES ('job', '{}', 'running', '', 1, 0, 0);"
+                          "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
+                          " register_us, last_sync_us) VALUES ('w', 'w', 'h', 4, 's', 'v', 0, 'leaving', 1, 1);"
+                          "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
+                          " resource_to, state, outcome, reason, place_us, start_us, end_us, phase, cause) VALUES"
+                          " ('plain', 1, 1, 1, 0, 'w', 0, 0, 9, 'revoked', '', '', 1, 0, 0, 'started', ''),"
+                          " ('drained', 1, 1, 1, 1, 'w', 0, 0, 9, 'revoked', '', 'worker w is drained', 1, 0, 0,"
+                          " 'prepared', ''),"
+                          " ('gone', 1, 1, 1, 2, 'w', 0, 0, 9, 'gone', 'failed', 'exit code 3', 1, 2, 3, 'started',"
+                          " 'out_of_memory')")
+                .ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  REQUIRE(store.ok());
+  const auto ranks = (*store)->assignments.OfTrial(1, 1);
+  REQUIRE(ranks.ok());
+  REQUIRE(ranks->size() == 3);
+  CHECK((*ranks)[0].state == RankState::kRevoked);
+  CHECK((*ranks)[0].outcome == std::nullopt);
+  CHECK((*ranks)[1].state == RankState::kDrained);
+  CHECK((*ranks)[1].phase == RankPhase::kPrepared);
+  CHECK((*ranks)[1].reason == "worker w is drained");
+  CHECK((*ranks)[2].state == RankState::kGone);
+  CHECK((*ranks)[2].outcome == AttemptOutcome::kFailed);
+  CHECK((*ranks)[2].cause == FailureCause::kOutOfMemory);
+  CHECK((*store)->workers.List(true)->front().state == WorkerState::kLeaving);
+}
+
+TEST_CASE("Assignments: a state that is not known is damage", "[store]") {
+  auto store = *Store::Open(":memory:");
+  JobRow job;
+  job.state = "running";
+  REQUIRE(store->jobs.Insert("job", job).ok());
+  REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  AssignmentRow row;
+  row.id = "a";
+  row.job = 1;
+  row.trial = 1;
+  row.worker = "w";
+  REQUIRE(store->assignments.Insert(row).ok());
+  REQUIRE(store->database().Execute("UPDATE assignments SET state = 'resting'").ok());
+  const absl::Status status = store->assignments.Find("a").status();
+  CHECK(absl::IsDataLoss(status));
+  CHECK(status.message() == "assignments.state is \"resting\", which is not known");
 }
 
 TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {

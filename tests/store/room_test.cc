@@ -41,7 +41,7 @@ TEST_CASE("Full disk: a database that lies on one is opened, read, and not writt
 
   disk.Clear();
   CHECK(CheckRoom(file).ok());
-  CHECK((*store)->Write([&] { return (*store)->workers.PutMark({"w", "cordoned", "", 0}); }).ok());
+  CHECK((*store)->Write([&] { return (*store)->workers.PutMark({"w", Marked::kCordoned, "", 0}); }).ok());
 }
 
 TEST_CASE("Full disk: a new database says what is wrong and leaves nothing half made", "[store]") {

@@ -57,7 +57,7 @@ TEST_CASE("Jobs: the open ones by age, all of them newest first", "[store]") {
 TEST_CASE("Jobs: deleting one takes every row of it along", "[store]") {
   auto store = *Store::Open(":memory:");
   int64_t job = store->jobs.Insert("a", Row())->key;
-  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, "live", 1, 1}).ok());
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
   REQUIRE(store->facts.AppendEvent(job, {1, 1, TrialPaused{1, 1}}).ok());
   REQUIRE(store->facts.AppendReport(job, {1, 1, 1, "auc", 1, 1, 2}).ok());
   REQUIRE(store->trials.Put(job, TrialRow{}).ok());
@@ -127,8 +127,8 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
 TEST_CASE("Assignments: those of an attempt that is not gone come back together", "[store]") {
   auto store = *Store::Open(":memory:");
   int64_t job = store->jobs.Insert("a", Row())->key;
-  REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, "live", 1, 1}).ok());
-  auto add = [&](TrialNumber trial, int64_t attempt, int32_t rank, const char* state) {
+  REQUIRE(store->workers.Put({"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
+  auto add = [&](TrialNumber trial, int64_t attempt, int32_t rank, RankState state) {
     AssignmentRow row;
     row.id = std::to_string(trial) + std::to_string(attempt) + std::to_string(rank);
     row.job = job;
@@ -139,10 +139,10 @@ TEST_CASE("Assignments: those of an attempt that is not gone come back together"
     row.state = state;
     REQUIRE(store->assignments.Insert(row).ok());
   };
-  add(1, 1, 0, "gone");
-  add(1, 1, 1, "revoked");
-  add(2, 1, 0, "gone");
-  add(2, 2, 0, "wanted");
+  add(1, 1, 0, RankState::kGone);
+  add(1, 1, 1, RankState::kRevoked);
+  add(2, 1, 0, RankState::kGone);
+  add(2, 2, 0, RankState::kWanted);
   std::vector<std::string> held;
   for (const AssignmentRow& row : Get(store->assignments.Held())) held.push_back(row.id);
   CHECK(held == std::vector<std::string>{"110", "111", "220"});
@@ -154,7 +154,7 @@ TEST_CASE("Assignments: those of an attempt that is not gone come back together"
 TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounded", "[store]") {
   auto store = *Store::Open(":memory:");
   int64_t job = store->jobs.Insert("a", Row())->key;
-  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, "live", 1, 1}).ok());
+  REQUIRE(store->workers.Put({"w", "w", "h", 1, "s", "v", 0, WorkerState::kLive, 1, 1}).ok());
   AssignmentRow row;
   row.id = "x";
   row.job = job;

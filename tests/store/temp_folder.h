@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// A new empty folder that goes with the object.
+// A new empty folder that is removed with the object.
 class TempFolder {
  public:
   TempFolder() {

@@ -114,7 +114,7 @@ int64_t PutRank(Store& store, int number, int64_t place_s) {
   if (number == 1) {
     WorkerRow worker;
     worker.id = "w";
-    worker.state = "live";
+    worker.state = WorkerState::kLive;
     REQUIRE(store.workers.Put(worker).ok());
   }
   JobRow job;

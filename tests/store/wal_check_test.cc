@@ -24,7 +24,9 @@ void WriteAndDie(const std::string& file) {
     auto database = Database::Open(file, OpenMode::kReadWrite);
     if (!(*database)->Execute("CREATE TABLE rows (n INTEGER, text TEXT)").ok()) _exit(1);
     for (int i = 0; i < kRows; ++i) {
-      if (!(*database)->Execute("INSERT INTO rows VALUES (" + std::to_string(i) + ", hex(randomblob(2000)))").ok()) {
+      if (!(*database)
+               ->Execute("INSERT INTO rows VALUES (" + std::to_string(i) + ", hex(randomblob(2000)))")
+               .ok()) {
         _exit(1);
       }
     }
@@ -41,7 +43,9 @@ struct Died {
     std::ifstream in(file + "-wal", std::ios::binary);
     log.assign(std::istreambuf_iterator<char>(in), {});
   }
-  void Write(const std::string& bytes) const { std::ofstream(file + "-wal", std::ios::binary | std::ios::trunc) << bytes; }
+  void Write(const std::string& bytes) const {
+    std::ofstream(file + "-wal", std::ios::binary | std::ios::trunc) << bytes;
+  }
   void Flip(size_t bit) const {
     std::string flipped = log;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -64,7 +68,7 @@ TEST_CASE("Log check: whatever bit is flipped, it is found or nothing is lost", 
   REQUIRE(died.log.size() > 100'000);
   REQUIRE(CheckLog(died.file).ok());
   std::vector<size_t> bits;
-  for (size_t bit = 0; bit < 56 * 8; bit += 3) bits.push_back(bit);  // the header, and that of the first frame
+  for (size_t bit = 0; bit < 56 * 8; bit += 3) bits.push_back(bit);  // of the header and of the first frame's
   for (size_t bit = 7; bit < died.log.size() * 8; bit += 8 * 997 + 1) bits.push_back(bit);
   const size_t last = died.log.size() - 4096 - 24;
   for (size_t byte = last; byte < last + 24; ++byte) bits.push_back(byte * 8);  // of the last frame
@@ -83,7 +87,8 @@ TEST_CASE("Log check: without the index beside it, damage before the last transa
   Died died;
   fs::remove(died.file + "-shm");
   CHECK(CheckLog(died.file).ok());
-  for (const size_t byte : {size_t{3}, size_t{17}, size_t{32 + 8}, died.log.size() / 3, died.log.size() / 2}) {
+  for (const size_t byte :
+       {size_t{3}, size_t{17}, size_t{32 + 8}, died.log.size() / 3, died.log.size() / 2}) {
     INFO(byte);
     died.Flip(byte * 8);
     CHECK(absl::IsDataLoss(CheckLog(died.file)));

@@ -29,7 +29,7 @@ void Certificates::Make(const std::string& name, int days) const {
   Openssl(folder_, fmt::format("req -new {0} -subj /CN={1} -addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
                                "-keyout {1}.key -out {1}.csr",
                                kNewKey, name));
-  // Written whole, so that a server that looks meanwhile sees the old one or the new.
+  // Written atomically, so that a server sees the old one or the new.
   Openssl(folder_, fmt::format("x509 -req -in {0}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {1} "
                                "-copy_extensions copy -out {0}.part && mv {0}.part {0}.pem",
                                name, days));

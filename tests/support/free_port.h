@@ -9,8 +9,8 @@
 
 namespace winnow {
 
-// A port of this host that nobody listens at, below those that the system gives out: no socket of the ranks
-// that will meet there can be given it meanwhile.
+// Returns a port of this host without a listener, below the system's ephemeral range, so that no socket of
+// the ranks that will meet there can get it in the meantime.
 inline int FreePort() {
   std::random_device random;
   while (true) {

@@ -9,7 +9,7 @@ struct Ran {
   std::string output;  // standard output and error together
 };
 
-// Runs a shell's command to its end. Throws if it cannot be started.
+// Runs a shell command to its end. Throws if it cannot be started.
 Ran RunCommand(const std::string& command);
 
 }  // namespace winnow

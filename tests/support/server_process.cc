@@ -24,7 +24,7 @@ std::string ReadFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The parent of a process; -1 if it is gone.
+// Returns the parent of a process; -1 if it is gone.
 pid_t ParentOf(pid_t pid) {
   const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
   const size_t name_end = stat.rfind(')');

@@ -12,25 +12,24 @@
 
 namespace winnow {
 
-// A winnow-server process with its files in a new temporary folder; the folder and all that was started by it
-// go with the object. What does not work ends the program with the server's log: it is for tests and
-// benchmarks.
+// A winnow-server process with its files in a new temporary folder; the folder and all processes it started
+// are removed with the object. An error ends the program with the server's log: for tests and benchmarks.
 class ServerProcess {
  public:
-  // Starts at once, on a port chosen by the system, without a web page unless a flag says --http. `binary` is
+  // Starts at once, on a port chosen by the system, without a web page unless a flag is --http. `binary` is
   // winnow-server's path.
   ServerProcess(std::string binary, std::vector<std::string> extra_flags);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  // SIGTERM, then waits for its end; its exit code (128 + signal for a signal).
+  // Sends SIGTERM and waits for its end; returns its exit code (128 + signal for a signal).
   int Stop();
-  // Waits until it ends by itself; its exit code, as of Stop.
+  // Waits until it ends by itself; returns its exit code, as Stop.
   int Wait();
-  // SIGKILL, then waits for its end.
+  // Sends SIGKILL and waits for its end.
   void Kill();
-  // Starts it again on the same port and files. REQUIRES it was stopped or killed.
+  // Starts it again on the same port and files. REQUIRES: it was stopped or killed.
   void Restart();
 
   std::string folder() const { return folder_.string(); }
@@ -38,12 +37,12 @@ class ServerProcess {
   std::string address() const;
   std::string log() const;
 
-  // A connection; the same `slot` gives the same one.
+  // Returns a connection; the same one for the same `slot`.
   std::shared_ptr<grpc::Channel> Connect(int slot);
-  // A client on a connection of its own.
+  // Returns a client on its own connection.
   std::unique_ptr<v1::TuningService::Stub> Client();
 
-  // Process ids of the local workers that are alive, by name; of the trainers that they run, in no order.
+  // Process ids of the live local workers, by name; of their trainers, in no order.
   std::vector<pid_t> WorkerPids() const;
   std::vector<pid_t> TrainerPids() const;
 

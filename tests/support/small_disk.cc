@@ -28,7 +28,7 @@ SmallDisk::~SmallDisk() {
 void SmallDisk::Fill() {
   const int descriptor = open(file("filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) abort();
-  // At last byte by byte: a write that does not fit whole is written in part, or not at all.
+  // Finally byte by byte: a write that does not fit is written in part, or not at all.
   for (size_t part = 65536; part > 0; part /= 4) {
     const std::vector<char> bytes(part);
     while (write(descriptor, bytes.data(), bytes.size()) > 0) {

@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-// A file system of its own in memory, of a few MiB, mounted in a new temporary folder; gone with the object.
+// A separate file system in memory, of a few MiB, mounted in a new temporary folder; removed with the object.
 class SmallDisk {
  public:
   explicit SmallDisk(int64_t bytes);
@@ -13,14 +13,14 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  // Whether this process may mount one. If not, there is only a folder.
+  // Whether this process may mount one. If not, it is only a folder.
   bool mounted() const { return mounted_; }
   std::string folder() const { return folder_.string(); }
   std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Takes every free byte.
+  // Uses every free byte.
   void Fill();
-  // Gives back what Fill took.
+  // Releases what Fill used.
   void Clear();
 
  private:

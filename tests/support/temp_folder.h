@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// A new empty folder that goes, with all that is in it, at the end of the test.
+// A new empty folder, deleted with its content at the end of the test.
 class TempFolder {
  public:
   TempFolder() {

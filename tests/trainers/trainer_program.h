@@ -13,22 +13,22 @@
 
 namespace winnow {
 
-// How a run of a trainer ended, and what it printed.
+// The end of a trainer's run, and its output.
 struct Ended {
   int code = 0;
   std::string out, err;
 };
 
-// A running trainer, winnow-gbdt or winnow-mlp, with these arguments and this environment only. Its standard
-// output is a pipe of the smallest size, so that a program nobody reads from stands still; its standard error
-// goes to a file.
+// A running trainer, winnow-gbdt or winnow-mlp, with only these arguments and this environment. Its standard
+// output is a pipe of the smallest size, so that it blocks unless it is read; its standard error goes to a
+// file.
 class TrainerProgram {
  public:
   TrainerProgram(const std::string& trainer, const std::vector<std::string>& arguments,
                  const std::vector<std::string>& environment, const std::string& error_file) {
     std::vector<std::string> words = {WINNOW_BIN_DIR "/" + trainer}, variables = environment;
     words.insert(words.end(), arguments.begin(), arguments.end());
-    // What one test reads is not kept for another.
+    // Caches are not shared between tests.
     const bool has_cache = std::any_of(variables.begin(), variables.end(), [](const std::string& variable) {
       return variable.starts_with("WINNOW_CACHE_DIR=");
     });
@@ -69,7 +69,7 @@ class TrainerProgram {
 
   void Signal(int number) const { ::kill(pid_, number); }
 
-  // The next line of standard output without its end, empty at the end of the output.
+  // Returns the next line of standard output without its end; empty at the end of the output.
   std::string ReadLine() {
     std::string line;
     for (char c = 0; read(out_, &c, 1) == 1 && c != '\n';) line += c;
@@ -82,7 +82,7 @@ class TrainerProgram {
       text.append(piece, static_cast<std::size_t>(size));
     return text;
   }
-  // The exit code, or 128 + the signal that ended it.
+  // Returns the exit code, or 128 + the signal that ended it.
   int Wait() {
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);

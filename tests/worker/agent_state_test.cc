@@ -51,7 +51,7 @@ struct Fixture {
     outcome.set_kind(v1::Outcome::FINISHED);
     state.Ended(id, outcome);
   }
-  // Registered, with these assignments known to the server as running, and a poll under way.
+  // Registered, with these assignments known to the server as running, and a poll in flight.
   AgentState::Call Run(const std::vector<std::string>& ids) {
     Answer(Next(), ids);
     if (!ids.empty()) Answer(Next(), ids);

@@ -1,4 +1,4 @@
-// The agent over real gRPC, with real processes, against a server that behaves as the contract says.
+// The agent over real gRPC, with real processes, against a server that follows the contract.
 
 #include "worker/agent.h"
 
@@ -130,20 +130,22 @@ TEST_CASE("Agent: ranks meet at another port where those that were named are tak
   int port = 0;
   REQUIRE(server.Await([&](const FakeServer::Told& told) {
     for (const v1::SyncRequest& request : told.requests) {
-      for (const v1::RunningAssignment& running : request.running()) port = std::max(port, running.rendezvous_port());
+      for (const v1::RunningAssignment& running : request.running())
+        port = std::max(port, running.rendezvous_port());
     }
     return port > 0;
   }));
   CHECK((port < first || port > first + 1));
 }
 
-TEST_CASE("Agent: one rank alone needs no port of those that were named, and has one nevertheless", "[worker]") {
+TEST_CASE("Agent: one rank alone needs no port of those that were named, and has one nevertheless",
+          "[worker]") {
   TempFolder folder;
   FakeServer server;
   RunningAgent agent(server.address(), folder, {}, {65535, 1});
   const std::optional<PortLease> taken = PortLease::Take(65535, 1);
-  const std::string script = "echo loss=$MASTER_PORT; echo loss=$WINNOW_SLOT; while [ ! -e " + (folder / "go").string() +
-                             " ]; do sleep 0.01; done";
+  const std::string script = "echo loss=$MASTER_PORT; echo loss=$WINNOW_SLOT; while [ ! -e " +
+                             (folder / "go").string() + " ]; do sleep 0.01; done";
   server.Assign(Shell("a", script));
   REQUIRE(AwaitValues(&server, "a", 2));
   server.Assign(Shell("b", script));
@@ -154,7 +156,9 @@ TEST_CASE("Agent: one rank alone needs no port of those that were named, and has
   std::ofstream(folder / "go") << "go";
   server.Assign(Shell("c", script));
   REQUIRE(server.AwaitEnd("c"));
-  const auto value = [&server](const char* id, int64_t level) { return server.known(id).values.at({level, "loss"}); };
+  const auto value = [&server](const char* id, int64_t level) {
+    return server.known(id).values.at({level, "loss"});
+  };
   CHECK(value("a", 1) > 0);
   CHECK(value("b", 1) > 0);
   CHECK(value("a", 1) != value("b", 1));
@@ -266,7 +270,7 @@ TEST_CASE("Agent: an idle worker leaves one call with the server", "[worker]") {
   server.Assign(Shell("a", "true"));
 
   REQUIRE(server.AwaitEnd("a"));
-  // Registered, polled, said that it runs, that it ended, and perhaps a poll between.
+  // Register, poll, running, ended, and perhaps a poll between.
   CHECK(server.told().requests.size() <= 6);
 }
 

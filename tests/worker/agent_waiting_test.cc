@@ -1,4 +1,4 @@
-// What a worker says while no server answers it.
+// A worker's log while no server answers it.
 
 #include <deque>
 #include <functional>
@@ -71,7 +71,7 @@ class Line : public SyncClient {
 class NoTrainers : public Trainers {
  public:
   void Prepare(const v1::Assignment&, std::function<void(absl::StatusOr<Prepared>)>) override {}
-  absl::StatusOr<std::unique_ptr<Trainer>> Start(const v1::Assignment&, Trainer::Events) override {
+  absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment&, RankRun::Events) override {
     return absl::UnimplementedError("nothing is assigned");
   }
   void StoreModel(const v1::ModelWanted&, std::function<void(std::string)>) override {}
@@ -106,8 +106,9 @@ TEST_CASE("Agent: a worker that no server has answered says at times that it wai
   Agent agent(&timers, &line, &trainers, options);
   agent.Begin([](absl::Status) {});
   timers.RunFor(std::chrono::seconds(60));
-  CHECK(line.calls > 20);  // it is tried far more often than told of
-  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);  // at 0, 10 and 30 s
+  CHECK(line.calls > 20);  // it tries far more often than it logs
+  // at 0, 10 and 30 s
+  CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);
   CHECK(log.Count("training goes on") == 0);
 
   line.answers = true;

@@ -38,12 +38,12 @@ struct Scene {
     assignment.set_attempt(1);
     assignment.set_resource_from(3);
   }
-  // Whole under its name, as the contract says.
+  // Complete under its name, as the contract requires.
   void Save(const std::string& name, const std::string& text) {
     std::ofstream(checkpoints / (name + ".part")) << text;
     fs::rename(checkpoints / (name + ".part"), checkpoints / name);
   }
-  // True: the keeper says that all is sent, or given up.
+  // True: the keeper reports that all is sent, or given up.
   bool End(int64_t level) {
     bool done = false;
     keeper.End(assignment.id(), level, [&] {

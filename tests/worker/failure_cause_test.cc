@@ -16,7 +16,7 @@ TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes aft
                   "see the manual\n"
                   "resource_tracker.py:224: UserWarning: there appear to be 6 leaked semaphore objects\n"
                   "  warnings.warn('resource_tracker: '\n") == "ValueError: lr is 7");
-  // Of two the newer, and one whose beginning is not there any more.
+  // The newer of two, and one whose beginning is missing.
   CHECK(FindCause("  File \"a.py\", line 1, in f\n    g()\nKeyError: 'x'\n\n"
                   "During handling of the above exception, another exception occurred:\n\n"
                   "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\n"
@@ -25,16 +25,20 @@ TEST_CASE("FailureCause: the exception of a Python traceback, whatever comes aft
   CHECK(FindCause("  File \"train.py\", line 1, in <module>\nModuleNotFoundError: No module named 'torch'\n"
                   "  File \"torchrun\", line 8, in <module>\n"
                   "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
-                  "======\n  exitcode  : 1 (pid: 7)\n======\n") == "ModuleNotFoundError: No module named 'torch'");
+                  "======\n  exitcode  : 1 (pid: 7)\n======\n") ==
+        "ModuleNotFoundError: No module named 'torch'");
 }
 
 TEST_CASE("FailureCause: the last line that says something", "[worker]") {
   CHECK(FindCause("usage: torchrun [-h] [--nnodes NNODES]\n                [--rdzv-backend RDZV_BACKEND]\n"
                   "torchrun: error: unrecognized arguments: --lr 0.1\n") ==
         "torchrun: error: unrecognized arguments: --lr 0.1");
-  CHECK(FindCause("out of luck\n\n  ~~~^^^\n=====\n 40%|####      | 4/10 [00:01<00:02, 2.5it/s]\r") == "out of luck");
-  CHECK(FindCause("cannot open data\ntrain.py:3: DeprecationWarning: old\n  import imp\n") == "cannot open data");
-  CHECK(FindCause("terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad data\n") ==
+  CHECK(FindCause("out of luck\n\n  ~~~^^^\n=====\n 40%|####      | 4/10 [00:01<00:02, 2.5it/s]\r") ==
+        "out of luck");
+  CHECK(FindCause("cannot open data\ntrain.py:3: DeprecationWarning: old\n  import imp\n") ==
+        "cannot open data");
+  CHECK(FindCause(
+            "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad data\n") ==
         "what():  bad data");
   CHECK(FindCause("Datei fehlt: größe\n╰────╯\n") == "Datei fehlt: größe");
 }

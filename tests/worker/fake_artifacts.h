@@ -21,13 +21,13 @@ class FakeArtifacts : public v1::ArtifactService::Service {
   ~FakeArtifacts() override;
   std::shared_ptr<grpc::Channel> Channel() const;
 
-  // From now on every call of that method ("PutBlob") ends so; OK: as it should.
+  // From now on every call of that method ("PutBlob") ends with the status; OK: normally.
   void Answer(const std::string& method, grpc::Status status);
   // Called inside PutBlob, before it answers.
   std::function<void()> on_put_blob;
   void AddBlob(const std::string& bytes);
 
-  // Waits until so many artifacts were put; false if they are not within 20 s.
+  // Waits until this many artifacts were put; false if they are not within 20 s.
   bool AwaitPut(size_t count);
   std::vector<v1::PutArtifactRequest> put();
   std::string Blob(const std::string& digest);

@@ -17,17 +17,17 @@
 
 namespace winnow {
 
-// A WorkerService in this process that behaves as the contract says, and remembers what it was told.
+// A WorkerService in this process that follows the contract and records what it receives.
 class FakeServer : public v1::WorkerService::Service {
  public:
-  // What is known of one assignment. Reports: the first for a level and metric counts.
+  // The data received for one assignment. The first report for a level and metric counts.
   struct Known {
     std::map<std::pair<int64_t, std::string>, double> values;
     int64_t reports_received = 0;
     std::map<int, std::string> logs;  // by stream
     std::map<int, bool> truncated;
     bool ended = false;
-    int64_t values_at_end = -1;  // how many values were known when the outcome came
+    int64_t values_at_end = -1;  // number of values received before the outcome
     v1::Outcome outcome;
   };
   struct Told {
@@ -38,24 +38,24 @@ class FakeServer : public v1::WorkerService::Service {
 
   static constexpr int kNoNetwork = -1;  // only Sync is called, from this process
 
-  // Port 0: chosen by the system. `wanted` is what the worker should run from the start.
+  // Port 0: chosen by the system. `wanted`: the assignments that the worker should run from the start.
   explicit FakeServer(int port = 0, const std::vector<v1::Assignment>& wanted = {});
   ~FakeServer() override;
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  // Answers what it holds back, and holds nothing back any more.
+  // Answers all held calls, and holds none any more.
   void Close();
 
   // Changes what the worker should run.
   void Assign(const v1::Assignment& assignment);
   void Withdraw(const std::string& id);
-  // The next `count` Syncs are answered with `status`, and what they say is kept if `commits`.
+  // Answers the next `count` Syncs with `status`, and keeps their content if `commits`.
   void Fail(int count, grpc::Status status, bool commits);
-  // Refuses the worker ids that it has seen, as if they were lost, and wants nothing any more.
+  // Refuses the worker ids it has seen, as if they were lost, and wants nothing any more.
   void GiveUp();
 
-  // Waits until `condition` holds for what was told; false if it does not within 20 s.
+  // Waits until `condition` holds for the received data; false if it does not within 20 s.
   bool Await(const std::function<bool(const Told&)>& condition);
   bool AwaitEnd(const std::string& id);
   Told told();
@@ -83,8 +83,8 @@ class FakeServer : public v1::WorkerService::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// Assignment `id` of job "job", trial 1, attempt 1, that runs `command` in /tmp; grace period 5 s, metric
-// "loss" from "loss=…".
+// Returns assignment `id` of job "job", trial 1, attempt 1, that runs `command` in /tmp; grace period 5 s,
+// metric "loss" from "loss=…".
 v1::Assignment MakeAssignment(const std::string& id, const std::vector<std::string>& command);
 
 }  // namespace winnow

@@ -49,7 +49,8 @@ TEST_CASE("TrialDirectories: a folder that cannot be made is named", "[worker]")
   CHECK_THAT(std::string(status.message()), Catch::Contains((folder / "jobs").string()));
 }
 
-TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and nothing of where it leads", "[worker]") {
+TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and nothing of where it leads",
+          "[worker]") {
   TempFolder folder;
   fs::create_directories(folder / "elsewhere/inner");
   const auto first = MakeTrialDirectories(folder.path(), "job", 7, false);
@@ -59,7 +60,8 @@ TEST_CASE("TrialDirectories: a link in the place of a trial's folder goes, and n
     fs::create_directory_symlink(folder / "elsewhere", part);
   }
   REQUIRE(MakeTrialDirectories(folder.path(), "job", 7, true).ok());
-  for (const fs::path& part : {first->checkpoint, first->model}) CHECK(fs::is_directory(fs::symlink_status(part)));
+  for (const fs::path& part : {first->checkpoint, first->model})
+    CHECK(fs::is_directory(fs::symlink_status(part)));
   CHECK(fs::exists(folder / "elsewhere/inner"));
 
   fs::create_directory_symlink(folder / "elsewhere", first->checkpoint / "link");

@@ -26,7 +26,7 @@ v1::Assignment Python(const std::string& program, double memory_gib) {
   return assignment;
 }
 
-// A worker's limits, with groups if they are asked for and permitted.
+// A worker's limits, with groups if requested and permitted.
 struct Host {
   explicit Host(bool groups) {
     if (groups) {

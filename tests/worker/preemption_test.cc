@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The notice that comes within 20 s; "" if none does. `meanwhile` runs every 10 ms.
+// Returns the notice that comes within 20 s; "" if none does. `meanwhile` runs every 10 ms.
 std::string AwaitNotice(const PreemptionSource& source, const std::function<void()>& meanwhile = {}) {
   EventLoop loop;
   std::string notice;

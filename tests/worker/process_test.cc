@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 constexpr char kForever[] = "while true; do sleep 0.01; done";
 
-// Stops the process once it has said "ready".
+// Stops the process once it has printed "ready".
 auto StopWhenReady(EventLoop::Clock::duration grace) {
   return [grace](Process* process, const std::string& out) {
     if (out.find("ready") != std::string::npos) process->Stop(grace);
@@ -162,8 +162,8 @@ TEST_CASE("Process: SIGTERM leaves time to save", "[worker]") {
 }
 
 TEST_CASE("Process: the whole group has the grace, though its leader goes at once", "[worker]") {
-  // A second process of the group takes the signal and goes on for a moment after the shell that started it
-  // is dead.
+  // A second process of the group receives the signal and lives a moment longer than the shell that started
+  // it.
   const auto result =
       RunSpec(ShellSpec(std::string("(trap 'sleep 0.1; echo saved; exit 0' TERM; echo ready; ") + kForever +
                         "); true"),

@@ -9,15 +9,15 @@
 
 namespace winnow {
 
-// A program run to its end on a loop of its own.
+// The result of a program run to its end on its own loop.
 struct ProgramResult {
   std::string out;
   std::string err;
   ProcessEnd end;
 };
 
-// Runs the spec; `on_output` is called after each piece of output with all of standard output so far, and may
-// act on the process. Empty if it is not gone within 20 s (it is killed then).
+// Runs the spec; calls `on_output` after each piece of output with all of standard output so far; it may act
+// on the process. Empty if the process does not end within 20 s (it is killed then).
 inline std::optional<ProgramResult> RunSpec(
     const ProcessSpec& spec, const std::function<void(Process*, const std::string&)>& on_output = {}) {
   EventLoop loop;

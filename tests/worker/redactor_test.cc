@@ -11,7 +11,8 @@ namespace {
 std::string Redacted(const std::vector<std::string>& values, const std::string& text, size_t step) {
   Redactor redactor(values);
   std::string out;
-  for (size_t at = 0; at < text.size(); at += step) out += redactor.Add(std::string_view(text).substr(at, step));
+  for (size_t at = 0; at < text.size(); at += step)
+    out += redactor.Add(std::string_view(text).substr(at, step));
   return out + redactor.End();
 }
 

@@ -44,9 +44,10 @@ const TrialDirectories kDirectories{"/s/checkpoint", "/s/model", "/s/output"};
 
 TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
   const v1::Assignment assignment = ThirdOfFour();
-  auto got = ToMap(TrainerEnvironment(
-      assignment, kDirectories, {"here", LocalRank(assignment), {3, 1}, "/work"},
-      {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3", "WINNOW_WORK_DIR=/outer", "WINNOW_SLOT=9"}));
+  auto got =
+      ToMap(TrainerEnvironment(assignment, kDirectories, {"here", LocalRank(assignment), {3, 1}, "/work"},
+                               {"PATH=/bin", "HOME=/root", "RANK=9", "SM_HP_OLD=1", "WINNOW_TRIAL=3",
+                                "WINNOW_WORK_DIR=/outer", "WINNOW_SLOT=9"}));
   const std::map<std::string, std::string> expected = {
       {"PATH", "/bin"},
       {"HOME", "/job"},
@@ -75,8 +76,8 @@ TEST_CASE("TrainerEnvironment: a rank of a trial cluster", "[worker]") {
 
 TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own master", "[worker]") {
   v1::Assignment assignment;
-  auto got = ToMap(
-      TrainerEnvironment(assignment, kDirectories, {"127.0.0.1", LocalRank(assignment), {0, 29503}, "/work"}, {}));
+  auto got = ToMap(TrainerEnvironment(assignment, kDirectories,
+                                      {"127.0.0.1", LocalRank(assignment), {0, 29503}, "/work"}, {}));
   CHECK(got["RANK"] == "0");
   CHECK(got["WORLD_SIZE"] == "1");
   CHECK(got["LOCAL_RANK"] == "0");
@@ -86,10 +87,11 @@ TEST_CASE("TrainerEnvironment: a trial of one node without peers is its own mast
   CHECK(got["SM_CURRENT_HOST"] == "127.0.0.1");
 }
 
-TEST_CASE("TrainerEnvironment: what users set for trainers is passed on, what opens the server is not", "[worker]") {
-  const std::vector<std::string> own = {"WINNOW_CACHE_DIR=/fast/cache", "WINNOW_CACHE_BYTES=1000",
-                                        "WINNOW_TOKEN=secret",          "WINNOW_TOKEN_FILE=/etc/token",
-                                        "WINNOW_TLS_KEY=/etc/key",      "WINNOW_SERVER=unix:/run/winnow.sock"};
+TEST_CASE("TrainerEnvironment: what users set for trainers is passed on, what opens the server is not",
+          "[worker]") {
+  const std::vector<std::string> own = {
+      "WINNOW_CACHE_DIR=/fast/cache", "WINNOW_CACHE_BYTES=1000", "WINNOW_TOKEN=secret",
+      "WINNOW_TOKEN_FILE=/etc/token", "WINNOW_TLS_KEY=/etc/key", "WINNOW_SERVER=unix:/run/winnow.sock"};
   auto got = ToMap(TrainerEnvironment({}, kDirectories, {"127.0.0.1", 0, {}, "/work"}, own));
   CHECK(got["WINNOW_CACHE_DIR"] == "/fast/cache");
   CHECK(got["WINNOW_CACHE_BYTES"] == "1000");

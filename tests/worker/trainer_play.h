@@ -13,7 +13,7 @@
 
 namespace winnow {
 
-// What one assignment did, started as a worker's trainer in a folder and run to its end.
+// The results of one assignment, started as a worker's trainer in a folder and run to its end.
 struct TrainerPlay {
   absl::Status start;
   v1::Outcome outcome;
@@ -53,7 +53,7 @@ inline TrainerPlay RunTrainer(EventLoop* loop, const TempFolder& folder, const v
   return play;
 }
 
-// For what the machine does not permit; ctest then says that the test was skipped. Return after it.
+// For tests that the machine does not permit; ctest then reports them as skipped. Return after it.
 inline void Skip(const std::string& why) { WARN("skipped here: " + why); }
 
 }  // namespace winnow

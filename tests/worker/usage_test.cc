@@ -35,14 +35,14 @@ double SecondsOf(int who) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Uses the processor for so long, whatever else runs on it.
+// Uses the processor for that long, whatever else runs on it.
 void Burn(double seconds) {
   while (SecondsOf(RUSAGE_SELF) < seconds) {
   }
 }
 
-// A process of a session of its own that used the processor, as did a child of it that it has waited for and
-// one in another session that is still there; it says how long they did in all, and holds on.
+// A process in its own session that used the processor, as did a reaped child and a child in another session
+// that still runs; it reports their total time, and waits.
 struct Burner {
   explicit Burner(Cgroup* group) {
     const int join = group == nullptr ? -1 : group->JoinFile();

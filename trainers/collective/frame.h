@@ -6,13 +6,13 @@
 
 namespace winnow {
 
-// What travels between two connected ranks: frames, each a header and `length` bytes. A message is one or
-// more data frames in a row. Integers are little-endian.
+// The protocol between two connected ranks: frames, each a header and `length` bytes. A message is one or
+// more consecutive data frames. Integers are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
 enum class FrameKind : uint8_t {
   kData,
-  kPulse,    // the sender waits in an operation and is alive
+  kPulse,    // the sender is alive and waits in an operation
   kFail,     // the sender's last: `param` is the status code, the bytes are the message
   kGoodbye,  // the sender's last: it leaves after operation number `sequence`
 };
@@ -28,11 +28,11 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 32);
 
-// A frame that was begun is finished even when its sender gives up, so it is not long. Of 16 to 256 KiB,
-// measured on loopback, the best or next to it at every size of a message.
+// Short, because a started frame is finished even when its sender gives up. Among 16 to 256 KiB, the best or
+// second best on loopback at every message size.
 constexpr std::size_t kLongestFrame = 128 << 10;
 
-// Of an error's message; longer ones are cut.
+// Limit of an error's message; longer ones are cut.
 constexpr std::size_t kLongestReason = 4096;
 
 }  // namespace winnow

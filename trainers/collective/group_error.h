@@ -9,13 +9,13 @@
 
 namespace winnow {
 
-// The errors of a group, in the same words whatever carries its operations.
+// The errors of a group, in the same words for every transport.
 
-// The rank that one of the first four below names; absent: the status is none of these.
+// Returns the rank named by an error of the first four functions below; absent: another status.
 std::optional<int> RankToBlame(const absl::Status& status);
 
-// `reason` with "rank 2: " before it; as it is where it names a rank already, so that who hears it at second hand
-// reads what the first said.
+// Returns `reason` with "rank 2: " before it; unchanged if it already names a rank, so that forwarded errors
+// keep the words of the first.
 absl::Status OfRank(int rank, const absl::Status& reason);
 
 // Unavailable: "rank 2 is gone: <why>".

@@ -13,10 +13,10 @@
 namespace winnow {
 namespace {
 
-// What a rank says of itself. Integers are little-endian.
+// A rank's description of itself. Integers are little-endian.
 struct Card {
   uint32_t port = 0;
-  std::array<uint8_t, 16> word{};  // at random; that of rank 0 is the group's
+  std::array<uint8_t, 16> word{};  // random; that of rank 0 is the group's
 };
 
 bool StaysOnThisMachine(const Communicator& group) {
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<Socket>> ConnectAgain(Communicator* group, std::chron
   std::vector<Socket> sockets(group->size());
   if (group->size() == 1) return sockets;
   if (absl::Status status = Connect(group, patience, &sockets); !status.ok()) group->Fail(status);
-  // Nobody goes on before all are connected; and what one failed at, all hear.
+  // A barrier: all are connected, and every rank learns of a failure.
   const auto all = group->AllGather("");
   if (!all.ok()) return all.status();
   return sockets;

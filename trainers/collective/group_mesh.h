@@ -9,8 +9,8 @@
 
 namespace winnow {
 
-// New connections, by rank, to all other ranks of the group, at the addresses that its own links use. Only
-// who knows a random word that goes round in the group is let in; where all links stay on this machine,
+// Opens new connections to all other ranks of the group, by rank, at the addresses of its own links. Only
+// peers that know a random word sent within the group are accepted; if all links stay on this machine,
 // nothing listens beyond it. All ranks call it; an error is the group's, and final there. `patience` is how
 // long the others may take to connect.
 absl::StatusOr<std::vector<Socket>> ConnectAgain(Communicator* group, std::chrono::milliseconds patience);

@@ -11,7 +11,7 @@
 
 namespace winnow {
 
-// The first words on a connection between two ranks. Integers are little-endian.
+// The first message on a connection between two ranks. Integers are little-endian.
 constexpr uint64_t kHelloMagic = 0x6b6e61726e697701;  // no text protocol begins with the byte 1
 constexpr uint32_t kHelloVersion = 1;
 constexpr std::size_t kLongestGroup = 127;
@@ -36,8 +36,8 @@ struct Welcome {
   std::array<char, kLongestGroup + 1> group{};
 };
 
-// After the welcome, when all have come or one of them has gone: `length` bytes follow, an Endpoint for each
-// rank, or the message of the error.
+// Follows the welcome when all ranks have come or one has gone: then come `length` bytes, an Endpoint for
+// each rank, or the error's message.
 struct Gathered {
   uint32_t code = 0;  // absl::StatusCode
   uint32_t length = 0;

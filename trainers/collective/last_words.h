@@ -9,18 +9,17 @@
 
 namespace winnow {
 
-// The last words of a rank that gives up may take this long; and to a rank that reads nothing, only this
-// long.
+// Time limits for the last message of a rank that gives up: in total, and to a rank that reads nothing.
 constexpr std::chrono::milliseconds kLastWords(5000), kUnheard(2000);
 
-// Sends what links have left to send and ends them, until all is on its way, at most that long and to a rank
-// that reads nothing for `unheard` no longer. What comes meanwhile is read away: a connection that is closed
-// with unread bytes takes back what it has not sent yet. `Link` has ended(), Discard(), Write(), sending(),
-// EndSending(), Unsent() and fd().
+// Sends the links' unsent bytes and ends the links. Takes at most `most` in total, and stops waiting for a
+// rank that reads nothing after `unheard`. Discards incoming bytes meanwhile: closing a connection with
+// unread bytes loses its unsent ones. `Link` has ended(), Discard(), Write(), sending(), EndSending(),
+// Unsent() and fd().
 template <typename Link>
 void AwaitSent(std::span<Link* const> links, std::chrono::milliseconds most,
                std::chrono::milliseconds unheard) {
-  constexpr std::chrono::milliseconds kLook(5);  // between looks at what no event tells
+  constexpr std::chrono::milliseconds kLook(5);  // polling interval where no event is available
   const auto begin = std::chrono::steady_clock::now();
   std::vector<int> unsent(links.size());
   std::vector<std::chrono::steady_clock::time_point> heard(links.size(), begin);

@@ -12,13 +12,13 @@
 namespace winnow {
 namespace {
 
-// What one call to the system may move, and sums are made of while it is in the nearest cache.
+// Limit of one system call; sums are made while the bytes are in the nearest cache.
 constexpr std::size_t kBufferBytes = 64 << 10;
 
-// Room that is set aside for a text on its first frame's word alone; beyond, it grows as its frames come.
+// Memory reserved for a text on its first frame's word alone; beyond it grows with its frames.
 constexpr std::size_t kMostOnTrust = 256 << 20;
 
-// Sent in one go, before it is this rank's turn to read.
+// Sent in one turn, before this rank reads.
 constexpr int kMostFrames = 4;
 
 template <typename Word, typename Op>
@@ -36,7 +36,7 @@ bool SameMessage(const Frame& a, const Frame& b) {
   return a.operation == b.operation && a.sequence == b.sequence && a.param == b.param;
 }
 
-// False of a header that no rank sends.
+// False for a header that no rank sends.
 bool IsFrame(const Frame& frame) {
   constexpr uint64_t longest[] = {kLongestFrame, 0, kLongestReason, 0};  // by kind
   const auto kind = static_cast<std::size_t>(frame.kind);
@@ -234,7 +234,8 @@ Link::Filled Link::Fill() {
     std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
     end_ -= std::exchange(begin_, 0);
   }
-  // Behind what goes to its place at once only the next header, so that the next frame can, too.
+  // After bytes that go directly to their place, reads only the next header: the next frame can then do so
+  // too.
   const bool more = direct > 0 && received_ + direct < sink_.size;
   const std::size_t room = more ? sizeof(Frame) : buffer_.size() - end_;
   if (room > 0) pieces[count++] = {buffer_.data() + end_, room};

@@ -12,70 +12,70 @@
 
 namespace winnow {
 
-// Where the bytes of a message go as they come.
+// The destination of a message's bytes as they arrive.
 struct Sink {
   enum Kind { kCopy, kSum32, kSum64, kMax64, kText };
   Kind kind = kCopy;
-  std::byte* data = nullptr;    // of a message of `size` bytes; sums and largest are of words
-  std::size_t size = 0;         // else
+  std::byte* data = nullptr;    // for a message of `size` bytes; sums and maxima are of words
+  std::size_t size = 0;         // otherwise
   std::string* text = nullptr;  // kText: becomes the message, of any size
 
-  // Bytes of the words that are combined; 1 where none are.
+  // Bytes per combined word; 1 if words are not combined.
   std::size_t word() const;
 };
 
-// One connection to another rank: messages out, messages in, and how it ended.
+// A connection to another rank: outgoing and incoming messages, and how it ended.
 class Link {
  public:
   explicit Link(Socket socket);
 
-  // One message at a time each way. `bytes` stays with the caller until sending() is false.
+  // One message at a time each way. `bytes` must stay valid until sending() is false.
   void Start(const Frame& about, std::span<const std::byte> bytes);
   void Expect(const Frame& about, const Sink& sink);
   bool sending() const { return sending_ || !control_.empty(); }
   bool receiving() const { return receiving_; }
 
-  // Move what can be moved now; true if that was anything.
+  // Transfers what is possible now; returns whether that was anything.
   bool Write();
   bool Read();
-  // Sends a word between the data frames, if there is room for one now.
+  // Sends a pulse between data frames if there is room for one now.
   void WritePulse(uint32_t sequence);
 
-  // What the other end sends that was not expected: its header, whose kind is kData.
+  // The header of an unexpected message from the peer, of kind kData.
   const std::optional<Frame>& unexpected() const { return unexpected_; }
 
-  // The other end sends what no rank sends.
+  // The peer has sent something that no rank sends.
   bool garbage() const { return garbage_; }
 
-  // Nothing more comes. What was read before is kept.
+  // Nothing more comes. Earlier data is kept.
   bool ended() const { return ended_; }
-  // Valid once ended(): the reason the peer gave for giving up (else OK), and after which operation it left
-  // (none where it broke off without a word).
+  // Valid once ended(): the reason with which the peer gave up (else OK), and the last operation before its
+  // goodbye (none if it broke off without one).
   const absl::Status& peer_error() const { return peer_error_; }
   std::optional<uint32_t> left_after() const { return left_after_; }
 
-  // The connection ended or broke: reads all that is left of it.
+  // The connection ended or broke: reads the rest of it.
   void Drain();
 
   // Bytes of messages, both ways.
   uint64_t payload_moved() const { return payload_moved_; }
 
-  // poll() events to wait for; none once it has ended.
+  // The poll() events to wait for; none once it has ended.
   int16_t events() const;
   int fd() const { return socket_.fd(); }
 
-  // The last words, after the frame that is under way: a failure or a goodbye, sent by Write().
+  // Queues the last frame, a failure or a goodbye, after the current one; Write() sends it.
   void Finish(const Frame& last, std::string_view text);
-  // What was said is the end. REQUIRES: !sending().
+  // Ends the sending side. REQUIRES: !sending().
   void EndSending() const { socket_.EndSending(); }
-  // Bytes that wait on this machine to be sent.
+  // Bytes in this machine's send buffer.
   int Unsent() const { return socket_.Unsent(); }
-  // Reads what has come and forgets it; the messages are of no more use.
+  // Reads and discards what has come.
   void Discard();
 
  private:
   std::size_t buffered() const { return end_ - begin_; }
-  enum Filled { kNothing, kSome, kAll };  // of what there was room for
+  enum Filled { kNothing, kSome, kAll };  // how much of the available room was filled
 
   bool Consume();
   bool TakeFrame();
@@ -86,20 +86,20 @@ class Link {
 
   Socket socket_;
 
-  // Out. `head_` is the frame under way: its header has `head_left_` bytes to go, then its data
-  // `frame_left_`.
+  // Outgoing. `head_` is the current frame's header: `head_left_` bytes of it remain, then `frame_left_` of
+  // its data.
   bool sending_ = false;
   Frame head_;
   std::size_t head_left_ = 0, frame_left_ = 0;
-  std::span<const std::byte> out_;  // not yet sent, the frame under way included
-  std::string control_;             // whole small frames, sent before the next data frame
+  std::span<const std::byte> out_;  // unsent bytes, including the current frame's
+  std::string control_;             // complete small frames, sent before the next data frame
 
-  // In. What was received and not yet used is [begin_, end_) of the buffer.
+  // Incoming. Received but unused bytes are [begin_, end_) of the buffer.
   bool receiving_ = false;
   Frame expected_;
   Sink sink_;
   std::size_t received_ = 0;       // bytes of the message
-  std::size_t in_frame_left_ = 0;  // of the data frame under way
+  std::size_t in_frame_left_ = 0;  // of the current data frame
   bool first_frame_ = false;
   std::optional<Frame> unexpected_;
   bool garbage_ = false;

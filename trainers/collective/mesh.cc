@@ -62,7 +62,7 @@ absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> e
       return DidNotCome(options, MissingRanks(*sockets, options.rank + 1));
     const int ended = reception.Await(*sockets, deadline);
     if (ended < 0) continue;
-    // It may have said why.
+    // It may have sent the reason.
     Link link(std::move((*sockets)[ended]));
     link.Drain();
     return link.peer_error().ok() ? IsGone(ended, "connection closed") : link.peer_error();

@@ -9,15 +9,15 @@
 
 namespace winnow {
 
-// Connects rank options.rank with those whose sockets are not open yet: it goes to the ranks below it, at
-// their endpoints, and takes in those above it at its own listener. Who says another group is shown out. All
+// Connects rank options.rank with those whose sockets are not open yet: it connects to the ranks below it, at
+// their endpoints, and accepts those above it at its own listener. Disconnects peers of another group. All
 // ranks of the group call it.
-// Errors: Unavailable (a rank cannot be reached, or came and went), DeadlineExceeded (names who is missing),
-// what a rank said as it gave up.
+// Errors: Unavailable (a rank cannot be reached, or came and went), DeadlineExceeded (names the missing
+// ranks), or the error with which a rank gave up.
 absl::Status ConnectMesh(const RankOptions& options, std::span<const Endpoint> endpoints,
                          const Socket& listener, Deadline deadline, std::vector<Socket>* sockets);
 
-// Ranks from `first` on whose sockets are not open.
+// Returns the ranks from `first` on whose sockets are not open.
 std::vector<int> MissingRanks(std::span<const Socket> sockets, int first);
 
 // DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s".

@@ -15,16 +15,15 @@
 
 namespace winnow {
 
-// The messages that have come to a rank and were not taken yet, and how its exchange of messages stands. Any
-// thread may call.
+// The messages received by a rank and not taken yet, and the state of its message exchange. Thread-safe.
 class MessageBox {
  public:
   explicit MessageBox(int ranks) : closed_(ranks) {}
 
   void Put(int from, uint32_t tag, std::string bytes);
 
-  // The oldest message of the tag from that rank, or from any where none is named; waits for it. OutOfRange
-  // where all who could send one have closed; the error of the exchange once there is one.
+  // Returns the oldest message of the tag from that rank, or from any if none is named; waits for it.
+  // OutOfRange if all possible senders have closed; once the exchange has an error, that error.
   absl::StatusOr<Message> Take(std::optional<int> from, uint32_t tag);
 
   // The rank sends nothing more.
@@ -34,7 +33,7 @@ class MessageBox {
   // Waits until all ranks have closed, or for the error.
   absl::Status AwaitClosed();
 
-  // Ends the exchange with this error; false if it has one already.
+  // Ends the exchange with this error; false if it already has one.
   bool Fail(const absl::Status& error);
   absl::Status status() const;
 
@@ -47,7 +46,7 @@ class MessageBox {
     explicit Tag(std::size_t ranks) : from(ranks) {}
     std::vector<std::deque<Waiting>> from;  // by rank
     std::size_t messages = 0;
-    int takers = 0;  // threads that wait
+    int takers = 0;  // waiting threads
     std::condition_variable arrival;
   };
 

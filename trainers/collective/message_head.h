@@ -6,13 +6,13 @@
 
 namespace winnow {
 
-// What travels between two ranks that exchange messages: heads, the bytes of a message or of a reason behind
-// theirs. Integers are little-endian.
+// The protocol between two ranks that exchange messages: heads, each followed by the bytes of its message or
+// reason. Integers are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
 enum class MessageKind : uint8_t {
   kMessage,
-  kTaken,    // `size` bytes, heads included, have been taken by who they were for
+  kTaken,    // the receiver has taken `size` bytes, including heads
   kPulse,    // the sender is alive
   kFail,     // the sender's last: `tag` is the status code, the bytes are the error
   kGoodbye,  // no message comes after it
@@ -23,9 +23,9 @@ struct MessageHead {
   MessageKind kind = MessageKind::kMessage;
   uint8_t unused = 0;
   uint32_t tag = 0;
-  uint64_t size = 0;  // bytes that follow, where any do
+  uint64_t size = 0;  // bytes that follow, for kinds that have some
 
-  static constexpr uint16_t kMark = 0xa74d;  // by which what is no head is noticed
+  static constexpr uint16_t kMark = 0xa74d;  // identifies a valid head
 };
 static_assert(sizeof(MessageHead) == 16);
 

@@ -12,19 +12,19 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 << 10;
 
-// Bytes that a rank may leave with another that does not take them.
+// Flow control: the most bytes in flight to a peer that does not read.
 constexpr uint64_t kMostNotTaken = 64 << 20;
 
-// A long message is given room as it comes, this much at a time: still in the cache when it is filled.
+// A long message's memory grows in steps as it arrives: a step is still in the cache when it is filled.
 constexpr std::size_t kStepBytes = 256 << 10;
 
-// Room that is set aside on a head's word alone.
+// Memory reserved on a head's word alone.
 constexpr std::size_t kMostBodyOnTrust = 256 << 20;
 
-// Pieces that go to the system at once.
+// Pieces passed to one system call.
 constexpr std::size_t kMostPieces = 16;
 
-// Read in one go, before it is another link's turn.
+// Reads in one turn, before another link's.
 constexpr int kMostReads = 16;
 
 bool HasBytes(const MessageHead& head) {
@@ -176,8 +176,8 @@ bool MessageLink::TakeHead() {
   return true;
 }
 
-// Receives into the message under way, and into the buffer what may come behind it. REQUIRES: what is
-// in the buffer is less than a head, or nothing if a message is under way.
+// Receives into the current message, and into the buffer what follows it. REQUIRES: the buffer has less than
+// a head, or nothing if there is a current message.
 bool MessageLink::ReadSome() {
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= std::exchange(begin_, 0);

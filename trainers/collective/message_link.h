@@ -16,45 +16,44 @@
 
 namespace winnow {
 
-// One connection to another rank that messages go over. Any thread may send; one thread, the reader, does the
-// rest.
+// A connection to another rank for messages. Any thread may send; one thread, the reader, does the rest.
 class MessageLink {
  public:
   explicit MessageLink(Socket socket);
 
-  // Waits until the other rank has taken so much of what was sent that there is room for a message.
+  // Waits until the peer has taken enough of what was sent that there is room for a message.
   void AwaitRoom();
-  // The other rank has taken so many bytes; false if that is more than were sent.
+  // The peer has taken this many bytes; false if that is more than were sent.
   bool Taken(uint64_t bytes);
-  // Nobody waits for room from now on.
+  // Ends all waits for room, now and later.
   void Release();
 
-  // Sends what the connection takes at once and keeps a copy of the rest; kKept if it is the first that is
-  // kept: then the reader must hear of it. After a goodbye no message is sent: kRefused.
+  // Sends what the connection accepts at once and keeps a copy of the rest. kKept: this is the first that is
+  // kept, so the reader must be woken. kRefused: no message may follow a goodbye.
   enum class Sent { kGone, kKept, kRefused };
   Sent Send(const MessageHead& head, std::span<const std::byte> bytes);
 
-  // All below: the reader.
+  // All below: called by the reader only.
 
-  // What is kept, when there is room for it. True if anything was sent.
+  // Sends kept bytes if there is room. True if anything was sent.
   bool Write();
   bool sending() const;
   bool said_goodbye() const;
 
-  // Of what has come, calls `deliver` for each head with its bytes, which says whether it belongs here.
+  // Calls `deliver` for each received head with its bytes; `deliver` returns whether the head is valid here.
   using Deliver = std::function<bool(const MessageHead& head, std::string bytes)>;
   enum class Heard { kNothing, kSomething, kGarbage };
   Heard Read(const Deliver& deliver);
 
-  // Nothing more comes; everything that came before has been delivered.
+  // Nothing more comes; everything received has been delivered.
   bool ended() const { return ended_; }
   int fd() const { return socket_.fd(); }
 
-  // What is kept is dropped, but for a message under way; then come the last words.
+  // Drops kept bytes except the message in transmission; then sends `last` with `text`.
   void Finish(const MessageHead& last, std::string_view text);
   void EndSending() const { socket_.EndSending(); }
   int Unsent() const { return socket_.Unsent(); }
-  // Reads what has come and forgets it.
+  // Reads and discards what has come.
   void Discard();
 
  private:
@@ -68,17 +67,17 @@ class MessageLink {
   std::deque<std::string> kept_;  // guarded by mutex_, like all of this paragraph; heads with their bytes
   std::size_t sent_of_first_ = 0;
   bool first_under_way_ = false;  // some of it, or of its head, was sent
-  bool goodbye_ = false;          // was sent
+  bool goodbye_ = false;          // the goodbye was sent
   bool closed_ = false;           // nothing more can be sent
   bool released_ = false;
   uint64_t not_taken_ = 0;
 
-  // The reader's. What was received and not yet used is [begin_, end_) of the buffer.
+  // The reader's. Received but unused bytes are [begin_, end_) of the buffer.
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0, end_ = 0;
-  bool within_ = false;  // the bytes of head_ are coming
+  bool within_ = false;  // the bytes of head_ are arriving
   MessageHead head_;
-  std::string body_;  // of which [0, received_) has come
+  std::string body_;  // [0, received_) has arrived
   std::size_t received_ = 0;
   bool ended_ = false;
 };

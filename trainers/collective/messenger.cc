@@ -22,10 +22,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A rank with nothing to say is heard of this often within the others' patience.
+// Pulses that an idle rank sends within the others' patience.
 constexpr int kPulsesPerPatience = 4;
 
-// What was taken is told when it is this much: far less than what may be left untaken.
+// Acknowledge after this many bytes: far fewer than the limit of bytes in flight.
 constexpr uint64_t kTellTaken = 8 << 20;
 
 // Wakes a thread that polls it.
@@ -46,8 +46,8 @@ class Bell {
   const Socket event_;
 };
 
-// Callers send on the connections themselves; a thread of the messenger's own reads, sends what did not go at
-// once, and watches over silence.
+// Callers send on the connections themselves; the messenger's own thread reads, sends what was kept, and
+// detects silent peers.
 class TcpMessenger final : public Messenger {
  public:
   TcpMessenger(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience)
@@ -100,12 +100,12 @@ class TcpMessenger final : public Messenger {
   const std::chrono::milliseconds patience_;
   MessageBox box_;
   std::vector<std::unique_ptr<MessageLink>> links_;  // by rank; null at rank_
-  std::vector<std::atomic<uint64_t>> untold_;        // by rank: bytes that were taken and not told
+  std::vector<std::atomic<uint64_t>> untold_;        // by rank: bytes taken and not acknowledged
   std::atomic<uint64_t> bytes_sent_ = 0;
   std::atomic<bool> closing_ = false;
   Bell bell_;
 
-  // The thread's own.
+  // Used by the thread alone.
   std::vector<pollfd> polled_;
   std::vector<Time> heard_;  // by rank
   std::thread thread_;
@@ -161,7 +161,7 @@ absl::Status TcpMessenger::Close() {
   return box_.AwaitClosed();
 }
 
-// The exchange is over; the thread tells the others.
+// The exchange is over; the thread informs the others.
 void TcpMessenger::End(const absl::Status& error) {
   if (!box_.Fail(error)) return;
   for (const auto& link : links_) {
@@ -214,7 +214,7 @@ void TcpMessenger::Read(int from) {
   if (heard == MessageLink::Heard::kSomething) heard_[from] = steady_clock::now();
 }
 
-// False where such a head cannot come now.
+// False if such a head is not valid now.
 bool TcpMessenger::Handle(int from, const MessageHead& head, std::string bytes) {
   switch (head.kind) {
     case MessageKind::kMessage:
@@ -237,7 +237,7 @@ bool TcpMessenger::Handle(int from, const MessageHead& head, std::string bytes) 
   return false;
 }
 
-// This rank and that one have nothing more to say to each other.
+// Both this rank and that one have sent their goodbyes.
 bool TcpMessenger::Done(int with) const {
   return with == rank_ || (box_.closed(with) && links_[with]->said_goodbye() && !links_[with]->sending());
 }
@@ -256,7 +256,7 @@ void TcpMessenger::CheckEnds() {
   }
 }
 
-// A process that was stopped itself has not heard what came meanwhile: it listens to all before it judges.
+// After SIGSTOP our own clock is stale: drains all sockets before declaring a peer dead.
 void TcpMessenger::CheckTime(Time now) {
   for (int r = 0; r < size(); ++r) {
     if (!Done(r)) Read(r);

@@ -17,15 +17,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// While a rank waits it is heard of this often within the others' patience.
+// Pulses that a waiting rank sends within the others' patience.
 constexpr int kPulsesWhileWaiting = 4;
 
-// Signs of life alone satisfy for this many times the patience: then the ranks wait for each other in a ring.
+// Pulses without data suffice for this many times the patience: then the ranks wait for each other in a ring.
 constexpr int kMostPatience = 4;
 
-// To be woken takes longer than most answers of a rank that is as far; and who sleeps is woken on the
-// processor of who wakes it, where the two take turns. After kAlone, or at once where ranks share a
-// processor, each look gives way to others' work.
+// Busy-waits briefly, because waking a thread takes longer than most answers, and a sleeper is woken on the
+// waker's processor, where the two then alternate. After kAlone, or at once if ranks share a processor, each
+// look yields to other work.
 constexpr std::chrono::microseconds kWatch(100), kAlone(30);
 
 constexpr int16_t kBroken = POLLRDHUP | POLLHUP | POLLERR;
@@ -88,7 +88,7 @@ absl::Status RankLinks::Exchange(std::span<const Outgoing> out, std::span<const 
 
 bool RankLinks::Waits(int rank) const { return links_[rank]->sending() || links_[rank]->receiving(); }
 
-// What links say of their ends, or of messages that do not belong here. A reason that was given comes before
+// Returns the errors that links report: ends, and messages that are not valid here. A stated reason precedes
 // the mere end of a connection.
 absl::Status RankLinks::CheckLinks() const {
   for (const auto& link : links_) {
@@ -129,7 +129,7 @@ absl::Status RankLinks::CheckTime(Time now) {
   return absl::OkStatus();
 }
 
-// Moves what can be moved on the links that this step waits for; false if that is nothing.
+// Transfers what is possible on the links of this step; false if that is nothing.
 bool RankLinks::MoveNow() {
   bool any = false;
   for (int r = 0; r < size(); ++r) {
@@ -144,8 +144,7 @@ bool RankLinks::MoveNow() {
   return any;
 }
 
-// Looks for something to do until there is, for a short while: then it is time to sleep, or to see to what
-// sleepers see to.
+// Busy-waits for something to do, for a short time; after that it is time to sleep or to check timeouts.
 bool RankLinks::Watch() {
   Time now = steady_clock::now();
   const Time give_way = crowded_ ? now : now + kAlone;
@@ -179,13 +178,13 @@ absl::Status RankLinks::Await() {
     heard_[r] = now;
     Serve(links_[r].get(), polled_[r].revents);
   }
-  // Others may keep this rank awake while one is silent.
+  // Other ranks may keep this rank awake while one is silent.
   return now < until ? absl::OkStatus() : CheckTime(now);
 }
 
 void RankLinks::Serve(Link* link, int16_t ready) {
   if (ready & POLLOUT) link->Write();
-  // Not asked for or not there, what is left of a broken connection is read at once: its end says why.
+  // Reads the rest of a broken connection at once, requested or not: its end gives the reason.
   if (ready & kBroken && !(ready & POLLIN)) link->Drain();
   if (ready & POLLIN || link->ended()) link->Read();
 }

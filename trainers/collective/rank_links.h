@@ -25,10 +25,10 @@ enum class Operation : uint8_t {
   kBroadcast
 };
 
-// This rank's connections to all others, on which the steps of operations move messages. While a step waits,
-// the thread sleeps until one of the connections can go on, ends, or has been silent for too long; a rank
-// that waits sends signs of life, so that the silent one is known among those who wait for each other. An
-// error is told to all ranks and is final.
+// This rank's connections to all others, which transfer the messages of operations' steps. While a step
+// waits, the thread sleeps until a connection can continue, ends, or has been silent for too long. A waiting
+// rank sends pulses, so that the silent rank can be identified among those that wait for each other. An error
+// is reported to all ranks and is final.
 class RankLinks {
  public:
   struct Outgoing {
@@ -40,21 +40,21 @@ class RankLinks {
     Sink sink;
   };
 
-  // sockets[r] leads to rank r; that of `rank` itself is not open.
+  // sockets[r] connects to rank r; that of `rank` itself is not open.
   RankLinks(int rank, std::vector<Socket> sockets, std::chrono::milliseconds patience);
-  // Says goodbye, if nothing failed, and waits until what was sent is on its way.
+  // Says goodbye, if nothing failed, and waits until everything is sent.
   ~RankLinks();
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(links_.size()); }
 
-  // The steps that follow belong to the next operation. `param` is what all ranks must agree on.
+  // Starts the steps of the next operation. All ranks must agree on `param`.
   void Begin(Operation operation, uint64_t param);
 
-  // Returns once all messages have been handed over or have come. One message to and one from a rank at most.
+  // Returns once all messages have been handed over or received: at most one to and one from each rank.
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
 
-  // Ends the group with this error, if none has, and tells all ranks.
+  // Ends the group with this error, if it has none, and informs all ranks.
   absl::Status Fail(const absl::Status& error);
   const absl::Status& status() const { return status_; }
 
@@ -79,10 +79,10 @@ class RankLinks {
   const bool crowded_;                        // more ranks on this machine than processors
   std::vector<std::unique_ptr<Link>> links_;  // by rank; null at rank_
   std::vector<pollfd> polled_;
-  std::vector<Time> heard_;  // by rank: when bytes moved last, in this step
+  std::vector<Time> heard_;  // by rank: time of the last transfer in this step
   Time progress_, next_pulse_;
   uint64_t moved_ = 0;  // payload bytes at progress_
-  Frame operation_;     // of the operation under way
+  Frame operation_;     // the current operation
   absl::Status status_;
   uint64_t bytes_sent_ = 0;
 };

@@ -12,7 +12,7 @@ using std::chrono::steady_clock;
 // A hello is one packet, sent at once.
 constexpr std::chrono::seconds kPatience(5);
 
-// Beyond, who has waited longest is shown out.
+// Beyond this, the connection that has waited longest is closed.
 constexpr std::size_t kMostVisits = 256;
 
 }  // namespace

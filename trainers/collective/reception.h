@@ -10,19 +10,19 @@
 
 namespace winnow {
 
-// Takes in the ranks of a group at a listening socket. Whoever says nothing, or something else than a hello,
-// is shown out and holds up nobody.
+// Accepts the ranks of a group at a listening socket. A peer that sends nothing, or something other than a
+// hello, is disconnected and does not block the others.
 class Reception {
  public:
-  // What to do with who says hello: nothing may be assumed of the hello but its magic. The socket is taken by
-  // moving it; else the connection is closed.
+  // Handles a hello, of which only the magic is checked. Takes the socket by moving it; otherwise the
+  // connection is closed.
   using Visitor = std::function<void(const Hello& hello, Socket* socket)>;
 
-  // `listener` and `guests`, the connections of ranks that have come, stay with the caller.
+  // The caller keeps `listener` and `guests`, the connections of accepted ranks.
   Reception(const Socket* listener, Visitor visitor) : listener_(listener), visitor_(std::move(visitor)) {}
 
-  // Waits for the next event, visitors or the deadline, and receives who has come; or returns the number of a
-  // guest whose connection has ended, else -1.
+  // Waits for the next event (peers or the deadline) and handles those that have come. Returns the index of a
+  // guest whose connection has ended, otherwise -1.
   int Await(std::span<const Socket> guests, Deadline deadline);
 
  private:
@@ -37,7 +37,7 @@ class Reception {
 
   const Socket* const listener_;
   const Visitor visitor_;
-  std::list<Visit> visits_;  // that have not said all
+  std::list<Visit> visits_;  // connections with an incomplete hello
 };
 
 }  // namespace winnow

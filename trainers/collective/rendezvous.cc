@@ -20,10 +20,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Between attempts to reach rank 0, which may start last, and to get a port that another group still holds.
+// Pauses between attempts to reach rank 0, which may start last, and to bind a port of another group.
 constexpr milliseconds kFirstRetry(5), kLastRetry(200);
 
-// By which rank 0's word may be late.
+// How late rank 0's message may be.
 constexpr std::chrono::seconds kMasterGrace(5);
 
 class Retry {
@@ -57,7 +57,7 @@ bool OnlyThisMachine(const RankOptions& options) {
   return address.ok() && IsLoopback(*address);
 }
 
-// One rank's part in the meeting.
+// One rank's part in the rendezvous.
 class Meeting {
  public:
   explicit Meeting(const RankOptions& options)
@@ -70,7 +70,7 @@ class Meeting {
   absl::Status Attend();
   std::vector<Socket> TakeSockets() { return std::move(sockets_); }
 
-  // Tells the ranks that are connected why this one gives up, in the frames that an operation understands.
+  // Sends the reason for giving up to the connected ranks, in frames that an operation understands.
   void TellConnected(const absl::Status& error);
 
  private:
@@ -85,10 +85,10 @@ class Meeting {
   absl::Status ReadGathered(const Socket& master);
 
   const RankOptions& options_;
-  Deadline deadline_;                // of the step under way
+  Deadline deadline_;                // of the current step
   std::vector<Socket> sockets_;      // by rank
   std::vector<Endpoint> endpoints_;  // by rank: where it listens; address 0: on the master's machine
-  uint32_t master_ = 0;              // the master's address, as this rank reaches it
+  uint32_t master_ = 0;              // the master's address, as seen from this rank
 };
 
 uint32_t Meeting::ListenAddress() const {
@@ -108,7 +108,7 @@ absl::Status Meeting::ListenAsMaster(Socket* listener) {
   }
 }
 
-// A hello at rank 0.
+// Handles a hello at rank 0.
 void Meeting::Receive(const Hello& hello, Socket* socket) {
   Welcome welcome;
   welcome.size = static_cast<uint32_t>(options_.size);
@@ -122,7 +122,7 @@ void Meeting::Receive(const Hello& hello, Socket* socket) {
     welcome.verdict = Welcome::kOtherSize;
   else if (sockets_[hello.rank].is_open())
     welcome.verdict = Welcome::kRankTaken;
-  // The first bytes of a new connection are always taken.
+  // A new connection always accepts its first bytes.
   const bool told = SendAll(*socket, &welcome, sizeof welcome, steady_clock::now()).ok();
   if (!told || welcome.verdict != Welcome::kWelcome) return;
   const Endpoint peer = PeerEndpoint(*socket);
@@ -147,7 +147,7 @@ void Meeting::TellGathered(const absl::Status& status) {
   const void* const data = status.ok() ? static_cast<const void*>(endpoints_.data()) : message.data();
   for (const Socket& socket : sockets_) {
     if (!socket.is_open()) continue;
-    // Who is gone will be missed in the first operation.
+    // The first operation detects a rank that has gone.
     if (SendAll(socket, &gathered, sizeof gathered, deadline_).ok())
       SendAll(socket, data, gathered.length, deadline_).IgnoreError();
   }
@@ -182,7 +182,7 @@ absl::Status Meeting::ReachMaster(int own_port) {
                                                  Seconds(options_.rendezvous_patience), Message(last)));
 }
 
-// Says hello to who listens at the master's port; *again if another one may listen there later.
+// Says hello to the listener at the master's port; sets *again if another one may listen there later.
 absl::Status Meeting::Introduce(Socket master, int own_port, bool* again) {
   const Hello hello = HelloOf(options_, own_port);
   Welcome welcome;
@@ -217,7 +217,7 @@ absl::Status Meeting::Introduce(Socket master, int own_port, bool* again) {
 }
 
 absl::Status Meeting::ReadGathered(const Socket& master) {
-  // Rank 0, which was there before the welcome, says by its own deadline who is missing.
+  // Rank 0, present before the welcome, reports missing ranks at its own deadline.
   deadline_ = steady_clock::now() + options_.rendezvous_patience + kMasterGrace;
   Gathered gathered;
   absl::Status status = ReceiveAll(master, &gathered, sizeof gathered, deadline_);

@@ -8,10 +8,10 @@
 
 namespace winnow {
 
-// Connects each rank with each: rank 0 listens at the master's address until all others have told it where
-// they listen, tells everyone, and closes its port; then each rank connects to those below it. `listener` is
-// rank 0's, not open if it is still to be made. Answers the connections by rank; errors as ConnectRanks.
-// REQUIRES: options.size > 1.
+// Connects all ranks with each other: rank 0 listens at the master's address until all others have sent their
+// own endpoints, sends all endpoints to everyone, and closes its port; then each rank connects to those below
+// it. `listener` is rank 0's; if not open, it is made here. Returns the connections by rank; errors as
+// ConnectRanks. REQUIRES: options.size > 1.
 absl::StatusOr<std::vector<Socket>> Rendezvous(const RankOptions& options, Socket listener);
 
 }  // namespace winnow

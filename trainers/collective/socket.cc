@@ -41,7 +41,7 @@ void SetOption(const Socket& socket, int level, int name, int value) {
   setsockopt(socket.fd(), level, name, &value, sizeof value);
 }
 
-// No waiting for more to send; and a machine that vanished without a word is noticed after half a minute.
+// Sends without delay, and detects a vanished peer after half a minute.
 void SetOptions(const Socket& socket) {
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -169,7 +169,7 @@ absl::StatusOr<Socket> ConnectTo(const Endpoint& peer, Deadline deadline) {
     getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0) return absl::UnavailableError(strerror(error));
-  // Where nobody listens, the system may choose the wanted port as this end's and connect it with itself.
+  // Without a listener, the system may choose the wanted port for this end and connect it with itself.
   const Endpoint own = OwnEndpoint(socket);
   if (own.port == peer.port && own.address == peer.address)
     return absl::UnavailableError("Connection refused");

@@ -14,7 +14,7 @@ namespace winnow {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// A TCP socket that never blocks and sends small pieces at once; closed by its destructor.
+// A non-blocking TCP socket that sends small pieces without delay; closed by its destructor.
 class Socket {
  public:
   Socket() = default;
@@ -27,14 +27,14 @@ class Socket {
   bool is_open() const { return fd_ >= 0; }
   void Close();
 
-  // Bytes moved, at least 1; or one of the two below.
+  // Bytes transferred, at least 1; or one of the two below.
   static constexpr std::ptrdiff_t kWouldBlock = 0, kEnded = -1;
   std::ptrdiff_t Send(std::span<iovec> pieces) const;
   std::ptrdiff_t Receive(std::span<iovec> pieces) const;
 
-  // The peer reads an end after what was sent before.
+  // The peer reads an end of file after what was sent before.
   void EndSending() const;
-  // Bytes that wait on this machine to be sent; none of a broken connection.
+  // Bytes in this machine's send buffer; 0 for a broken connection.
   int Unsent() const;
 
  private:
@@ -48,7 +48,7 @@ struct Endpoint {
   int port = 0;
 };
 
-// The machine of `host` (a name or an address). Unavailable if the name is not known now.
+// The address of `host` (a name or an address). Unavailable if the name cannot be resolved now.
 absl::StatusOr<uint32_t> ResolveHost(const std::string& host);
 std::string ToText(const Endpoint& endpoint);
 bool IsLoopback(uint32_t address);
@@ -58,17 +58,17 @@ uint32_t LoopbackAddress();
 absl::StatusOr<Socket> ListenAt(const Endpoint& own);
 Endpoint OwnEndpoint(const Socket& socket);
 Endpoint PeerEndpoint(const Socket& socket);
-// A connection that waits at the listener, or none.
+// Returns a connection that waits at the listener, or none.
 Socket AcceptFrom(const Socket& listener);
 
-// Unavailable where nobody listens, DeadlineExceeded where nobody answers.
+// Unavailable without a listener, DeadlineExceeded without an answer.
 absl::StatusOr<Socket> ConnectTo(const Endpoint& peer, Deadline deadline);
 
-// Moves all bytes, or says Unavailable (the connection ended) or DeadlineExceeded.
+// Transfers all bytes. Unavailable: the connection ended; or DeadlineExceeded.
 absl::Status SendAll(const Socket& socket, const void* data, std::size_t size, Deadline deadline);
 absl::Status ReceiveAll(const Socket& socket, void* data, std::size_t size, Deadline deadline);
 
-// Milliseconds from now, rounded up, 0 if it has passed: what poll() takes.
+// Milliseconds from now, rounded up, 0 if it has passed, for poll().
 int MillisecondsTo(Deadline deadline);
 
 }  // namespace winnow

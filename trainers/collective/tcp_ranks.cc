@@ -18,15 +18,15 @@ namespace {
 using Outgoing = RankLinks::Outgoing;
 using Incoming = RankLinks::Incoming;
 
-// Up to here an AllReduce exchanges whole arrays with log2(size) ranks, one after the other; beyond, parts
-// with all ranks at once, twice. Measured on loopback.
+// Up to this size an AllReduce exchanges whole arrays with log2(size) ranks in turn; above it, parts with all
+// ranks at once, twice. Measured on loopback.
 constexpr std::size_t kWholeBytes = 64 << 10;
 
-// Up to here the root of a broadcast sends everything to each rank itself.
+// Up to this size the root of a broadcast sends everything to each rank itself.
 constexpr std::size_t kSpreadBytes = 64 << 10;
 
-// From here on the ranks give each other their parts one after the other, each to another one: what is on its
-// way stays in the cache. A tenth to a fifth less processor time on loopback; shorter parts gain nothing.
+// From this size on the ranks exchange parts one after the other, each with another rank, so that the bytes
+// stay in the cache. Saves a tenth to a fifth of the processor time on loopback; nothing for shorter parts.
 constexpr std::size_t kOneByOneBytes = 1 << 20;
 
 std::span<const std::byte> BytesOf(std::string_view text) {
@@ -103,14 +103,14 @@ class TcpRank final : public Communicator {
   }
 
  private:
-  // The other ranks; each begins with the next one, so that not all send to the same at first.
+  // The other ranks, from the next one on, so that not all send to the same rank first.
   std::vector<int> Others() const {
     std::vector<int> others;
     for (int step = 1; step < size(); ++step) others.push_back((rank() + step) % size());
     return others;
   }
 
-  // The stretches of data that belong to the ranks.
+  // Each rank's part of the data.
   using PartsByRank = std::vector<std::span<std::byte>>;
   template <typename Word>
   static PartsByRank Parts(std::span<Word> data, std::span<const std::size_t> begins) {
@@ -124,7 +124,7 @@ class TcpRank final : public Communicator {
   absl::Status ReduceWhole(Sink::Kind kind, std::span<std::byte> data);
   absl::Status ReduceParts(Sink::Kind kind, const PartsByRank& parts);
   absl::Status GatherParts(const PartsByRank& parts);
-  // out_to(r) goes to each other rank r, into in_from(r) comes what it sends.
+  // Sends out_to(r) to each other rank r, and receives what it sends into in_from(r).
   template <typename Out, typename In>
   absl::Status ExchangeParts(const PartsByRank& parts, Out out_to, In in_from);
 
@@ -152,11 +152,11 @@ absl::Status TcpRank::AllReduce(Sink::Kind kind, std::span<std::byte> data) {
 }
 
 // Recursive doubling: after step k a rank has the sums of 2^k ranks. Ranks beyond the largest power of two
-// give their data to a partner at first, and get the sums from it at the end.
+// first give their data to a partner, and get the sums from it at the end.
 absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<std::byte> data) {
   const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
   if (rank() >= doubling) {
-    // The answer begins to come only when the last byte has gone.
+    // The answer only starts after the last byte has been sent.
     const Outgoing give{rank() - doubling, data};
     const Incoming get{rank() - doubling, Into(Sink::kCopy, data)};
     return links_.Exchange({&give, 1}, {&get, 1});
@@ -177,7 +177,7 @@ absl::Status TcpRank::ReduceWhole(Sink::Kind kind, std::span<std::byte> data) {
   return links_.Exchange({&give, 1}, {});
 }
 
-// Each rank sends every other its part and adds what comes to its own.
+// Each rank sends every other its part, and adds the received parts to its own.
 absl::Status TcpRank::ReduceParts(Sink::Kind kind, const PartsByRank& parts) {
   return ExchangeParts(
       parts, [&](int other) { return parts[other]; }, [&](int) { return Into(kind, parts[rank()]); });
@@ -207,8 +207,8 @@ absl::Status TcpRank::ExchangeParts(const PartsByRank& parts, Out out_to, In in_
   return links_.Exchange(out, in);
 }
 
-// First the size goes to all, with the bytes behind it if they are few. Many bytes are dealt out, a part to
-// each rank, and the ranks give each other their parts (van de Geijn's scatter and allgather).
+// First sends the size to all, followed by the bytes if they are few. Many bytes are scattered, a part to
+// each rank, and the ranks exchange their parts (van de Geijn's scatter and allgather).
 absl::Status TcpRank::Broadcast(int root, std::string* bytes) {
   links_.Begin(Operation::kBroadcast, static_cast<uint64_t>(root));
   uint64_t total = bytes->size();
@@ -228,7 +228,7 @@ absl::Status TcpRank::Broadcast(int root, std::string* bytes) {
   if (total <= kSpreadBytes) return absl::OkStatus();
 
   bytes->resize(total);
-  // Part p is that of the p-th rank after the root.
+  // Part p belongs to the p-th rank after the root.
   const auto part = [&](int r) {
     const uint64_t p = static_cast<uint64_t>((r - root + size()) % size() - 1), parts = size() - 1;
     return std::as_writable_bytes(std::span<char>(*bytes))
@@ -262,7 +262,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Connect(const RankOptions& options
   absl::StatusOr<std::vector<Socket>> sockets = Rendezvous(options, std::move(listener));
   if (!sockets.ok()) return sockets.status();
   auto rank = std::make_unique<TcpRank>(options.rank, *std::move(sockets), options.patience);
-  // Nobody goes on before all are connected.
+  // A barrier: all are connected.
   uint64_t word = 0;
   if (absl::Status status = rank->AllReduceSum(std::span<uint64_t>(&word, 1)); !status.ok()) return status;
   return rank;

@@ -15,21 +15,21 @@ struct RankOptions {
   int size = 1;
   std::string master_address = "127.0.0.1";  // of rank 0's machine, a name or an address
   int master_port = 0;                       // where rank 0 listens until all ranks have come
-  // What ranks must have in common, such as the attempt of a trial; at most 127 bytes. Who comes with another
-  // is turned away.
+  // Identifies the group, such as the attempt of a trial; at most 127 bytes, the same on all ranks. Ranks
+  // with another value are rejected.
   std::string group;
   std::chrono::milliseconds rendezvous_patience = std::chrono::minutes(5);  // for all ranks to come
   std::chrono::milliseconds patience = std::chrono::minutes(10);  // for a silent rank in an operation
 };
 
-// Connects the ranks of one group, each with each, over TCP (IPv4). Where the master's address is a loopback
-// address, nothing listens beyond this machine. Groups may use the same port, one after the other: whoever
+// Connects all ranks of a group with each other over TCP (IPv4). If the master's address is a loopback
+// address, nothing listens beyond this machine. Groups may use the same port one after the other: a rank that
 // finds another group there waits for its turn.
 // Errors: InvalidArgument (ranks disagree about the group's size, two have one rank, a name is too long),
-// DeadlineExceeded (names the ranks that are missing), Unavailable (a rank came and went).
+// DeadlineExceeded (names the missing ranks), Unavailable (a rank came and went).
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectRanks(const RankOptions& options);
 
-// The same for rank 0 of a port that is listened on already.
+// ConnectRanks for rank 0 with an existing listener.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectRanks(const RankOptions& options, Socket listener);
 
 }  // namespace winnow

@@ -14,8 +14,7 @@
 namespace winnow {
 namespace {
 
-// What a rank brings to an operation: its kind, and the memory that the others may read and write while it is
-// under way.
+// A rank's part in an operation: its kind, and the memory that the others may read and write during it.
 struct Part {
   std::string operation;
   std::span<std::byte> data;
@@ -28,14 +27,14 @@ struct Part {
   }
 };
 
-// The memory that the ranks share. An operation has two steps: all bring their parts, then each works on the
-// parts while nobody may take its own away.
+// The state shared by the ranks. An operation has two steps: all bring their parts, then each works on all
+// parts while none may be withdrawn.
 class ThreadGroup {
  public:
   ThreadGroup(int size, std::chrono::milliseconds patience)
       : parts(size), patience_(patience), arrived_(size) {}
 
-  std::vector<Part> parts;  // whole while `work` runs
+  std::vector<Part> parts;  // complete while `work` runs
 
   // Brings `part`, and runs `work` once all ranks have brought theirs. Returns when all ranks' work is done.
   absl::Status Meet(int rank, Part part, const std::function<void()>& work) {
@@ -186,7 +185,7 @@ class ThreadRank final : public Communicator {
   }
   void Sent(std::size_t count, std::size_t size) { bytes_sent_ += count * size; }
 
-  // Each rank computes one stretch of the result, for all.
+  // Each rank computes one part of the result, for all.
   template <typename Word, typename Op>
   absl::Status AllReduce(const char* operation, std::span<Word> data, Op op) {
     return group_->Meet(rank_, Bring(operation, data), [&] {
@@ -197,7 +196,7 @@ class ThreadRank final : public Communicator {
         for (std::size_t r = 1; r < ranks; ++r) result = op(result, group_->parts[r].words<Word>()[i]);
         for (const Part& part : group_->parts) part.words<Word>()[i] = result;
       }
-      // What others took of this rank's data, and what it gave them.
+      // Bytes that others read of this rank's data, and bytes of the results written to them.
       Sent(data.size() - (end - begin) + (end - begin) * (ranks - 1), sizeof(Word));
     });
   }

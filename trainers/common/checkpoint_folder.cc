@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <utility>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -17,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Newest first: (level, position of the ending in `endings`, from the last to the first) to path.
-using Found = std::map<std::pair<int64_t, std::ptrdiff_t>, fs::path, std::greater<>>;
+// Level to path, the newest first.
+using Found = std::map<int64_t, fs::path, std::greater<>>;
 
-Found ListCheckpoints(const std::string& folder, const std::vector<std::string>& endings) {
+Found ListCheckpoints(const std::string& folder, const std::string& ending) {
   Found found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -28,29 +26,28 @@ Found ListCheckpoints(const std::string& folder, const std::vector<std::string>&
     int length = 0;
     const std::string name = entry.path().filename().string();
     if (std::sscanf(name.c_str(), "checkpoint-%lld%n", &level, &length) != 1) continue;
-    const auto ending = std::find(endings.begin(), endings.end(), name.substr(length));
-    if (ending != endings.end()) found[{level, endings.end() - ending}] = entry.path();
+    if (name.substr(length) == ending) found[level] = entry.path();
   }
   return found;
 }
 
 }  // namespace
 
-absl::Status WriteCheckpointFile(const std::string& folder, int64_t level,
-                                 const std::vector<std::string>& endings, const std::string& text) {
-  const fs::path path = fs::path(folder) / fmt::format("checkpoint-{:08}{}", level, endings.front());
+absl::Status WriteCheckpointFile(const std::string& folder, int64_t level, const std::string& ending,
+                                 const std::string& text) {
+  const fs::path path = fs::path(folder) / fmt::format("checkpoint-{:08}{}", level, ending);
   if (absl::Status status = WriteFileWhole(path.string(), text); !status.ok()) return status;
-  for (const auto& [_, older] : ListCheckpoints(folder, endings)) {
+  for (const auto& [_, older] : ListCheckpoints(folder, ending)) {
     std::error_code ignored;  // an old checkpoint that stays does no harm
     if (older != path) fs::remove(older, ignored);
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::vector<std::string>& endings,
+absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::string& ending,
                                       const std::function<absl::Status(const std::string& text)>& take,
                                       std::vector<std::string>* warnings) {
-  for (const auto& [_, path] : ListCheckpoints(folder, endings)) {
+  for (const auto& [_, path] : ListCheckpoints(folder, ending)) {
     const absl::StatusOr<std::string> text = ReadWholeFile(path.string());
     const absl::Status status = text.ok() ? take(*text) : text.status();
     if (status.ok()) return status;

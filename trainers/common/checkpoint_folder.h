@@ -3,23 +3,41 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace winnow {
 
-// Checkpoints of a folder: one file for a level (a round, an epoch), "checkpoint-00000012" and an ending. Of
-// several endings the first is written now; the others are those of earlier versions, which are still found.
+// Checkpoints of a folder: one file for a level (a round, an epoch), named "checkpoint-00000012" and the
+// trainer's ending (".mlp").
 
-// Makes the folder; older checkpoints go when the new one is whole and on disk.
-absl::Status WriteCheckpointFile(const std::string& folder, int64_t level,
-                                 const std::vector<std::string>& endings, const std::string& text);
+// Creates the folder; deletes older checkpoints when the new one is complete and on disk.
+absl::Status WriteCheckpointFile(const std::string& folder, int64_t level, const std::string& ending,
+                                 const std::string& text);
 
-// Calls take(text) with the newest checkpoint, and with older ones until it returns OK. NotFound if it never
-// does; what had to be passed over is added to *warnings, with the reason.
-absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::vector<std::string>& endings,
+// Calls take(text) with the newest checkpoint, then with older ones until it returns OK. NotFound if it never
+// does. Adds the name of each skipped checkpoint to *warnings, with the reason.
+absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::string& ending,
                                       const std::function<absl::Status(const std::string& text)>& take,
                                       std::vector<std::string>* warnings);
+
+// Returns the newest checkpoint of the folder that `parse` accepts. NotFound and warnings are as above.
+template <typename Checkpoint>
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder, const std::string& ending,
+                                                absl::StatusOr<Checkpoint> (*parse)(std::string_view text),
+                                                std::vector<std::string>* warnings) {
+  absl::StatusOr<Checkpoint> newest;
+  const absl::Status status = ReadNewestCheckpointFile(
+      folder, ending,
+      [&](const std::string& text) {
+        newest = parse(text);
+        return newest.status();
+      },
+      warnings);
+  return status.ok() ? std::move(newest) : status;
+}
 
 }  // namespace winnow

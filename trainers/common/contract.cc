@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kDataConfig = "SM_INPUT_DATA_CONFIG";
 
-// A non-negative whole number, `otherwise` where the variable is absent or empty.
+// A non-negative whole number; `otherwise` if the variable is absent or empty.
 absl::StatusOr<int64_t> WholeFrom(const EnvironmentReader& environment, const char* name, int64_t otherwise) {
   const std::string text = ValueOf(environment, name);
   if (text.empty()) return otherwise;
@@ -29,7 +29,7 @@ absl::StatusOr<int64_t> WholeFrom(const EnvironmentReader& environment, const ch
 }
 
 // Reads the members of one channel's declaration, under their proto names or in proto3 JSON's camel case.
-// Members that are absent or at proto3's zero leave the field as it is.
+// Absent members, and those at proto3's zero, leave the field unchanged.
 class ChannelReader {
  public:
   ChannelReader(std::string channel, const Json& declaration)
@@ -160,7 +160,7 @@ absl::Status ReadChannels(const EnvironmentReader& environment, TrainFiles* file
   train_reader.Whole("split_seed", std::numeric_limits<uint64_t>::max(), &files->split_seed);
   if (!train_reader.status().ok()) return train_reader.status();
   DataOptions& of_validation = files->validation_reading;
-  of_validation = files->train_reading;  // what is not said of validation is as in train, but for weights
+  of_validation = files->train_reading;  // validation inherits all unset values from train except weights
   of_validation.label_is_of_training = true;
   of_validation.training_weight = std::exchange(of_validation.weight, "");
   ChannelReader validation_reader("validation", validation);

@@ -6,10 +6,10 @@
 
 namespace winnow {
 
-// A cell of CSV in quotes.
+// Returns a CSV cell in quotes.
 std::string CsvQuoted(const std::string& text);
 
-// The whole text to the file of this path, or, if it is "", to standard output.
+// Writes the text to the file at `path`, or, if that is "", to standard output.
 absl::Status WriteOutput(const std::string& path, const std::string& text);
 
 }  // namespace winnow

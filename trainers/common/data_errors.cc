@@ -1,7 +1,7 @@
 #include "trainers/common/data_errors.h"
 
+#include "base/status_text.h"
 #include "trainers/collective/group_error.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow {
 

@@ -6,8 +6,8 @@
 
 namespace winnow {
 
-// `problem` with what the data go by before it, as "channel train: /data/t.csv: …": an error of files and what
-// they hold. Those of the group of ranks stay as they are, for they are told by their words.
+// Returns `problem`, an error of files and their content, with the data's name before it: "channel train:
+// /data/t.csv: …". Errors of the group of ranks stay unchanged, because they are recognised by their words.
 absl::Status OfData(const std::string& name, const absl::Status& problem);
 
 }  // namespace winnow

@@ -15,7 +15,7 @@ constexpr int kBits = 62;            // of a scaled number
 constexpr int kMostExponent = 1000;  // 2^it is a normal double, and so is its inverse
 constexpr int kLimbs = 4, kLimbBits = 32;
 
-// Non-negative doubles have the order of their bits; NaN is above infinity.
+// Non-negative doubles are ordered like their bits; NaN is above infinity.
 WINNOW_EACH_INSTRUCTION_SET
 uint64_t LargestMagnitude(const double* values, std::size_t count) {
   constexpr uint64_t kSign = uint64_t{1} << 63;

@@ -13,14 +13,14 @@ namespace winnow {
 using Int128 = __int128;
 using UInt128 = unsigned __int128;
 
-// Sums of real numbers over all ranks whose bits depend neither on the order of the numbers nor on which rank
-// holds which: each list is summed in integers of one scale, that of its largest magnitude over all ranks, of
-// which a number may lose 2^-61. A list that holds a NaN sums to NaN, one that holds an infinity to infinity.
-// Two reductions. All ranks must call, with as many lists.
+// Returns sums of real numbers over all ranks whose bits depend neither on the order of the numbers nor on
+// their distribution over ranks: each list is summed in integers with one scale, from its largest magnitude
+// over all ranks; each number is exact to 2^-61 of that. A list with a NaN sums to NaN, one with an infinity
+// to infinity. Two reductions. All ranks must call it with as many lists.
 absl::StatusOr<std::vector<double>> ExactSums(std::initializer_list<std::span<const double>> lists,
                                               Communicator* communicator);
 
-// Each number becomes its sum over all ranks, modulo 2^128.
+// Replaces each number by its sum over all ranks, modulo 2^128.
 absl::Status SumOverRanks(std::span<UInt128> numbers, Communicator* communicator);
 
 }  // namespace winnow

@@ -10,7 +10,7 @@
 
 namespace winnow {
 
-// How one value of a hyperparameter is read: as itself, or as a string that holds it. nullopt: it is neither.
+// Reads a hyperparameter's value, given as itself or as a string; nullopt: it is of another kind.
 std::optional<double> AsReal(const nlohmann::json& value);
 std::optional<int64_t> AsWhole(const nlohmann::json& value);  // up to 2^63 - 1 without loss; 6.0 is whole
 std::optional<bool> AsTruth(const nlohmann::json& value);     // true, false, 1, 0

@@ -6,10 +6,10 @@
 
 namespace winnow {
 
-// Functions that decide models, in plain arithmetic: the same bits on every machine, which the C library's do
-// not promise, and without branches, so that the compiler does several at once.
+// Functions that affect models, in plain arithmetic: the same bits on every machine, which the C library does
+// not guarantee, and without branches, so that the compiler vectorises them.
 
-// e^x to about 2 ulp for x in [-87, 88]; x outside counts as the nearer end.
+// e^x to about 2 ulp for x in [-87, 88]; clamps x to that interval.
 inline float PortableExp(float x) {
   x = std::min(std::max(x, -87.0f), 88.0f);
   const float scaled = x * 1.44269504f;
@@ -28,8 +28,8 @@ inline float PortableExp(float x) {
 
 inline float Sigmoid(float x) { return 1.0f / (1.0f + PortableExp(-x)); }
 
-// ln(1 + t) where m = 1 + t is in [sqrt(1/2), sqrt(2)]: 2 artanh((m - 1) / (m + 1)) by its series, whose next
-// term is below 2^-56 of the first.
+// ln(1 + t) where m = 1 + t is in [sqrt(1/2), sqrt(2)]: 2 artanh((m - 1) / (m + 1)) by its series, truncated
+// where the next term is below 2^-56 of the first.
 inline double PortableLogNearOne(double m) {
   const double s = (m - 1.0) / (m + 1.0), z = s * s;
   double sum = 1.0 / 21;
@@ -47,8 +47,8 @@ inline double PortableLogNearOne(double m) {
 
 constexpr double kLn2 = 0.693147180559945309417;
 
-// ln x. REQUIRES: x positive, finite and no denormal. All integers have 32 bits, for which even the oldest
-// instruction sets have what is needed.
+// ln x. REQUIRES: x is positive, finite and not denormal. All integers have 32 bits, for which even the
+// oldest instruction sets have the necessary instructions.
 inline double PortableLog(double x) {
   constexpr int32_t kSqrtHalf = 0x3fe6a09e;  // upper bits of sqrt(1/2), or just below
   const uint64_t bits = std::bit_cast<uint64_t>(x);
@@ -58,7 +58,7 @@ inline double PortableLog(double x) {
   return static_cast<double>(exponent) * kLn2 + PortableLogNearOne(std::bit_cast<double>(mantissa));
 }
 
-// The same of a float, in a form that is vectorised without 64-bit integer conversions.
+// ln x of a float, in a form that vectorises without 64-bit integer conversions.
 inline double PortableLog(float x) {
   constexpr uint32_t kSqrtHalf = 0x3f3504f3;
   const uint32_t bits = std::bit_cast<uint32_t>(x);

@@ -9,23 +9,23 @@
 #include <cstring>
 #include <memory>
 
+#include "base/status_text.h"
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/ranks_from_environment.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow {
 namespace {
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
-// EX_TEMPFAIL of sysexits.h: another rank or the way to it is gone, which is not this trainer's fault
+// EX_TEMPFAIL of sysexits.h: another rank or the connection to it is lost, which is not this trainer's fault
 // (docs/trainer-contract.md).
 constexpr int kRanksGone = 75;
 
 const char* program_name = "";
 std::atomic<bool> told_to_stop{false};
-// While the other ranks have not all come: what to end with at once when told to stop, for there is nothing
-// to save. Else kNotWaiting.
+// Until all ranks have come: the exit code for an immediate end on SIGTERM, because there is nothing to save.
+// Afterwards kNotWaiting.
 constexpr int kNotWaiting = -1;
 std::atomic<int> code_while_waiting{kNotWaiting};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
@@ -74,7 +74,8 @@ int TrainerMain::TrainAsRank(bool has_checkpoints, const std::vector<std::string
   code_while_waiting = kNotWaiting;
   if (!ranks.ok()) {
     const int code = Fail(ranks.status());
-    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone : code;
+    return absl::IsUnavailable(ranks.status()) || absl::IsDeadlineExceeded(ranks.status()) ? kRanksGone
+                                                                                           : code;
   }
   if ((*ranks)->rank() == 0) {
     for (const std::string& warning : warnings) fmt::print(stderr, "{}: {}\n", name_, warning);

@@ -3,7 +3,7 @@
 namespace winnow {
 namespace {
 
-constexpr double kWorthWaking = 50e3;  // ns: a few times what a sleeping thread takes to begin
+constexpr double kWorthWaking = 50e3;  // ns: a few times what a sleeping thread needs to start
 
 }  // namespace
 

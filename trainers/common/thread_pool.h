@@ -12,7 +12,7 @@ namespace winnow {
 // Runs batches of independent tasks. Idle threads sleep; with one thread everything runs in the caller.
 class ThreadPool {
  public:
-  // REQUIRES: threads >= 1, the caller of Run included.
+  // REQUIRES: threads >= 1, including the caller of Run.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -21,9 +21,9 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls work(task, thread) once for each task in [0, tasks), thread in [0, threads()), and returns when all
-  // are done. Which thread takes which task is not fixed. REQUIRES: one Run at a time; work does not throw.
-  // nanoseconds: about what all tasks take one thread; where that is less than others take to wake up, the
-  // caller does them.
+  // are done. Tasks are assigned to threads in no fixed way. nanoseconds: the approximate time of all tasks
+  // on one thread; below the time to wake others, the caller runs them. REQUIRES: one Run at a time; work
+  // does not throw.
   void Run(int tasks, const std::function<void(int task, int thread)>& work, double nanoseconds = 1e9);
 
  private:

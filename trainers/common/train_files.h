@@ -7,28 +7,28 @@
 
 namespace winnow {
 
-// What a run of training reads and writes, and from which level to which it trains: the part of a request
-// that is the same for every built-in trainer.
+// The files and levels of a training run: the part of a request that all built-in trainers share.
 struct TrainFiles {
-  // What the data go by in errors, which name their file too.
+  // Names of the data in errors, which also name the file.
   std::string train_name = "--train", validation_name = "--validation";
   std::string train_path;
   DataOptions train_reading;
   std::string validation_path;  // "": none
   DataOptions validation_reading;
-  // Each rank reads its own files of the folder; else all read all of it.
+  // Each rank reads its own files of the folder; otherwise each reads all of it.
   bool train_sharded = false, validation_sharded = false;
-  double validation_fraction = 0;  // split off the training data where there is no validation file
+  double validation_fraction = 0;  // split off the training data if there is no validation file
   uint64_t split_seed = 0;
-  std::string model_folder;       // gets the model at the end; "": no model is written
+  std::string model_folder;       // receives the model at the end; "": no model is written
   std::string checkpoint_folder;  // "": training starts from nothing and keeps nothing
-  std::string output_folder;      // gets what is worth keeping beside the model; "": nothing is kept
-  int64_t resource_from = 0;      // levels whose metrics were reported by an earlier run
+  std::string output_folder;      // receives other files worth keeping; "": none are kept
+  std::string timing_path;        // receives the seconds of set-up, levels and evaluations, as JSON; "": none
+  int64_t resource_from = 0;      // levels whose metrics an earlier run has reported
   int64_t resource_to = 0;  // train to this level, or as far as the hyperparameters say if that is less; 0:
                             // that far
 };
 
-// Of validation data whose `drop` is that of the training data: a column that they use is not left out.
+// Keeps columns that the validation data use themselves, although the training data's `drop` names them.
 inline void UseOwnColumns(DataOptions* reading) {
   for (const std::string* column : {&reading->label, &reading->weight, &reading->group})
     std::erase(reading->drop, *column);

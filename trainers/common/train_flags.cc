@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow {
@@ -53,6 +53,16 @@ void TrainFlags::AddTo(CLI::App* app) {
                   "Column of row weights of --validation; \"\": each row counts once")
       ->type_name("COLUMN")
       ->default_str("as --weight");
+}
+
+void TrainFlags::AddRunFlags(CLI::App* app, const char* level) {
+  app->add_flag("--sharded", files.train_sharded,
+                "Each rank reads its own files of the folders --train and --validation; else all read all");
+  app->add_option(
+         "--timing", files.timing_path,
+         fmt::format("File that gets the seconds of set-up, of each {} and of each evaluation, as JSON",
+                     level))
+      ->type_name("FILE");
 }
 
 std::string TrainFlags::Settle() {

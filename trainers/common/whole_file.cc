@@ -39,7 +39,7 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
     else if (errno != EINTR)
       status = FileError(path, "cannot write");
   }
-  const bool kept = fsync(fd) == 0 || errno == EINVAL;  // what is no file, as a pipe, cannot be synced
+  const bool kept = fsync(fd) == 0 || errno == EINVAL;  // special files, such as pipes, cannot be synced
   if (status.ok() && !kept) status = FileError(path, "cannot sync");
   close(fd);
   return status;
@@ -66,7 +66,7 @@ absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
   if (error)
     return absl::UnavailableError(
         fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
-  // Pipes and devices stay what they are.
+  // Pipes and devices are not replaced.
   if (const fs::file_status now = fs::status(path, error); fs::is_other(now)) return WriteAndSync(path, text);
   const std::string temporary = path + ".part";
   if (absl::Status status = WriteAndSync(temporary, text); !status.ok()) {

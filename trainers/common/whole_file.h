@@ -9,7 +9,7 @@ namespace winnow {
 
 // Errors name the file.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
-// Either the whole text is at `path` and on disk, or what was there before.
+// Writes atomically: afterwards `path` has either the whole text, on disk, or its old content.
 absl::Status WriteFileWhole(const std::string& path, const std::string& text);
 
 }  // namespace winnow

@@ -24,13 +24,13 @@ namespace {
 constexpr size_t kPiece = 4 << 20;        // bytes that one thread reads at a time
 constexpr size_t kPackedBytes = 1 << 20;  // of gzip data in memory
 
-// The bytes of a file as they are.
+// The bytes of a file, unchanged.
 class RawBytes {
  public:
   RawBytes(std::string path, FileHandle file, int threads)
       : path_(std::move(path)), file_(std::move(file)), threads_(threads) {}
 
-  // The next `size` bytes; fewer only at the end.
+  // Reads the next `size` bytes; fewer only at the end.
   absl::StatusOr<size_t> Read(char* to, size_t size) {
     std::vector<absl::StatusOr<size_t>> got((size + kPiece - 1) / kPiece, size_t{0});
     ParallelFor(threads_, got.size(), [&](size_t i) {
@@ -41,7 +41,7 @@ class RawBytes {
     for (const absl::StatusOr<size_t>& piece : got) {
       if (!piece.ok()) return piece.status();
       used += *piece;
-      if (*piece < kPiece) break;  // what is behind the end was written meanwhile
+      if (*piece < kPiece) break;  // ignores bytes appended in the meantime
     }
     offset_ += used;
     return used;
@@ -67,7 +67,7 @@ class RawBytes {
   size_t offset_ = 0;
 };
 
-// What gzip data unpacks to.
+// The unpacked content of gzip data.
 class Unpacker {
  public:
   Unpacker(std::string path, RawBytes* packed)
@@ -79,7 +79,7 @@ class Unpacker {
     if (ok_) inflateEnd(&stream_);
   }
 
-  // The next `size` bytes; fewer only at the end.
+  // Reads the next `size` bytes; fewer only at the end.
   absl::StatusOr<size_t> Read(char* to, size_t size) {
     if (!ok_) return absl::ResourceExhaustedError(path_ + ": no memory to unpack");
     size_t used = 0;
@@ -116,8 +116,7 @@ class Unpacker {
     return absl::OkStatus();
   }
 
-  // Behind a member: whether another one follows. Padding of zeros is allowed there, as gzip itself allows
-  // it.
+  // After a member: whether another one follows. Padding of zeros is allowed there, as in gzip itself.
   bool BeginsMember() {
     while (stream_.avail_in > 0 && *stream_.next_in == 0) {
       ++stream_.next_in;
@@ -181,7 +180,7 @@ ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 ByteStream::~ByteStream() = default;
 
 absl::StatusOr<ByteStream> ByteStream::Open(const std::string& path, int threads) {
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  // O_NONBLOCK: opening a pipe without a writer must not hang.
   FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return FileReadError(path, errno);
   struct stat info {};

@@ -8,8 +8,8 @@
 
 namespace winnow {
 
-// The bytes of one regular file, front to back. A gzip file (known by its first bytes, whatever its name) is
-// unpacked, also when it has several members.
+// The bytes of one regular file, front to back. A gzip file (recognised by its first bytes, whatever its
+// name) is unpacked, including several members.
 class ByteStream {
  public:
   // Reads on up to `threads` threads. Errors name the path: NotFound, PermissionDenied, Unavailable, or
@@ -19,13 +19,13 @@ class ByteStream {
   ByteStream& operator=(ByteStream&&) noexcept;
   ~ByteStream();
 
-  // The next `size` bytes; fewer only at the end. Unavailable for a read error, DataLoss for gzip data that
-  // is cut short or damaged, ResourceExhausted.
+  // Reads the next `size` bytes; fewer only at the end. Unavailable for a read error, DataLoss for gzip data
+  // that is truncated or damaged, ResourceExhausted.
   absl::StatusOr<size_t> Read(char* to, size_t size);
-  // Back to the first byte.
+  // Returns to the first byte.
   void Rewind();
 
-  // Of the file as it stands on disk, when it was opened.
+  // Size of the file on disk, when it was opened.
   size_t file_bytes() const;
   bool packed() const;
 

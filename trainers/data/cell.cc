@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "trainers/data/decimal.h"
 
@@ -20,22 +21,6 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
     if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c) != lower[i]) return false;
   }
   return true;
-}
-
-// The length of the UTF-8 character that `text` begins with, or 0 if it begins with none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool surrogate_or_beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-  return overlong || surrogate_or_beyond ? 0 : length;
 }
 
 }  // namespace
@@ -57,7 +42,7 @@ bool IsMissingCell(std::string_view cell) {
 
 CellKind ParseCell(std::string_view cell, float* value) {
   *value = kMissing;
-  constexpr size_t kShort = 31;  // as nearly all numbers are
+  constexpr size_t kShort = 31;  // nearly all numbers are shorter
   if (cell.size() <= kShort) {
     char padded[kShort + 1 + kTextPadding] = {};
     cell.copy(padded, cell.size());
@@ -113,7 +98,7 @@ std::string ToUtf8(std::string_view text) {
 std::string Excerpt(std::string_view text) {
   constexpr size_t kLimit = 60;
   std::string_view head = text.substr(0, kLimit);
-  // Not through the middle of a character.
+  // Does not cut a character.
   while (head.size() < text.size() && !head.empty() &&
          (static_cast<uint8_t>(text[head.size()]) & 0xc0) == 0x80) {
     head.remove_suffix(1);

@@ -15,17 +15,17 @@ enum class CellKind {
 // `text` without blanks and tabs at its ends.
 std::string_view TrimBlanks(std::string_view text);
 
-// Whether `cell` (trimmed by the caller) says that a value is missing.
+// Whether `cell` (trimmed by the caller) represents a missing value.
 bool IsMissingCell(std::string_view cell);
 
-// What `cell` (trimmed by the caller) says. *value is set to the nearest float of a kNumber and to NaN
+// Classifies `cell` (trimmed by the caller). Sets *value to the nearest float for kNumber and to NaN
 // otherwise.
 CellKind ParseCell(std::string_view cell, float* value);
 
-// `text` if it is UTF-8; else its bytes read as Latin-1, so that every text has a name that can be printed.
+// Returns `text` if it is UTF-8; otherwise its bytes as Latin-1, so that every text has a printable name.
 std::string ToUtf8(std::string_view text);
 
-// `text` for an error message: control characters escaped, at most 60 bytes.
+// Returns `text` for an error message: control characters escaped, at most 60 bytes.
 std::string Excerpt(std::string_view text);
 
 }  // namespace winnow

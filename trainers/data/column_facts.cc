@@ -7,10 +7,10 @@
 namespace winnow {
 namespace {
 
-// A column that is not text has at least so many numbers for each text.
+// A numeric column has at least this many numbers for each text.
 constexpr int64_t kNumbersPerText = 99;
 
-// "1,5" or "1.234,5": what a decimal comma makes of numbers.
+// Matches "1,5" and "1.234,5": numbers with a decimal comma.
 bool HasDecimalComma(std::string_view text) {
   return text.find(',') != std::string_view::npos &&
          text.find_first_not_of("+-0123456789.,") == std::string_view::npos;

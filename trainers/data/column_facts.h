@@ -8,29 +8,29 @@
 
 namespace winnow {
 
-// What is known of a column's cells; of several parts of a table together, as of one.
+// Statistics of a column's cells; also of several parts of a table together.
 struct ColumnFacts {
   std::string name;
   int64_t numbers = 0, texts = 0, missing = 0;  // infinite ones are numbers
-  // The first text and the first infinite number as written, and where they stand, "FILE:LINE"; "" if none.
+  // The first text and the first infinite number as written, and their places, "FILE:LINE"; "" if none.
   std::string first_text, first_text_place;
   std::string first_infinite, first_infinite_place;
 
-  // Adds what is known of a later part.
+  // Adds the facts of a later part.
   void Merge(const ColumnFacts& later);
 
   // InvalidArgument "PLACE: column "NAME": WHAT".
   absl::Status Error(const std::string& place, const std::string& what) const;
 };
 
-// Whether it is a column of texts, which it is if one value is not a number. InvalidArgument if it looks like
-// a column of numbers with a few broken cells (at least 99 % are numbers), or is infinite somewhere.
+// Decides whether it is a column of texts: one value is not a number. InvalidArgument if it looks like a
+// column of numbers with a few broken cells (at least 99 % are numbers), or has an infinite value.
 absl::StatusOr<bool> DecideIsText(const ColumnFacts& column);
 
-// In place of that, where the training data has decided: an error if the cells are not of that kind.
+// Used instead if the training data has decided: an error if the cells are not of that kind.
 absl::Status CheckIsText(const ColumnFacts& column, bool is_text);
 
-// An error that says what to do if a column of texts has more than `max_levels` levels.
+// Returns an error with advice if a column of texts has more than `max_levels` levels.
 absl::Status CheckLevelCount(const ColumnFacts& column, size_t levels, int max_levels);
 
 }  // namespace winnow

@@ -13,7 +13,7 @@
 namespace winnow {
 namespace {
 
-// Levenshtein distance, case ignored.
+// Levenshtein distance, ignoring case.
 size_t Distance(const std::string& a, const std::string& b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   std::vector<size_t> row(b.size() + 1);
@@ -32,7 +32,8 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 std::string Suggestion(const std::string& wanted, const std::vector<std::string>& names) {
   std::string nearest;
-  size_t best = std::min(std::max<size_t>(2, wanted.size() / 3) + 1, wanted.size());  // nearer than this
+  // an upper bound, exclusive
+  size_t best = std::min(std::max<size_t>(2, wanted.size() / 3) + 1, wanted.size());
   for (const std::string& name : names) {
     if (const size_t distance = Distance(wanted, name); distance < best) {
       best = distance;
@@ -128,7 +129,7 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   const bool by_name = like != nullptr && has_header && HadHeader(*like);
   ColumnPlan plan;
 
-  // Without names, a file as wide as the features alone is data to predict.
+  // Without names, a file with only as many columns as features is data to predict.
   const bool only_features = like != nullptr && !by_name && names.size() == like->columns.size();
   if (only_features) {
     for (size_t i = 0; i < names.size(); ++i) plan.features.push_back(static_cast<int>(i));
@@ -179,7 +180,7 @@ absl::StatusOr<ColumnPlan> PlanColumns(const std::string& path, const std::vecto
   for (size_t i = 0; i < names.size(); ++i) {
     if (taken.count(static_cast<int>(i)) == 0) plan.features.push_back(static_cast<int>(i));
   }
-  // A column more than there are features: the weights, in a file that stands as the training data do.
+  // One more column than features: the weights, in a file with the layout of the training data.
   if (like != nullptr && !options.training_weight.empty() &&
       plan.features.size() == like->columns.size() + 1)
     std::erase(plan.features, planner.Find(options.training_weight));

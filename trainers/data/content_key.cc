@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kHashedPiece = 16 << 20;  // bytes hashed at a time; part of what the hash is
-constexpr int64_t kRacySeconds = 2;         // the coarsest times of a file system in use (FAT's)
+constexpr int64_t kHashedPiece = 16 << 20;  // bytes hashed at a time; changing it changes the hash
+constexpr int64_t kRacySeconds = 2;         // the coarsest time stamps of a file system in use (FAT's)
 constexpr std::string_view kMemoVersion = "winnow-contents-1";
 
 using Digest = std::array<unsigned char, 32>;
 
 struct Stamp {
-  std::string text;  // changes whenever the file does, but for changes within the resolution of its times
+  std::string text;  // changes with the file, except for changes within the resolution of time stamps
   int64_t size = 0;
   int64_t changed_at = 0;  // s
 };
@@ -100,7 +100,7 @@ absl::StatusOr<std::string> HashOf(const std::string& path, int64_t size, int th
   return hex;
 }
 
-// Hash by stamp and path, of the files of one request: lines "HASH STAMP PATH" below the version.
+// Hashes by stamp and path, for the files of one request: lines "HASH STAMP PATH" below the version.
 class Memo {
  public:
   Memo(const CacheFolder* folder, const std::vector<std::string>& paths) {
@@ -111,7 +111,7 @@ class Memo {
     std::ifstream in(path_, std::ios::binary);
     std::string line;
     if (!std::getline(in, line) || line != kMemoVersion) return;
-    while (std::getline(in, line) && !in.eof()) {  // a line without an end is not whole
+    while (std::getline(in, line) && !in.eof()) {  // a line without an end is incomplete
       if (const size_t blank = line.find(' '); blank == 64)
         known_[line.substr(blank + 1)] = line.substr(0, blank);
     }
@@ -124,7 +124,7 @@ class Memo {
   void Note(const std::string& stamp, const std::string& path, const std::string& hash) {
     if (path.find('\n') == std::string::npos) added_[stamp + " " + path] = hash;
   }
-  // Writes the file anew, whole or not at all; that it cannot is no harm.
+  // Replaces the file atomically; a failure does no harm.
   void Save(const std::vector<std::pair<std::string, std::string>>& in_use) {
     if (path_.empty() || added_.empty()) return;
     std::string text = std::string(kMemoVersion) + "\n";
@@ -197,7 +197,7 @@ absl::StatusOr<ContentKey> KeyOfFiles(const std::vector<std::string>& files, con
     in_use.emplace_back(stamp->text, path);
     key.stamps_.push_back(stamp->text);
   }
-  // A hash stands for its stamp only if the stamp still holds.
+  // A hash is valid for its stamp only if the stamp is unchanged.
   if (absl::Status status = key.CheckUnchanged(); !status.ok()) return status;
   memo.Save(in_use);
   key.text_ += OptionsText(options);

@@ -11,15 +11,15 @@
 
 namespace winnow {
 
-// What one version of some files is known by.
+// Identifies one version of some files.
 class ContentKey {
  public:
-  // The same for two readings if and only if the files' names (without folders), order and bytes, the options
-  // and the extra text are the same.
+  // Equal for two readings if and only if the files' names (without folders), order and bytes, the options
+  // and the extra text are equal.
   const std::string& text() const { return text_; }
 
-  // Aborted, naming the file, if a file was changed since the key was made. To be asked when a reading has
-  // ended: what was read may not be what the key stands for.
+  // Aborted, naming the file, if a file was changed since the key was made. To be called after reading:
+  // otherwise the data may not match the key.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -29,10 +29,10 @@ class ContentKey {
   std::vector<std::string> paths_, stamps_;
 };
 
-// Reads `files` whole (SHA-256, on up to `threads` threads), but for those whose hash is noted in `memo`
-// (nullable) and that have, since, neither size, times, inode nor device changed. A file that was modified
-// less than two seconds before it is read is not noted: it could change again within the resolution of its
-// times. Errors name the file, with codes as of ReadTextFile.
+// Reads `files` completely (SHA-256, on up to `threads` threads), except those that have a hash in `memo`
+// (nullable) and unchanged size, times, inode and device. A file modified less than two seconds before it is
+// read is not recorded: it could change again within the resolution of its times. Errors name the file, with
+// codes as of ReadTextFile.
 absl::StatusOr<ContentKey> KeyOfFiles(const std::vector<std::string>& files, const DataOptions& options,
                                       std::string_view extra, const CacheFolder* memo, int threads = 1);
 

@@ -23,7 +23,7 @@ CsvCells::CsvCells(const CsvChunk& chunk, const CsvLayout& layout)
   while (cursor.NextRecord()) {
     const auto row = static_cast<size_t>(rows_);
     if (row == capacity_) {
-      // For as many as there will be if the rest is like these, and a tenth more.
+      // Reserves for the rest at the rate so far, and a tenth more.
       const double share =
           static_cast<double>(cursor.offset() - chunk.begin) / static_cast<double>(chunk.end - chunk.begin);
       const double expected = row == 0 ? 0 : 1.1 * static_cast<double>(row) / share;

@@ -15,7 +15,7 @@
 
 namespace winnow {
 
-// A column that is wanted.
+// A wanted column.
 struct CsvSlot {
   std::string name;
   size_t position = 0;  // in the file
@@ -26,7 +26,7 @@ struct CsvSlot {
 struct CsvLayout {
   char separator = ',';
   size_t width = 0;            // fields of every record
-  std::string first_path;      // of the file that says so
+  std::string first_path;      // of the file that determines it
   std::vector<CsvSlot> slots;  // each position at most once
 };
 
@@ -37,15 +37,15 @@ struct CsvSlotCells {
   std::string first_text, first_infinite;
   int64_t first_text_line = 0, first_infinite_line = 0;
 
-  // Of a column kept as text: what each row's code stands for, as UTF-8, in order of appearance, and where it
-  // first stands. Missing cells have the code kMissing.
+  // For a column kept as text: the text of each row's code, as UTF-8, in order of appearance, and its first
+  // place. Missing cells have the code kMissing.
   static constexpr int32_t kMissing = -1;
   std::vector<std::string> levels;
   std::vector<int64_t> level_lines;
   std::vector<int32_t> codes;  // [row]
 };
 
-// What the wanted columns of one chunk hold.
+// The wanted columns of one chunk.
 class CsvCells {
  public:
   // Reads the chunk up to its end or first error.
@@ -66,7 +66,7 @@ class CsvCells {
     std::string id;
     int64_t row = 0, line = 0;  // in the chunk
   };
-  // Rows whose query id is not that of the row before in the chunk.
+  // Rows whose query id differs from that of the previous row in the chunk.
   const std::vector<Group>& groups() const { return groups_; }
 
  private:
@@ -89,13 +89,13 @@ class CsvCells {
                  const std::string& name);
 
   int64_t rows_ = 0, lines_ = 0;
-  size_t capacity_ = 0;  // rows that there is room for
-  Mapping memory_;       // of the floats [slot][row]; not from the heap, which would keep what is given back
+  size_t capacity_ = 0;  // rows for which there is memory
+  Mapping memory_;       // of the floats [slot][row]; mmap, because the heap would keep freed memory
   std::vector<CsvSlotCells> slots_;
   std::vector<Dictionary> dictionaries_;  // [slot]
   std::vector<Group> groups_;
   std::optional<LineError> error_;
-  // Of the record being read: what is wrong with its label, weight or group, in this order.
+  // For the current record: the error in its label, weight or group, in this order.
   std::string role_error_;
   CsvSlot::Role role_of_error_ = CsvSlot::kGroup;
 };

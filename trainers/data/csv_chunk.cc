@@ -14,7 +14,7 @@ class BorderFinder {
   BorderFinder(std::string_view text, char separator, size_t begin)
       : text_(text), separator_(separator), begin_(begin), outside_(begin), quote_(text.find('"', begin)) {}
 
-  // The first position at or behind `from` that follows such a line end; kNone if there is none.
+  // Returns the first position at or after `from` that follows such a line end; kNone if there is none.
   size_t Next(size_t from) {
     while (quote_ < from) PassQuote();
     for (;;) {
@@ -28,7 +28,7 @@ class BorderFinder {
   void PassQuote() {
     size_t end = quote_ + 1;
     if (OpensField(quote_)) {
-      for (;; end += 2) {  // over doubled ones
+      for (;; end += 2) {  // skips doubled ones
         end = text_.find('"', end);
         if (end == kNone || text_.substr(end + 1, 1) != "\"") break;
       }
@@ -49,8 +49,8 @@ class BorderFinder {
   const std::string_view text_;
   const char separator_;
   const size_t begin_;
-  size_t outside_;  // what is before is settled, and this is outside quoted fields
-  size_t quote_;    // the first quotation mark that is not settled
+  size_t outside_;  // everything before is scanned, and this is outside quoted fields
+  size_t quote_;    // the first quotation mark not scanned yet
 };
 
 }  // namespace

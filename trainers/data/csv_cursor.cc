@@ -19,13 +19,13 @@ CsvCursor::CsvCursor(const SourceFile& file, char separator, size_t begin, size_
 bool CsvCursor::NextRecord() {
   if (error_) return false;
   if (!unescaped_.empty()) unescaped_.clear();
-  for (;;) {  // over blank lines
+  for (;;) {  // skips blank lines
     if (at_ >= end_) return false;
     const char* const line_start = at_;
     SkipBlanks();
     if (at_ == text_end_) return false;
     const bool blank = IsLineEnd(at_);
-    // With tabs for separators this is a record of empty fields.
+    // With tabs as separators this is a record of empty fields.
     const bool tabs = separator_ == '\t' && std::find(line_start, at_, '\t') != at_;
     if (!blank || tabs) {
       if (separator_ != ' ') at_ = line_start;  // a tab may be a separator

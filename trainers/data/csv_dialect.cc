@@ -14,7 +14,7 @@ constexpr size_t kDetectionRecords = 30;
 
 struct Fit {
   size_t fields = 0;  // the most frequent number of fields
-  double share = 0;   // of the records that have so many
+  double share = 0;   // fraction of the records with that number
 };
 
 Fit FitOf(const SourceFile& file, char separator) {
@@ -33,7 +33,7 @@ bool AllDigits(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Names that tell a header: those of the options and of the training data.
+// Names that identify a header: those of the options and of the training data.
 std::set<std::string> KnownNames(const DataOptions& options, const DataSchema* like) {
   std::set<std::string> names(options.drop.begin(), options.drop.end());
   names.insert(options.label);
@@ -78,7 +78,7 @@ std::vector<CsvRecord> SampleRecords(const SourceFile& file, char separator, siz
 }
 
 char DetectSeparator(const SourceFile& file) {
-  // In order of preference: a comma is often inside the fields that another separator parts ("1,5;2,5").
+  // In order of preference: fields of other separators often contain a comma ("1,5;2,5").
   char best = ',';
   Fit best_fit;
   for (const char separator : {'\t', ';', '|', ','}) {

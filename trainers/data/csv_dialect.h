@@ -9,18 +9,17 @@
 
 namespace winnow {
 
-// The one of , ; tab | and blanks that parts the file's first lines most evenly; ',' if none parts them.
+// Returns the one of , ; tab | and blanks that separates the first lines most evenly; ',' if none does.
 char DetectSeparator(const SourceFile& file);
 
 using CsvRecord = std::vector<std::string>;
 
-// The file's first records, at most `limit`; it ends early at a record that cannot be read.
+// Returns the file's first records, at most `limit`; ends early at a record that cannot be read.
 std::vector<CsvRecord> SampleRecords(const SourceFile& file, char separator, size_t limit);
 
-// Whether the first of `sample` holds column names: it does if one of the columns named in `options` or
-// `like` (nullable) is among them; else if it holds texts over columns of numbers; else, in a table of texts
-// only, if none of them comes again below. Numbers among the names must count up from 0 or 1, as data frames
-// number theirs.
+// Whether the first of `sample` contains column names: one of the columns named in `options` or `like`
+// (nullable) is among them; or it has texts over columns of numbers; or, in a table of texts only, none of
+// them occurs again below. Numbers among the names must count up from 0 or 1, as data frames number them.
 bool LooksLikeHeader(const std::vector<CsvRecord>& sample, const DataOptions& options,
                      const DataSchema* like);
 

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-// The window, for each thread: enough that its borders, where threads wait for each other, are rare.
+// The window, for each thread: so large that its borders, where threads wait for each other, are rare.
 constexpr size_t kChunksOfWindow = 8;
 
 std::string Text(const CellPlace& place) { return fmt::format("{}:{}", *place.path, place.line); }
@@ -42,19 +42,19 @@ absl::Status CsvParse::AddFile(const CsvTable& table, const std::string& path, i
         CutIntoChunks(stream->window(), layout_.separator, offset, stream->at_end());
     if (absl::Status status = AddChunks(chunks, path, &lines, threads); !status.ok()) return status;
     if (stream->at_end()) return absl::OkStatus();
-    // A record that is longer than the window needs a longer one.
+    // A record longer than the window needs a longer one.
     const absl::Status status = chunks.empty() ? stream->Grow() : stream->Advance(chunks.back().end);
     if (!status.ok()) return status;
     if (!chunks.empty()) offset = 0;
   }
 }
 
-// *lines are those before the chunks, then those before what is behind them.
+// *lines: in, the lines before the chunks; out, those before the text that follows them.
 absl::Status CsvParse::AddChunks(const std::vector<CsvChunk>& chunks, const std::string& path, int64_t* lines,
                                  int threads) {
   const size_t before = parts_.size();
   parts_.resize(before + chunks.size());
-  std::atomic<size_t> first_error{chunks.size()};  // what is behind an error is not worth reading
+  std::atomic<size_t> first_error{chunks.size()};  // chunks after an error need not be read
   ParallelFor(threads, chunks.size(), [&](size_t i) {
     if (i > first_error) return;
     std::unique_ptr<CsvCells>& cells = parts_[before + i].cells;
@@ -158,7 +158,7 @@ std::vector<std::vector<float>> CsvParse::TakeNumbers(int threads) {
   const auto wanted = [&](size_t slot) {
     return !layout_.slots[slot].as_text && layout_.slots[slot].role != CsvSlot::kGroup;
   };
-  // A few chunks at a time are copied and given back, so that the table is not held twice.
+  // Copies and frees a few chunks at a time, so that the table is not held twice.
   constexpr size_t kBatch = 32;
   for (size_t begin = 0; begin < parts_.size(); begin += kBatch) {
     const size_t end = std::min(begin + kBatch, parts_.size());

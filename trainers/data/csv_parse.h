@@ -26,20 +26,20 @@ class CsvParse {
   const CsvLayout& layout() const { return layout_; }
   int64_t rows() const { return rows_; }
   ColumnFacts Facts(size_t slot) const;
-  // Whether a number above 0 is among the slot's cells.
+  // Whether the slot has a number above 0.
   bool HasPositive(size_t slot) const;
   std::vector<GroupStart> Groups() const;
 
-  // Of a slot kept as text: the distinct texts, sorted by byte order.
+  // For a slot kept as text: the distinct texts, sorted by byte order.
   std::vector<std::string> Levels(size_t slot) const;
-  // The same: [row], the position in `levels` (sorted) of the row's text, kMissingLevel or kUnknownLevel.
+  // For a slot kept as text: [row], the text's index in `levels` (sorted), kMissingLevel or kUnknownLevel.
   std::vector<int32_t> RowLevels(size_t slot, const std::vector<std::string>& levels) const;
   static constexpr int32_t kMissingLevel = -1, kUnknownLevel = -2;
-  // The same: where the first row stands that holds none of `levels`, and what it holds. REQUIRES: there is
-  // one.
+  // For a slot kept as text: the place and the text of the first row that has none of `levels`. REQUIRES:
+  // there is one.
   std::pair<std::string, std::string> FirstUnknown(size_t slot, const std::vector<std::string>& levels) const;
 
-  // Moves the numbers of all slots kept as such to [slot][row]; of the others nothing.
+  // Moves the numbers of all numeric slots to [slot][row]; other slots stay empty.
   std::vector<std::vector<float>> TakeNumbers(int threads);
 
  private:

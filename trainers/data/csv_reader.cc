@@ -39,7 +39,7 @@ class CsvReading {
   absl::StatusOr<DataSet> Read(const std::vector<std::string>& paths);
 
  private:
-  // Feature columns and the label: those that may be texts. The label is the slot behind the features.
+  // Feature columns and the label, which may be texts. The label is the slot after the features.
   size_t kinds() const { return features_ + label_.has_value(); }
   bool LikeIsText(size_t slot) const {
     return slot < features_ ? like_->columns[slot].text : !like_->label_levels.empty();
@@ -66,13 +66,13 @@ class CsvReading {
   size_t features_ = 0;
   std::optional<size_t> label_, weight_, group_;
   std::optional<CsvParse> parse_;
-  TableFacts facts_;                              // of all ranks
+  TableFacts facts_;                              // over all ranks
   std::vector<std::vector<std::string>> levels_;  // [slot that may be text]; empty if it is not
   std::vector<std::vector<float>> numbers_;       // [slot][row]
   DataSet data_;
 };
 
-// Reads the cells, if need be once more: a text may come late in a column that begins with numbers.
+// Reads the cells, if necessary twice: a column that begins with numbers may have a text later.
 absl::Status CsvReading::Parse(const std::vector<std::string>& paths) {
   absl::StatusOr<CsvParse> parse = CsvParse::Of(table_, paths, layout_, reading_.threads);
   if (!parse.ok()) return parse.status();
@@ -149,7 +149,7 @@ absl::Status CsvReading::AgreeOnAllLevels() {
   return absl::OkStatus();
 }
 
-// Adds one column of 0 and 1 for each of the schema's levels; NaN in all of them where the text is missing.
+// Adds one column of 0 and 1 for each of the schema's levels; NaN in all of them if the text is missing.
 void AppendOneHot(const std::vector<int32_t>& row_levels, const ColumnSchema& schema, DataSet* data) {
   const size_t first = data->columns.size();
   for (const std::string& level : schema.levels) {
@@ -176,7 +176,7 @@ absl::Status CsvReading::SetFeatures() {
   for (size_t i = 0; i < features_; ++i) {
     const CsvSlot& slot = layout_.slots[i];
     const ColumnFacts& facts = facts_.columns[i];
-    // What a separator at the end of every line makes.
+    // The result of a separator at the end of every line.
     if (like_ == nullptr && table_.unnamed(slot.position) && facts.numbers + facts.texts == 0) continue;
     ColumnSchema schema{like_ != nullptr ? like_->columns[i].name : slot.name, slot.as_text, {}};
     if (!slot.as_text) {

@@ -11,8 +11,8 @@
 namespace winnow {
 
 // Reads the files `paths`, at least one, as one CSV table, or as one rank's part of it. `head` is the table's
-// first file, or its first lines. Where it has a header, the others have the same one or none. Options,
-// `like` and errors as in ReadDataSet. REQUIRES: the options' values were checked.
+// first file, or its first lines. If it has a header, the others have the same one or none. Options, `like`
+// and errors as in ReadDataSet. REQUIRES: the options' values were checked.
 absl::StatusOr<DataSet> ReadCsv(const std::vector<std::string>& paths, const SourceFile& head,
                                 const PartReading& reading);
 

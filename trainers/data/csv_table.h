@@ -10,31 +10,31 @@
 
 namespace winnow {
 
-// CSV files as one sequence of records of the same width, the header apart.
+// CSV files as one sequence of records of equal width, without the header.
 class CsvTable {
  public:
-  // Finds separator and header. REQUIRES: *first_file, where they are found, outlives this call only.
+  // Detects separator and header in *first_file, which is used during the call only.
   static absl::StatusOr<CsvTable> Open(const SourceFile& first_file, const DataOptions& options,
                                        const DataSchema* like);
 
   bool has_header() const { return has_header_; }
   char separator() const { return separator_; }
-  // The columns' names: of the header ("unnamed_3" where it says nothing), else PositionName()s.
+  // The columns' names: from the header ("unnamed_3" if empty there), else PositionName()s.
   const std::vector<std::string>& names() const { return names_; }
-  // Whether the header leaves the column without a name.
+  // Whether the header has no name for the column.
   bool unnamed(size_t column) const { return unnamed_[column]; }
-  // Whether the column holds a text in the first records.
+  // Whether the column has a text in the first records.
   bool begins_with_text(size_t column) const { return text_[column]; }
-  // Of the first file.
+  // The first file's path.
   const std::string& path() const { return path_; }
 
-  // Where the first record of a file stands: its offset and the lines before it.
+  // The start of a file's first record: its offset and the lines before it.
   struct Begin {
     size_t offset = 0;
     int64_t lines = 0;
   };
-  // Behind the header, if the file has one. InvalidArgument for a header that is another one than the first
-  // file's. REQUIRES: `text` is the file's begin, a line at least.
+  // Returns the position after the header, if the file has one. InvalidArgument if the header differs from
+  // the first file's. REQUIRES: `text` is the file's start, at least a line.
   absl::StatusOr<Begin> FindBegin(const SourceFile& text) const;
 
  private:

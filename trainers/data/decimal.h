@@ -6,7 +6,7 @@
 
 namespace winnow {
 
-// A scanned text is followed by this many bytes that may be read and are no digits' continuation.
+// A scanned text is followed by this many readable bytes that do not continue a number.
 constexpr size_t kTextPadding = 16;
 
 namespace decimal_internal {
@@ -18,7 +18,7 @@ constexpr int kMostDigits = 19;    // that 64 bits hold
 constexpr int kMostExponent = 22;  // the powers of ten that a double holds exactly
 constexpr int kDoubleBits = 53;
 
-// Takes the digits that `at` begins with, eight at a time, to the end of *number (modulo 2^64).
+// Reads the digits at `at`, eight at a time, into *number (modulo 2^64); returns their end.
 inline const char* TakeDigits(const char* at, uint64_t* number) {
   for (;;) {
     uint64_t bytes;
@@ -42,10 +42,10 @@ inline const char* TakeDigits(const char* at, uint64_t* number) {
 
 }  // namespace decimal_internal
 
-// Reads the decimal number that `at` begins with: digits with a point or none, '-' before, an exponent
-// behind. Sets *value to the float nearest to it, ties to even, and returns where it ends; null if there is
-// none, or if it takes more than one rounding to know that float: then std::from_chars must say. REQUIRES:
-// kTextPadding bytes can be read behind the text, the first of which is 0.
+// Reads the decimal number at `at`: digits with or without a point, optionally '-' before and an exponent
+// after. Sets *value to the nearest float, ties to even, and returns the end of the number; null if there is
+// none, or if it needs more than one rounding: then use std::from_chars. REQUIRES: kTextPadding bytes can be
+// read after the text, the first of which is 0.
 inline const char* ScanDecimal(const char* at, float* value) {
   using namespace decimal_internal;
   const bool negative = *at == '-';
@@ -81,11 +81,11 @@ inline const char* ScanDecimal(const char* at, float* value) {
   // Both are exact, so this rounds once (Clinger, PLDI 1990)...
   const double wide = exponent < 0 ? static_cast<double>(digits) / kPowers[-exponent]
                                    : static_cast<double>(digits) * kPowers[exponent];
-  // ... and rounding again errs only if the first one led to the middle between two floats.
+  // ... and rounding again errs only if the first one gave the midpoint between two floats.
   constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;  // bits that a float does not have
   const uint64_t bits = std::bit_cast<uint64_t>(wide);
   if ((bits & kDropped) == (kDropped + 1) / 2) return nullptr;
-  // Without a branch: signs cannot be foretold.
+  // Without a branch: signs are unpredictable.
   *value = static_cast<float>(std::bit_cast<double>(bits | static_cast<uint64_t>(negative) << 63));
   return at;
 }

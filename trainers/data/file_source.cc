@@ -27,10 +27,10 @@ absl::Status FileReadError(const std::string& path, int error) {
 absl::StatusOr<SourceFile> ReadTextFile(const std::string& path, int threads) {
   std::error_code ignored;
   const auto size = static_cast<size_t>(fs::file_size(path, ignored));
-  // One byte more, so that the end is seen.
+  // One byte more, to detect the end.
   absl::StatusOr<TextStream> stream = TextStream::Open(path, ignored ? 1 : size + 1, threads);
   if (!stream.ok()) return stream.status();
-  while (!stream->at_end()) {  // gzip, or a file that grows
+  while (!stream->at_end()) {  // gzip, or a growing file
     if (absl::Status status = stream->Grow(); !status.ok()) return status;
   }
   return stream->window();

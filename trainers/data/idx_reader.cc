@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Deflate makes at most 258 bytes of 2 bits (RFC 1951, 3.2.5): no gzip file holds more.
+// Deflate expands 2 bits to at most 258 bytes (RFC 1951, 3.2.5): no gzip file contains more.
 constexpr int64_t kMostInflation = 1032;
 
 int64_t SizeOf(IdxType type) {
@@ -129,14 +129,14 @@ bool IsFile(const std::string& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// The name in which the last `from`, if there is one, is `to`.
+// Returns the name with the last `from`, if any, replaced by `to`.
 std::string Replaced(std::string name, std::string_view from, std::string_view to) {
   const size_t at = name.rfind(from);
   if (at != std::string::npos) name.replace(at, from.size(), to);
   return name;
 }
 
-// What the labels of `features` are called by MNIST's habit; "" where the name says nothing.
+// The file of labels of `features` by MNIST's convention; "" if the name does not follow it.
 std::string LabelsBeside(const std::string& features) {
   const std::string name = NameOf(features);
   if (name.find("images") == std::string::npos) return "";
@@ -150,7 +150,7 @@ std::string OtherPacking(const std::string& path) {
   return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path + ".gz";
 }
 
-// Whether options.label was said of these very files. Data to predict have labels of their own.
+// Whether options.label refers to these files. Data to predict have their own labels.
 bool SaysLabels(const DataOptions& options, bool may_be_absent) {
   return !options.label.empty() && !options.label_is_of_training && !may_be_absent;
 }

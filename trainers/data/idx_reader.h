@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// What the elements of an IDX file are, with the format's own codes.
+// Element types of an IDX file, with the format's own codes.
 enum class IdxType : uint8_t {
   kByte = 8,
   kSignedByte = 9,
@@ -19,27 +19,27 @@ enum class IdxType : uint8_t {
   kDouble = 14
 };
 
-// An IDX file: an array of numbers of one type, of as many dimensions as its magic number says
-// (Y. LeCun, "The MNIST database of handwritten digits").
+// An IDX file: an array of numbers of one type, with the number of dimensions in its magic number (Y. LeCun,
+// "The MNIST database of handwritten digits").
 struct IdxArray {
   IdxType type = IdxType::kByte;
   std::vector<int64_t> shape;  // at least one dimension; none is 0
-  std::vector<uint8_t> bytes;  // as in the file: the last dimension changes fastest, numbers big-endian
+  std::vector<uint8_t> bytes;  // as in the file: the last dimension varies fastest, numbers big-endian
   int64_t rows() const { return shape[0]; }
   int64_t row_size() const;  // elements of one row
 };
 
-// Whether `path` (a file) is IDX: by the name (…-idx3-ubyte, .idx; .gz behind it or not), else by its first
-// bytes, which no text has. False if it cannot be read.
+// Whether `path` (a file) is IDX: by the name (…-idx3-ubyte, .idx; optionally .gz), else by its first bytes,
+// which no text has. False if it cannot be read.
 bool LooksLikeIdx(const std::string& path);
 
-// The whole array, whose file may be gzip. Memory grows with what the file holds, not with what its header
-// promises. Errors name the file, what it holds and what was expected: InvalidArgument for another magic
-// number, a dimension 0 and bytes behind the array, DataLoss for an array or gzip data that is cut short,
-// others as of ByteStream. Unpacks and reads on up to `threads` threads.
+// Reads the whole array, whose file may be gzip, on up to `threads` threads. Memory grows with the file's
+// content, not with its header's promise. Errors name the file, what it contains and what was expected:
+// InvalidArgument for another magic number, a dimension 0 and bytes after the array, DataLoss for a truncated
+// array or gzip data, others as ByteStream.
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int threads);
 
-// All elements as floats, in the order of the file.
+// Returns all elements as floats, in the order of the file.
 std::vector<float> IdxNumbers(const IdxArray& array);
 
 // Rows of features and their labels, in two files.
@@ -48,15 +48,16 @@ struct IdxFiles {
   std::string labels;  // "": none
 };
 
-// Whether the channel `path`, a file or folder, is of IDX files; not if `options` say another format.
+// Whether the channel `path`, a file or folder, has IDX files; false if `options` name another format.
 bool IsIdxChannel(const std::string& path, const DataOptions& options);
 
-// The files of the channel `path`. Of a file of features, the labels stand in the file that options.label
-// names (from the features' folder), else in the one beside it whose name has "labels" for "images" and
-// "idx1" for "idx3", with or without .gz; the other way round where label_is_of_training. Of a folder, one file of one dimension and one of more are labels
-// and features, whatever their names, and of several features' files each is paired as above; they are one
-// table in order of name. InvalidArgument for a folder that holds anything else, or that holds both training
-// and test files ("train-…" and "t10k-…"); NotFound for labels that are not there, unless they may be absent.
+// Returns the files of the channel `path`. The labels of a file of features are in the file that
+// options.label names (relative to the features' folder), else in the file beside it with "labels" for
+// "images" and "idx1" for "idx3", with or without .gz; with label_is_of_training the order is reversed. A
+// folder has one file of one dimension and one of features, with any names; several files of features are
+// each paired as above, and form one table in order of name. InvalidArgument for a folder with anything else,
+// or with both training and test files ("train-…" and "t10k-…"); NotFound for missing labels, unless they may
+// be absent.
 absl::StatusOr<std::vector<IdxFiles>> FindIdxFiles(const std::string& path, const DataOptions& options,
                                                    bool labels_may_be_absent);
 

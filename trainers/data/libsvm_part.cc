@@ -35,7 +35,7 @@ LibsvmPart::LibsvmPart(const SourceFile& text, size_t begin, size_t end) : at_(t
   while (at_ < stop) {
     SkipBlanks();
     if (!AtRowEnd() && !TakeRow()) return;
-    while (*at_ != '\n' && *at_ != '\r' && at_ < stop) ++at_;  // over a comment
+    while (*at_ != '\n' && *at_ != '\r' && at_ < stop) ++at_;  // skips a comment
     if (at_ < stop) at_ += at_[0] == '\r' && at_[1] == '\n' ? 2 : 1;
     ++lines_;
   }
@@ -111,9 +111,9 @@ void LibsvmPart::Add(int64_t index, float value) {
   entries_.push_back({static_cast<int32_t>(index), value});
 }
 
-// Takes entries that are written as nearly all are; true if there was one.
+// Takes entries of the usual form; returns whether there was one.
 bool LibsvmPart::TakeQuickEntries() {
-  constexpr int kSafeDigits = 9;  // of an index that is surely not too large
+  constexpr int kSafeDigits = 9;  // digits of an index that cannot be too large
   const char* const begin = at_;
   for (;;) {
     uint64_t index = 0;
@@ -152,7 +152,7 @@ bool LibsvmPart::TakeEntry() {
   return true;
 }
 
-// That no index of the row comes twice.
+// Checks that no index of the row occurs twice.
 bool LibsvmPart::CheckIndices() {
   const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(row_ends_.empty() ? 0 : row_ends_.back());
   const auto not_above = [](const Entry& a, const Entry& b) { return a.index >= b.index; };

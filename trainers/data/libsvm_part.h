@@ -12,11 +12,11 @@
 
 namespace winnow {
 
-// The rows of a run of whole lines of a LIBSVM text: "label[:weight] [qid:ID] index:value … # comment".
+// The rows of consecutive whole lines of a LIBSVM text: "label[:weight] [qid:ID] index:value … # comment".
 class LibsvmPart {
  public:
   // Reads [begin, end) of the text up to its end or first error. REQUIRES: a line begins at `begin`, and
-  // `end` is behind a line end or the end of the text.
+  // `end` follows a line end or is the end of the text.
   LibsvmPart(const SourceFile& text, size_t begin, size_t end);
 
   struct Entry {
@@ -36,7 +36,7 @@ class LibsvmPart {
 
   const std::vector<float>& label() const { return label_; }
   const std::vector<float>& weight() const { return weight_; }  // empty if the rows have none
-  // Rows whose query id is not that of the row before in the part; empty if the rows have none.
+  // Rows whose query id differs from that of the previous row in the part; empty if the rows have none.
   const std::vector<Group>& groups() const { return groups_; }
   // Line of the first row.
   int64_t first_line() const { return first_line_; }
@@ -71,11 +71,11 @@ class LibsvmPart {
   int64_t smallest_ = kMaxIndex, largest_ = -1;
 };
 
-// Whether `token` is index:value.
+// Whether `token` has the form index:value.
 bool IsLibsvmEntry(std::string_view token);
-// The finite number that `text` is, if it is one.
+// Returns `text` as a finite number, if it is one.
 std::optional<float> FiniteNumber(std::string_view text);
-// The whole number from 0 to kMaxIndex that `text` is, if it is one.
+// Returns `text` as a whole number from 0 to kMaxIndex, if it is one.
 std::optional<int64_t> LibsvmIndex(std::string_view text);
 
 }  // namespace winnow

@@ -61,7 +61,7 @@ class LibsvmTable {
     return facts;
   }
   const std::vector<GroupStart>& groups() const { return groups_; }
-  // Sets all but the schema, for the features whose columns are at column_of[index].
+  // Sets all but the schema. The column of feature `index` is column_of[index].
   void MoveTo(const std::unordered_map<int64_t, size_t>& column_of, int threads, DataSet* data);
 
  private:
@@ -101,14 +101,14 @@ absl::Status LibsvmTable::AddFile(const std::string& path, int threads) {
   }
 }
 
-// *lines are those of the file before the parts, then those before what is behind them.
+// *lines: in, the lines of the file before the parts; out, those before the text that follows them.
 absl::Status LibsvmTable::AddParts(std::vector<std::unique_ptr<LibsvmPart>> parts, const std::string& path,
                                    int64_t* lines) {
   for (std::unique_ptr<LibsvmPart>& part : parts) {
     const auto error = [&](int64_t line, std::string_view what) {
       return absl::InvalidArgumentError(fmt::format("{}:{}: {}", path, *lines + line, what));
     };
-    // Its rows are alike, and must be like those before.
+    // Its rows agree with each other, and must agree with those before.
     const bool has_weight = !part->weight().empty(), has_group = !part->groups().empty();
     if (part->rows() > 0 && rows_ > 0 && has_weight != weighted()) {
       return error(

@@ -10,14 +10,14 @@
 
 namespace winnow {
 
-// Whether a file, of which these are the first lines at least, is LIBSVM: by the name (.libsvm, .svm,
-// .svmlight, .gz after them or not), else by the first line: a number, then index:value pairs, at least one.
+// Whether a file, given at least its first lines, is LIBSVM: by the name (.libsvm, .svm, .svmlight,
+// optionally with .gz), else by the first line: a number, then one or more index:value pairs.
 bool LooksLikeLibsvm(const SourceFile& file);
 
 // Reads the files `paths`, at least one, as one LIBSVM table, or as one rank's part of it: "label[:weight]
-// [qid:ID] index:value … # comment" on each line. Features are named "f<index>" with the index as written and
-// count from 0 if that index occurs, else from 1, up to the largest. An entry that is absent is missing
-// (NaN). With `like`, features it does not have are read over.
+// [qid:ID] index:value … # comment" on each line. Features are named "f<index>" with the index as written.
+// They count from 0 if that index occurs, else from 1, up to the largest. An absent entry is missing (NaN).
+// With `like`, features unknown to it are ignored.
 absl::StatusOr<DataSet> ReadLibsvm(const std::vector<std::string>& paths, const PartReading& reading);
 
 }  // namespace winnow

@@ -8,8 +8,8 @@
 
 namespace winnow {
 
-// Calls fn(i) for every i below `count`, each once, on up to `threads` threads, the caller's among them; in
-// ascending order as they start. What fn writes must not depend on the order in which they end.
+// Calls fn(i) once for every i below `count`, on up to `threads` threads including the caller's, starting in
+// ascending order. What fn writes must not depend on the order of completion.
 template <typename Fn>
 void ParallelFor(int threads, size_t count, const Fn& fn) {
   std::atomic<size_t> next{0};

@@ -7,12 +7,12 @@
 
 namespace winnow {
 
-// How a table is read that may be one of several parts.
+// How to read a table that may be one of several parts.
 struct PartReading {
   const DataOptions& options;
   const DataSchema* like = nullptr;  // as in ReadDataSet
   int threads = 1;
-  std::string path;  // what the user named
+  std::string path;  // the path that the user named
   int rank = 0;
   Exchange exchange = ExchangeAlone;
 };

@@ -38,7 +38,7 @@ absl::Status CheckOptions(const DataOptions& options) {
   return absl::OkStatus();
 }
 
-// `first` is the first file of the table, of which `paths` are all or a part.
+// `first` is the first file of the table; `paths` are all its files or a part of them.
 absl::StatusOr<DataSet> ReadFiles(const std::vector<std::string>& paths, const std::string& first,
                                   const PartReading& reading) {
   const absl::StatusOr<SourceFile> head = ReadTextHead(first);

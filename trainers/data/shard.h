@@ -11,18 +11,18 @@
 
 namespace winnow {
 
-// The rows [first, second) of `rows` that rank `rank` of `size` takes: contiguous, in order of rank, all of
-// them, and at most one more for one rank than for another. REQUIRES: 0 <= rank < size.
+// Returns the rows [first, second) of `rows` for rank `rank` of `size`: contiguous, in order of rank,
+// covering all rows, with sizes that differ by at most one. REQUIRES: 0 <= rank < size.
 std::pair<int64_t, int64_t> RowRange(int64_t rows, int rank, int size);
 
-// The same for rows in groups: each border moves back to where a group begins. A rank may get none.
+// RowRange for rows in groups: each border moves back to the start of a group. A rank may get none.
 std::pair<int64_t, int64_t> GroupRowRange(std::span<const int64_t> group_begin, int rank, int size);
 
-// The rows of `range` alone, with the groups they are. REQUIRES: a group is in the range whole or not at all.
+// Returns the rows of `range` with their groups. REQUIRES: a group is in the range completely or not at all.
 DataSet TakeRows(DataSet all, std::pair<int64_t, int64_t> range);
 
-// The files of a folder that rank `rank` of `size` takes: in order of name, contiguous, nearly as many as
-// others. InvalidArgument if there are fewer files than ranks; errors as of ListFiles.
+// Returns the files of a folder for rank `rank` of `size`: in order of name, contiguous, in nearly equal
+// numbers. InvalidArgument if there are fewer files than ranks; errors as ListFiles.
 absl::StatusOr<std::vector<std::string>> ShardFiles(const std::string& path, int rank, int size);
 
 }  // namespace winnow

@@ -4,23 +4,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/hash.h"
 #include "fmt/format.h"
 
 namespace winnow {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014, figure 16).
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// Uniform in [0, 1), 53 bits.
+// Uniform in [0, 1): number `row` of the generator SplitMix64 that starts at MixBits(seed).
 double RowUniform(uint64_t seed, int64_t row) {
-  const uint64_t hash =
-      Mix(Mix(seed + 0x9e3779b97f4a7c15u) + static_cast<uint64_t>(row) * 0x9e3779b97f4a7c15u);
-  return static_cast<double>(hash >> 11) * 0x1p-53;
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15ULL;  // of the generator's state
+  return UnitOf(MixBits(MixBits(seed) + (static_cast<uint64_t>(row) - 1) * kStep));
 }
 
 // Keeps in `from` the rows not chosen and returns the chosen ones.
@@ -51,7 +44,7 @@ absl::StatusOr<std::pair<DataSet, DataSet>> SplitByFraction(DataSet all, double 
   int64_t count = 0;
   const bool grouped = !all.group_begin.empty();
   const size_t units = grouped ? all.group_begin.size() - 1 : static_cast<size_t>(all.rows);
-  std::vector<int64_t> begins[2] = {{0}, {0}};  // of the groups that stay and of those chosen
+  std::vector<int64_t> begins[2] = {{0}, {0}};  // of the remaining groups and of the chosen ones
   for (size_t unit = 0; unit < units; ++unit) {
     const int64_t begin = grouped ? all.group_begin[unit] : static_cast<int64_t>(unit);
     const int64_t end = grouped ? all.group_begin[unit + 1] : begin + 1;

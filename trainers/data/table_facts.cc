@@ -78,7 +78,7 @@ absl::StatusOr<TableFacts> MergeFacts(const std::string& path, const std::vector
       return absl::InvalidArgumentError(fmt::format(
           "{}: the files of rank {} do not have the columns of rank 0's; expected the same", path, i));
     }
-    // A part without rows says nothing of how rows are.
+    // A part without rows gives no information about them.
     const auto agree = [&](bool TableFacts::*field) {
       return all.rows == 0 || part.rows == 0 || all.*field == part.*field;
     };

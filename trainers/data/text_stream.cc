@@ -16,17 +16,17 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kSearchedPiece = 4 << 20;  // bytes that one thread looks through at a time
+constexpr size_t kSearchedPiece = 4 << 20;  // bytes that one thread scans at a time
 
 absl::StatusOr<std::shared_ptr<char>> Allocate(const std::string& path, size_t size) {
   char* const memory =
-      static_cast<char*>(std::malloc(size + kTextPadding));  // not touched before it is written to
+      static_cast<char*>(std::malloc(size + kTextPadding));  // memory is not touched before it is written
   if (memory == nullptr)
     return absl::ResourceExhaustedError(fmt::format("{}: no memory for {} bytes", path, size));
   return std::shared_ptr<char>(memory, [](char* old) { std::free(old); });
 }
 
-// The name of a file format that is not text, or "" if the first bytes tell of none.
+// Returns the name of a file format that is not text, or "" if the first bytes match none.
 std::string_view ForeignFormat(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr std::pair<std::string_view, std::string_view> kMagic[] = {
@@ -68,7 +68,7 @@ class TextStream::Source {
     return window_.bytes.starts_with("\xef\xbb\xbf") ? Advance(3) : absl::OkStatus();
   }
 
-  // To window_bytes_, and filled.
+  // Resizes the window to window_bytes_, and fills it.
   absl::Status Resize() {
     absl::StatusOr<std::shared_ptr<char>> memory = Allocate(window_.path, window_bytes_);
     if (!memory.ok()) return memory.status();
@@ -93,7 +93,7 @@ class TextStream::Source {
   bool at_end() const { return at_end_; }
 
  private:
-  // Reads behind the first `kept` bytes.
+  // Reads after the first `kept` bytes.
   absl::Status Fill(size_t kept) {
     char* const to = memory_.get() + kept;
     const size_t room = window_bytes_ - kept;
@@ -127,7 +127,7 @@ class TextStream::Source {
                     *lines + 1, offset));
   }
 
-  // Line ends before `offset` of the text. What the window held is lost.
+  // Counts the line ends before `offset` of the text. Discards the window.
   absl::StatusOr<int64_t> CountLines(size_t offset) {
     bytes_.Rewind();
     int64_t lines = 0;

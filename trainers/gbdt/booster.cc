@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/gbdt/dart.h"
 #include "trainers/gbdt/objective/leaf_renewal.h"
 #include "trainers/gbdt/objective/metric.h"
@@ -17,13 +17,13 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr double kGradientTime = 0.7;              // ns that a row takes at least
-constexpr int64_t kRowsPerGradientTask = 1 << 13;  // rows that one task works on
-constexpr uint64_t kRoundingDraw = 5;              // what random rounding is keyed by, beside seed and tree
+constexpr double kGradientTime = 0.7;              // minimum ns per row
+constexpr int64_t kRowsPerGradientTask = 1 << 13;  // rows per task
+constexpr uint64_t kRoundingDraw = 5;              // key of random rounding, beside seed and tree
 
 }  // namespace
 
-Booster::Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+Booster::Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
                  ThreadPool* pool)
     : data_(data),
       limits_(std::move(limits)),
@@ -75,7 +75,7 @@ std::vector<float> Booster::MarginsOf(const BinnedRows& rows, const std::vector<
   return margin;
 }
 
-// Parts this rank's rows into those that tree `draw` is grown from and the others.
+// Divides this rank's rows into those that grow tree `draw` and the others.
 void Booster::DrawRows(uint64_t draw) {
   const double fraction = model_->parameters.subsample;
   const int64_t rows = data_.train.targets.rows;
@@ -130,7 +130,7 @@ absl::StatusOr<Tree> Booster::TrainTree(uint64_t tree_index, int class_index) {
   return tree;
 }
 
-// From the rows that the tree was grown from.
+// Uses the rows from which the tree was grown.
 absl::Status Booster::RenewLeavesOf(int class_index, Tree* tree) const {
   const int64_t rows = data_.train.targets.rows;
   std::vector<int32_t> leaf_of_row(rows, -1);

@@ -17,55 +17,54 @@
 
 namespace winnow::gbdt {
 
-// Margins [class][row] that a model's trees are added to.
+// Margins [class][row] to which a model's trees are added.
 struct StartMargins {
   std::vector<float> train, validation;
 };
 
-// Boosting, round by round. The model is a function of the parameters and of all ranks' data: of neither the
-// number of ranks and threads, nor of where training was interrupted.
+// Boosting, round by round. The model is a function of the parameters and of all ranks' data. It depends
+// neither on the number of ranks and threads, nor on where training was interrupted.
 class Booster {
  public:
-  // Keeps references to all of them. REQUIRES: model->parameters set, and the same on all ranks.
-  Booster(const TrainingData& data, FeatureLimits limits, GbdtModel* model, Communicator* ranks,
+  // Keeps references to all arguments. REQUIRES: model->parameters are set, and the same on all ranks.
+  Booster(const TrainingData& data, FeatureLimits limits, Model* model, Communicator* ranks,
           ThreadPool* pool);
 
-  // Takes up where model->trees ends: from margins that were computed elsewhere, or else from the trees,
-  // which must then have been grown from the data's cuts.
+  // Continues after model->trees: from the given margins, or else from the trees, which must then have been
+  // grown from the data's cuts.
   void Start(std::optional<StartMargins> margins = std::nullopt);
 
   // Adds one round to model->trees. An error is one of `ranks`.
   absl::Status TrainRound();
 
-  // Names in the order of Evaluate's values: each metric on train, then each on validation
+  // Returns names in the order of Evaluate's values: each metric on train, then each on validation
   // ("validation-auc").
   std::vector<std::string> MetricNames() const;
   absl::StatusOr<std::vector<float>> Evaluate();
 
  private:
   bool is_dart() const { return model_->parameters.booster == BoosterKind::kDart; }
-  // Of the model's trees but those `without` (ascending).
+  // The margins of the model's trees except `without` (ascending).
   std::vector<float> MarginsOf(const BinnedRows& rows, const std::vector<int64_t>& without) const;
   void AddLeaves(const Tree& tree, float weight, const RowPartition& rows, float* margin) const;
   void DrawRows(uint64_t draw);
   void ComputeAllGradients(const std::vector<float>& margin);
   absl::Status RenewLeavesOf(int class_index, Tree* tree) const;
-  // Grows a tree of one class, and adds it to the margins unless these are computed anew for each round
-  // (DART).
+  // Grows a tree of one class, and adds it to the margins unless each round computes them again (DART).
   absl::StatusOr<Tree> TrainTree(uint64_t tree_index, int class_index);
 
   const TrainingData& data_;
   const FeatureLimits limits_;
-  GbdtModel* const model_;
+  Model* const model_;
   Communicator& ranks_;
   ThreadPool* const pool_;
   TreeBuilder builder_;
   RowPartition drawn_, others_;
   std::optional<RowPartition> validation_rows_;
   std::vector<float> margin_, validation_margin_;  // [class][row]
-  std::vector<int64_t> gradient_blocks_;    // borders of blocks of rows whose gradients are independent
-  std::vector<float> gradient_, hessian_;   // [class][row]
-  const float* gradient_margin_ = nullptr;  // what the round's gradients were computed from
+  std::vector<int64_t> gradient_blocks_;           // borders of blocks of rows with independent gradients
+  std::vector<float> gradient_, hessian_;          // [class][row]
+  const float* gradient_margin_ = nullptr;         // margins from which the round's gradients were computed
   FixedGradients fixed_;
 };
 

@@ -1,11 +1,11 @@
 #include "trainers/gbdt/dart.h"
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 namespace {
 
-// What a draw is for; sampling.h has 1 to 4.
+// The purpose of a draw; sampling.h has 1 to 4.
 enum class DartDraw : uint64_t { kSkip = 5, kTree = 6, kOne = 7 };
 
 // Uniform in [0, 1).
@@ -15,7 +15,7 @@ double Uniform(const GbdtParameters& parameters, DartDraw draw, int64_t round, i
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// The tree at which the trees' shares, one after the other, pass `point` of their sum.
+// Returns the tree at which the cumulated shares pass `point` of their sum.
 int64_t TreeAt(const std::vector<double>& shares, double point) {
   double sum = 0;
   for (std::size_t t = 0; t < shares.size(); ++t) {

@@ -10,22 +10,22 @@
 #include <utility>
 #include <vector>
 
+#include "trainers/common/contract.h"
 #include "trainers/common/program.h"
 #include "trainers/common/train_flags.h"
-#include "trainers/gbdt/contract.h"
 #include "trainers/gbdt/model_commands.h"
 #include "trainers/gbdt/trainer.h"
 
 namespace winnow::gbdt {
 namespace {
 
-// What the command line asks for beyond what it may ask of any trainer.
-struct GbdtFlags {
+// Flags beyond those of every trainer.
+struct Flags {
   TrainFlags common;
-  std::string continue_from, timing_path;
+  std::string continue_from;
 };
 
-void AddTrainFlags(CLI::App* app, GbdtFlags* flags) {
+void AddTrainFlags(CLI::App* app, Flags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--group", files.train_reading.group,
@@ -35,59 +35,49 @@ void AddTrainFlags(CLI::App* app, GbdtFlags* flags) {
   app->add_option("--continue-from", flags->continue_from,
                   "Model, of winnow-gbdt or XGBoost, that num_round more rounds are added to")
       ->type_name("FILE");
-  app->add_flag("--sharded", files.train_sharded,
-                "Each rank reads its own files of the folders --train and --validation; else all read all");
-  app->add_option("--timing", flags->timing_path,
-                  "File that gets the seconds of set-up, of each round and of each evaluation, as JSON")
-      ->type_name("FILE");
+  flags->common.AddRunFlags(app, "round");
 }
 
-int Train(const TrainerMain& process, const TrainRequest& request, const std::vector<std::string>& warnings) {
-  return process.TrainAsRank(!request.checkpoint_folder.empty(), warnings,
-                             [&](Communicator* ranks, const std::atomic<bool>& stop) {
-                               return RunTraining(request, ranks, stop, stdout, stderr);
-                             });
+TrainRequest WithCategories(TrainRequest request) {
+  for (DataOptions* reading : {&request.train_reading, &request.validation_reading})
+    reading->categorical |= request.parameters.enable_categorical;
+  return request;
 }
 
-int TrainByFlags(const TrainerMain& process, const GbdtFlags& flags) {
+absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<std::string>* warnings) {
   const absl::StatusOr<std::string> text = flags.common.HyperparameterText();
-  if (!text.ok()) return process.Fail(text.status());
-  std::vector<std::string> warnings;
-  absl::StatusOr<GbdtParameters> parameters = ParseHyperparameters(*text, &warnings);
-  if (!parameters.ok()) return process.Fail(flags.common.OfHyperparameters(parameters.status()));
-  TrainRequest request;
-  static_cast<TrainFiles&>(request) = flags.common.files;
-  request.parameters = *std::move(parameters);
-  request.parameters.nthread = flags.common.ThreadsOr(request.parameters.nthread);
-  request.train_reading.categorical = request.parameters.enable_categorical;
-  request.validation_reading.categorical = request.parameters.enable_categorical;
-  request.continue_from = flags.continue_from;
-  request.timing_path = flags.timing_path;
-  return Train(process, request, warnings);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<GbdtParameters> parameters = ParseHyperparameters(*text, warnings);
+  if (!parameters.ok()) return flags.common.OfHyperparameters(parameters.status());
+  parameters->nthread = flags.common.ThreadsOr(parameters->nthread);
+  return WithCategories({flags.common.files, *std::move(parameters), flags.continue_from});
 }
 
-int TrainUnderContract(const TrainerMain& process) {
-  std::vector<std::string> warnings;
-  const absl::StatusOr<TrainRequest> request =
-      RequestFromContract([](const char* name) { return std::getenv(name); }, &warnings);
-  if (!request.ok()) return process.Fail(request.status());
-  return Train(process, *request, warnings);
+absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* warnings) {
+  const EnvironmentReader environment = [](const char* name) { return std::getenv(name); };
+  absl::StatusOr<TrainRequest> request = RequestFromContract<TrainRequest>(
+      environment, ParseHyperparameters(ValueOf(environment, "SM_HPS"), warnings));
+  if (!request.ok()) return request;
+  return WithCategories(*std::move(request));
 }
 
 int Main(int argc, char** argv) {
-  // Long arrays come and go each round: freed memory is kept, for pages cost more to get anew than to fill.
+  // Long arrays are freed and allocated each round: freed memory is kept, because new pages cost more than
+  // filling them.
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);
   const TrainerMain process("winnow-gbdt");
-  if (!IsStartedByHand(argc, argv, ModelCommands::IsName)) return TrainUnderContract(process);
+  std::vector<std::string> warnings;
+  if (!IsStartedByHand(argc, argv, ModelCommands::IsName))
+    return process.Train(RequestFromEnvironment(&warnings), warnings, RunTraining);
   CLI::App app(
       "Gradient-boosted trees with XGBoost's hyperparameters. Without --train, and with SM_HPS in the "
       "environment, it "
       "runs under the trainer contract.",
       "winnow-gbdt");
   app.set_version_flag("--version", "winnow-gbdt " WINNOW_VERSION);
-  GbdtFlags flags;
+  Flags flags;
   AddTrainFlags(&app, &flags);
   ModelCommands model_commands(&app);
   if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;
@@ -96,7 +86,7 @@ int Main(int argc, char** argv) {
     return status.ok() ? 0 : process.Fail(status);
   }
   if (const std::string problem = flags.common.Settle(); !problem.empty()) return process.Usage(problem);
-  return TrainByFlags(process, flags);
+  return process.Train(RequestFromFlags(flags, &warnings), warnings, RunTraining);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ bool ModelCommands::asked() const {
 absl::Status ModelCommands::PrintImportance() const {
   const absl::StatusOr<ImportanceKind> kind = ImportanceKindOf(type_);
   if (!kind.ok()) return kind.status();
-  const absl::StatusOr<GbdtModel> model = ReadModel(model_path_);
+  const absl::StatusOr<Model> model = ReadModel(model_path_);
   if (!model.ok()) return model.status();
   nlohmann::ordered_json scores = nlohmann::ordered_json::object();
   std::string csv = "feature,score\n";
@@ -83,7 +83,7 @@ absl::Status ModelCommands::PrintImportance() const {
 absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
   if (importance_->parsed()) return PrintImportance();
-  const absl::StatusOr<GbdtModel> model = ReadModel(model_path_);
+  const absl::StatusOr<Model> model = ReadModel(model_path_);
   return model.ok() ? WriteModel(output_path_, *model) : model.status();
 }
 

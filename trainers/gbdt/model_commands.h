@@ -17,7 +17,7 @@ class ModelCommands {
  public:
   static bool IsName(std::string_view argument);
 
-  // Adds them to `app`. REQUIRES: `app` is parsed while this object is at its place.
+  // Adds them to `app`. REQUIRES: this object is not moved until `app` is parsed.
   explicit ModelCommands(CLI::App* app);
 
   bool asked() const;  // whether one of them was parsed

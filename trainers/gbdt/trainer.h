@@ -12,24 +12,22 @@
 
 namespace winnow::gbdt {
 
-// One run of training, from files to a model file, model.json. Levels are rounds.
+// One training run, from files to a model file, model.json. Levels are rounds.
 struct TrainRequest : TrainFiles {
   GbdtParameters parameters;
-  std::string
-      continue_from;        // a model of ours or XGBoost's that num_round more rounds are added to; "": none
-  std::string timing_path;  // gets seconds of set-up, rounds and evaluations as JSON; "": none
+  // A model of winnow-gbdt or XGBoost to which num_round rounds are added; "": none.
+  std::string continue_from;
 };
 
-// Trains, goes on from the newest checkpoint that fits, and prints each round's metrics on `out` as XGBoost
-// does:
-// "[12]\ttrain-auc:0.81\tvalidation-auc:0.78", rounds from 0. Rounds after resource_from that only a
-// checkpoint knows (their process died before all was heard) are printed again. What is worth a warning goes
-// to `err`.
+// Trains, or continues from the newest matching checkpoint, and prints each round's metrics on `out` as
+// XGBoost does: "[12]\ttrain-auc:0.81\tvalidation-auc:0.78", rounds from 0. Rounds after resource_from that
+// are only in a checkpoint (their process died before they were reported) are printed again. Warnings go to
+// `err`.
 //
 // All ranks of the trial call it; rank 0 prints, and writes checkpoints and the model, which are the same for
-// any number of ranks. A rank that fails tells the others why.
+// any number of ranks. A rank that fails reports the reason to the others.
 //
-// When *stop becomes true on any rank, it saves a checkpoint and returns OK without a model; Cancelled where
+// When *stop becomes true on any rank, it saves a checkpoint and returns OK without a model; Cancelled if
 // there is no checkpoint folder.
 absl::Status RunTraining(const TrainRequest& request, Communicator* ranks, const std::atomic<bool>& stop,
                          std::FILE* out, std::FILE* err);

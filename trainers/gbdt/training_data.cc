@@ -4,13 +4,13 @@
 #include <bit>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/data/shard.h"
 
 namespace winnow::gbdt {
 namespace {
 
-// Rows whose bins and targets are in memory.
+// Rows with bins and targets in memory.
 BinnedRows InMemory(DataSet data, BinMatrix matrix, int64_t all_rows) {
   auto owner = std::make_shared<DataSet>();
   owner->label = std::move(data.label);
@@ -24,8 +24,8 @@ BinnedRows InMemory(DataSet data, BinMatrix matrix, int64_t all_rows) {
   return rows;
 }
 
-// A sum over rows, so that it does not matter which rank has which: of hashes of the row's number, bins and
-// targets.
+// A sum over rows of hashes of the row's number, bins and targets, so that it is independent of the rows'
+// distribution over ranks.
 uint64_t RowsFingerprint(const FeatureBins& bins, const DataSet& data, uint64_t salt) {
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::vector<uint64_t> hashes(data.rows);
@@ -62,7 +62,7 @@ absl::Status SumUp(Communicator* ranks, int64_t* number) {
   return status;
 }
 
-// A group is on one rank. Its first row counts from the rank's first one.
+// A group is on one rank. Its first row is relative to the rank's first one.
 BinnedRows PartOf(const BinnedRows& all, int rank, int size) {
   struct Owner {
     std::shared_ptr<const void> whole;

@@ -16,32 +16,33 @@
 
 namespace winnow::gbdt {
 
-// This rank's rows of a data set in bins, with what is to be learned of them.
+// This rank's rows of a data set in bins, with their targets.
 struct BinnedRows {
   BinMatrix matrix;
   Targets targets;
-  int64_t all_rows = 0;               // of all ranks
+  int64_t all_rows = 0;               // over all ranks
   std::shared_ptr<const void> owner;  // of the arrays of targets
 
   RowShare share() const { return {targets.first_row, targets.rows, all_rows}; }
 };
 
-// Everything that training reads. It is the same, but for the rows, on all ranks.
+// All inputs of training. They are the same on all ranks, except for the rows.
 struct TrainingData {
   std::vector<std::string> feature_names;
   DataSchema schema;
   std::vector<FeatureCuts> cuts;
   BinnedRows train;
   std::optional<BinnedRows> validation;
-  uint64_t fingerprint = 0;  // changes with any value that training sees, not with how rows are shared out
+  // changes with any value that training uses, but not with the distribution of rows
+  uint64_t fingerprint = 0;
 };
 
-// Bins of data in memory: `train` and `validation` (nullable) are this rank's rows, from DataSet::first_row on.
-// REQUIRES: CheckTrainable of both, on every rank. An error is one of `ranks`.
+// Bins of data in memory: `train` and `validation` (nullable) are this rank's rows, from DataSet::first_row
+// on. An error is one of `ranks`. REQUIRES: CheckTrainable of both, on every rank.
 absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataSet> validation, int max_bin,
                                               Communicator* ranks, ThreadPool* pool);
 
-// The rows of `all`, which has those of all ranks, that rank `rank` of `size` takes.
+// Returns the rows of rank `rank` of `size` from `all`, which has those of all ranks.
 TrainingData PartOf(TrainingData all, int rank, int size);
 
 }  // namespace winnow::gbdt

@@ -40,7 +40,7 @@ DataSchema SchemaOf(const Json& json) {
   return schema;
 }
 
-// Layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
+// Writes layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
 // features…], [bins, groups…].
 Json JsonOf(const BinLayout& layout) {
   Json features = Json::array(), groups = Json::array(), slots = Json::array();
@@ -66,8 +66,8 @@ BinLayout LayoutOf(const Json& json) {
   return layout;
 }
 
-// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are arrays
-// of their own.
+// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are in
+// separate arrays.
 Json JsonOf(const std::vector<FeatureCuts>& cuts, std::vector<float>* thresholds,
             std::vector<int32_t>* categories) {
   Json json = Json::array();
@@ -98,7 +98,7 @@ std::vector<FeatureCuts> CutsOf(const Json& json, std::span<const float> thresho
   return cuts;
 }
 
-// Sections "<name>.by_row" … of one set of rows; its share of the JSON.
+// Adds the sections "<name>.by_row" … of one set of rows, and its part of the JSON.
 absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionWriter& writer, Json* json) {
   const BinMatrix& matrix = rows.matrix;
   const std::size_t width = matrix.narrow() ? 1 : 2;
@@ -136,7 +136,7 @@ bool AreIndices(const std::vector<T>& indices, std::size_t size) {
   return std::all_of(indices.begin(), indices.end(), [size](int index) { return IsIndex(index, size); });
 }
 
-// Whether what a layout names is there.
+// Whether all indices of a layout are valid.
 bool FitsTogether(const BinLayout& layout) {
   constexpr int kMostBins = 1 << 16;  // of two bytes
   return std::all_of(layout.features.begin(), layout.features.end(),
@@ -155,7 +155,7 @@ bool FitsTogether(const BinLayout& layout) {
          });
 }
 
-// Whether rows have as many labels, weights and groups as they should.
+// Whether labels, weights and groups have the right sizes.
 bool FitsTogether(const Targets& targets) {
   const auto rows = static_cast<std::size_t>(targets.rows);
   const std::span<const int64_t> begin = targets.group_begin;
@@ -209,7 +209,8 @@ absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> 
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
-    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
+    if (!HasOnlyWholeNumbers(json))
+      return absl::DataLossError("sections of training data: a number is not whole");
     TrainingData data;
     json.at("features").get_to(data.feature_names);
     data.schema = SchemaOf(json.at("schema"));

@@ -8,13 +8,14 @@
 
 namespace winnow::gbdt {
 
-// Changes with what the sections hold, so that entries of another version are not taken for this one's.
+// Changes with the content of the sections, so that entries of other versions are rejected.
 inline constexpr const char* kTrainingFileVersion = "winnow-gbdt bins 2";
 
-// Training data as sections of a file of the cache, arrays as they stand in memory.
+// Writes training data as sections of a cache file, with arrays in their memory layout.
 absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer);
 
-// The same data, its arrays in *file, which it keeps. DataLoss if the sections do not fit together.
+// Returns the training data with its arrays in *file, which it keeps. DataLoss if the sections are
+// inconsistent.
 absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> file);
 
 }  // namespace winnow::gbdt

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "trainers/common/agreement.h"
 #include "trainers/common/data_errors.h"
-#include "trainers/common/status_text.h"
 #include "trainers/data/cache/data_cache.h"
 #include "trainers/data/content_key.h"
 #include "trainers/data/file_source.h"
@@ -25,15 +25,15 @@
 namespace winnow::gbdt {
 namespace {
 
-// `label`: its column, as it was asked for.
+// `label`: its column, as requested.
 absl::Status CheckTable(const DataSet& data, const std::string& what, const std::string& label = "") {
   if (data.rows == 0) return absl::InvalidArgumentError(what + ": there are no rows");
   if (data.rows > int64_t{0xffffffff})
     return absl::InvalidArgumentError(fmt::format("{}: {} rows: expected fewer than 2^32", what, data.rows));
   if (data.columns.empty()) return absl::InvalidArgumentError(what + ": there are no feature columns");
   if (static_cast<int64_t>(data.label.size()) != data.rows)
-    return absl::InvalidArgumentError(
-        what + ": the data has no label column" + (label.empty() ? "" : " \"" + label + "\""));
+    return absl::InvalidArgumentError(what + ": the data has no label column" +
+                                      (label.empty() ? "" : " \"" + label + "\""));
   for (std::size_t f = 0; f < data.columns.size(); ++f) {
     for (int64_t i = 0; i < data.rows; ++i) {
       if (std::isinf(data.columns[f][i]))
@@ -58,8 +58,8 @@ absl::Status CheckTargets(const GbdtParameters& parameters, const DataSchema& sc
   return labels.ok() ? labels : absl::InvalidArgumentError(fmt::format("{}: {}", what, MessageOf(labels)));
 }
 
-// Whether data as read have the model's features, number by number. Features of XGBoost's that were never
-// named go by position.
+// Whether the data have the model's features in the same order. XGBoost's unnamed features are matched by
+// position.
 bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
   bool unnamed = model.names.size() == data.feature_names.size();
   for (std::size_t f = 0; unnamed && f < model.names.size(); ++f)
@@ -75,7 +75,7 @@ bool HasFeaturesOf(const ModelFeatures& model, const DataSet& data) {
   return true;
 }
 
-// Loads what one request asks for, for one rank.
+// Loads the data of one request, for one rank.
 class Loading {
  public:
   Loading(const TrainRequest& request, const ModelFeatures* continued, Communicator* ranks, ThreadPool* pool)
@@ -89,7 +89,7 @@ class Loading {
   const std::string& cache_warning() const { return cache_warning_; }
 
  private:
-  // Validates with a part of the training data, or not at all.
+  // Whether validation data, if any, are split off the training data.
   bool splits() const { return request_.validation_path.empty(); }
   bool train_sharded() const { return request_.train_sharded && ranks_.size() > 1; }
   bool validation_sharded() const {
@@ -99,7 +99,7 @@ class Loading {
   const std::string& validation_path() const {
     return splits() ? request_.train_path : request_.validation_path;
   }
-  // A problem of the data with the channel that they came by before it.
+  // Returns a problem of the data with the name of their channel before it.
   absl::Status OfTrain(const absl::Status& problem) const { return OfData(request_.train_name, problem); }
   absl::Status OfValidation(const absl::Status& problem) const {
     return splits() ? OfTrain(problem) : OfData(request_.validation_name, problem);
@@ -156,8 +156,7 @@ absl::StatusOr<RawTables> Loading::ReadTables() {
     tables.validation = std::move(parts->second);
   }
   tables.train = *std::move(train);
-  absl::Status status =
-      OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  absl::Status status = OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
   if (status.ok() && tables.validation) {
     const DataOptions& reading = splits() ? request_.train_reading : request_.validation_reading;
     status = OfValidation(CheckTable(*tables.validation, validation_path(), reading.label));
@@ -166,7 +165,7 @@ absl::StatusOr<RawTables> Loading::ReadTables() {
   return tables;
 }
 
-// Of tables that every rank has whole, this rank's rows. All are numbered anew over the ranks, since
+// Returns this rank's rows of tables that every rank has completely. Renumbers all over the ranks, because
 // splitting changes which rows there are.
 absl::Status Loading::ShareOut(RawTables* tables) {
   const auto share = [&](bool sharded, DataSet* table) -> absl::Status {
@@ -194,7 +193,7 @@ absl::StatusOr<ContentKey> Loading::KeyOf(const std::string& path, const DataOpt
   return KeyOfFiles(*files, reading, extra, cache_.folder(), pool_.threads());
 }
 
-// What this rank's entry is known by, and what it is made of.
+// The key of this rank's entry, and the content it depends on.
 absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
   const std::string extra =
       fmt::format("{}\nmax_bin {}\nvalidation_fraction {} split_seed {}", kTrainingFileVersion, max_bin(),
@@ -221,7 +220,7 @@ absl::StatusOr<TrainingData> Loading::Open(const std::string& key, const DataCac
   return ReadTrainingData(std::make_shared<const MappedFile>(*std::move(file)));
 }
 
-// Every rank maps the whole, and takes its rows of it.
+// Every rank maps the whole, and uses its own rows.
 absl::StatusOr<TrainingData> Loading::Replicated() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> key = Key(&contents);
@@ -242,8 +241,8 @@ absl::StatusOr<TrainingData> Loading::Replicated() {
   return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
 }
 
-// Ranks make their entries together, so none may wait for the lock of one meanwhile: an entry is looked for,
-// and what all ranks have made otherwise is kept.
+// Ranks make their entries together, so none may wait for another's lock: each looks for its entry, and what
+// all ranks have made otherwise is stored.
 absl::StatusOr<TrainingData> Loading::Sharded() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> mine = Key(&contents);
@@ -325,11 +324,11 @@ absl::Status CheckTrainable(const GbdtParameters& parameters, const DataSet& dat
   return CheckTargets(parameters, data.schema, targets, what);
 }
 
-std::vector<float> RawTables::TrainMargins(const GbdtModel& model, ThreadPool* pool) const {
+std::vector<float> RawTables::TrainMargins(const Model& model, ThreadPool* pool) const {
   return PredictMargins(model, train, model.rounds(), pool);
 }
 
-std::vector<float> RawTables::ValidationMargins(const GbdtModel& model, ThreadPool* pool) const {
+std::vector<float> RawTables::ValidationMargins(const Model& model, ThreadPool* pool) const {
   return validation ? PredictMargins(model, *validation, model.rounds(), pool) : std::vector<float>();
 }
 

@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<double>> EpochMetrics::Measure(int64_t epoch, const N
     if (absl::Status status = add(*validation_, metrics_); !status.ok()) return status;
   }
   if (absl::Status status = CheckFinite(epoch, values); !status.ok()) return status;
-  // A clock may not move in an epoch of few rows.
+  // In an epoch of few rows the clock may not advance.
   constexpr double kShortest = 1e-9;
   values.push_back(std::round(static_cast<double>(result.rows_seen) / std::max(seconds, kShortest)));
   return values;

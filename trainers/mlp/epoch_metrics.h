@@ -12,10 +12,10 @@
 
 namespace winnow::mlp {
 
-// What is reported of an epoch: of the training data what training itself has seen of loss and accuracy, each
-// row as the network was when its step began; of the validation data all metrics, of the network after the
-// epoch; and how fast it went. Metrics that training does not see (auc, rmse with another loss than mse) are
-// measured on the training data only where there are no validation data, for it takes another pass.
+// The reported metrics of an epoch. Training data: loss and accuracy as seen by training, each row before its
+// step. Validation data: all metrics, after the epoch. Also the speed. Metrics that training does not compute
+// (auc; rmse with another loss than mse) are measured on the training data only without validation data,
+// because that takes another pass.
 class EpochMetrics {
  public:
   // REQUIRES: context's parts and validation, null if there is none, outlive it.
@@ -24,13 +24,13 @@ class EpochMetrics {
   // "train-loss", ..., "validation-loss", ..., "samples-per-second".
   const std::vector<std::string>& names() const { return names_; }
 
-  // Their values after an epoch that took `seconds`. All ranks call it, and get the same but for the speed.
-  // FailedPrecondition where one is not finite, but for an auc of one class: "validation-loss is nan after
-  // epoch 3: ...".
+  // Returns their values after an epoch that took `seconds`. All ranks call it, and get the same values
+  // except the speed. FailedPrecondition if one is not finite, except an auc of one class: "validation-loss
+  // is nan after epoch 3: ...".
   absl::StatusOr<std::vector<double>> Measure(int64_t epoch, const NetworkState& state,
                                               const EpochResult& result, double seconds) const;
 
-  // The one that early stopping looks at: the last of the validation data.
+  // The metric for early stopping: the last of the validation data.
   struct Deciding {
     std::size_t position = 0;  // in names()
     bool higher_is_better = false;
@@ -43,7 +43,7 @@ class EpochMetrics {
   const TrainingContext& context_;
   const DenseData* const validation_;
   const std::vector<MlpMetric> metrics_;
-  std::vector<MlpMetric> seen_, passed_;  // of the training data: in training, and in another pass
+  std::vector<MlpMetric> seen_, passed_;  // of the training data: seen in training, and in another pass
   std::vector<std::string> names_;
 };
 

@@ -9,31 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include "trainers/common/contract.h"
 #include "trainers/common/program.h"
 #include "trainers/common/train_flags.h"
-#include "trainers/mlp/contract.h"
 #include "trainers/mlp/model_commands.h"
 #include "trainers/mlp/trainer.h"
 
 namespace winnow::mlp {
 namespace {
 
-// What the command line asks for beyond what it may ask of any trainer.
-struct MlpFlags {
+// Flags beyond those of every trainer.
+struct Flags {
   TrainFlags common;
-  std::string timing_path;
   bool profile = false;
 };
 
-void AddTrainFlags(CLI::App* app, MlpFlags* flags) {
+void AddTrainFlags(CLI::App* app, Flags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--format", files.train_reading.format, "auto, csv, libsvm or idx")->capture_default_str();
-  app->add_flag("--sharded", files.train_sharded,
-                "Each rank reads its own files of the folders --train and --validation; else all read all");
-  app->add_option("--timing", flags->timing_path,
-                  "File that gets the seconds of set-up, of each epoch and of each evaluation, as JSON")
-      ->type_name("FILE");
+  flags->common.AddRunFlags(app, "epoch");
   app->add_flag("--profile", flags->profile,
                 "Prints where the time of each rank went, and what can be said about it");
   app->add_option("--profile-dir", files.output_folder,
@@ -41,55 +36,42 @@ void AddTrainFlags(CLI::App* app, MlpFlags* flags) {
       ->type_name("DIR");
 }
 
-int Train(const TrainerMain& process, const MlpTrainRequest& request,
-          const std::vector<std::string>& warnings) {
-  return process.TrainAsRank(!request.checkpoint_folder.empty(), warnings,
-                             [&](Communicator* ranks, const std::atomic<bool>& stop) {
-                               return RunMlpTraining(request, ranks, stop, stdout, stderr);
-                             });
-}
-
-int TrainByFlags(const TrainerMain& process, const MlpFlags& flags) {
+absl::StatusOr<TrainRequest> RequestFromFlags(const Flags& flags, std::vector<std::string>* warnings) {
   const absl::StatusOr<std::string> text = flags.common.HyperparameterText();
-  if (!text.ok()) return process.Fail(text.status());
-  std::vector<std::string> warnings;
-  absl::StatusOr<MlpParameters> parameters = ParseMlpHyperparameters(*text, &warnings);
-  if (!parameters.ok()) return process.Fail(flags.common.OfHyperparameters(parameters.status()));
-  MlpTrainRequest request;
-  static_cast<TrainFiles&>(request) = flags.common.files;
-  request.parameters = *std::move(parameters);
-  request.parameters.nthread = flags.common.ThreadsOr(request.parameters.nthread);
-  if (flags.profile || !request.output_folder.empty()) request.parameters.profile = true;
-  request.timing_path = flags.timing_path;
-  return Train(process, request, warnings);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<MlpParameters> parameters = ParseMlpHyperparameters(*text, warnings);
+  if (!parameters.ok()) return flags.common.OfHyperparameters(parameters.status());
+  parameters->nthread = flags.common.ThreadsOr(parameters->nthread);
+  if (flags.profile || !flags.common.files.output_folder.empty()) parameters->profile = true;
+  return TrainRequest{flags.common.files, *std::move(parameters)};
 }
 
-int TrainUnderContract(const TrainerMain& process) {
-  std::vector<std::string> warnings;
-  const absl::StatusOr<MlpTrainRequest> request =
-      MlpRequestFromContract([](const char* name) { return std::getenv(name); }, &warnings);
-  if (!request.ok()) return process.Fail(request.status());
-  return Train(process, *request, warnings);
+absl::StatusOr<TrainRequest> RequestFromEnvironment(std::vector<std::string>* warnings) {
+  const EnvironmentReader environment = [](const char* name) { return std::getenv(name); };
+  return RequestFromContract<TrainRequest>(environment,
+                                           ParseMlpHyperparameters(ValueOf(environment, "SM_HPS"), warnings));
 }
 
 int Main(int argc, char** argv) {
   const TrainerMain process("winnow-mlp");
-  if (!IsStartedByHand(argc, argv, MlpModelCommands::IsName)) return TrainUnderContract(process);
+  std::vector<std::string> warnings;
+  if (!IsStartedByHand(argc, argv, ModelCommands::IsName))
+    return process.Train(RequestFromEnvironment(&warnings), warnings, RunTraining);
   CLI::App app(
       "Multilayer perceptrons for classification and regression. Without --train, and with SM_HPS in the "
       "environment, it runs under the trainer contract.",
       "winnow-mlp");
   app.set_version_flag("--version", "winnow-mlp " WINNOW_VERSION);
-  MlpFlags flags;
+  Flags flags;
   AddTrainFlags(&app, &flags);
-  MlpModelCommands model_commands(&app);
+  ModelCommands model_commands(&app);
   if (const std::optional<int> end = EndOfParsing(&app, argc, argv, process)) return *end;
   if (model_commands.asked()) {
     const absl::Status status = model_commands.Run();
     return status.ok() ? 0 : process.Fail(status);
   }
   if (const std::string problem = flags.common.Settle(); !problem.empty()) return process.Usage(problem);
-  return TrainByFlags(process, flags);
+  return process.Train(RequestFromFlags(flags, &warnings), warnings, RunTraining);
 }
 
 }  // namespace

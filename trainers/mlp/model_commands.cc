@@ -21,7 +21,7 @@ OrderedJson LayerJson(const Layer& layer, const std::string& activation) {
   return json;
 }
 
-OrderedJson Description(const MlpModel& model) {
+OrderedJson Description(const Model& model) {
   OrderedJson hyperparameters = OrderedJson::object();
   for (const auto& [name, value] : ModelHyperparameters(model.parameters)) hyperparameters[name] = value;
   const std::string activation = hyperparameters["activation"];
@@ -39,7 +39,7 @@ std::string InputsText(const FeatureSchema& schema) {
   return fmt::format("{} features from {} columns", schema.features, schema.table.columns.size());
 }
 
-std::string DescriptionText(const MlpModel& model) {
+std::string DescriptionText(const Model& model) {
   const OrderedJson description = Description(model);
   std::string text = fmt::format("inputs       {}\n", InputsText(model.schema));
   const std::vector<Layer>& layers = model.network.layers;
@@ -60,11 +60,11 @@ std::string DescriptionText(const MlpModel& model) {
 
 }  // namespace
 
-bool MlpModelCommands::IsName(std::string_view argument) {
+bool ModelCommands::IsName(std::string_view argument) {
   return argument == "predict" || argument == "export-onnx" || argument == "show";
 }
 
-MlpModelCommands::MlpModelCommands(CLI::App* app) {
+ModelCommands::ModelCommands(CLI::App* app) {
   AddPredict(app);
   export_ = app->add_subcommand("export-onnx", "Writes a model as ONNX, operator set 13");
   export_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
@@ -74,7 +74,7 @@ MlpModelCommands::MlpModelCommands(CLI::App* app) {
   show_->add_flag("--json", json_, "As JSON");
 }
 
-void MlpModelCommands::AddPredict(CLI::App* app) {
+void ModelCommands::AddPredict(CLI::App* app) {
   predict_ = app->add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
   predict_->add_option("--model", request_.model_path, kModel)->type_name("FILE")->required();
   predict_->add_option("--data", request_.data_path, "Images, or a table with the model's feature columns")
@@ -94,11 +94,11 @@ void MlpModelCommands::AddPredict(CLI::App* app) {
   what->require_option(0, 1);
 }
 
-bool MlpModelCommands::asked() const { return predict_->parsed() || export_->parsed() || show_->parsed(); }
+bool ModelCommands::asked() const { return predict_->parsed() || export_->parsed() || show_->parsed(); }
 
-absl::Status MlpModelCommands::Run() const {
+absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
-  const absl::StatusOr<MlpModel> model = ReadMlpModel(model_path_);
+  const absl::StatusOr<Model> model = ReadModel(model_path_);
   if (!model.ok()) return model.status();
   if (export_->parsed()) return WriteOnnx(output_path_, *model);
   constexpr auto kReplace = OrderedJson::error_handler_t::replace;  // texts that are not UTF-8

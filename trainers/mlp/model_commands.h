@@ -13,12 +13,12 @@ class App;
 namespace winnow::mlp {
 
 // The subcommands of winnow-mlp that work on a model: predict, export-onnx, show.
-class MlpModelCommands {
+class ModelCommands {
  public:
   static bool IsName(std::string_view argument);
 
-  // Adds them to `app`. REQUIRES: `app` is parsed while this object is at its place.
-  explicit MlpModelCommands(CLI::App* app);
+  // Adds them to `app`. REQUIRES: this object is not moved until `app` is parsed.
+  explicit ModelCommands(CLI::App* app);
 
   bool asked() const;  // whether one of them was parsed
   absl::Status Run() const;
@@ -27,7 +27,7 @@ class MlpModelCommands {
   void AddPredict(CLI::App* app);
 
   CLI::App *predict_, *export_, *show_;
-  MlpPredictRequest request_;
+  PredictRequest request_;
   std::string model_path_, output_path_;
   bool json_ = false;
 };

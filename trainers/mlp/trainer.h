@@ -5,23 +5,28 @@
 
 #include "absl/status/status.h"
 #include "trainers/collective/communicator.h"
-#include "trainers/mlp/train_request.h"
+#include "trainers/common/train_files.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow::mlp {
 
-// Trains, goes on from the newest checkpoint that fits, and prints each epoch's metrics on `out`, epochs from
-// 0:
-// "[3]\ttrain-loss:0.31\ttrain-accuracy:0.91\tvalidation-loss:0.28\tvalidation-accuracy:0.92\t
-// samples-per-second:81234". Epochs after resource_from that only a checkpoint knows (their process died
-// before all was heard) are printed again. What is worth a warning goes to `err`, and so does the profile
-// where one is asked for; its trace goes to the output folder.
+// One training run, from files to model.safetensors and model.onnx. Levels are epochs.
+struct TrainRequest : TrainFiles {
+  MlpParameters parameters;
+};
+
+// Trains, or continues from the newest matching checkpoint, and prints each epoch's metrics on `out`, epochs
+// from 0: "[3]\ttrain-loss:0.31\ttrain-accuracy:0.91\tvalidation-loss:0.28\tvalidation-accuracy:0.92\t
+// samples-per-second:81234". Epochs after resource_from that are only in a checkpoint (their process died
+// before they were reported) are printed again. Warnings go to `err`, and so does the profile if one is
+// requested; its trace goes to the output folder.
 //
 // All ranks of the trial call it; rank 0 prints, and writes checkpoints and the model. A rank that fails
-// tells the others why. FailedPrecondition, on all ranks, where the training has diverged.
+// reports the reason to the others. FailedPrecondition, on all ranks, if the training has diverged.
 //
-// When *stop becomes true on any rank, the epoch under way is given up, what the last whole one has left is
-// saved as a checkpoint, and it returns OK without a model; Cancelled where there is no checkpoint folder.
-absl::Status RunMlpTraining(const MlpTrainRequest& request, Communicator* ranks,
-                            const std::atomic<bool>& stop, std::FILE* out, std::FILE* err);
+// When *stop becomes true on any rank, it abandons the current epoch, saves the state after the last complete
+// one as a checkpoint, and returns OK without a model; Cancelled if there is no checkpoint folder.
+absl::Status RunTraining(const TrainRequest& request, Communicator* ranks, const std::atomic<bool>& stop,
+                         std::FILE* out, std::FILE* err);
 
 }  // namespace winnow::mlp

@@ -18,11 +18,11 @@ namespace winnow {
 namespace {
 
 constexpr std::chrono::seconds kCallPatience(30);
-constexpr std::chrono::seconds kBlobPatience(120);  // 4 MiB over 35 KiB/s
+constexpr std::chrono::seconds kBlobPatience(120);  // 4 MiB at 35 KiB/s
 constexpr int kDigestsOfCall = 10'000;
 
 absl::Status ToAbsl(const grpc::Status& status) {
-  // The codes of both are the same numbers.
+  // gRPC and Abseil use the same numeric codes.
   return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
 }
 
@@ -86,7 +86,7 @@ absl::Status ArtifactClient::PutBlob(const std::string& digest, const std::strin
       part.set_size(static_cast<int64_t>(bytes.size()));
     }
     part.set_data(bytes.substr(at, kMaxPartBytes));
-    if (!writer->Write(part)) break;  // the server has answered already
+    if (!writer->Write(part)) break;  // the server has already answered
   }
   writer->WritesDone();
   return ToAbsl(writer->Finish());
@@ -94,7 +94,7 @@ absl::Status ArtifactClient::PutBlob(const std::string& digest, const std::strin
 
 absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                                     Cancellation& cancellation, const std::function<void()>& progress) {
-  // First, so that nothing is sent which is not wanted.
+  // Put comes first, so that no unwanted data is sent.
   absl::StatusOr<bool> done = Put(request, cancellation);
   if (!done.ok() || *done) return done.status();
   progress();

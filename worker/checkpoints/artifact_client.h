@@ -15,21 +15,21 @@
 
 namespace winnow {
 
-// The server's artifact store. Calls block; CANCELLED if their Cancellation was. Thread-safe.
+// Client of the server's artifact store. Calls block; CANCELLED after their Cancellation. Thread-safe.
 class ArtifactClient {
  public:
   explicit ArtifactClient(const std::shared_ptr<grpc::Channel>& channel);
 
-  // Sends what the server does not have of the request's manifest, whose files are in `folder`, and makes it
-  // the trial's newest. `progress` is called after every step. ABORTED: the folder's files are not the
-  // manifest's (any more); FAILED_PRECONDITION: the server does not want it; else the server's.
+  // Sends the files in `folder` that the server lacks of the request's manifest, and makes it the trial's
+  // newest. Calls `progress` after every step. ABORTED: the files no longer match the manifest;
+  // FAILED_PRECONDITION: the server does not want it; otherwise the server's status.
   absl::Status Upload(const v1::PutArtifactRequest& request, const FolderName& folder,
                       Cancellation& cancellation, const std::function<void()>& progress);
 
   absl::StatusOr<std::string> GetBlob(const v1::BlobName& blob, Cancellation& cancellation);
 
  private:
-  // True: it is done; false: a blob is missing.
+  // True: done; false: a blob is missing.
   absl::StatusOr<bool> Put(const v1::PutArtifactRequest& request, Cancellation& cancellation);
   absl::StatusOr<std::vector<std::string>> FindMissing(const v1::Manifest& manifest,
                                                        Cancellation& cancellation);

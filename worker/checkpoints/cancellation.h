@@ -10,15 +10,15 @@ class ClientContext;
 
 namespace winnow {
 
-// Lets a thread that waits, or whose call waits, be stopped from another one. Thread-safe.
+// Stops a waiting thread, or its pending call, from another thread. Thread-safe.
 class Cancellation {
  public:
   void Cancel();
   bool cancelled() const;
-  // False: it was cancelled before the time was over.
+  // False: cancelled before the time was over.
   bool Sleep(std::chrono::steady_clock::duration time) const;
 
-  // While it lives the call ends when this is cancelled, also if that was before.
+  // During its lifetime, a cancellation ends the call, even one that came before.
   class Call {
    public:
     Call(Cancellation& cancellation, grpc::ClientContext& context);

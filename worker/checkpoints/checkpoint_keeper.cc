@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-// The server asks with every answer until it has the model.
+// The server requests a model with every answer until it has it.
 constexpr std::chrono::seconds kModelPause(10);
 
 }  // namespace
@@ -21,12 +21,12 @@ CheckpointKeeper::CheckpointKeeper(Timers* timers, const std::shared_ptr<grpc::C
 
 CheckpointKeeper::~CheckpointKeeper() {
   *alive_ = false;
-  // All at once, before one is waited for.
+  // Abandons all before waiting for any.
   for (const auto& [id, restoring] : restoring_) restoring->Abandon();
   for (const auto& [id, watched] : watched_) watched.uploader->Abandon();
 }
 
-// From any thread that ends before this.
+// Called from threads that end before this object.
 void CheckpointKeeper::Post(std::function<void()> function) {
   timers_->Post([alive = alive_, function = std::move(function)] {
     if (*alive) function();

@@ -18,38 +18,37 @@ namespace winnow {
 class ModelUpload;
 class Restoring;
 
-// Brings checkpoints and models to the server's artifact store and back, each on a thread of its own. Methods
-// are called on the thread of `timers`, and so are all callbacks, never from within the call that was given
-// them.
+// Transfers checkpoints and models to and from the server's artifact store, each on its own thread. Methods
+// and callbacks run on the thread of `timers`; no callback runs within the call that received it.
 class CheckpointKeeper {
  public:
   // `timers` outlives it.
   CheckpointKeeper(Timers* timers, const std::shared_ptr<grpc::Channel>& channel,
                    KeepingOptions options = {});
-  // Gives up what is under way; no callback comes any more.
+  // Abandons all transfers; no callback runs afterwards.
   ~CheckpointKeeper();
 
-  // Makes `folder` hold what the assignment's `restore` names. UNAVAILABLE if the store stays out of reach,
-  // or does not have it; any other error is this machine's.
+  // Makes the content of `folder` that which the assignment's `restore` names. UNAVAILABLE: the store stays
+  // unreachable or lacks the content; any other error is this machine's.
   void Restore(const v1::Assignment& assignment, const FolderName& folder,
                std::function<void(absl::Status)> done);
-  // Afterwards nothing of that Restore touches the folder, and its callback does not come.
+  // Afterwards that Restore neither touches the folder nor calls its callback.
   void AbandonRestore(const std::string& assignment_id);
 
-  // From now on, until it has ended, sends each new checkpoint in `folder`.
+  // Until End, sends each new checkpoint in `folder`.
   void Watch(const v1::Assignment& assignment, const FolderName& folder);
-  // REQUIRES Watch. Its trainer has ended: calls `done` once its newest checkpoint, which has at least
-  // `level`, is in the store, or is given up.
+  // REQUIRES: Watch was called. The trainer has ended. Calls `done` once its newest checkpoint, which has at
+  // least `level`, is in the store or is given up.
   void End(const std::string& assignment_id, int64_t level, std::function<void()> done);
-  // Of what is watched: be quick, for the worker leaves.
+  // REQUIRES: Watch was called. Shortens the patience, because the worker leaves.
   void Hasten(const std::string& assignment_id);
-  // Of what is watched: send nothing more; after End, `done` comes soon.
+  // REQUIRES: Watch was called. Sends nothing more; after End, `done` comes soon.
   void Abandon(const std::string& assignment_id);
-  // Forgets it, and its `done`.
+  // Forgets the assignment and its `done`.
   void Forget(const std::string& assignment_id);
 
-  // Sends the model in `folder`, unless that is under way or was tried a moment ago. `failed` is told why, if another
-  // try would come to the same.
+  // Sends the model in `folder`, unless a transfer is in progress or was tried a moment ago. Calls `failed`
+  // with the reason if another try would fail in the same way.
   void StoreModel(const v1::ModelWanted& wanted, const FolderName& folder,
                   std::function<void(std::string reason)> failed);
 
@@ -61,7 +60,7 @@ class CheckpointKeeper {
   };
   using Trial = std::pair<std::string, int64_t>;  // job id, number
   struct Model {
-    std::unique_ptr<ModelUpload> upload;  // null: none is under way
+    std::unique_ptr<ModelUpload> upload;  // null: no upload in progress
     Timers::TimePoint not_before;
   };
 
@@ -71,11 +70,11 @@ class CheckpointKeeper {
   Timers* const timers_;
   ArtifactClient client_;
   const KeepingOptions options_;
-  // Read by the threads below, so it outlives them.
+  // The threads below read it, so it outlives them.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   uint64_t last_restore_ = 0;
   std::map<uint64_t, std::unique_ptr<Restoring>> restoring_;
-  std::map<std::string, uint64_t> restores_;  // not abandoned ones, by assignment
+  std::map<std::string, uint64_t> restores_;  // without abandoned ones, by assignment
   std::map<std::string, Watched> watched_;
   std::map<Trial, Model> models_;
 };

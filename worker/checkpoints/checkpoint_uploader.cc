@@ -66,7 +66,7 @@ void CheckpointUploader::Abandon() {
   changed_.notify_all();
 }
 
-// False: it is to send no more while the trainer runs.
+// Returns false if it must send no more while the trainer runs.
 bool CheckpointUploader::WaitFor(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, time, [this] { return abandoned_ || last_level_.has_value(); });

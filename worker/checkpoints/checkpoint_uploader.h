@@ -17,26 +17,26 @@
 
 namespace winnow {
 
-// How patient uploads and downloads are.
+// Patience of uploads and downloads.
 struct KeepingOptions {
-  std::chrono::milliseconds look_every{500};  // for a new checkpoint
-  int pause_factor = 4;  // an upload is followed by a pause of so many times what it took
-  // Without a step forward for so long the server's store counts as out of reach.
+  std::chrono::milliseconds look_every{500};  // interval of looks for a new checkpoint
+  int pause_factor = 4;  // pause after an upload, as a multiple of its duration
+  // After this long without progress, the server's store counts as unreachable.
   std::chrono::milliseconds patience{120'000};
-  std::chrono::milliseconds leaving_patience{20'000};  // of a worker that leaves
-  std::chrono::milliseconds first_retry{200};          // doubled at each failure in a row
+  std::chrono::milliseconds leaving_patience{20'000};  // for a leaving worker
+  std::chrono::milliseconds first_retry{200};          // doubles with each failure in a row
   std::chrono::milliseconds last_retry{5'000};
 };
 
-// Whether trying an upload again later may help.
+// Whether a later try of an upload may succeed.
 bool IsPassing(const absl::Status& status);
 
-// While a rank 0 trains, and once more when it has ended, puts its checkpoints into the artifact store, on a
-// thread of its own. The folder is looked at anew every now and then; what is whole is sent from further
-// names of the same files, so that the trainer may remove and replace them meanwhile.
+// Puts the checkpoints of a rank 0 into the artifact store, while it trains and once after its end, on its
+// own thread. It looks at the folder at intervals. It sends complete checkpoints from hard links, so that the
+// trainer may remove and replace the files in the meantime.
 class CheckpointUploader {
  public:
-  // `client` outlives it. `done` is the last thing that its thread calls, after End or Abandon.
+  // `client` outlives it. `done` is the last call of its thread, after End or Abandon.
   CheckpointUploader(ArtifactClient* client, const v1::Assignment& assignment, const FolderName& folder,
                      const KeepingOptions& options, std::function<void()> done);
   // Abandons, and waits for the thread.
@@ -46,7 +46,7 @@ class CheckpointUploader {
   void End(int64_t level);
   // The worker leaves.
   void Hasten();
-  // Nothing is sent any more.
+  // Sends nothing more.
   void Abandon();
 
  private:
@@ -70,14 +70,14 @@ class CheckpointUploader {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<int64_t> last_level_;  // guarded by mutex_; since it has ended
+  std::optional<int64_t> last_level_;  // guarded by mutex_; set once the trainer has ended
   bool abandoned_ = false;             // guarded by mutex_
 
-  // The thread's own:
+  // Used by the thread alone:
   Listing sent_;
   bool told_skipped_ = false;
   std::string told_error_;
-  std::chrono::steady_clock::time_point step_;  // forward: the newest
+  std::chrono::steady_clock::time_point step_;  // time of the newest progress
   std::thread thread_;
 };
 

@@ -18,7 +18,7 @@ ModelUpload::~ModelUpload() {
 
 absl::Status ModelUpload::Run(const v1::ModelWanted& wanted, const FolderName& folder) {
   absl::StatusOr<v1::Manifest> manifest = MakeManifest(folder);
-  if (absl::IsUnavailable(manifest.status()))  // of the folder: no store is out of reach here
+  if (absl::IsUnavailable(manifest.status()))  // the folder's error; UNAVAILABLE is for the store
     return absl::FailedPreconditionError(manifest.status().message());
   if (!manifest.ok() && !absl::IsNotFound(manifest.status())) return manifest.status();
   v1::PutArtifactRequest request;

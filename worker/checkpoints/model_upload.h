@@ -11,14 +11,14 @@
 
 namespace winnow {
 
-// A trial's model on its way to the artifact store, on a thread of its own.
+// The upload of a trial's model to the artifact store, on its own thread.
 class ModelUpload {
  public:
-  // `done` is the last thing that its thread calls. A folder that is not there is sent as one without files:
-  // then the trainer has left no model.
+  // `done` is the last call of its thread. A missing folder is sent as one without files: the trainer left no
+  // model.
   ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted, const FolderName& folder,
               std::function<void(absl::Status)> done);
-  // Gives up, and waits for the thread.
+  // Abandons, and waits for the thread.
   ~ModelUpload();
 
  private:

@@ -43,7 +43,7 @@ absl::Status Restoring::Run() {
         return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();
       });
   if (!missing_.ok()) return missing_;
-  // What came is not what was to come: also no fault of this machine.
+  // The data received differs from its manifest: not a fault of this machine either.
   if (absl::IsDataLoss(status)) return absl::UnavailableError(status.message());
   return absl::IsUnavailable(status) ? absl::ResourceExhaustedError(status.message()) : status;
 }

@@ -14,16 +14,16 @@
 
 namespace winnow {
 
-// A folder on its way from the artifact store, on a thread of its own.
+// The download of a folder from the artifact store, on its own thread.
 class Restoring {
  public:
-  // `done` is the last thing that its thread calls. UNAVAILABLE: the server could not be had, or no longer has it.
+  // `done` is the last call of its thread. UNAVAILABLE: the server is unreachable or lacks the folder.
   Restoring(ArtifactClient* client, v1::Manifest manifest, const FolderName& folder,
             const KeepingOptions& options, std::function<void(absl::Status)> done);
   // Abandons, and waits for the thread.
   ~Restoring();
 
-  // Afterwards the folder is not touched.
+  // Does not touch the folder afterwards.
   void Abandon();
 
  private:
@@ -35,7 +35,7 @@ class Restoring {
   const FolderName folder_;
   const KeepingOptions options_;
   Cancellation cancellation_;
-  absl::Status missing_;  // why something could not be fetched; of the thread
+  absl::Status missing_;  // why a blob could not be fetched; used by the thread alone
   std::mutex mutex_;        // held while the folder is replaced
   bool abandoned_ = false;  // guarded by mutex_
   std::thread thread_;

@@ -22,7 +22,7 @@ constexpr size_t kLongestLabel = 63;
 double AllowedProcessors() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // More processors than the set holds: all of them, then.
+  // On failure the host has more processors than the set holds; all of them count.
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   return std::max(1u, std::thread::hardware_concurrency());
 }
@@ -33,7 +33,7 @@ std::optional<double> ReadNumber(const fs::path& path) {
   return file >> value ? std::optional(value) : std::nullopt;
 }
 
-// Calls `look` with this process's group and each above it, whose limits hold as well.
+// Calls `look` with this process's group and each of its ancestors, whose limits apply too.
 template <typename Look>
 void ForEachGroup(const std::optional<CgroupPosition>& position, const Look& look) {
   if (!position.has_value()) return;
@@ -66,7 +66,7 @@ HostCapacity ReadHostCapacity(const fs::path& proc) {
     if (file >> quota >> period && period > 0) Lower(&cpus, quota / period);
     Lower(&bytes, ReadNumber(group / "memory.max").value_or(0));
   });
-  // The first version says -1, and a huge number, for no limit.
+  // cgroup v1 writes -1, or a huge number, for no limit.
   ForEachGroup(FindCgroup("cpu", self), [&](const fs::path& group) {
     const double quota = ReadNumber(group / "cpu.cfs_quota_us").value_or(0);
     const double period = ReadNumber(group / "cpu.cfs_period_us").value_or(0);
@@ -95,7 +95,7 @@ std::string AddLabel(const std::string& text, std::map<std::string, std::string>
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
-  // As a job file may ask for it.
+  // Valid as a label in a job file.
   const auto good = [](const std::string& part) {
     return part.size() <= kLongestLabel &&
            part.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") ==

@@ -8,19 +8,19 @@
 
 namespace winnow {
 
-// What this host lets the worker and its trainers use.
+// Resources of this host that the worker and its trainers may use.
 struct HostCapacity {
-  double cpus = 0;        // of the processors it may run on, as many as its control groups allow
-  double memory_gib = 0;  // the machine's, or the least limit of its control groups; 0: not known
+  double cpus = 0;        // processors of the affinity mask, limited by the CPU quotas of the control groups
+  double memory_gib = 0;  // memory of the machine or the lowest limit of the control groups; 0: unknown
 };
 
-// `proc` is /proc; a test brings its own.
+// `proc` is /proc; a test passes its own.
 HostCapacity ReadHostCapacity(const std::filesystem::path& proc = "/proc");
 
-// How many nvidia0, nvidia1, … are in `devices`, which is /dev.
+// Returns the number of nvidia0, nvidia1, … in `devices`, which is /dev.
 int CountGpus(const std::filesystem::path& devices = "/dev");
 
-// Adds "NAME" or "NAME=VALUE" to `labels`; a later value replaces an earlier one. Empty, or what is wrong.
+// Adds "NAME" or "NAME=VALUE" to `labels`; a later value replaces an earlier one. Returns the error, or "".
 std::string AddLabel(const std::string& text, std::map<std::string, std::string>* labels);
 
 }  // namespace winnow

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An orphan of a killed process needs a moment to become our child; one that never does is not waited for
-// longer.
+// An orphan of a killed process takes a moment to become our child. After this many empty calls it never
+// will.
 constexpr int kMostEmptyCalls = 5;
 
 std::string ReadFile(const fs::path& path) {
@@ -39,7 +39,7 @@ bool HasWord(const std::string& text, const std::string& word, const char* separ
   return false;
 }
 
-// The path after "HIERARCHY:CONTROLLERS:".
+// Returns the path after "HIERARCHY:CONTROLLERS:".
 std::optional<std::string> OwnPath(const std::string& v1_controller, const fs::path& proc) {
   std::ifstream file(proc / "cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -81,7 +81,7 @@ std::optional<CgroupPosition> FindCgroup(const std::string& v1_controller, const
         v1_controller.empty() ? type == "cgroup2" : type == "cgroup" && HasWord(options, v1_controller, ",");
     if (!found) continue;
     CgroupPosition position{point, point};
-    // Without a namespace of its own, a container sees its group as the root of the mount.
+    // Without its own cgroup namespace, a container sees its group as the root of the mount.
     if (root == "/") root.clear();
     if (own->starts_with(root + "/") && own->size() > root.size() + 1) {
       position.group = position.mount / own->substr(root.size() + 1);
@@ -158,7 +158,7 @@ bool Cgroup::IsPopulated() const { return Number("cgroup.events", "populated").v
 
 void Cgroup::Kill() const {
   if (Set("cgroup.kill", "1").ok()) return;
-  // A kernel before 5.14.
+  // Kernels before 5.14 lack cgroup.kill.
   for (const pid_t pid : Processes()) {
     if (pid > 0 && pid != getpid()) kill(pid, SIGKILL);
   }

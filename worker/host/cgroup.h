@@ -15,48 +15,48 @@ namespace winnow {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;  // bytes
 
-// Where a process stands in a tree of control groups.
+// The position of a process in a tree of control groups.
 struct CgroupPosition {
-  std::filesystem::path mount;  // of the tree, as far as this process sees it
-  std::filesystem::path group;  // the process's own: `mount` or below it
+  std::filesystem::path mount;  // root of the tree, as visible to this process
+  std::filesystem::path group;  // the process's own group: `mount` or below it
 };
 
-// This process's position in the tree of cgroup v2, or in that of a controller of v1 ("memory"); empty where
-// there is none. `proc` holds the files cgroup and mountinfo.
+// Returns this process's position in the tree of cgroup v2, or of a v1 controller ("memory"); empty: none.
+// `proc` holds the files cgroup and mountinfo.
 std::optional<CgroupPosition> FindCgroup(const std::string& v1_controller = "",
                                          const std::filesystem::path& proc = "/proc/self");
 
-// One group of cgroup v2, made by this process, with what runs in it.
+// A group of cgroup v2 made by this process, with the processes in it.
 class Cgroup {
  public:
-  // Makes the group, or takes it over as it is. Errors are the system's.
+  // Makes the group, or takes over an existing one unchanged. Errors are the system's.
   static absl::StatusOr<Cgroup> Make(const std::filesystem::path& path);
-  // One that is there, made by whomever.
+  // An existing group, made by any process.
   static Cgroup At(std::filesystem::path path) { return Cgroup(std::move(path), false); }
   Cgroup(Cgroup&& other) noexcept;
   Cgroup& operator=(Cgroup&&) = delete;
-  // Kills what is in it and removes it, as far as that goes at once; only if it was made.
+  // If made here: kills the processes in it and removes it, as far as that succeeds at once.
   ~Cgroup();
 
   const std::filesystem::path& path() const { return path_; }
-  // The group's folder, and the file to which a process writes "0" to join; -1 if it cannot be opened. Kept
-  // open with the group.
+  // Returns the group's folder, and the file to which a process writes "0" to join; -1: cannot be opened.
+  // Both stay open as long as the group.
   int Folder();
   int JoinFile();
   absl::Status Set(const char* file, const std::string& value) const;
-  // The number in `file`, or after `key` in it; empty if there is none.
+  // Returns the number in `file`, or after `key` in it; empty: none.
   std::optional<int64_t> Number(const char* file, const std::string& key = "") const;
   bool Has(const char* controller) const;
 
-  // Of this group alone, not of those below it.
+  // Processes of this group alone, without groups below it.
   std::vector<pid_t> Processes() const;
-  bool IsPopulated() const;  // with those below it
-  // SIGKILL to everything in it and below it.
+  bool IsPopulated() const;  // including groups below it
+  // Sends SIGKILL to everything in it and below it.
   void Kill() const;
-  // The same over several calls, reaping those that are or become this process's children. Whether something
-  // was left when the call began; then it is to be called again.
+  // Kill in several calls, which also reap the processes that are or become our children. Returns whether any
+  // was left when the call began; then call again.
   bool KillSome();
-  // Removes it and the groups below it, which must be empty. False if something is left.
+  // Removes it and the groups below it, which must be empty. False: something is left.
   bool Remove() const;
 
  private:
@@ -66,7 +66,7 @@ class Cgroup {
   bool made_;
   int folder_ = -1;
   int join_file_ = -1;
-  std::vector<pid_t> killed_;  // and perhaps still to be reaped
+  std::vector<pid_t> killed_;  // possibly not reaped yet
   int empty_calls_ = 0;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   setsid();
-  // Ignored signals and the mask are inherited over exec, but a trainer expects the usual.
+  // exec keeps ignored signals and the mask, but a trainer expects the defaults.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
@@ -37,11 +37,11 @@ namespace {
   if (plan.bound) sched_setaffinity(0, sizeof plan.processors, &plan.processors);
   if (plan.data.rlim_cur > 0) setrlimit(RLIMIT_DATA, &plan.data);
   if (plan.user != nullptr) {
-    umask(022);  // the worker's own files are nobody else's
+    umask(022);  // the worker's umask for its own files is stricter
     if (!BecomeUser(*plan.user)) FailChild(plan.failure, ExecFailure::kUser);
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // after that, since another user would undo it
-  if (getppid() != plan.parent) _exit(127);  // it died before the line above
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of user, which would clear it
+  if (getppid() != plan.parent) _exit(127);  // the parent died before the line above
   if (plan.directory != nullptr && chdir(plan.directory) != 0)
     FailChild(plan.failure, ExecFailure::kDirectory);
   int error = ENOENT;
@@ -54,13 +54,13 @@ namespace {
 }
 
 #ifdef __SANITIZE_THREAD__
-constexpr bool kMayClone = false;  // its locks are made ready for a fork only by fork() itself
+constexpr bool kMayClone = false;  // only fork() itself prepares the sanitizer's locks
 #else
 constexpr bool kMayClone = true;
 #endif
 
-// fork(), with the child in its group from the start where the kernel (5.7) and the container can do that. To
-// join a group later makes the kernel wait for every processor: some 10 ms in place of 0.06.
+// fork(), with the child in its group from the start where kernel (5.7) and container allow it. Joining a
+// group later makes the kernel wait for every processor: about 10 ms instead of 0.06.
 pid_t Fork(ChildPlan* plan) {
   if (kMayClone && plan->group_folder >= 0) {
     clone_args arguments{};

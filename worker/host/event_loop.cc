@@ -14,7 +14,7 @@ namespace {
 
 constexpr EventLoop::Id kWake = 0;  // the epoll tag of wake_; watches count from 1
 
-// The kernel refuses these only when the process is out of descriptors or memory, which no caller could mend.
+// These calls fail only when the process is out of descriptors or memory, which no caller can handle.
 void Check(bool ok) {
   if (!ok) std::abort();
 }

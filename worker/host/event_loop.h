@@ -13,8 +13,8 @@
 
 namespace winnow {
 
-// The one thread of a worker: descriptors, timers and posted functions, run one after the other. Everything
-// that an agent holds is touched on this thread only, so nothing of it needs a lock.
+// The worker's only thread: runs handlers of descriptors, timers and posted functions one after the other.
+// The agent's data are used on this thread only and need no lock.
 class EventLoop : public Timers {
  public:
   EventLoop();
@@ -22,10 +22,10 @@ class EventLoop : public Timers {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Any thread. Functions run in the order in which they were posted; those that are left when the loop ends
-  // never run.
+  // Any thread. Functions run in the order in which they were posted; those left when the loop ends never
+  // run.
   void Post(std::function<void()> function) override;
-  // Any thread. Run returns after the function that runs now.
+  // Any thread. Run returns after the current function.
   void Quit();
 
   // Handles events until Quit, on the calling thread; may be called again.
@@ -33,8 +33,8 @@ class EventLoop : public Timers {
 
   // The rest: on the thread of Run, or before it starts.
 
-  // `readable` is called for as long as the descriptor is readable or hung up. The caller keeps the
-  // descriptor open until Unwatch.
+  // Calls `readable` for as long as the descriptor is readable or hung up. The caller keeps the descriptor
+  // open until Unwatch.
   Id Watch(int fd, std::function<void()> readable);
   void Unwatch(Id id);
 

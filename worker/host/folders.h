@@ -6,8 +6,7 @@
 
 namespace winnow {
 
-// Creates the folder and those above it where they are missing. FAILED_PRECONDITION with the folder and the
-// system's words.
+// Creates the folder and its missing parents. FAILED_PRECONDITION with the folder and the system's message.
 absl::Status MakeFolder(const std::filesystem::path& path);
 
 }  // namespace winnow

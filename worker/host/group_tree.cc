@@ -22,13 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> kControllers = {"memory", "cpu"};
-// Where what is in a group moves to, so that the group can have controllers.
+// Receives the processes of a group, so that the group can enable controllers.
 constexpr char kOthers[] = "winnow-others";
 constexpr char kPrefix[] = "winnow-";
 constexpr std::chrono::seconds kPatience(10);
 
-// Both or none where there are both: a group with processes would take the second alone, and then no process
-// could join those below it (cgroups(7), "threaded" groups).
+// Enables the controllers in one write, all or none: a group with processes would accept cpu alone, and then
+// no process could join the groups below it (cgroups(7), "threaded" groups).
 void Enable(const Cgroup& group) {
   std::string both;
   for (const char* controller : kControllers) {
@@ -43,7 +43,7 @@ bool HasControllers(const Cgroup& group) {
                      [&group](const char* controller) { return group.Has(controller); });
 }
 
-// Whether a process really can be put into a group of `tree`.
+// Tests by trying whether a process can join a group of `tree`.
 bool CanJoin(const Cgroup& tree) {
   auto probe = Cgroup::Make(tree.path() / "probe");
   if (!probe.ok()) return false;
@@ -57,8 +57,8 @@ bool CanJoin(const Cgroup& tree) {
   return child > 0 && status == 0;
 }
 
-// Removes the empty groups of workers that were killed and did not come back. One that is alive holds its
-// own's lock.
+// Removes the empty groups of workers that were killed and did not return. A live worker holds the lock of
+// its group.
 void Sweep(const fs::path& base) {
   std::error_code error;
   std::vector<fs::path> trees;
@@ -75,7 +75,7 @@ void Sweep(const fs::path& base) {
 
 std::optional<Cgroup> TryIn(const fs::path& base, const std::string& name) {
   Enable(Cgroup::At(base));
-  // Another worker's sweep may come between the making and the lock.
+  // Another worker's sweep may come between creation and lock.
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
     auto tree = Cgroup::Make(base / name);
@@ -87,8 +87,8 @@ std::optional<Cgroup> TryIn(const fs::path& base, const std::string& name) {
   return std::nullopt;
 }
 
-// A group that has processes of its own cannot give controllers to those below it, unless it is the root of
-// all: so they move into one of those. Only where they are nobody else's business.
+// A group with processes cannot enable controllers below it, unless it is the root: so its processes move
+// into a group below it. Only in a group that no one else manages.
 bool MoveProcessesDown(const CgroupPosition& position) {
   const Cgroup own = Cgroup::At(position.group);
   std::error_code error;
@@ -112,7 +112,7 @@ std::optional<Cgroup> MakeGroupTree(const std::string& name) {
   for (fs::path place = position->group;; place = place.parent_path()) {
     places.push_back(place);
     const Cgroup group = Cgroup::At(place);
-    // Limits that somebody set for this worker hold for its trainers too.
+    // Limits that somebody set for this worker apply to its trainers too.
     if (group.Number("memory.max").has_value() || group.Number("cpu.max").has_value()) break;
     if (place == position->mount || place == place.parent_path()) break;
   }
@@ -121,7 +121,7 @@ std::optional<Cgroup> MakeGroupTree(const std::string& name) {
     std::optional<Cgroup> tree = TryIn(place, name);
     const bool full = tree.has_value() && HasControllers(*tree);
     if (full || !next_best.has_value()) {
-      // Not by assignment: what was there must go first.
+      // Not by assignment: the previous value must be destroyed first.
       next_best.reset();
       if (tree.has_value()) next_best.emplace(*std::move(tree));
     }
@@ -132,7 +132,7 @@ std::optional<Cgroup> MakeGroupTree(const std::string& name) {
     if (consider(place)) return next_best;
   }
   if (MoveProcessesDown(*position)) {
-    next_best.reset();  // it may be in the same place
+    next_best.reset();  // it may have the same path
     consider(position->group);
   }
   return next_best;
@@ -144,7 +144,7 @@ int KillLeftoverGroups(const fs::path& record) {
   const std::optional<CgroupPosition> position = FindCgroup();
   std::error_code error;
   const fs::path tree(path);
-  // Nothing but what a worker has made: the file may be anything.
+  // Touches only a group that a worker made: the file may contain anything.
   if (!position.has_value() || !tree.filename().string().starts_with(kPrefix) ||
       !fs::exists(tree / "cgroup.procs", error)) {
     return 0;

@@ -28,7 +28,7 @@ constexpr std::string_view kAssignment = "WINNOW_ASSIGNMENT=";
 constexpr int kMostUnclearCalls = 5;
 constexpr std::string_view kWorkFolder = "WINNOW_WORK_DIR=";
 
-// Empty if there is no such file any more, or it may not be read.
+// Empty if the file no longer exists or may not be read.
 std::string ReadProcFile(pid_t pid, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
   return {std::istreambuf_iterator<char>(file), {}};
@@ -63,10 +63,10 @@ std::vector<pid_t> ProcessIds() {
   return pids;
 }
 
-// 0 if the process is gone.
+// 0: the process is gone.
 pid_t ParentOf(pid_t pid) {
   const std::string stat = ReadProcFile(pid, "stat");
-  // "PID (NAME) STATE PARENT …", and a name may hold anything.
+  // "PID (NAME) STATE PARENT …"; the name may contain anything.
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 4 > stat.size()) return 0;
   pid_t parent = 0;
@@ -74,7 +74,7 @@ pid_t ParentOf(pid_t pid) {
   return parent;
 }
 
-// Those that were left to this process: the kernel gives orphans to its first thread.
+// Children by adoption: the kernel gives orphans to the first thread of their subreaper.
 std::vector<pid_t> AdoptedChildren() {
   std::vector<pid_t> children;
   std::ifstream file(fmt::format("/proc/self/task/{}/children", getpid()));
@@ -82,7 +82,7 @@ std::vector<pid_t> AdoptedChildren() {
     for (pid_t pid; file >> pid;) children.push_back(pid);
     return children;
   }
-  // A kernel without that file.
+  // Kernels without that file.
   for (const pid_t pid : ProcessIds()) {
     if (ParentOf(pid) == getpid()) children.push_back(pid);
   }
@@ -100,8 +100,8 @@ std::set<pid_t> SelfAndAncestors() {
   return pids;
 }
 
-// Kills the process if it is still one for which `condition(environment)` holds; the descriptor of the killed
-// one. The descriptor makes sure that what was looked at is what is killed, though ids are used again.
+// Kills the process if `condition(environment)` still holds for it, and returns its descriptor. The
+// descriptor guarantees that the checked process is the killed one, although ids are reused.
 template <typename Condition>
 std::optional<int> KillIf(pid_t pid, const Condition& condition) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -112,7 +112,7 @@ std::optional<int> KillIf(pid_t pid, const Condition& condition) {
   return std::nullopt;
 }
 
-// Whether the process has ended at that time at the latest.
+// Waits until `deadline`; returns whether the process has ended.
 bool AwaitEnd(int pidfd, Clock::time_point deadline) {
   pollfd wait{pidfd, POLLIN, 0};
   for (;;) {
@@ -137,13 +137,13 @@ LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds pat
   const std::string mark = WorkFolderMark(work);
   const std::set<pid_t> spared = SelfAndAncestors();
   const Clock::time_point deadline = Clock::now() + patience;
-  // Both marks: a user may have set the folder's variable in a shell.
+  // Requires both marks: a user may have set the folder's variable in a shell.
   const auto left_over = [&mark](const std::string& environment) {
     return HasEntry(environment, [&](std::string_view entry) { return entry == mark; }) &&
            HasEntry(environment, [](std::string_view entry) { return entry.starts_with(kAssignment); });
   };
   LeftoverCount count;
-  // Again and again, since one may have started another while we looked.
+  // Repeats, because a process may have started another in the meantime.
   for (bool found = true; found && count.all_gone;) {
     found = false;
     std::vector<int> killed;
@@ -170,7 +170,7 @@ bool MarkedOrphans::KillSome() {
   });
   const bool by_user = user_ != nullptr && user_->IsAlone();
   bool ended = false;
-  // What the reaped ones left is among our children by now.
+  // The children of reaped processes are ours by now.
   const auto marked = [this](const std::string& environment) {
     return HasEntry(environment, [this](std::string_view entry) { return entry == mark_; });
   };
@@ -178,7 +178,7 @@ bool MarkedOrphans::KillSome() {
   for (const pid_t pid : AdoptedChildren()) {
     if (std::find(killed_.begin(), killed_.end(), pid) != killed_.end()) continue;
     if (by_user && UserOf(pid) == user_->user().uid) {
-      // Once for all of them, so that none gets away by starting others.
+      // One call for all of them, so that none escapes by starting others.
       if (!std::exchange(ended, true)) EndProcessesOf(user_->user());
       killed_.push_back(pid);
     } else if (const auto fd = KillIf(pid, marked); fd.has_value()) {
@@ -188,7 +188,7 @@ bool MarkedOrphans::KillSome() {
       unclear = true;
     }
   }
-  // A program that is just being started shows no environment yet, but some never have one.
+  // A program that is just starting shows no environment yet, but some programs never have one.
   return !killed_.empty() || (unclear && ++unclear_calls_ <= kMostUnclearCalls);
 }
 

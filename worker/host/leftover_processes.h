@@ -12,13 +12,13 @@
 
 namespace winnow {
 
-// What trainers leave running is known by its environment, as it was when its program was started: children
-// inherit it whatever session they move to. Where every trial has a user of its own (UserLease), it is known by that
-// too, whatever it does to its environment. Other processes of other users, or that hide theirs, are not seen.
+// Leftover processes of trainers are recognised by their environment at exec: children inherit it in whatever
+// session. Where every trial has its own user (UserLease), that user identifies them too, whatever they do to
+// the environment. Processes of other users, or with a hidden environment, are not seen.
 
-// "WINNOW_ASSIGNMENT=<id>": what a process of that assignment has in its environment.
+// "WINNOW_ASSIGNMENT=<id>": in the environment of each process of that assignment.
 std::string AssignmentMark(std::string_view assignment);
-// "WINNOW_WORK_DIR=<work>": what every trainer of the worker in that folder has as well.
+// "WINNOW_WORK_DIR=<work>": in the environment of every trainer of the worker in that folder.
 std::string WorkFolderMark(std::string_view work);
 
 // Whether a process of this user was started with that entry in its environment.
@@ -26,30 +26,30 @@ bool HasMark(pid_t pid, std::string_view mark);
 
 struct LeftoverCount {
   int killed = 0;
-  bool all_gone = true;  // false: some were still there at the end of `patience`
+  bool all_gone = true;  // false: some were still alive at the end of `patience`
 };
-// Ends with SIGKILL every process of this user, or of `run_as`, that was started for some assignment in the work folder, and
-// waits until they are gone; this process and those above it are left alone. REQUIRES: the folder's lock, so
-// that they are an earlier worker's.
+// Kills with SIGKILL every process of this user, or of `run_as`, that was started for an assignment in the
+// work folder, and waits for its end; spares this process and its ancestors. REQUIRES: the caller holds the
+// folder's lock, so that the processes are an earlier worker's.
 LeftoverCount KillLeftovers(std::string_view work, std::chrono::milliseconds patience,
                             const RunAs* run_as = nullptr);
 
-// Those of this process's own children that have `mark`, or that run as `user` while it is alone, killed with SIGKILL and reaped, over several calls.
+// Kills and reaps the children of this process that have `mark` or, while IsAlone(), run as `user`.
 class MarkedOrphans {
  public:
   // `user` may be null, and outlives this.
   explicit MarkedOrphans(std::string mark, const UserLease* user = nullptr)
       : mark_(std::move(mark)), user_(user) {}
 
-  // Whether any was left when the call began that is not reaped yet or may just have left its own children to
-  // us; then it is to be called again. REQUIRES: this process is a child subreaper.
+  // Returns whether any was left when the call began that is not reaped, or may just have left its children
+  // to us; then call again. REQUIRES: this process is a child subreaper.
   bool KillSome();
 
  private:
-  const std::string mark_;  // empty: there are none
+  const std::string mark_;  // empty: none
   const UserLease* const user_;
   int unclear_calls_ = 0;
-  std::vector<pid_t> killed_;  // and not yet reaped
+  std::vector<pid_t> killed_;  // not reaped yet
 };
 
 }  // namespace winnow

@@ -17,16 +17,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kPeriodMicroseconds = 100'000;  // the kernel's own default for cpu.max
-// cpu.max refuses a quota of less than a millisecond.
+// cpu.max refuses a quota below one millisecond.
 constexpr int64_t kLeastQuotaMicroseconds = 1'000;
-// Where memory is watched only every now and then, RLIMIT_DATA stops at once what asks for far more than its
-// limit. It counts what is mapped and not what is used, so it must be far away.
+// Where memory is only sampled, RLIMIT_DATA stops a single request far above the limit at once. It counts
+// mapped memory, not used memory, so the factor is large.
 constexpr double kDataFactor = 4;
 constexpr double kDataSpareGib = 4;
 
 std::string Gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / kGib); }
 
-// How many processes the kernel has ended for lack of memory since it runs.
+// Returns the number of processes that the kernel has killed for lack of memory since boot.
 int64_t HostOomKills() {
   std::ifstream file("/proc/vmstat");
   int64_t value = 0;
@@ -36,7 +36,7 @@ int64_t HostOomKills() {
   return 0;
 }
 
-// Of what a failed allocation makes programs say; a GPU's memory is not ours to limit.
+// Whether the words report a failed allocation. A GPU's memory is not limited by us and does not count.
 bool SpeaksOfNoMemory(const std::string& words) {
   if (words.find("CUDA") != std::string::npos) return false;
   for (const char* phrase : {"MemoryError", "std::bad_alloc", "Cannot allocate memory", "OutOfMemoryError"}) {
@@ -87,7 +87,7 @@ std::string Confinement::OutOfMemory(bool failed, bool killed, const std::string
   if (!failed) return "";
   if (limiter_->memory_ && limits_.memory_gib > 0 &&
       group_->Number("memory.events", "oom_kill").value_or(0) > 0) {
-    // A kernel before 5.19 does not tell the peak, which is the limit.
+    // Kernels before 5.19 do not report the peak, which is the limit.
     const double peak = static_cast<double>(
         group_->Number("memory.peak").value_or(static_cast<int64_t>(limits_.memory_gib * kGib)));
     return fmt::format("out of memory: used {} of its limit of {}", Gib(peak), limit);
@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<Confinement>> Limiter::Confine(const std::string&
   absl::Status status;
   if (memory_ && limits.memory_gib > 0) {
     status = set("memory.max", std::to_string(static_cast<int64_t>(limits.memory_gib * kGib)));
-    // All of it ends, not one process of many; and swapping is no way out. Kernels may lack both files.
+    // Kills the whole group instead of one process, and forbids swapping. Kernels may lack both files.
     set("memory.oom.group", "1").IgnoreError();
     set("memory.swap.max", "0").IgnoreError();
   }

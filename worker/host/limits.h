@@ -15,7 +15,7 @@
 
 namespace winnow {
 
-// What one trainer may use; 0: as much as there is.
+// Limits of one trainer; 0: unlimited.
 struct TrainerLimits {
   double cpus = 0;
   double memory_gib = 0;
@@ -30,12 +30,12 @@ class Confinement {
   Confinement(const Confinement&) = delete;
   Confinement& operator=(const Confinement&) = delete;
 
-  // What its process begins with.
+  // The setup of its process.
   ChildSetup Child() const;
-  // The process has begun. `out_of_memory` is called once if it uses more than its limit and nothing but its
-  // worker ends it; then KILL it.
+  // The process has started. Calls `out_of_memory` once if it exceeds its limit and only the worker can end
+  // it; then KILL it.
   void Watch(pid_t leader, std::function<void()> out_of_memory);
-  // Why memory is what ended the trainer, a sentence; empty if it is not. `killed`: by a SIGKILL that its
+  // Returns a sentence if lack of memory ended the trainer, otherwise "". `killed`: by a SIGKILL that the
   // worker did not send; `last_words`: the end of its standard error.
   std::string OutOfMemory(bool failed, bool killed, const std::string& last_words) const;
 
@@ -47,20 +47,19 @@ class Confinement {
   Limiter* const limiter_;
   const TrainerLimits limits_;
   const std::string mark_;
-  const std::shared_ptr<Cgroup> group_;  // null: there are no groups here
-  const std::vector<int> processors_;    // that it is bound to; empty: to none
+  const std::shared_ptr<Cgroup> group_;  // null: no groups on this host
+  const std::vector<int> processors_;    // its affinity mask; empty: not bound
   const int64_t host_kills_before_;
   MemoryWatch::Id watch_ = 0;
-  int64_t bytes_seen_ = 0;  // when the watch found too much
+  int64_t bytes_seen_ = 0;  // bytes used when the watch saw too many
 };
 
-// How a worker holds its trainers to their limits: by groups of cgroup v2 where it may make them and they
-// have the controllers memory and cpu, else by resource limits, processor affinity and watching. Groups are
-// used wherever they can be made, for then nothing that a trainer starts gets away. Lives on the loop's
-// thread, longer than what it holds.
+// Enforces the limits of trainers: by groups of cgroup v2 where it may make them with the controllers memory
+// and cpu, otherwise by resource limits, processor affinity and sampling. It uses groups wherever possible,
+// because then no process of a trainer escapes. Lives on the loop's thread, longer than its Confinements.
 class Limiter {
  public:
-  // Finds out by trying. Ends first what trainers of an earlier worker in folder `work` have left in their
+  // Tests by trying. First kills processes that trainers of an earlier worker in folder `work` left in their
   // groups. `name` is this worker's: letters and digits.
   Limiter(EventLoop* loop, const std::filesystem::path& work, const std::string& name);
   // Without groups.
@@ -70,11 +69,11 @@ class Limiter {
   // "cgroup v2" or "rlimits", as SyncRequest.limits.
   std::string Name() const { return memory_ && cpu_ ? "cgroup v2" : "rlimits"; }
   bool HasGroups() const { return tree_.has_value(); }
-  // How many processes of an earlier worker's trainers were killed.
+  // The number of killed processes of an earlier worker's trainers.
   int leftovers() const { return leftovers_; }
 
-  // `assignment` names the group, `mark` what the trainer's environment holds. RESOURCE_EXHAUSTED: the
-  // machine cannot.
+  // `assignment` names the group; `mark` is in the trainer's environment. RESOURCE_EXHAUSTED: the machine
+  // cannot confine it.
   absl::StatusOr<std::unique_ptr<Confinement>> Confine(const std::string& assignment, const std::string& mark,
                                                        TrainerLimits limits);
 
@@ -83,12 +82,12 @@ class Limiter {
   std::vector<int> TakeProcessors(double cpus);
 
   MemoryWatch watch_;
-  std::optional<Cgroup> tree_;  // its groups are the trainers'
-  bool memory_ = false;         // the tree has this controller
+  std::optional<Cgroup> tree_;  // parent of the trainers' groups
+  bool memory_ = false;         // whether the tree has this controller
   bool cpu_ = false;            // likewise
   int leftovers_ = 0;
   std::filesystem::path record_;  // the file that names the tree
-  std::map<int, int> bound_;      // processors this worker may run on: how many trainers are bound to each
+  std::map<int, int> bound_;      // number of trainers bound to each processor that this worker may use
 };
 
 }  // namespace winnow

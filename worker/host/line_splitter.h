@@ -7,14 +7,14 @@
 
 namespace winnow {
 
-// Cuts a stream of bytes into lines, keeping at most `limit` bytes whatever is sent: of a longer line the
-// first `limit` bytes are given as the line and the rest is skipped.
+// Splits a stream of bytes into lines and keeps at most `limit` bytes: of a longer line, it returns the first
+// `limit` bytes and skips the rest.
 class LineSplitter {
  public:
   explicit LineSplitter(size_t limit) : limit_(limit) {}
 
   // Calls `line(std::string_view)` for every line that `bytes` completes, without its end: "\n", "\r\n", or a
-  // "\r" alone, with which progress bars begin again.
+  // single "\r", as in progress bars.
   template <typename Line>
   void Add(std::string_view bytes, const Line& line) {
     while (!bytes.empty()) {
@@ -48,7 +48,7 @@ class LineSplitter {
 
   const size_t limit_;
   std::string kept_;
-  bool after_return_ = false;  // a "\n" that comes now belongs to the end of the line before
+  bool after_return_ = false;  // a "\n" that comes now belongs to the previous line end
 };
 
 }  // namespace winnow

@@ -11,11 +11,10 @@ namespace winnow {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval(100);
-// A look that takes long, as the sum of PSS of large processes does, is followed by a pause this many times
-// as long.
+// A slow look, such as the PSS of large processes, is followed by a pause of this many times its duration.
 constexpr int kPauseFactor = 10;
 
-// The kernel walks every page for it. Empty where it cannot be read.
+// The kernel walks every page for it. Empty: cannot be read.
 std::optional<int64_t> ProportionalBytes(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/smaps_rollup", pid));
   for (std::string line; std::getline(file, line);) {
@@ -37,7 +36,8 @@ int64_t MemoryOf(const std::vector<pid_t>& processes, int64_t enough) {
 
 MemoryWatch::Id MemoryWatch::Add(pid_t leader, std::string mark, const Cgroup* group, int64_t limit,
                                  std::function<void(int64_t)> exceeded) {
-  watched_.emplace(++last_id_, Watched{ProcessTree(leader, std::move(mark)), group, limit, std::move(exceeded), {}});
+  watched_.emplace(++last_id_,
+                   Watched{ProcessTree(leader, std::move(mark)), group, limit, std::move(exceeded), {}});
   if (timer_ == 0) timer_ = loop_->After(kInterval, [this] { Look(); });
   return last_id_;
 }

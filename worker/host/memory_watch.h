@@ -14,11 +14,11 @@
 
 namespace winnow {
 
-// Bytes of memory that the processes hold, shared pages counted once (the sum of PSS) if the plain sum (of
-// RSS) is more than `enough`.
+// Returns the bytes of memory that the processes hold. If the sum of RSS exceeds `enough`, shared pages count
+// once (the sum of PSS).
 int64_t MemoryOf(const std::vector<pid_t>& processes, int64_t enough);
 
-// Looks every 100 ms whether trainers use more memory than they may. Lives on the loop's thread.
+// Checks every 100 ms whether trainers exceed their memory limits. Lives on the loop's thread.
 class MemoryWatch {
  public:
   using Id = uint64_t;  // 0 is none
@@ -28,8 +28,8 @@ class MemoryWatch {
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  // `leader` began a session of its own; `mark` is in the environment of all that it starts. With a `group`
-  // what is in that counts, and nothing else. `exceeded(bytes)` is called once, and may call Remove.
+  // `leader` began its own session; all its descendants have `mark` in their environment. With a `group`,
+  // only its content counts. Calls `exceeded(bytes)` once, which may call Remove.
   Id Add(pid_t leader, std::string mark, const Cgroup* group, int64_t limit,
          std::function<void(int64_t)> exceeded);
   void Remove(Id id);

@@ -12,7 +12,7 @@
 namespace winnow {
 namespace {
 
-// Empty if there is no way to it.
+// Empty: no route to it.
 std::string AddressTowards(const addrinfo& target) {
   const int fd = socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return "";

@@ -4,9 +4,9 @@
 
 namespace winnow {
 
-// The address of this host from which packets go to `server`, HOST:PORT as in ParseAddress: where others that
-// reach that server can reach this host. Nothing is sent. Of a server on loopback or on a socket: 127.0.0.1;
-// empty if its name is not known or there is no way to it.
+// Returns the source address of packets from this host to `server` (HOST:PORT as in ParseAddress), at which
+// others that reach the server can reach this host. Sends nothing. For a server on loopback or a unix socket:
+// 127.0.0.1; empty: the name is unknown or there is no route.
 std::string OwnAddressTowards(const std::string& server);
 
 }  // namespace winnow

@@ -15,10 +15,10 @@
 namespace winnow {
 namespace {
 
-// The system may choose a port that was leased and at which its trainer does not listen yet.
+// The system may choose a leased port at which its trainer does not listen yet.
 constexpr int kMostAttempts = 100;
 
-// -1: another has it.
+// -1: another process has the lease.
 int LeaseName(int port) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
@@ -32,11 +32,11 @@ int LeaseName(int port) {
   return -1;
 }
 
-// A port at which nobody listens: `port` itself, or, of 0, one that the system chooses. Absent: there is none.
+// Returns a port without a listener: `port`, or one that the system chooses if `port` is 0. Absent: none.
 std::optional<int> FindFree(int port) {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (probe < 0) return std::nullopt;
-  const int yes = 1;  // as a listener would: what lingers of closed connections does not matter
+  const int yes = 1;  // as a listener would: ignore lingering closed connections
   setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -5,13 +5,13 @@
 
 namespace winnow {
 
-// A port on which a trainer of this host may listen. While the lease lives no other worker of the host (of its network
-// namespace) takes the same port: the lease is an abstract unix socket whose name has the port's number.
+// A port on which a trainer of this host may listen. During the lease, no other worker of the host (of its
+// network namespace) takes the port: the lease is an abstract unix socket named after it.
 class PortLease {
  public:
-  // Of ports first … first + count - 1, the first that is neither leased nor listened at. Absent: there is none.
+  // Takes the first of the ports first … first + count - 1 without lease and listener. Absent: none.
   static std::optional<PortLease> Take(int first, int count);
-  // Any that the system says is free. Absent: it has none to give.
+  // Takes any port that the system says is free. Absent: none.
   static std::optional<PortLease> TakeAny();
 
   PortLease(PortLease&& other) noexcept;

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t kReadBytes = 64 << 10;
 
-// A descriptor of 3 or more, so that the child's dup2 calls never overwrite one that it still needs.
+// Returns a descriptor of 3 or more, so that the child's dup2 calls never overwrite one it still needs.
 int Above2(int fd) {
   if (fd < 0 || fd > 2) return fd;
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -91,7 +91,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 
 std::string Words(int error) { return strerrordesc_np(error); }
 
-// The machine's state, not the program's: another time, or elsewhere, it may run.
+// Errors of the machine's state, not of the program: a later try, or another host, may succeed.
 bool IsOfMachine(int error) {
   switch (error) {
     case EAGAIN:
@@ -148,21 +148,21 @@ absl::Status SetUp(const ProcessSpec& spec, ChildPlan* plan) {
   plan->data = {setup.data_bytes, setup.data_bytes};
   if (setup.user == nullptr) return absl::OkStatus();
   plan->user = &setup.user->user();
-  // So that it can open what it was given by name, /dev/stderr.
+  // Lets the child open its streams by name, as /dev/stderr.
   for (const int pipe : {plan->output, plan->error}) {
     if (fchown(pipe, plan->user->uid, plan->user->gid) != 0) return Explain(spec, {ExecFailure::kUser, errno});
   }
   return absl::OkStatus();
 }
 
-// Kept open, since a process that hides itself may not open it.
+// Kept open, because a process that hides itself may not open it.
 int OwnOomFile() {
   static const int fd = Above2(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
   return fd;
 }
 
-// While it lives, what this process starts is offered to the kernel for the time when the host's memory runs out:
-// the kernel then ends a trainer rather than the worker (proc(5), oom_score_adj). Failing changes nothing.
+// During its lifetime, processes started here have a higher oom_score_adj (proc(5)): if the host's memory
+// runs out, the kernel kills a trainer before the worker. A failure changes nothing.
 class OomOffer {
  public:
   OomOffer() {
@@ -186,7 +186,7 @@ class OomOffer {
   std::string before_;
 };
 
-// Waits for the child's word: nothing is written if the program runs, since exec closes the pipe.
+// Waits for the child's message. The pipe is empty if the program runs, because exec closes it.
 bool ReadFailure(int fd, ExecFailure* failure) {
   ssize_t got;
   do {
@@ -209,8 +209,8 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
                                                         Events events) {
   if (spec.command.empty() || spec.command[0].empty())
     return absl::InvalidArgumentError("the command is empty");
-  // Orphans of a group become ours, so that they can be waited for wherever the first process of the system
-  // does not.
+  // Orphans of a group become ours, so that they are reaped even where the system's first process does not
+  // reap.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   Descriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -227,7 +227,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
   for (const std::string& candidate : candidates) plan.programs.push_back(candidate.c_str());
   if (!spec.working_directory.empty()) plan.directory = spec.working_directory.c_str();
 
-  // No signal handler of ours may run in the child before it has reset them.
+  // None of our signal handlers may run in the child before it has reset them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -309,10 +309,10 @@ void Process::Stop(EventLoop::Clock::duration grace) {
 
 void Process::KillGroup() { kill(-pid_, SIGKILL); }
 
-// REQUIRES: the leader has ended, and whatever is left in its group still holds the group's id.
+// REQUIRES: the leader has ended; any process left in its group still holds the group's id.
 void Process::LeaderEnded() {
-  // What it started goes with it, except that a stopped group has until the end of its grace: a shell dies of
-  // SIGTERM at once while the program in it is still saving.
+  // The group ends with its leader, but a stopped group keeps its grace period: a shell dies of SIGTERM at
+  // once while its program is still saving.
   if (!stopping_) KillGroup();
   int status = 0;
   if (waitpid(pid_, &status, 0) != pid_) std::abort();
@@ -325,13 +325,12 @@ void Process::LeaderEnded() {
   AwaitGroup();
 }
 
-// Nothing tells when a process that is not our child leaves the group, so this looks again, less and less
-// often.
+// No event reports that a foreign process has left the group, so this polls at growing intervals.
 void Process::AwaitGroup() {
   group_timer_ = 0;
   while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
-  // Only when the group is gone is all that it had outside left to us.
+  // Only after the group is gone are all its outside processes our children.
   if (kill(-pid_, 0) == 0 || errno != ESRCH || (group_ != nullptr && group_->KillSome()) ||
       orphans_.KillSome()) {
     group_timer_ = loop_->After(group_delay_, [this] { AwaitGroup(); });
@@ -339,13 +338,13 @@ void Process::AwaitGroup() {
     return;
   }
   loop_->Cancel(std::exchange(kill_timer_, 0));
-  // All that was written is in the pipes; one that has left the group and shed its mark may hold them open,
-  // and is not waited for.
+  // All output is in the pipes. A process that left the group and dropped its mark may keep them open; it is
+  // not waited for.
   for (const Stream stream : {kStdout, kStderr}) {
     ReadSome(stream, 1024);
     ClosePipe(stream);
   }
-  // Copies, since the callback may delete this.
+  // Copies, because the callback may delete this.
   const auto gone = events_.gone;
   const ProcessEnd end = end_;
   gone(end);

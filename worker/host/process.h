@@ -19,65 +19,65 @@
 
 namespace winnow {
 
-// What a process does to itself before its program runs.
+// Settings of a process, applied before its program runs.
 struct ChildSetup {
-  std::shared_ptr<Cgroup> group = nullptr;  // joined; what is left in it when the program has ended is killed
-  std::vector<int> processors = {};         // bound to these; empty: to none
-  uint64_t data_bytes = 0;                  // RLIMIT_DATA; 0: none
-  std::shared_ptr<const UserLease> user = nullptr;  // null: the worker's own
+  // the process joins it; processes left in it when the program has ended are killed
+  std::shared_ptr<Cgroup> group = nullptr;
+  std::vector<int> processors = {};         // affinity mask; empty: unchanged
+  uint64_t data_bytes = 0;                  // RLIMIT_DATA; 0: unlimited
+  std::shared_ptr<const UserLease> user = nullptr;  // null: the worker's own user
 };
 
 struct ProcessSpec {
-  // Program and arguments. A program without a slash is looked for in `program_directory`, then along the
-  // PATH of `environment`; one with a slash is relative to `working_directory`.
+  // Program and arguments. A program without a slash is searched in `program_directory`, then in the PATH of
+  // `environment`; one with a slash is relative to `working_directory`.
   std::vector<std::string> command;
-  std::vector<std::string> environment;  // the whole of it, "NAME=value"
+  std::vector<std::string> environment;  // complete, "NAME=value"
   std::string working_directory;         // empty: the caller's
   std::string program_directory;         // empty: only PATH
-  // The entry of `environment` by which what left the group is known, AssignmentMark; empty: it is left
-  // alone.
+  // The entry of `environment` (AssignmentMark) that identifies processes outside the group; empty: they are
+  // left alone.
   std::string mark = "";
   ChildSetup setup = {};
 };
 
 struct ProcessEnd {
   int exit_code = 0;  // 128 + signal for a signal
-  int signal = 0;     // that killed it; 0: it exited
+  int signal = 0;     // the signal that killed it; 0: it exited
 };
 
-// One running program with everything that it starts: a process group of its own, standard input from
-// /dev/null, standard output and error to us; what has moved to another group ends with it too if the spec
-// has a mark or a group. The kernel ends it before the worker when the host's memory runs out. It dies with
-// the thread that started it (PR_SET_PDEATHSIG), which must therefore live as long as the worker: the loop's
-// thread.
+// A running program with all its descendants: its own process group, standard input from /dev/null, standard
+// output and error read by us. Descendants in other groups end with it if the spec has a mark or a group. The
+// kernel kills it before the worker when the host's memory runs out. It dies with the thread that started it
+// (PR_SET_PDEATHSIG), which must therefore live as long as the worker: the loop's thread.
 class Process {
  public:
   enum Stream { kStdout = 0, kStderr = 1 };
   struct Events {
-    // Bytes as they were read; never empty.
+    // Bytes as read; never empty.
     std::function<void(Stream, std::string_view)> output;
-    // The last call: all output was read and no process of the group or with the mark is left. May delete the
-    // Process.
+    // The last call: all output was read, and no process of the group or with the mark is left. May delete
+    // the Process.
     std::function<void(const ProcessEnd&)> gone;
   };
 
-  // NOT_FOUND or FAILED_PRECONDITION with the program's name and the system's words if it cannot be executed;
-  // RESOURCE_EXHAUSTED if the machine cannot run anything now. On `loop`'s thread, as every other call.
+  // On `loop`'s thread, as every other call. NOT_FOUND or FAILED_PRECONDITION with the program's name and the
+  // system's message: it cannot be executed; RESOURCE_EXHAUSTED: the machine cannot run anything now.
   static absl::StatusOr<std::unique_ptr<Process>> Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events);
-  // Kills the group and waits for its leader if it is not gone yet; `gone` is not called then.
+  // Kills the group and waits for its leader if it is not gone yet; does not call `gone`.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // SIGTERM to the group, SIGKILL after `grace`. A later call can only shorten the grace. After the program
-  // has ended by itself this does nothing.
+  // Sends SIGTERM to the group, and SIGKILL after `grace`. A later call can only shorten the grace. Does
+  // nothing after the program has ended by itself.
   void Stop(EventLoop::Clock::duration grace);
 
-  // Whether the program itself has ended, though processes that it started may be left.
+  // Whether the program itself has ended; processes that it started may be left.
   bool HasEnded() const;
   pid_t pid() const { return pid_; }
-  // Whether it has written something that was not given to `output` yet.
+  // Whether written bytes have not been passed to `output` yet.
   bool HasUnread(Stream stream) const;
 
  private:
@@ -98,7 +98,7 @@ class Process {
   const std::shared_ptr<Cgroup> group_;
   const std::shared_ptr<const UserLease> user_;
   MarkedOrphans orphans_;
-  pid_t pid_ = -1;  // and the id of its group
+  pid_t pid_ = -1;  // also the id of its group
   int pidfd_ = -1;
   EventLoop::Id ended_watch_ = 0;
   std::array<Pipe, 2> pipes_;
@@ -111,8 +111,8 @@ class Process {
   EventLoop::Clock::duration group_delay_;
 };
 
-// Other processes of this user cannot look into this one any more, as at the token that it shows to its server
-// (PR_SET_DUMPABLE); what it starts is as usual. REQUIRES: before any Start.
+// Hides this process's memory, such as its token, from other processes of this user (PR_SET_DUMPABLE); its
+// children are not affected. REQUIRES: called before any Start.
 void HideFromOthers();
 
 }  // namespace winnow

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::optional<ProcessLine> ReadProcess(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // "PID (NAME) STATE PARENT GROUP SESSION …", and a name may hold anything.
+  // "PID (NAME) STATE PARENT GROUP SESSION …"; the name may contain anything.
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessLine line;

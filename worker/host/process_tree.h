@@ -10,24 +10,24 @@
 
 namespace winnow {
 
-// What /proc/PID/stat says of a process.
+// Fields of /proc/PID/stat.
 struct ProcessLine {
   pid_t parent = 0;
   pid_t session = 0;
-  int64_t cpu_ticks = 0;  // of itself, and of children that it has waited for; sysconf(_SC_CLK_TCK) a second
+  int64_t cpu_ticks = 0;  // its own and its reaped children's; sysconf(_SC_CLK_TCK) per second
 };
 
-// Empty: it is not there any more.
+// Empty: the process is gone.
 std::optional<ProcessLine> ReadProcess(pid_t pid);
 std::map<pid_t, ProcessLine> AllProcesses();
-// 0: it is not there any more.
+// 0: the process is gone.
 int64_t ResidentBytes(pid_t pid);
 
-// Which processes are one trainer's where there are no control groups: those of its session, what these have
-// started in others, and their orphans that were left to this process.
+// The processes of one trainer where there are no control groups: those of its session, their descendants in
+// other sessions, and their orphans that became children of this process.
 class ProcessTree {
  public:
-  // `leader` began a session of its own; `mark` is in the environment of all that it starts.
+  // `leader` began its own session; all its descendants have `mark` in their environment.
   ProcessTree(pid_t leader, std::string mark) : leader_(leader), mark_(std::move(mark)) {}
 
   std::vector<pid_t> Find(const std::map<pid_t, ProcessLine>& all);
@@ -35,7 +35,7 @@ class ProcessTree {
  private:
   const pid_t leader_;
   const std::string mark_;
-  std::map<pid_t, bool> adopted_;  // orphans that were looked at: whether they have the mark
+  std::map<pid_t, bool> adopted_;  // orphans already checked, and whether they have the mark
 };
 
 }  // namespace winnow

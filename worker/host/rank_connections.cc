@@ -14,17 +14,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// States of proc(5), net/tcp, in which there is no other end. One that has closed its end was there.
+// States of proc(5), net/tcp, without a peer. CLOSE_WAIT had a peer and is not among them.
 constexpr const char* kClosed = "07";
 constexpr const char* kListening = "0A";
 
 struct OpenDescriptors {
   std::set<uint64_t> sockets;  // inodes
   bool any = false;
-  bool fast_network = false;  // a device of InfiniBand, past the kernel's sockets
+  bool fast_network = false;  // an InfiniBand device, which bypasses the kernel's sockets
 };
 
-// False: it is not ours to look at.
+// False: access is denied.
 bool ReadDescriptors(const fs::path& folder, OpenDescriptors* found) {
   std::error_code error;
   fs::directory_iterator entry(folder, error);
@@ -40,7 +40,7 @@ bool ReadDescriptors(const fs::path& folder, OpenDescriptors* found) {
   return true;
 }
 
-// "ADDRESS:PORT" in hexadecimal; an IPv4 address that was mapped into IPv6 is the IPv4 address.
+// Converts "ADDRESS:PORT" in hexadecimal; an IPv4 address mapped into IPv6 becomes the IPv4 address.
 std::string Plain(std::string end) {
   constexpr std::string_view kMapped = "0000000000000000FFFF0000";
   if (end.starts_with(kMapped)) end.erase(0, kMapped.size());

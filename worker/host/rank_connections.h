@@ -8,9 +8,10 @@
 
 namespace winnow {
 
-// Whether one of the processes is connected with a process that is none of them, or is about to be: by TCP, UDP or an
-// InfiniBand device. What they have among themselves, and what they only listen at, does not count. Empty: that cannot be
-// said, since they are gone or not this user's. `proc` is of their host; a test brings its own.
-std::optional<bool> AreConnected(const std::vector<pid_t>& processes, const std::filesystem::path& proc = "/proc");
+// Whether one of the processes has, or is opening, a connection to another process: by TCP, UDP or an
+// InfiniBand device. Connections among the processes, and listening sockets, do not count. Empty: unknown,
+// because they are gone or another user's. `proc` is their host's; a test passes its own.
+std::optional<bool> AreConnected(const std::vector<pid_t>& processes,
+                                 const std::filesystem::path& proc = "/proc");
 
 }  // namespace winnow

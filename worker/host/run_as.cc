@@ -31,9 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostUsers = 1024;           // as many as a worker may have slots
-constexpr uint32_t kLargestId = 0xFFFFFFFD;   // the two above mean "none"
-constexpr uint32_t kNobody = 65534;           // likewise where ids have 16 bits, with the one above
+constexpr size_t kMostUsers = 1024;           // the maximum of slots of a worker
+constexpr uint32_t kLargestId = 0xFFFFFFFD;   // the two ids above mean "none"
+constexpr uint32_t kNobody = 65534;           // likewise, with the id above, where ids have 16 bits
 constexpr std::chrono::seconds kEndPatience(5);
 
 struct Capability {
@@ -93,11 +93,11 @@ absl::Status CheckNumber(const std::string& text, uid_t uid) {
 }
 
 struct ProcessStatus {
-  uid_t uid = 0;  // the real one
+  uid_t uid = 0;  // the real user id
   bool is_zombie = false;
 };
 
-// Empty: it is gone. The owner of /proc/PID would not do: a process can make that root.
+// Empty: the process is gone. The owner of /proc/PID does not serve: a process can make that root.
 std::optional<ProcessStatus> ReadStatus(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   ProcessStatus status;
@@ -112,7 +112,7 @@ std::optional<ProcessStatus> ReadStatus(pid_t pid) {
   return std::nullopt;
 }
 
-// Held while the registry is looked at and changed.
+// Held while the registry is read and changed.
 class Guard {
  public:
   explicit Guard(const fs::path& registry) : fd_(open(registry.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -152,7 +152,7 @@ void CloseTrial(const std::string& entry) {
   if (folder.ok()) folder->SetMode(0700).IgnoreError();
 }
 
-// Those that have ended and wait to be reaped do not count.
+// Zombies do not count.
 bool HasProcesses(uid_t uid) {
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
@@ -164,7 +164,7 @@ bool HasProcesses(uid_t uid) {
   return false;
 }
 
-// Whether all processes of the user are gone.
+// Returns whether all processes of the user are gone.
 bool EndLeftovers(const TrainerUser& user) {
   const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
   for (;;) {
@@ -175,20 +175,20 @@ bool EndLeftovers(const TrainerUser& user) {
   }
 }
 
-// After a worker was killed while a trial had the user. Whether all of its processes are gone.
+// Cleans up after a killed worker whose trial had the user. Returns whether the user's processes are gone.
 bool Reclaim(const TrainerUser& user, const std::string& entry) {
   CloseTrial(entry);
   return EndLeftovers(user);
 }
 
-// Stable over restarts, so that a trial has the same user again: FNV-1a.
+// FNV-1a: stable over restarts, so that a trial gets the same user again.
 size_t Hash(std::string_view text) {
   uint64_t hash = 14695981039346656037U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   return hash;
 }
 
-// Whether the permissions let the user do what `bits` (of "other") says.
+// Whether the permissions grant the user `bits` (in the position of "other").
 bool Permits(const TrainerUser& user, const struct stat& about, mode_t bits) {
   if (about.st_uid == user.uid) return (about.st_mode & (bits << 6)) == bits << 6;
   const bool member = about.st_gid == user.gid ||
@@ -268,8 +268,8 @@ fs::path Obstacle(const TrainerUser& user, const fs::path& path) {
   for (const fs::path& part : whole) {
     way /= part;
     struct stat about {};
-    if (stat(way.c_str(), &about) != 0) return "";  // it is to be made
-    // To connect to a socket is to write to it.
+    if (stat(way.c_str(), &about) != 0) return "";  // it is to be created
+    // Connecting to a socket needs write permission.
     const mode_t bits = S_ISDIR(about.st_mode) ? S_IXOTH : S_ISSOCK(about.st_mode) ? S_IWOTH : S_IROTH;
     if (!Permits(user, about, bits)) return way;
   }
@@ -281,8 +281,8 @@ bool BecomeUser(const TrainerUser& user) {
       setresuid(user.uid, user.uid, user.uid) != 0) {
     return false;
   }
-  // Between users other than root capabilities are kept, so they are given up by themselves; old kernels know
-  // none that are ambient.
+  // A change between users other than root keeps capabilities, so they are dropped explicitly; old kernels
+  // have no ambient ones.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const Capabilities none{};
@@ -290,8 +290,8 @@ bool BecomeUser(const TrainerUser& user) {
 }
 
 void EndProcessesOf(const TrainerUser& user) {
-  // The user's own child may kill all that is the user's, and nothing else, at one moment, so that nothing can
-  // get away by starting others. They may kill it first: then again.
+  // A child that runs as the user kills all the user's processes in one system call, so that none escapes by
+  // starting others. If they kill the child first, it is tried again.
   constexpr int kTries = 20;
   for (int tries = 0; tries < kTries; ++tries) {
     const pid_t child = fork();
@@ -353,7 +353,7 @@ bool UserLease::IsAlone() const {
 
 absl::StatusOr<TrainerUsers> TrainerUsers::Create(RunAs run_as, const fs::path& registry) {
   if (run_as.is_range()) {
-    // It may be a link, as in an image whose own folders cannot be written.
+    // It may be a link, as in an image whose own folders are read-only.
     std::error_code error;
     const fs::path target = fs::read_symlink(registry, error);
     if (absl::Status status = MakeFolder(error ? registry : target); !status.ok()) return status;
@@ -384,7 +384,7 @@ absl::StatusOr<UserLease> TrainerUsers::Take(const FolderName& trial) const {
   if (!run_as_.is_range()) return UserLease(run_as_.user(0), trial, registry_, -1);
   const Guard guard(registry_);
   const std::string mine = EntryOf(trial);
-  // Locked for itself alone; a lease is made of it at the end, when the guard is not held any more.
+  // Holds the lock alone; becomes a lease at the end, after the guard is released.
   OpenFile chosen(registry_, -1);
   TrainerUser user;
   std::string before;

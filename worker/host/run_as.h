@@ -14,19 +14,19 @@
 
 namespace winnow {
 
-// Whom a trainer runs as.
+// The user that a trainer runs as.
 struct TrainerUser {
   uid_t uid = 0;
   gid_t gid = 0;
-  std::vector<gid_t> groups = {};  // further ones
-  std::string name = "";           // "": it has none
+  std::vector<gid_t> groups = {};  // supplementary groups
+  std::string name = "";           // "": none
 };
 
-// What --run-as says: one user for all trainers, or a range from which every trial has one of its own.
+// The value of --run-as: one user for all trainers, or a range with one user for each trial.
 class RunAs {
  public:
-  // "USER[:GROUP]" (names or numbers) or "FIRST-LAST[:GROUP]" (numbers; without a group, a user's group has the
-  // user's number). INVALID_ARGUMENT names what is wrong and what was expected.
+  // Parses "USER[:GROUP]" (names or numbers) or "FIRST-LAST[:GROUP]" (numbers; by default a user's group has
+  // the user's number). INVALID_ARGUMENT names the error and what was expected.
   static absl::StatusOr<RunAs> Parse(const std::string& text);
 
   bool is_range() const { return count_ > 1; }
@@ -40,35 +40,35 @@ class RunAs {
   bool own_groups_ = false;
 };
 
-// Whether this process may start others as other users, give folders away and end what runs as them; else
-// which capabilities it lacks.
+// OK if this process may start others as other users, give folders away and kill processes of those users;
+// otherwise names the missing capabilities.
 absl::Status CheckMayRunAs();
 
-// The first part of the path, from the root on, that keeps the user from reading the file there (from entering
-// the folder, from connecting to the socket), by owner, group and permissions; empty: nothing does.
+// Returns the first part of the path, from the root, that prevents the user from reading the file (entering
+// the folder, connecting to the socket), by owner, group and permissions; empty: none.
 std::filesystem::path Obstacle(const TrainerUser& user, const std::filesystem::path& path);
 
-// Makes the calling process the user, with no capability and no way to get one. For a child between fork and
-// exec: async-signal-safe. False and errno: it is not.
+// Makes the calling process the user, without capabilities and ways to regain them. For a child between fork
+// and exec: async-signal-safe. False: failed, with errno.
 bool BecomeUser(const TrainerUser& user);
 
-// Sends SIGKILL to all processes of the user. REQUIRES: the user is nobody's but trainers'.
+// Sends SIGKILL to all processes of the user. REQUIRES: only trainers run as the user.
 void EndProcessesOf(const TrainerUser& user);
 
-// The real user of a process; empty: it is gone.
+// Returns the real user of a process; empty: it is gone.
 std::optional<uid_t> UserOf(pid_t pid);
 
-// One trial's user while it is held.
+// The lease of a user for one trial.
 class UserLease {
  public:
   UserLease(UserLease&& other) noexcept;
   UserLease& operator=(UserLease&& other) noexcept;
-  // Closes the trial's folder to the user, unless other ranks of the trial on this host still hold it.
+  // Closes the trial's folder to the user, unless other ranks of the trial on this host still hold the lease.
   ~UserLease();
 
   const TrainerUser& user() const { return user_; }
-  // Whether all that runs as the user belongs to this lease: the user is the trial's own, and no other rank of
-  // it is on this host.
+  // Whether all processes of the user belong to this lease: the user is the trial's own, and no other rank of
+  // the trial is on this host.
   bool IsAlone() const;
 
  private:
@@ -79,24 +79,24 @@ class UserLease {
   TrainerUser user_;
   FolderName trial_;
   std::filesystem::path registry_;
-  int lock_;  // of the range's user on this host; -1: the one user of all
+  int lock_;  // of the range's user on this host; -1: one user for all
 };
 
-// Hands out the users of --run-as to trials. Of a range, a user is one trial's at a time on this host, whichever
-// worker runs it: `registry` is a folder that all workers of the host share, in which a user is a locked file.
-// It also says whose folder is open to the user, so that it is closed before the next trial has the user,
-// though a worker may have been killed.
+// Leases the users of --run-as to trials. A user of a range belongs to one trial at a time on this host, for
+// all workers: `registry` is a folder that all workers of the host share, in which a user is a locked file.
+// The file also names the folder that is open to the user, so that it is closed before the next trial gets
+// the user, even after a worker was killed.
 class TrainerUsers {
  public:
   static absl::StatusOr<TrainerUsers> Create(RunAs run_as, const std::filesystem::path& registry);
 
   const RunAs& run_as() const { return run_as_; }
-  // A user for the trial whose folder that is: the one that other ranks of it have, else a free one, which is
-  // the same as before where that is free. RESOURCE_EXHAUSTED: none is free.
+  // Leases a user to the trial with that folder: the user of its other ranks, otherwise a free one, the same
+  // as before if that is free. RESOURCE_EXHAUSTED: none is free.
   absl::StatusOr<UserLease> Take(const FolderName& trial) const;
 
-  // Ends what workers that were killed have left running as users that nobody holds now, and closes the folders
-  // of those trials. How many users that were.
+  // Kills the processes that killed workers left running as users that nobody leases now, and closes the
+  // folders of those trials. Returns the number of those users.
   int ReclaimAll() const;
 
  private:

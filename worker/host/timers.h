@@ -6,13 +6,13 @@
 
 namespace winnow {
 
-// What an agent needs of the thread that it lives on: time, and functions run one after the other. EventLoop is the
-// real one; a simulation has its own, with a clock of its own.
+// The agent's interface to its thread: time, and functions run one after the other. EventLoop is the real
+// one; a simulation uses a virtual clock.
 class Timers {
  public:
   using Clock = std::chrono::steady_clock;
   using TimePoint = Clock::time_point;
-  using Id = uint64_t;  // of a timer; 0 is none
+  using Id = uint64_t;  // id of a timer; 0: none
 
   virtual ~Timers() = default;
 
@@ -23,7 +23,7 @@ class Timers {
   Id After(Clock::duration delay, std::function<void()> function) {
     return At(Now() + delay, std::move(function));
   }
-  // A timer that has fired, or id 0, is ignored.
+  // Ignores id 0 and timers that have fired.
   virtual void Cancel(Id id) = 0;
 };
 

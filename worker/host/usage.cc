@@ -25,8 +25,8 @@ void HostUsage::Add(const std::string& assignment, pid_t leader, const std::stri
 
 void HostUsage::Remove(const std::string& assignment) { trainers_.erase(assignment); }
 
-// "cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL GUEST GUEST_NICE", of which USER and NICE hold the
-// guests', proc(5).
+// "cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL GUEST GUEST_NICE", proc(5); USER and NICE include the
+// guests' time.
 HostUsage::Processors HostUsage::ReadProcessors() const {
   constexpr int kIdle = 3, kWaiting = 4, kCounted = 8;
   std::ifstream file(proc_ / "stat");
@@ -88,7 +88,7 @@ v1::UsageSample HostUsage::Sample() {
     for (const pid_t pid : found) bytes += ResidentBytes(pid);
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - std::exchange(trainer.since, now)).count();
-    // What a process has used goes with it, unless its parent has waited for it.
+    // The time of an ended process is lost, unless its parent has reaped it.
     const double used = std::max(0.0, cpu_seconds - std::exchange(trainer.cpu_seconds, cpu_seconds));
     v1::AssignmentUsage& usage = *sample.add_assignments();
     usage.set_assignment_id(assignment);

@@ -14,25 +14,25 @@
 
 namespace winnow {
 
-// How busy a host is, for its agent to tell.
+// Measures the usage of a host for its agent.
 class UsageMeter {
  public:
   virtual ~UsageMeter() = default;
-  // Of the time since the last call. On the agent's thread.
+  // Covers the time since the last call. On the agent's thread.
   virtual v1::UsageSample Sample() = 0;
 };
 
-// This host's, and its trainers': from /proc, and from the trainers' control groups where they have some.
-// What cannot be read is 0. Lives on the loop's thread, longer than the trainers.
+// Usage of this host and its trainers: from /proc, and from the trainers' control groups where they have
+// some. Unreadable values are 0. Lives on the loop's thread, longer than the trainers.
 class HostUsage : public UsageMeter {
  public:
-  // `proc` holds the files stat and meminfo of the host; a test brings its own.
+  // `proc` holds the host's files stat and meminfo; a test passes its own.
   explicit HostUsage(std::filesystem::path proc = "/proc");
 
-  // A trainer has begun: with `group` what is in that counts, which outlives its Remove; else what
-  // ProcessTree finds.
+  // A trainer has started. With a `group`, which outlives its Remove, its content counts; otherwise the
+  // processes that ProcessTree finds.
   void Add(const std::string& assignment, pid_t leader, const std::string& mark, const Cgroup* group);
-  // Nothing happens if it was not added.
+  // Does nothing if it was not added.
   void Remove(const std::string& assignment);
 
   v1::UsageSample Sample() override;
@@ -45,9 +45,9 @@ class HostUsage : public UsageMeter {
   };
   struct Trainer {
     ProcessTree tree;
-    const Cgroup* group;  // null: there is none
+    const Cgroup* group;  // null: none
     Clock::time_point since;
-    double cpu_seconds = 0;  // used by then
+    double cpu_seconds = 0;  // used up to the last sample
   };
 
   Processors ReadProcessors() const;

@@ -266,7 +266,7 @@ struct ThreeModels : Scene {
     request.set_job_id(id);
     request.set_trial(trial);
     absl::Status status;
-    REQUIRE(play.Inside([&](Engine& engine) { status = engine.AskModel(request); }).ok());
+    REQUIRE(play.Inside([&](Engine& engine) { status = engine.RequestModelFile(request); }).ok());
     return status;
   }
   std::vector<int64_t> Wanted() {

@@ -81,15 +81,15 @@ TEST_CASE("Feasible: a machine counts once, as it last was, unless it has left",
   row.id = "1";
   row.name = "one";
   row.slots = 4;
-  row.state = "lost";
+  row.state = WorkerState::kLost;
   row.register_us = 10;
   WorkerRow anew = row, left = row;
   anew.id = "2";
   anew.slots = 2;
-  anew.state = "live";
+  anew.state = WorkerState::kLive;
   anew.register_us = 20;
   left.name = "two";
-  left.state = "gone";
+  left.state = WorkerState::kGone;
   const auto known = KnownMachines({anew, row, left});
   REQUIRE(known.size() == 1);
   CHECK(known[0].free_slots == 2);

@@ -105,7 +105,7 @@ TEST_CASE("Loss: the held call of a lost worker is refused", "[server]") {
   request.mutable_hold()->set_seconds(20);
   auto held = play.StartSync(request);
   REQUIRE(play.Inside([&](Engine& engine) {
-                engine.cluster().Lose(*engine.cluster().FindWorker(worker.id()), "for the test");
+                engine.recorder().LoseWorker(*engine.workers().Find(worker.id()), "for the test");
               })
               .ok());
   CHECK(held.get().status().code() == absl::StatusCode::kFailedPrecondition);

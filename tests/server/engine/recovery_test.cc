@@ -152,8 +152,8 @@ TEST_CASE("Recovery: a client that asks while nothing can be recorded is told to
   ask.mutable_wait()->set_seconds(60);
   auto held = play.StartAsk(ask);
   REQUIRE(play.Inside([](Engine& engine) {
-                CHECK(engine.held_asks() == 1);
-                engine.context().Check(absl::ResourceExhaustedError("the disk is full"));
+                CHECK(engine.held_suggest_calls() == 1);
+                engine.context().Note(absl::ResourceExhaustedError("the disk is full"));
               })
               .code() == absl::StatusCode::kResourceExhausted);
   CHECK(held.get().status().code() == absl::StatusCode::kUnavailable);

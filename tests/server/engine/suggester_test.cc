@@ -234,7 +234,7 @@ TEST_CASE("Suggester: a batch that fails forgets the question, and it is asked a
   t.model.AwaitQuestion(1);
   REQUIRE_FALSE(t.play
                     .Inside([](Engine& engine) {
-                      engine.context().Check(absl::ResourceExhaustedError("the disk is full"));
+                      engine.context().Note(absl::ResourceExhaustedError("the disk is full"));
                     })
                     .ok());
   REQUIRE(worker.Tell().ok());

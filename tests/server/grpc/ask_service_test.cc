@@ -15,7 +15,7 @@ v1::TuningJobSpec ExternalJob() {
 
 void AwaitHeldAsk(ServicePlay& play) {
   for (size_t held = 0; held == 0; std::this_thread::yield()) {
-    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_asks(); }).ok());
+    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_suggest_calls(); }).ok());
   }
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("Service: a client that hangs up while it waits is forgotten", "[serve
   CHECK(ended.get_future().get().error_code() == grpc::StatusCode::CANCELLED);
   caller.join();
   for (size_t held = 1; held > 0; std::this_thread::yield()) {
-    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_asks(); }).ok());
+    REQUIRE(play.Inside([&](Engine& engine) { held = engine.held_suggest_calls(); }).ok());
   }
   v1::CompleteTrialRequest complete;
   complete.set_job_id(ask.job_id());

@@ -95,7 +95,7 @@ TEST_CASE("Backup: who still waits when the server stops is told so", "[server]"
   std::promise<void> go;
   {
     Backups backups(play.file());
-    // The first is under way until the destructor says that the server stops; the second waits behind it.
+    // The first is in progress until the destructor stops it; the second is queued.
     auto started = go.get_future();
     auto busy = std::make_shared<bool>(false);
     backups.Take({[&, busy] {

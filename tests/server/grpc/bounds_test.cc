@@ -1,4 +1,4 @@
-// What callers may make the service do and hold, and what it answers beyond that.
+// Limits of what callers may make the service do and hold, and the answers beyond them.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -63,7 +63,9 @@ TEST_CASE("Bounds: a spec that is too large is refused by name, by Create and by
   }
   SECTION("bytes in all") {
     *create.mutable_spec() = Wide("wide", 9'000);
-    for (int i = 0; i < 9'000; ++i) create.mutable_spec()->mutable_parameters(1)->mutable_categorical()->mutable_values(i)->append(200, 'x');
+    for (int i = 0; i < 9'000; ++i)
+      create.mutable_spec()->mutable_parameters(1)->mutable_categorical()->mutable_values(i)->append(200,
+                                                                                                     'x');
     field = "spec: has ";
   }
   SECTION("metrics") {
@@ -131,7 +133,7 @@ TEST_CASE("Bounds: a file that never ends to open keeps no other call waiting", 
   v1::ListTuningJobsResponse list;
   CHECK(play.Call(&TuningStub::ListTuningJobs, v1::ListTuningJobsRequest(), list).ok());
   CHECK(list.jobs_size() == 0);
-  // Whatever waits in open() goes on.
+  // Wakes everything that waits in open().
   const int end = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   CHECK(write(end, "x", 1) == 1);
   close(end);
@@ -204,7 +206,8 @@ TEST_CASE("Bounds: an error of very many violations reaches its caller", "[serve
   v1::BadRequest bad;
   REQUIRE(bad.ParseFromString(status.error_details()));
   CHECK(bad.violations_size() > 20);
-  CHECK_THAT(bad.violations(bad.violations_size() - 1).description(), Catch::StartsWith("and ") && Catch::EndsWith(" more"));
+  CHECK_THAT(bad.violations(bad.violations_size() - 1).description(),
+             Catch::StartsWith("and ") && Catch::EndsWith(" more"));
   CHECK_THAT(status.error_message(), Catch::Contains("; and 895 more"));
 
   *request.mutable_spec() = RandomJob(3);
@@ -215,7 +218,8 @@ TEST_CASE("Bounds: an error of very many violations reaches its caller", "[serve
 }
 
 TEST_CASE("Bounds: any error fits into what clients of gRPC take", "[server]") {
-  const std::string text = GENERATE(std::string(100'000, 'a'), std::string(100'000, '\n'), std::string(100'000, '%'));
+  const std::string text =
+      GENERATE(std::string(100'000, 'a'), std::string(100'000, '\n'), std::string(100'000, '%'));
   const grpc::Status status = ToGrpc(absl::NotFoundError(text));
   size_t encoded = 0;
   for (const char c : status.error_message()) encoded += c == 'a' ? 1 : 3;
@@ -229,8 +233,10 @@ TEST_CASE("Bounds: any error fits into what clients of gRPC take", "[server]") {
 TEST_CASE("Bounds: a request that is no message of its method is told so", "[server]") {
   ServicePlay play;
   Metrics metrics;
-  const auto server = *GrpcServer::Start({.address = "127.0.0.1:0", .metrics = &metrics}, play.coordinator(), *play.reader, play.hub);
-  grpc::GenericStub stub(grpc::CreateChannel("127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials()));
+  const auto server = *GrpcServer::Start({.address = "127.0.0.1:0", .metrics = &metrics}, play.coordinator(),
+                                         *play.reader, play.hub);
+  grpc::GenericStub stub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials()));
   const grpc::Slice slice(std::string("\xff\xff\xff no message"));
   const grpc::ByteBuffer request(&slice, 1);
   grpc::ByteBuffer response;
@@ -268,7 +274,7 @@ TEST_CASE("Bounds: health is bad while reads stand still, and good again after",
   CHECK(wait_for(true));
 }
 
-// A connection that says nothing.
+// A silent connection.
 class Mute {
  public:
   explicit Mute(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -298,7 +304,8 @@ class Mute {
 
 constexpr std::chrono::seconds kSoon{60};
 
-TEST_CASE("Gate: a connection without an admitted call is ended when its time is over, one with it goes on", "[server]") {
+TEST_CASE("Gate: a connection without an admitted call is ended when its time is over, one with it goes on",
+          "[server]") {
   ServicePlay play;
   GrpcServerOptions options;
   options.address = "127.0.0.1:0";

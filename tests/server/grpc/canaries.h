@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// What one submitter, ana, and the site own, planted where another must not see it: each as "canary" and a word.
+// Secrets of one submitter, ana, and of the site, where others must not see them: each "canary" and a word.
 template <typename Base>
 class Canaries : public Base {
  public:
@@ -54,7 +54,7 @@ class Canaries : public Base {
     return spec;
   }
 
-  // One request for each thing that could be asked for: ana's jobs, and files where they may not be read.
+  // One request for each thing that could be requested: ana's jobs, and files that must not be read.
   template <typename Visit>
   void Requests(const google::protobuf::MethodDescriptor& method, const Visit& visit) const {
     namespace pb = google::protobuf;
@@ -66,9 +66,10 @@ class Canaries : public Base {
       visit(*request);
       return;
     }
-    for (const std::string& path : {site_file(), this->folder.file("site/tokens"), this->folder.file("site/wandb"), this->file(),
-                                    std::string("wrong.csv"), std::string("link.csv"), std::string("/proc/self/environ"),
-                                    std::string("../site/data.csv")}) {
+    for (const std::string& path :
+         {site_file(), this->folder.file("site/tokens"), this->folder.file("site/wandb"), this->file(),
+          std::string("wrong.csv"), std::string("link.csv"), std::string("/proc/self/environ"),
+          std::string("../site/data.csv")}) {
       for (const bool table : {true, false}) {
         std::unique_ptr<pb::Message> request(prototype->New());
         v1::TuningJobSpec mine = Spec();
@@ -85,14 +86,15 @@ class Canaries : public Base {
   v1::CreateTokenResponse ana, ben, viewer;
 
  private:
-  // Whatever field may name a job, or a trial of it, does.
+  // Sets every field that may name a job, or a trial of it.
   static void Fill(google::protobuf::Message& message) {
     namespace pb = google::protobuf;
     const pb::Reflection& reflection = *message.GetReflection();
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
       const pb::FieldDescriptor* field = message.GetDescriptor()->field(i);
       const bool text = field->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING;
-      if (text && (field->name() == "id" || field->name() == "job_id")) reflection.SetString(&message, field, "job");
+      if (text && (field->name() == "id" || field->name() == "job_id"))
+        reflection.SetString(&message, field, "job");
       if (text && field->is_repeated() && (field->name() == "job_ids" || field->name() == "jobs")) {
         reflection.AddString(&message, field, "job");
       }

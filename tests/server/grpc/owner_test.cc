@@ -12,7 +12,9 @@ struct OwnerPlay : TokenPlay {
   std::unique_ptr<Stub> Client(v1::Role role, const std::string& name) {
     return Stub_(OverTcp(MakeToken(role, 0, name).secret()));
   }
-  std::unique_ptr<Stub> Stub_(const Endpoint& endpoint) { return v1::TuningService::NewStub(*Connect(endpoint)); }
+  std::unique_ptr<Stub> Stub_(const Endpoint& endpoint) {
+    return v1::TuningService::NewStub(*Connect(endpoint));
+  }
   template <typename Method, typename Request, typename Response>
   static grpc::Status Call(Stub& stub, Method method, const Request& request, Response& response) {
     grpc::ClientContext context;
@@ -48,7 +50,9 @@ v1::TuningJobSpec Asked() {
   return spec;
 }
 
-TEST_CASE("Owner: a job is its submitter's, who stops and deletes it; another submitter may not, an admin may", "[server]") {
+TEST_CASE(
+    "Owner: a job is its submitter's, who stops and deletes it; another submitter may not, an admin may",
+    "[server]") {
   OwnerPlay play;
   const auto ana = play.Client(v1::SUBMITTER, "ana"), ben = play.Client(v1::SUBMITTER, "ben");
   const auto admin = play.Client(v1::ADMIN, "root");
@@ -76,25 +80,30 @@ TEST_CASE("Owner: only the owner asks and tells", "[server]") {
   v1::SuggestTrialsRequest ask;
   ask.set_job_id(play.Submit(*ana, Asked()).id());
   v1::SuggestTrialsResponse asked;
-  CHECK(play.Call(*ben, &Stub::SuggestTrials, ask, asked).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  CHECK(play.Call(*ben, &Stub::SuggestTrials, ask, asked).error_code() ==
+        grpc::StatusCode::PERMISSION_DENIED);
   REQUIRE(play.Call(*ana, &Stub::SuggestTrials, ask, asked).ok());
   v1::ReportMetricsRequest report;
   report.set_job_id(ask.job_id());
   report.set_trial(1);
   report.set_attempt(1);
   v1::ReportMetricsResponse reported;
-  CHECK(play.Call(*ben, &Stub::ReportMetrics, report, reported).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  CHECK(play.Call(*ben, &Stub::ReportMetrics, report, reported).error_code() ==
+        grpc::StatusCode::PERMISSION_DENIED);
   CHECK(play.Call(*ana, &Stub::ReportMetrics, report, reported).ok());
   v1::CompleteTrialRequest complete;
   complete.set_job_id(ask.job_id());
   complete.set_trial(1);
   complete.set_attempt(1);
   v1::CompleteTrialResponse completed;
-  CHECK(play.Call(*ben, &Stub::CompleteTrial, complete, completed).error_code() == grpc::StatusCode::PERMISSION_DENIED);
+  CHECK(play.Call(*ben, &Stub::CompleteTrial, complete, completed).error_code() ==
+        grpc::StatusCode::PERMISSION_DENIED);
   CHECK(play.Call(*ana, &Stub::CompleteTrial, complete, completed).ok());
 }
 
-TEST_CASE("Owner: a token without a name owns by its id, and what was made without a token only admins change", "[server]") {
+TEST_CASE(
+    "Owner: a token without a name owns by its id, and what was made without a token only admins change",
+    "[server]") {
   OwnerPlay play;
   const v1::CreateTokenResponse nameless = play.MakeToken(v1::SUBMITTER, 0, "");
   const auto one = play.Stub_(play.OverTcp(nameless.secret()));

@@ -19,11 +19,12 @@ namespace {
 namespace pb = google::protobuf;
 
 const std::set<std::string> kReads = {
-    "DescribeTuningJob", "ListTuningJobs",   "ListTrials",     "DescribeTrial", "QueryMetrics",
-    "GetAnalytics",      "PreviewTuningJob", "WatchTuningJob", "ListWorkers",   "GetLogs",
-    "ReplayTuningJob",   "GetBlob",          "GetArtifact",    "GetWorkerUsage", "GetTrialUsage",
-    // Of insights.
-    "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice", "QueryTrials", "GetNeighbours", "Compare"};
+    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
+    "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob", "GetBlob",
+    "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
+    // Methods of insights.
+    "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
+    "QueryTrials", "GetNeighbours", "Compare"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
                                         "SuggestTrials",   "ReportMetrics", "CompleteTrial"};
 const std::string kForAll = "GetCaller";
@@ -64,7 +65,7 @@ std::vector<const pb::MethodDescriptor*> AllMethods() {
   return methods;
 }
 
-// Sends a request and reads to the end, whatever streams; `answers`, if given, is given all that comes.
+// Sends a request and reads all answers, also of streams; appends them to `answers`, if given.
 grpc::Status CallWith(const std::shared_ptr<grpc::Channel>& channel, const pb::MethodDescriptor& method,
                       const std::string& request, std::string* answers = nullptr) {
   grpc::GenericStub stub(channel);
@@ -139,8 +140,9 @@ TEST_CASE("RoleWalk: no method answers a role that it should not, nor anyone wit
   }
 }
 
-TEST_CASE("RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
-          "[server]") {
+TEST_CASE(
+    "RoleWalk: no method shows a submitter or a viewer anything that another submitter or the site owns",
+    "[server]") {
   Canaries<TokenPlay> play;
   play.options.files = *ReadableFolders::Only({play.folder.file("allowed")});
   play.options.files.Keep(play.file());
@@ -167,7 +169,7 @@ TEST_CASE("RoleWalk: no method shows a submitter or a viewer anything that anoth
     CHECK_THAT(walk(token), Catch::Contains("API_KEY") && Catch::Contains("(hidden)"));
   }
   CHECK(calls > 2 * AllMethods().size());
-  // She still has her jobs, and sees what is hers; what is the site's is not.
+  // She still has her jobs and sees her own data, but not the site's.
   const std::string hers = walk(play.ana);
   CHECK_THAT(hers, Catch::Contains("canaryenvironment"));
   for (const char* site : {"canaryfile", "canarycolumn", "canaryrow", "canarytoken", "canarysecret"}) {

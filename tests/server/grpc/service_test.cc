@@ -313,7 +313,7 @@ TEST_CASE("Service: a stop answers what is held and refuses what comes later", "
     v1::SyncResponse response;
     held.set_value(play.workers->Sync(&context, request, &response));
   });
-  // Once the worker is there, its call is held.
+  // Once the worker has registered, its call is held.
   while (play.Workers().empty()) std::this_thread::yield();
   play.server->Stop(std::chrono::seconds(30));
   CHECK(held.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE);

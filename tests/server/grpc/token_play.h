@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// A Play behind gRPC that asks for tokens, on a port chosen by the system and on a Unix socket.
+// A Play behind gRPC that requires tokens, on a port chosen by the system and on a Unix socket.
 class TokenPlay : public Play {
  public:
   explicit TokenPlay(const TlsFiles& tls = {}, double calls_per_second = AuthOptions().calls_per_second) {
@@ -42,7 +42,8 @@ class TokenPlay : public Play {
   Endpoint OverSocket() const { return {.address = "unix:" + options.socket}; }
   Endpoint OverTcp(const std::string& token) const { return {.address = address(), .token = token}; }
 
-  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0, const std::string& name = "of a test") {
+  v1::CreateTokenResponse MakeToken(v1::Role role, int64_t valid_seconds = 0,
+                                    const std::string& name = "of a test") {
     v1::CreateTokenRequest request;
     request.set_role(role);
     request.set_name(name);

@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-// What the check says of a play's file beside its coordinator.
+// Returns the check's findings for a play's file beside its coordinator.
 std::vector<std::string> Findings(Play& play, CheckSummary* summary = nullptr) {
   std::vector<std::string> findings;
   std::filesystem::create_directories(play.folder.file("state"));

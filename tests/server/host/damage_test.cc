@@ -1,5 +1,4 @@
-// winnow-server as a process on files that are damaged, read-only or not there; and what --check says of
-// them.
+// winnow-server as a process on damaged, read-only or missing files, and the findings of --check.
 
 #include "tests/support/damage.h"
 
@@ -164,7 +163,7 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
     CHECK_THAT(start.output, Catch::Contains("the log is damaged") && Catch::Contains("--accept-log-damage"));
   }
   CHECK(refused >= 10);
-  // Who has no backup goes on with what comes before the damage.
+  // A user without a backup continues with everything before the damage.
   ServerProcess other(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0", "--accept-log-damage"});
   REQUIRE(other.Stop() == 0);
   for (const char* part : {"", "-wal", "-shm"}) {

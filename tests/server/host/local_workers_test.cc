@@ -80,7 +80,7 @@ TEST_CASE("Local workers: one that dies is started anew, a stop ends all", "[ser
   CHECK(WorkerProcess::Adopt(folder.path() / "workers/local-2") == nullptr);
 }
 
-// What a server that was killed leaves behind: a worker that goes on.
+// A killed server leaves a running worker.
 std::unique_ptr<WorkerProcess> LeaveBehind(const TempFolder& folder, int slots) {
   fs::path dir = folder.path() / "workers/local-1";
   auto started = WorkerProcess::Start(

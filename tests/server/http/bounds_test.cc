@@ -97,7 +97,7 @@ TEST_CASE("Bounds: what is no request is told so and cut off", "[http]") {
 
 TEST_CASE("Bounds: beyond the most connections, the one that has waited longest goes", "[http]") {
   HttpServerOptions options = Limits({.connections = 3});
-  options.threads = 1;  // one after the other: who has been answered waits before another is read
+  options.threads = 1;  // in order: an answered connection is idle before the next one is read
   HttpPlay play(options);
   HttpClient first(play.port());
   CHECK(first.Ask("GET", "/healthz").status == 200);

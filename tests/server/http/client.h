@@ -15,8 +15,8 @@ struct HttpReply {
   nlohmann::json json() const { return nlohmann::json::parse(body); }
 };
 
-// A connection to a port of this machine on which a test says what it likes, byte by byte. Nothing waits
-// longer than half a minute: then the answer is empty.
+// A connection to a port of this machine over which a test sends arbitrary bytes. Nothing waits longer than
+// half a minute: then the answer is empty.
 class HttpClient {
  public:
   explicit HttpClient(int port);
@@ -24,16 +24,17 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // False if the other side has closed.
+  // False if the peer has closed.
   bool Send(const std::string& bytes);
-  // The next reply; status 0 if the connection ends before its end. `head`: it has no body, whatever its
-  // length says.
+  // Returns the next reply; status 0 if the connection ends within it. `head`: it has no body, whatever its
+  // length header says.
   HttpReply Read(bool head = false);
-  // The next reply's head; what follows is read by ReadEvent.
+  // Returns the next reply's head; ReadEvent reads what follows.
   HttpReply ReadHead();
-  // The lines of the next server-sent event or comment, without the empty one; nothing at the stream's end.
+  // Returns the lines of the next server-sent event or comment, without the empty one; nothing at the
+  // stream's end.
   std::optional<std::string> ReadEvent();
-  // Reads until the other side closes; false if it does not.
+  // Reads until the peer closes; false if it does not.
   bool IsClosed();
 
   using Headers = std::map<std::string, std::string>;
@@ -52,7 +53,7 @@ class HttpClient {
   std::string events_;
 };
 
-// One request on a connection of its own.
+// One request on its own connection.
 HttpReply AskOnce(int port, const std::string& method, const std::string& target,
                   const std::string& body = "", const HttpClient::Headers& headers = {});
 

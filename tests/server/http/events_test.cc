@@ -9,7 +9,7 @@ namespace {
 
 std::string EventsOf(const std::string& id) { return "/v1/tuning-jobs/" + id + "/events"; }
 
-// The sequence number that an event says as its id; -1: none.
+// Returns the sequence number in an event's id; -1: none.
 int64_t IdOf(const std::string& event) {
   return event.starts_with("id: ") ? std::stoll(event.substr(4)) : -1;
 }

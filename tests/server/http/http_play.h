@@ -12,7 +12,7 @@
 namespace winnow {
 
 // A play with HTTP beside its gRPC, on a port chosen by the system. Base: ServicePlay, or TokenPlay, which
-// asks for tokens.
+// requires tokens.
 template <typename Base>
 class WithHttp : public Base {
  public:
@@ -46,7 +46,7 @@ class TokenHttpPlay : public WithHttp<TokenPlay> {
   }
 };
 
-// What Authorization says of a token.
+// The header Authorization with a token.
 inline HttpClient::Headers Bearer(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
 
 }  // namespace winnow

@@ -55,12 +55,14 @@ TEST_CASE("Https: a browser is told to come over TLS alone; over plain HTTP it i
   CHECK_FALSE(plain.Ask("GET", "/healthz").headers.contains("strict-transport-security"));
 }
 
-TEST_CASE("Https: TLS 1.2 is spoken with suites that encrypt and authenticate as one, and with no others", "[http]") {
+TEST_CASE("Https: TLS 1.2 is spoken with suites that encrypt and authenticate as one, and with no others",
+          "[http]") {
   HttpsPlay tls;
   const std::string ask = "--tls-max 1.2 --cacert " + tls.certificates.ca() + " --ciphers ";
   CHECK(Curl(ask + "ECDHE-ECDSA-AES128-GCM-SHA256 " + tls.Url("/healthz")).exit_code == 0);
   CHECK(Curl(ask + "ECDHE-ECDSA-CHACHA20-POLY1305 " + tls.Url("/healthz")).exit_code == 0);
-  for (const char* old : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA256"}) {
+  for (const char* old :
+       {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA256"}) {
     INFO(old);
     CHECK(Curl(ask + old + " " + tls.Url("/healthz")).exit_code == 35);  // curl: no handshake
   }

@@ -156,25 +156,31 @@ TEST_CASE("Login: calls over HTTP are counted as those over gRPC", "[http]") {
 TEST_CASE("Login: a body of more than 1 KiB is refused without being read", "[http]") {
   TokenHttpPlay play;
   HttpClient told(play.port());
-  told.Send("POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4190000\r\n\r\n[");
+  told.Send(
+      "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+      "4190000\r\n\r\n[");
   CHECK(told.Read().status == 413);
   CHECK(told.IsClosed());
   HttpClient chunked(play.port());
-  chunked.Send("POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n" +
-               std::string(2048, '['));
+  chunked.Send(
+      "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n800\r\n" +
+      std::string(2048, '['));
   CHECK(chunked.Read().status == 413);
 }
 
 TEST_CASE("Login: a large body is not read before it is known who sends it", "[http]") {
   TokenHttpPlay play;
   const std::string head =
-      "POST /v1/tuning-jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n";
+      "POST /v1/tuning-jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+      "1000000\r\n";
   HttpClient unknown(play.port());
   unknown.Send(head + "\r\n{");
   CHECK(unknown.Read().status == 401);
   CHECK(unknown.IsClosed());
   HttpClient known(play.port());
-  known.Send(head + "Authorization: Bearer " + play.MakeToken(v1::SUBMITTER).secret() + "\r\n\r\n" + std::string(1'000'000, ' '));
+  known.Send(head + "Authorization: Bearer " + play.MakeToken(v1::SUBMITTER).secret() + "\r\n\r\n" +
+             std::string(1'000'000, ' '));
   CHECK(known.Read().status == 400);  // read, and found to say nothing
 }
 

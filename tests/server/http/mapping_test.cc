@@ -48,7 +48,8 @@ TEST_CASE("Http: fields come from the path, the query and the body, and the path
   CHECK(play.Ask("GET", "/v1/tuning-jobs/" + id + "/").json()["id"] == id);
 }
 
-TEST_CASE("Http: requests say names as the contract does or in camelCase, and answers as the contract does", "[http]") {
+TEST_CASE("Http: requests say names as the contract does or in camelCase, and answers as the contract does",
+          "[http]") {
   HttpPlay play;
   FakeWorker worker(play, "one", 2);
   for (const char* limits : {R"({"max_trials": 2, "max_parallel_trials": "1", "max_trial_resource": 3})",
@@ -63,8 +64,11 @@ TEST_CASE("Http: requests say names as the contract does or in camelCase, and an
     CHECK(created.json()["spec"]["limits"]["max_parallel_trials"] == 1);
     PlayToEnd(play, created.json()["id"], {&worker});
   }
-  const std::string trials = "/v1/tuning-jobs/" + play.Ask("GET", "/v1/tuning-jobs").json()["jobs"][0]["id"].get<std::string>() + "/trials";
-  CHECK(play.Ask("GET", trials + "?states=completed").json() == play.Ask("GET", trials + "?states=COMPLETED").json());
+  const std::string trials = "/v1/tuning-jobs/" +
+                             play.Ask("GET", "/v1/tuning-jobs").json()["jobs"][0]["id"].get<std::string>() +
+                             "/trials";
+  CHECK(play.Ask("GET", trials + "?states=completed").json() ==
+        play.Ask("GET", trials + "?states=COMPLETED").json());
   const auto snake = play.Ask("GET", trials + "?page_size=1&order_by=objective").json();
   CHECK(snake == play.Ask("GET", trials + "?pageSize=1&orderBy=objective").json());
   CHECK(snake["total_size"] == 2);

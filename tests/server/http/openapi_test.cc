@@ -1,4 +1,4 @@
-// What /v1/openapi.json says is what the server does, path by path.
+// /v1/openapi.json describes the server's behaviour, path by path.
 
 #include "server/http/openapi.h"
 
@@ -101,7 +101,7 @@ TEST_CASE("OpenApi: parameters are those of the method, with the words of the co
   const json& job = Api()["components"]["schemas"]["TuningJobSpec"]["properties"];
   CHECK(job["seed"]["allOf"][0]["$ref"] == "#/components/schemas/UInt64");
   CHECK(job["channels"]["additionalProperties"]["$ref"] == "#/components/schemas/Channel");
-  // What a query cannot say stands in no query.
+  // Fields that a query cannot express are in no query.
   for (const HttpRoute& route : HttpRoutes::OfServer().all()) {
     if (route.verb == "POST") continue;
     for (int i = 0; i < route.method->input_type()->field_count(); ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("OpenApi: parameters are those of the method, with the words of the co
   }
 }
 
-// Whether a value is what a schema says, as far as our schemas say anything; `at` is where it stands.
+// Whether a value matches a schema, as far as our schemas restrict it; `at` is its position.
 void CheckFits(const json& value, const json& schema, const std::string& at) {
   INFO(at << ": " << value.dump().substr(0, 200) << " against " << schema.dump().substr(0, 200));
   if (schema.contains("$ref")) {
@@ -123,7 +123,8 @@ void CheckFits(const json& value, const json& schema, const std::string& at) {
     const bool number = value.is_number();
     for (const json& one : schema["anyOf"]) {
       const std::string type = one["type"];
-      if (number ? type == "number" || (type == "integer" && value.is_number_integer()) : type == "string") return;
+      if (number ? type == "number" || (type == "integer" && value.is_number_integer()) : type == "string")
+        return;
     }
     FAIL_CHECK("no alternative fits");
     return;

@@ -57,7 +57,8 @@ TEST_CASE("RoleWalk over HTTP: no method shows anything that another submitter o
         std::unique_ptr<google::protobuf::Message> body(request.New());
         body->CopyFrom(request);
         for (const HttpRoute::Segment& segment : route.segments) {
-          const bool job = segment.field && (segment.field->name() == "id" || segment.field->name() == "job_id");
+          const bool job =
+              segment.field && (segment.field->name() == "id" || segment.field->name() == "job_id");
           path += "/" + (job ? "job" : segment.field ? "1" : segment.word);
           if (segment.field) body->GetReflection()->ClearField(body.get(), segment.field);
         }

@@ -173,8 +173,8 @@ TEST_CASE("Insights: steps go on after a restart, and are found out where none w
   });
   const std::string kept = Desk(play).insights.GetProgress(request)->DebugString();
   CHECK(play.Inside([](Engine& engine) {
-              engine.context().Check(engine.context().store.database().Execute("DELETE FROM best_steps"));
-              engine.context().Check(
+              engine.context().Note(engine.context().store.database().Execute("DELETE FROM best_steps"));
+              engine.context().Note(
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());
@@ -189,7 +189,7 @@ TEST_CASE("Insights: an ended job that is not described, as in an older file, is
   PlayToEnd(play, id, {&worker});
   const std::string described = play.Describe(id).DebugString();
   CHECK(play.Inside([](Engine& engine) {
-              engine.context().Check(
+              engine.context().Note(
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());
@@ -374,7 +374,7 @@ TEST_CASE("Insights: neighbours are by distance, and the rank by the objective",
   CHECK(desk.insights.GetNeighbours(request)->rank() == 1);
 }
 
-// What a status says, for tests that look for a word of it.
+// A status's text, for tests that search it for a word.
 std::string Refusal(const absl::Status& status) {
   CHECK(absl::IsInvalidArgument(status));
   return std::string(status.message());

@@ -1,4 +1,4 @@
-// Files that a job names and the server would read: only where the site allows, and nothing told of any other.
+// Files that the server reads because a job names them: only where the site allows, without revealing others.
 
 #include "server/reads/readable_folders.h"
 
@@ -50,7 +50,7 @@ struct FilesPlay : TokenPlay {
     spec.mutable_warm_start()->add_optuna_studies()->set_file(path);
     return Submit(spec);
   }
-  // What is said of a path, without the path.
+  // Returns the error for a path, without the path.
   std::string Said(const grpc::Status& status, const std::string& path) const {
     CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
     std::string text = status.error_message();

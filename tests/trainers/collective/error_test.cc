@@ -1,4 +1,4 @@
-// How groups fail: the same error at every rank, whatever the ranks were doing.
+// Failures of groups: the same error on every rank, whatever the ranks were doing.
 #include <algorithm>
 
 #include "tests/catch.h"
@@ -26,7 +26,7 @@ TEST_CASE("Communicator: the reason of a rank that gives up reaches all others",
   CAPTURE(kind, ranks, words);
   const Statuses got = RunRanks(MakeGroup(kind, ranks), [&](Communicator* group) {
     std::vector<uint64_t> data(words);
-    // Those who are behind may hear of it in this one.
+    // Ranks that are behind may receive it in this operation.
     if (absl::Status status = group->AllReduceSum(data); !status.ok()) return status;
     if (group->rank() == 1)
       group->Fail(absl::InvalidArgumentError("data/part-2.csv: line 7: too few columns"));

@@ -1,4 +1,4 @@
-// Messages between ranks, whatever the group's own transport is.
+// Messages between ranks, over any transport of the group.
 #include "trainers/collective/messenger.h"
 
 #include <algorithm>

@@ -9,8 +9,7 @@
 
 namespace winnow {
 
-// A program of this folder that runs as a rank. Its standard output is read line by line; it is killed by the
-// destructor.
+// A program of this folder that runs as a rank. Its standard output is read by line; the destructor kills it.
 class RankProcess {
  public:
   RankProcess(const std::string& program, int rank, int size, int port,
@@ -29,7 +28,7 @@ class RankProcess {
 
 using RankProcesses = std::vector<std::unique_ptr<RankProcess>>;
 
-// Ranks that have said that they are ready, which is checked.
+// Starts ranks, and checks that they report to be ready.
 RankProcesses StartRanks(const std::string& program, int size, const std::vector<std::string>& arguments);
 
 }  // namespace winnow

@@ -1,5 +1,5 @@
-// A rank as a process, for tests that kill it: it takes its place from the environment, then sums until it is
-// told otherwise. Arguments: milliseconds of patience in an operation; words of a sum; sums, or -1: for ever.
+// A rank as a process, for tests that kill it: its rank is in the environment; it sums until its last
+// operation. Arguments: milliseconds of patience in an operation; words of a sum; sums, or -1: for ever.
 // Standard output: "ready" once it is connected, then "ok", or the error that ended it.
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// How ranks find each other, and who is turned away.
+// How ranks find each other, and which connections are rejected.
 #include <chrono>
 #include <future>
 #include <map>

@@ -11,8 +11,8 @@
 
 namespace winnow {
 
-// Calls work(Communicator*) on a thread for each rank and returns the answers by rank. Catch2's assertions
-// belong to one thread: `work` returns what the test then checks. A rank that is done leaves the group.
+// Calls work(Communicator*) on a thread for each rank and returns the results by rank. Catch2's assertions
+// are for one thread only: `work` returns what the test then checks. A rank that is done leaves the group.
 template <typename Work>
 auto RunRanks(std::vector<std::unique_ptr<Communicator>> ranks, Work work) {
   using Answer = std::invoke_result_t<Work, Communicator*>;
@@ -30,7 +30,7 @@ auto RunRanks(std::vector<std::unique_ptr<Communicator>> ranks, Work work) {
   return all;
 }
 
-// The same over ranks in memory. REQUIRES: size >= 1.
+// RunRanks over ranks in memory. REQUIRES: size >= 1.
 template <typename Work>
 auto RunRanks(int size, Work work) {
   return RunRanks(MakeThreadRanks(size), work);

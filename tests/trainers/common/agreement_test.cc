@@ -3,9 +3,9 @@
 #include <memory>
 #include <thread>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "trainers/collective/thread_ranks.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow {
 namespace {

@@ -41,7 +41,8 @@ struct Tables {
     ended.err = ReadAll(folder / "err");
     return ended;
   }
-  Ended UnderContract(const std::string& trainer, const std::string& validation, const std::string& channels) const {
+  Ended UnderContract(const std::string& trainer, const std::string& validation,
+                      const std::string& channels) const {
     return Run(trainer, {},
                {"SM_HPS=" + Hyperparameters(trainer), "SM_CHANNEL_TRAIN=" + Path("t.csv"),
                 "SM_CHANNEL_VALIDATION=" + Path(validation), "SM_INPUT_DATA_CONFIG=" + channels,
@@ -49,7 +50,8 @@ struct Tables {
   }
   Ended ByHand(const std::string& trainer, std::vector<std::string> flags) const {
     std::ofstream(folder / "hp.json") << Hyperparameters(trainer);
-    for (const std::string word : {"--train", "t.csv", "--hyperparameters", "hp.json", "--model-dir", "model"})
+    for (const std::string word :
+         {"--train", "t.csv", "--hyperparameters", "hp.json", "--model-dir", "model"})
       flags.push_back(word.starts_with("--") ? word : Path(word));
     return Run(trainer, flags, {});
   }

@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow {
 namespace {

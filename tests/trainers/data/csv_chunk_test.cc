@@ -41,7 +41,7 @@ std::vector<Record> InChunks(const SourceFile& file, char separator, size_t chun
     end = chunk.end;
     const size_t before = records.size();
     Append(chunk, separator, &lines, &records);
-    // What is behind the first error does not count.
+    // Text after the first error does not count.
     if (records.size() > before && records.back().fields.size() == 1 &&
         records.back().fields[0].find("quotation mark") != std::string::npos)
       return records;
@@ -80,7 +80,7 @@ TEST_CASE("CsvChunk: line ends in quoted fields part nothing", "[data]") {
   const std::vector<CsvChunk> chunks = CutIntoChunks(*file, ',', 0, true, 1);
   REQUIRE(chunks.size() == 4);
   CHECK(file->bytes.substr(chunks[1].begin, chunks[1].end - chunks[1].begin) == "2, \"c\n\"\n");
-  // Where the text goes on, the last chunk may not be whole.
+  // If the text continues, the last chunk may be incomplete.
   const SourceFile begin = TextAsFile("t.csv", text.substr(0, text.find("pipe")));
   CHECK(CutIntoChunks(begin, ',', 0, false, 1).size() == 2);
 }

@@ -9,7 +9,7 @@
 
 namespace winnow {
 
-// An empty folder of its own under the system's temporary folder, removed with what is in it at the end.
+// A new empty folder in the system's temporary folder, removed with its content at the end.
 class DataFolder {
  public:
   DataFolder();
@@ -23,10 +23,10 @@ class DataFolder {
   // Writes a file, making folders as needed; returns its path.
   std::string Write(const std::string& name, std::string_view bytes) const;
 
-  // The table of a file "t.csv" that holds `bytes`. Fails the test if it cannot be read.
+  // Returns the table of a file "t.csv" with `bytes`. Fails the test if it cannot be read.
   DataSet Read(std::string_view bytes, const DataOptions& options = {},
                const DataSchema* like = nullptr) const;
-  // What is said about a file "t.csv" that holds `bytes`. Fails the test if it can be read.
+  // Returns the error for a file "t.csv" with `bytes`. Fails the test if it can be read.
   std::string ReadError(std::string_view bytes, const DataOptions& options = {},
                         const DataSchema* like = nullptr) const;
 
@@ -34,7 +34,7 @@ class DataFolder {
   std::filesystem::path root_;
 };
 
-// `bytes` as one gzip member.
+// Returns `bytes` as one gzip member.
 std::string Gzip(std::string_view bytes);
 
 // Options with this label.

@@ -10,8 +10,8 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// A table that takes many chunks and several windows, with texts that hold line ends; `last` is a line behind
-// them all.
+// A table of many chunks and several windows, with texts that contain line ends; `last` is an additional last
+// line.
 std::string LargeTable(const std::string& last) {
   std::string text = "y,q,a,note,late,b\n";
   for (int row = 0; text.size() < 20 * kChunkBytes; ++row) {

@@ -58,7 +58,7 @@ std::vector<absl::StatusOr<DataSet>> ReadOnRanks(const std::string& path, const 
   return parts;
 }
 
-// That the parts, one behind the other, are the whole.
+// Checks that the concatenated parts equal the whole.
 void CheckParts(const std::vector<absl::StatusOr<DataSet>>& parts, const DataSet& whole) {
   int64_t row = 0;
   for (const absl::StatusOr<DataSet>& part : parts) {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/feature_histograms.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::gbdt {
 namespace {

@@ -10,10 +10,13 @@
 namespace winnow::gbdt {
 namespace {
 
-int BinIn(const FeatureCuts& cuts, float value) { return std::isnan(value) ? cuts.bins() : cuts.BinOf(value); }
+int BinIn(const FeatureCuts& cuts, float value) {
+  return std::isnan(value) ? cuts.bins() : cuts.BinOf(value);
+}
 
 // How many of a matrix's bins are not those of the values.
-int WrongBins(const BinMatrix& matrix, const DataSet& data, const std::vector<FeatureCuts>& cuts, int64_t first = 0) {
+int WrongBins(const BinMatrix& matrix, const DataSet& data, const std::vector<FeatureCuts>& cuts,
+              int64_t first = 0) {
   int wrong = 0;
   for (std::size_t f = 0; f < data.columns.size(); ++f) {
     for (int64_t i = 0; i < matrix.rows(); ++i)
@@ -22,7 +25,7 @@ int WrongBins(const BinMatrix& matrix, const DataSet& data, const std::vector<Fe
   return wrong;
 }
 
-// Each feature's histogram of a node must equal the plain count, whatever slots are shared.
+// Each feature's histogram of a node must equal the plain count, for all shared slots.
 void CheckHistograms(const DataSet& data, int max_bin) {
   const auto [cuts, matrix] = InBins(data, max_bin);
   CHECK(WrongBins(matrix, data, cuts) == 0);
@@ -112,7 +115,8 @@ TEST_CASE("Bins: a table says which side every row goes to", "[gbdt]") {
       const int slot = matrix.layout().groups[matrix.layout().features[f].group].slot;
       int wrong = 0;
       for (int64_t i = 0; i < data.rows; ++i) {
-        const int number = matrix.narrow() ? matrix.Column<uint8_t>(slot)[i] : matrix.Column<uint16_t>(slot)[i];
+        const int number =
+            matrix.narrow() ? matrix.Column<uint8_t>(slot)[i] : matrix.Column<uint16_t>(slot)[i];
         wrong += left[number] != left_bins[BinIn(cuts[f], data.columns[f][i])];
       }
       CHECK(wrong == 0);

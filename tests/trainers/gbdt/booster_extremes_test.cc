@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
 #include "tests/trainers/gbdt/training_samples.h"
-#include "trainers/common/status_text.h"
 #include "trainers/gbdt/training_input.h"
 
 namespace winnow::gbdt {
@@ -25,7 +25,7 @@ TEST_CASE("Booster: eta 0 learns nothing, and one full step fits a mean", "[gbdt
 }
 
 TEST_CASE("Booster: max_depth bounds the depth, 0 and max_leaves do what they say", "[gbdt]") {
-  const auto leaves = [](const GbdtModel& model) {
+  const auto leaves = [](const Model& model) {
     return std::count_if(model.trees[0].nodes.begin(), model.trees[0].nodes.end(),
                          [](const Tree::Node& node) { return node.feature < 0; });
   };
@@ -74,7 +74,7 @@ TEST_CASE("Booster: extreme data and parameters train without ado", "[gbdt]") {
         parameters.min_child_weight = 0;
         parameters.subsample = fraction > 0 ? fraction : 1;
         REQUIRE(CheckTrainable(parameters, data, "data").ok());
-        const GbdtModel model = Train(parameters, data, {2, &data});
+        const Model model = Train(parameters, data, {2, &data});
         for (float margin : PredictMargins(model, data, 3)) CHECK(std::isfinite(margin));
       }
     }
@@ -97,7 +97,7 @@ TEST_CASE("Booster: a missing column value at prediction follows the learned sid
   const DataSet data = OneColumn({1, 1, 1, 9, 9, 9, nan, nan}, {0, 0, 0, 1, 1, 1, 1, 1});
   GbdtParameters parameters = LogisticParameters(1);
   parameters.min_child_weight = 0;
-  const GbdtModel model = Train(parameters, data);
+  const Model model = Train(parameters, data);
   CHECK_FALSE(model.trees[0].nodes[0].missing_left);
   const std::vector<float> margins = PredictMargins(model, OneColumn({nan, 0, 100}, {0, 0, 0}), 1);
   CHECK(margins[0] == margins[2]);

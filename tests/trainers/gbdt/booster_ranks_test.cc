@@ -15,11 +15,11 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome TrainedOn(const GbdtParameters& parameters, const TrainingData& data, Communicator* ranks, int threads,
-                  const FeatureLimits& limits = {}) {
+Outcome TrainedOn(const GbdtParameters& parameters, const TrainingData& data, Communicator* ranks,
+                  int threads, const FeatureLimits& limits = {}) {
   Outcome outcome;
   TrainOptions options{.threads = threads, .last_metrics = &outcome.metrics, .limits = limits};
-  const absl::StatusOr<GbdtModel> model = TrainOnRank(parameters, data, ranks, options);
+  const absl::StatusOr<Model> model = TrainOnRank(parameters, data, ranks, options);
   outcome.model = model.ok() ? ModelText(*model) : std::string(model.status().message());
   return outcome;
 }
@@ -32,7 +32,8 @@ int64_t BorderOf(int64_t rows, int rank, int size) {
 }
 
 BinnedRows Share(const BinnedRows& all, int rank, int size) {
-  const int64_t begin = BorderOf(all.targets.rows, rank, size), end = BorderOf(all.targets.rows, rank + 1, size);
+  const int64_t begin = BorderOf(all.targets.rows, rank, size),
+                end = BorderOf(all.targets.rows, rank + 1, size);
   BinnedRows part = all;
   part.matrix = all.matrix.Part(begin, end);
   part.targets.rows = end - begin;
@@ -42,7 +43,7 @@ BinnedRows Share(const BinnedRows& all, int rank, int size) {
   return part;
 }
 
-// The model and the metrics must be those of one rank, whatever shares the rows are in.
+// The model and the metrics must be those of one rank, for any distribution of the rows.
 void CheckRanks(const GbdtParameters& parameters, const DataSet& train, const DataSet& validation,
                 const FeatureLimits& limits = {}) {
   const TrainingData whole = Binned(train, parameters.max_bin, &validation);
@@ -77,7 +78,8 @@ TEST_CASE("Ranks: one model to the byte, best leaf first and within limits", "[g
   parameters.grow_policy = GrowPolicy::kLossGuide;
   parameters.max_leaves = 12;
   parameters.max_depth = 0;
-  CheckRanks(parameters, SampleData(5000), SampleData(500, 2, 4), {{1, 0, -1, 0, 0, 0}, {{0, 1, 2}, {2, 3, 4, 5}}});
+  CheckRanks(parameters, SampleData(5000), SampleData(500, 2, 4),
+             {{1, 0, -1, 0, 0, 0}, {{0, 1, 2}, {2, 3, 4, 5}}});
 }
 
 TEST_CASE("Ranks: one model to the byte, of several classes and parallel trees", "[gbdt]") {
@@ -120,7 +122,8 @@ TEST_CASE("Ranks: one model to the byte, where trees are dropped", "[gbdt]") {
 TEST_CASE("Ranks: one model to the byte, of queries that are ranked", "[gbdt]") {
   DataSet train = SampleData(3000, 4), validation = SampleData(400, 4, 6);
   for (DataSet* data : {&train, &validation}) {
-    for (int64_t row = 0; row < data->rows; row += 1 + static_cast<int64_t>(HashOf(5, static_cast<uint64_t>(row)) % 30))
+    for (int64_t row = 0; row < data->rows;
+         row += 1 + static_cast<int64_t>(HashOf(5, static_cast<uint64_t>(row)) % 30))
       data->group_begin.push_back(row);
     data->group_begin.push_back(data->rows);
   }
@@ -178,7 +181,8 @@ TEST_CASE("Ranks: each with rows of its own, they find one model to the byte", "
       };
       const std::vector<Found> found = RunRanks(size, [&](Communicator* ranks) {
         const auto part = [&](const DataSet& all) {
-          return RowsOf(all, BorderOf(all.rows, ranks->rank(), size), BorderOf(all.rows, ranks->rank() + 1, size));
+          return RowsOf(all, BorderOf(all.rows, ranks->rank(), size),
+                        BorderOf(all.rows, ranks->rank() + 1, size));
         };
         ThreadPool pool(2);
         const absl::StatusOr<TrainingData> mine =

@@ -17,7 +17,8 @@ TEST_CASE("Booster: any number of threads gives the same bytes and metrics", "[g
   AddWeights(&train);
   const DataSet validation = SampleData(10'000, 2, 99);
   std::vector<float> metrics, expected_metrics;
-  const std::string expected = ModelText(Train(SampledParameters(), train, {.validation = &validation, .last_metrics = &expected_metrics}));
+  const std::string expected = ModelText(
+      Train(SampledParameters(), train, {.validation = &validation, .last_metrics = &expected_metrics}));
   for (int threads : {2, 3, 4}) {
     CHECK(ModelText(Train(SampledParameters(), train, {threads, &validation, &metrics})) == expected);
     CHECK(metrics == expected_metrics);
@@ -28,7 +29,8 @@ TEST_CASE("Booster: any number of threads gives the same bytes and metrics", "[g
 
 TEST_CASE("Booster: the order of rows does not change a byte where gradients need no rounding", "[gbdt]") {
   DataSet train = SampleData(5000);
-  for (int64_t i = 0; i < train.rows; ++i) train.label[i] = static_cast<float>(HashOf(4, static_cast<uint64_t>(i)) % 50);
+  for (int64_t i = 0; i < train.rows; ++i)
+    train.label[i] = static_cast<float>(HashOf(4, static_cast<uint64_t>(i)) % 50);
   DataSet turned = train;
   for (auto& column : turned.columns) std::reverse(column.begin(), column.end());
   std::reverse(turned.label.begin(), turned.label.end());
@@ -49,7 +51,8 @@ TEST_CASE("Booster: the order of rows changes little where gradients are rounded
   std::vector<float> metrics, turned_metrics;
   Train(LogisticParameters(12), train, {.last_metrics = &metrics});
   Train(LogisticParameters(12), turned, {.last_metrics = &turned_metrics});
-  // Cuts that are nearly as good as each other may change places: that is worth less than the noise of the data.
+  // Cuts that are nearly as good as each other may change places: that is worth less than the noise of the
+  // data.
   CHECK(metrics[0] == Approx(turned_metrics[0]).margin(0.003));
   CHECK(metrics[0] > 0.8f);
 }
@@ -66,14 +69,14 @@ TEST_CASE("Booster: ten rounds and then twenty more are thirty", "[gbdt]") {
     std::vector<float> whole_metrics, resumed_metrics;
     const DataSet validation = SampleData(500, classes, 3);
     parameters.num_round = 30;
-    const GbdtModel whole = Train(parameters, train, {1, &validation, &whole_metrics});
+    const Model whole = Train(parameters, train, {1, &validation, &whole_metrics});
     parameters.num_round = 10;
-    const GbdtModel part = Train(parameters, train, {2, &validation});
+    const Model part = Train(parameters, train, {2, &validation});
     // Through the text, as a checkpoint goes.
-    const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(part));
+    const absl::StatusOr<Model> read = ParseModel(ModelText(part));
     REQUIRE(read.ok());
     parameters.num_round = 30;
-    const GbdtModel resumed = Train(parameters, train, {2, &validation, &resumed_metrics, read->trees});
+    const Model resumed = Train(parameters, train, {2, &validation, &resumed_metrics, read->trees});
     CHECK(ModelText(resumed) == ModelText(whole));
     CHECK(resumed_metrics == whole_metrics);
   }
@@ -82,14 +85,14 @@ TEST_CASE("Booster: ten rounds and then twenty more are thirty", "[gbdt]") {
 TEST_CASE("Booster: predictions from raw values are what training saw", "[gbdt]") {
   const DataSet train = SampleData(3000), validation = SampleData(1000, 2, 5);
   std::vector<float> metrics;
-  const GbdtModel model = Train(SampledParameters(), train, {1, &validation, &metrics});
+  const Model model = Train(SampledParameters(), train, {1, &validation, &metrics});
   const std::vector<float> margins = PredictMargins(model, validation, model.rounds());
   double right = 0;
   for (int64_t i = 0; i < validation.rows; ++i) right += (margins[i] > 0) == (validation.label[i] == 1);
   // Margins from values, and margins from the trees and the bins, give the metrics that training had.
   const TrainingData binned = Binned(train, 256, &validation);
   const std::unique_ptr<Communicator> sole = MakeSoleRank();
-  GbdtModel again = model;
+  Model again = model;
   ThreadPool pool(1);
   Booster booster(binned, {}, &again, sole.get(), &pool);
   booster.Start();
@@ -129,7 +132,7 @@ TEST_CASE("Booster: classes are learned", "[gbdt]") {
   parameters.num_round = 20;
   parameters.metrics = {MetricKind::kMultiError};
   std::vector<float> metrics;
-  const GbdtModel model = Train(parameters, SampleData(3000, 3), {.last_metrics = &metrics});
+  const Model model = Train(parameters, SampleData(3000, 3), {.last_metrics = &metrics});
   CHECK(model.trees.size() == 60);
   CHECK(metrics[0] < 0.15f);
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -49,7 +49,7 @@ struct Categories {
     return left;
   }
 
-  // Of every set of categories that may go right, some staying left, with missing values on either side.
+  // Every set of categories that may go right, some staying left, with missing values on either side.
   float BestOf(const GbdtParameters& p, bool singles_only) const {
     float best = 0;
     for (uint32_t set = 1; set + 1 < 1u << bins.size(); ++set) {
@@ -77,7 +77,7 @@ TEST_CASE("Categories: the best of all divisions, by brute force", "[gbdt]") {
     const Split split = node.Best(Unregularised());
     INFO("seed " << seed);
     CHECK(split.gain == Approx(node.BestOf(Unregularised(), false)).epsilon(1e-5));
-    // What goes where is as it says.
+    // Rows go where the split says.
     CHECK(std::is_sorted(split.right_bins.begin(), split.right_bins.end()));
     CHECK_FALSE(split.right_bins.empty());
     CHECK(split.right_bins.size() < node.bins.size());

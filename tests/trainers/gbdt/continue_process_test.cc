@@ -18,7 +18,7 @@ class Desk {
   }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
-  // The same rows with the columns in this order; colours from `first_colour` on.
+  // Rows with the columns in this order; colours from `first_colour` on.
   void WriteTrain(const std::string& header, const std::vector<int>& order, unsigned first_colour = 0) const {
     const std::string colours[] = {"amber", "blue", "cyan"};
     std::mt19937 random(7);

@@ -37,37 +37,38 @@ inline std::vector<int> FirstNumbers(int count) {
   return numbers;
 }
 
-// Every feature's sums, out of those of the slots that the features share.
+// Returns every feature's sums, from those of the shared slots.
 template <typename Sum, typename AsSum>
 BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape, const Sum* words,
                        const GradientSum& total, AsSum as_sum) {
   BinSums all(layout.features.size());
   std::vector<Sum> scratch;
   for (int k = 0; k < shape.slots(); ++k) {
-    ForEachGroup(layout, layout.slots[shape.slot(k)], words + k * shape.pad(), &scratch, [&](int g, const Sum* sums) {
-      for (int f : layout.groups[g].features) {
-        const FeaturePlace& at = layout.features[f];
-        all[f].resize(at.bins());
-        GradientSum rest = total;
-        for (int bin = 0; bin < at.bins(); ++bin) {
-          if (bin == at.default_bin) continue;
-          all[f][bin] = as_sum(sums[at.GroupBin(bin)]);
-          rest = rest - all[f][bin];
-        }
-        if (at.default_bin >= 0) all[f][at.default_bin] = rest;
-      }
-    });
+    ForEachGroup(layout, layout.slots[shape.slot(k)], words + k * shape.pad(), &scratch,
+                 [&](int g, const Sum* sums) {
+                   for (int f : layout.groups[g].features) {
+                     const FeaturePlace& at = layout.features[f];
+                     all[f].resize(at.bins());
+                     GradientSum rest = total;
+                     for (int bin = 0; bin < at.bins(); ++bin) {
+                       if (bin == at.default_bin) continue;
+                       all[f][bin] = as_sum(sums[at.GroupBin(bin)]);
+                       rest = rest - all[f][bin];
+                     }
+                     if (at.default_bin >= 0) all[f][at.default_bin] = rest;
+                   }
+                 });
   }
   return all;
 }
 
-inline BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape, const Histogram& histogram,
-                              const GradientSum& total) {
+inline BinSums SumsOfFeatures(const BinLayout& layout, const HistogramShape& shape,
+                              const Histogram& histogram, const GradientSum& total) {
   if (histogram.packed) return SumsOfFeatures(layout, shape, histogram.Packed(), total, Unpack);
   return SumsOfFeatures(layout, shape, histogram.Wide(), total, [](const GradientSum& sum) { return sum; });
 }
 
-// The same, counted row by row from the values.
+// Returns every feature's sums, counted row by row from the values.
 inline BinSums CountedSums(const DataSet& data, const std::vector<FeatureCuts>& cuts,
                            const FixedGradients& gradients, const std::vector<uint32_t>& rows) {
   BinSums all(data.columns.size());
@@ -82,7 +83,8 @@ inline BinSums CountedSums(const DataSet& data, const std::vector<FeatureCuts>& 
 }
 
 inline Histogram CountedHistogram(const BinMatrix& matrix, const HistogramShape& shape,
-                                  const FixedGradients& gradients, const std::vector<uint32_t>& rows, bool packed) {
+                                  const FixedGradients& gradients, const std::vector<uint32_t>& rows,
+                                  bool packed) {
   Histogram histogram;
   histogram.packed = packed;
   histogram.words.resize(WordsOf(shape, packed));

@@ -12,7 +12,7 @@ namespace winnow::gbdt {
 namespace {
 
 // The largest step against `direction` that margins take where `feature` grows and all else stays.
-double WorstStep(const GbdtModel& model, const DataSet& data, int feature, int direction) {
+double WorstStep(const Model& model, const DataSet& data, int feature, int direction) {
   DataSet probe = data;
   std::vector<float> before;
   double worst = 0;
@@ -32,9 +32,9 @@ TEST_CASE("Limits: predictions never step against a monotone direction", "[gbdt]
   parameters.max_depth = 5;
   for (const GrowPolicy policy : {GrowPolicy::kDepthWise, GrowPolicy::kLossGuide}) {
     parameters.grow_policy = policy;
-    const GbdtModel free = Train(parameters, train);
+    const Model free = Train(parameters, train);
     for (const int direction : {1, -1}) {
-      const GbdtModel model = Train(parameters, train, {.limits = {{direction, 0, direction, 0, 0, 0}, {}}});
+      const Model model = Train(parameters, train, {.limits = {{direction, 0, direction, 0, 0, 0}, {}}});
       for (const int feature : {0, 2}) {
         CHECK(WorstStep(model, probe, feature, direction) == 0);
         CHECK(WorstStep(free, probe, feature, direction) > 0.01);
@@ -47,7 +47,7 @@ TEST_CASE("Limits: with max_delta_step and alpha too", "[gbdt]") {
   GbdtParameters parameters = LogisticParameters(10);
   parameters.alpha = 0.5;
   parameters.max_delta_step = 0.4;
-  const GbdtModel model = Train(parameters, SampleData(2000), {.limits = {{1, 1, 1, 0, 0, 0}, {}}});
+  const Model model = Train(parameters, SampleData(2000), {.limits = {{1, 1, 1, 0, 0, 0}, {}}});
   for (const int feature : {0, 1, 2}) CHECK(WorstStep(model, SampleData(100, 2, 4), feature, 1) == 0);
   for (const Tree& tree : model.trees) {
     for (const Tree::Node& node : tree.nodes) CHECK(std::fabs(node.weight) <= 0.4f);
@@ -86,7 +86,7 @@ TEST_CASE("Limits: no path of a tree mixes groups that may not interact", "[gbdt
   const std::vector<std::set<int>> groups = {{0, 3}, {1, 2}, {2, 4, 5}};
   FeatureLimits limits;
   for (const std::set<int>& group : groups) limits.interaction.emplace_back(group.begin(), group.end());
-  const auto mixed = [&](const GbdtModel& model) {
+  const auto mixed = [&](const Model& model) {
     int count = 0;
     for (const Tree& tree : model.trees) {
       for (const std::set<int>& path : Paths(tree)) {

@@ -35,7 +35,8 @@ TEST_CASE("Exchange: every rank gets all ranks' sums of its slots", "[gbdt]") {
       std::vector<Histogram> mine =
           histograms_of(data.rows * ranks->rank() / size, data.rows * (ranks->rank() + 1) / size);
       HistogramExchange exchange(shape, ranks);
-      Answer answer{exchange.Sum({&mine[0], &mine[1], &mine[2]}).ok(), exchange.first_slot(), exchange.end_slot()};
+      Answer answer{exchange.Sum({&mine[0], &mine[1], &mine[2]}).ok(), exchange.first_slot(),
+                    exchange.end_slot()};
       for (std::size_t h = 0; h < 3; ++h) {
         const int64_t words = shape.pad() * (mine[h].packed ? 1 : 2);
         for (int64_t i = answer.first * words; i < answer.end * words; ++i)
@@ -93,7 +94,8 @@ Split Found(float gain, int feature) {
   return split;
 }
 
-TEST_CASE("Exchange: all ranks take the best split of any, of equals the lower feature, and count all rows", "[gbdt]") {
+TEST_CASE("Exchange: all ranks take the best split of any, of equals the lower feature, and count all rows",
+          "[gbdt]") {
   const std::vector<std::vector<Split>> found = {
       {Found(1, 4), Found(2, 3), Split{}, Split{}},
       {Found(3, 7), Found(2, 2), Split{}, Found(0.5f, 1)},

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
 #include "trainers/gbdt/hyperparameters/hyperparameter_constraints.h"
 
 namespace winnow::gbdt {

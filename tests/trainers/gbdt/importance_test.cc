@@ -1,8 +1,8 @@
 #include "trainers/gbdt/model/importance.h"
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/model_samples.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow::gbdt {
 namespace {

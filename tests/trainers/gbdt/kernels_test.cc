@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 #include "trainers/gbdt/tree/sampling.h"
 
 namespace winnow::gbdt {

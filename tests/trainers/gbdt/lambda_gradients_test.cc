@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <memory>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/on_ranks.h"
-#include "trainers/common/hash.h"
 #include "trainers/gbdt/objective/metric.h"
 
 namespace winnow::gbdt {

@@ -1,10 +1,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/on_ranks.h"
 #include "trainers/common/exact_sum.h"
-#include "trainers/common/hash.h"
 #include "trainers/gbdt/hyperparameters/hyperparameter_names.h"
 #include "trainers/gbdt/objective/metric.h"
 #include "trainers/gbdt/objective/run_exchange.h"

@@ -15,7 +15,7 @@ namespace {
 class Desk {
  public:
   Desk() {
-    GbdtModel model = DartModel();
+    Model model = DartModel();
     model.feature_names = {"shape", "size", "c"};
     model.schema.columns[1].name = "size";
     for (Tree& tree : model.trees) tree.nodes[0].feature = 1;
@@ -51,7 +51,7 @@ TEST_CASE("ModelCommands: margins are the weighted sums of the leaves", "[gbdt]"
 
 TEST_CASE("ModelCommands: contributions have a column for each feature and one for the start", "[gbdt]") {
   const Ended ended = Desk().Predict({"--contribs", "--rounds", "1"});
-  // Of the first tree's rows 4 of 7 have -1/3 and 3 have nothing; its weight is 3/4.
+  // 4 of the first tree's 7 rows have -1/3 and 3 have nothing; its weight is 3/4.
   CHECK(ended.out ==
         "\"shape\",\"size\",\"c\",\"bias\"\n0,-0.10714285,0,-0.14285713\n0,-0.10714285,0,-0.14285713\n"
         "0,0.14285713,0,-0.14285713\n");

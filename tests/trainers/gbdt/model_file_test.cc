@@ -3,10 +3,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/gbdt/model_samples.h"
-#include "trainers/common/status_text.h"
 #include "trainers/common/whole_file.h"
 
 namespace winnow::gbdt {
@@ -16,8 +16,8 @@ constexpr ModelFormat kFormats[] = {ModelFormat::kJson, ModelFormat::kUbjson};
 
 TEST_CASE("ModelFile: a model reads back as it was", "[gbdt]") {
   for (ModelFormat format : kFormats) {
-    const GbdtModel model = SmallModel();
-    const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model, format));
+    const Model model = SmallModel();
+    const absl::StatusOr<Model> read = ParseModel(ModelText(model, format));
     REQUIRE(read.ok());
     CHECK(ModelText(*read, format) == ModelText(model, format));
     CHECK(read->trees[0].nodes[1].value == -0.3333333f);
@@ -30,7 +30,7 @@ TEST_CASE("ModelFile: a model reads back as it was", "[gbdt]") {
 
 TEST_CASE("ModelFile: weights of trees and categories read back as they were", "[gbdt]") {
   for (ModelFormat format : kFormats) {
-    absl::StatusOr<GbdtModel> read = ParseModel(ModelText(DartModel(), format));
+    absl::StatusOr<Model> read = ParseModel(ModelText(DartModel(), format));
     REQUIRE(read.ok());
     CHECK(ModelText(*read, format) == ModelText(DartModel(), format));
     CHECK(read->tree_weights == std::vector<float>{0.75f, 0.1f});
@@ -48,13 +48,13 @@ TEST_CASE("ModelFile: weights of trees and categories read back as they were", "
 
 TEST_CASE("ModelFile: hyperparameters read back as they were, also what a file of XGBoost has not",
           "[gbdt]") {
-  GbdtModel model = SmallModel();
+  Model model = SmallModel();
   model.parameters.num_class = 1;
   model.parameters.seed = 77;
   model.parameters.base_score = 0.1;
   model.parameters.base_score_given = true;
   model.best_round = 1;
-  const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model));
+  const absl::StatusOr<Model> read = ParseModel(ModelText(model));
   REQUIRE(read.ok());
   CHECK(ModelHyperparameters(read->parameters) == ModelHyperparameters(model.parameters));
   CHECK(read->parameters.base_score == 0.1);
@@ -62,11 +62,11 @@ TEST_CASE("ModelFile: hyperparameters read back as they were, also what a file o
 }
 
 TEST_CASE("ModelFile: an estimated base score stays one", "[gbdt]") {
-  GbdtModel model = SmallModel();
+  Model model = SmallModel();
   model.parameters.objective = ObjectiveKind::kAbsoluteError;
   model.parameters.metrics = {MetricKind::kMae};
   model.parameters.base_score = 0.3f;
-  const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model));
+  const absl::StatusOr<Model> read = ParseModel(ModelText(model));
   REQUIRE(read.ok());
   CHECK_FALSE(read->parameters.base_score_given);
   CHECK(read->parameters.base_score == 0.3f);
@@ -74,7 +74,7 @@ TEST_CASE("ModelFile: an estimated base score stays one", "[gbdt]") {
 }
 
 TEST_CASE("ModelFile: every float comes back bit for bit", "[gbdt]") {
-  GbdtModel model = SmallModel();
+  Model model = SmallModel();
   for (uint32_t i = 0; i < 20'000; ++i) {  // one leaf each, below a chain of splits
     const float value = std::bit_cast<float>(static_cast<uint32_t>(HashOf(4, i)));
     if (!std::isfinite(value)) continue;
@@ -85,7 +85,7 @@ TEST_CASE("ModelFile: every float comes back bit for bit", "[gbdt]") {
     nodes[nodes.size() - 2].value = value;
   }
   for (ModelFormat format : kFormats) {
-    const absl::StatusOr<GbdtModel> read = ParseModel(ModelText(model, format));
+    const absl::StatusOr<Model> read = ParseModel(ModelText(model, format));
     REQUIRE(read.ok());
     REQUIRE(read->trees[0].nodes.size() == model.trees[0].nodes.size());
     int wrong = 0;
@@ -132,7 +132,7 @@ TEST_CASE("ModelFile: malformed models are refused with what is wrong", "[gbdt]"
       {Replaced(dart, "\"categories_sizes\":[2]", "\"categories_sizes\":[0]"), "without categories"},
   };
   for (const auto& c : kCases) {
-    const absl::StatusOr<GbdtModel> read = ParseModel(c.text);
+    const absl::StatusOr<Model> read = ParseModel(c.text);
     INFO(c.expected);
     REQUIRE_FALSE(read.ok());
     CHECK_THAT(MessageOf(read.status()), Catch::Contains(c.expected));
@@ -149,7 +149,7 @@ TEST_CASE("ModelFile: a file that is cut anywhere is refused, one with a flipped
       CHECK_FALSE(ParseModel(good.substr(0, at)).ok());
       std::string flipped = good;
       flipped[at] = static_cast<char>(flipped[at] ^ 1 << HashOf(1, at) % 8);
-      const absl::StatusOr<GbdtModel> read = ParseModel(flipped);
+      const absl::StatusOr<Model> read = ParseModel(flipped);
       if (read.ok()) {
         for (const Tree& tree : read->trees) taken += tree.Predict(columns, static_cast<int64_t>(at % 4)) < 7;
       } else {
@@ -160,26 +160,11 @@ TEST_CASE("ModelFile: a file that is cut anywhere is refused, one with a flipped
   }
 }
 
-TEST_CASE("ModelFile: a model of the first version is still read", "[gbdt]") {
-  const absl::StatusOr<GbdtModel> read = ParseModel(
-      R"({"best_round":0,"features":["a","b"],"format":"winnow-gbdt-model","hyperparameters":{"eta":"0.25",)"
-      R"("objective":"binary:logistic"},"reading":{"drop":[],"format":"auto","header":"auto","label":"y",)"
-      R"("max_levels":256,"separator":"auto","weight":""},"schema":{"columns":[{"levels":[],"name":"a",)"
-      R"("text":false},{"levels":[],"name":"b","text":false}],"label_levels":[]},"trees":[{"cover":[7.0,4.0,3.0],)"
-      R"("feature":[1,-1,-1],"gain":[3.5,0,0],"left":[1,0,0],"missing_left":[1,0,0],"threshold":[0.1,0,0],)"
-      R"("value":[0,-0.5,0.75]}],"version":1})");
-  REQUIRE(read.ok());
-  CHECK(read->parameters.eta == 0.25);
-  CHECK(read->trees[0].nodes[2].value == 0.75f);
-  CHECK(read->reading.label == "y");
-  CHECK(read->best_round == 0);
-}
-
 TEST_CASE("ModelFile: nodes in another order than ours are numbered anew", "[gbdt]") {
   const std::string good = ModelText(SmallModel());
   const std::string turned = Replaced(Replaced(good, "\"left_children\":[1,", "\"left_children\":[2,"),
                                       "\"right_children\":[2,", "\"right_children\":[1,");
-  const absl::StatusOr<GbdtModel> read = ParseModel(turned);
+  const absl::StatusOr<Model> read = ParseModel(turned);
   REQUIRE(read.ok());
   CHECK(read->trees[0].nodes[0].left == 1);
   CHECK(read->trees[0].nodes[1].value == 1e-30f);
@@ -187,15 +172,15 @@ TEST_CASE("ModelFile: nodes in another order than ours are numbered anew", "[gbd
 }
 
 TEST_CASE("ModelFile: a checkpoint keeps its history, also what is not a number", "[gbdt]") {
-  const GbdtCheckpoint checkpoint{
+  const Checkpoint checkpoint{
       SmallModel(), 0xfedcba9876543210u, {"train-auc"}, {{0.1f}, {std::nanf("")}}, true};
-  const absl::StatusOr<GbdtCheckpoint> read = ParseCheckpoint(CheckpointText(checkpoint));
+  const absl::StatusOr<Checkpoint> read = ParseCheckpoint(CheckpointText(checkpoint));
   REQUIRE(read.ok());
   CHECK(CheckpointText(*read) == CheckpointText(checkpoint));
   CHECK(read->data_fingerprint == 0xfedcba9876543210u);
   CHECK(read->stopped_early);
   CHECK(std::isnan(read->history[1][0]));
-  GbdtCheckpoint short_history = checkpoint;
+  Checkpoint short_history = checkpoint;
   short_history.history.pop_back();
   CHECK_THAT(MessageOf(ParseCheckpoint(CheckpointText(short_history)).status()),
              Catch::Contains("1 values of history for 2 rounds"));
@@ -208,7 +193,7 @@ TEST_CASE("ModelFile: the newest whole checkpoint counts, older ones go", "[gbdt
   const std::string path = (folder / "checkpoints").string();
   std::vector<std::string> warnings;
   CHECK(absl::IsNotFound(ReadNewestCheckpoint(path, &warnings).status()));
-  GbdtCheckpoint checkpoint{SmallModel(), 1, {"m"}, {{1}, {2}}, false};
+  Checkpoint checkpoint{SmallModel(), 1, {"m"}, {{1}, {2}}, false};
   REQUIRE(WriteCheckpoint(path, checkpoint).ok());
   checkpoint.model.trees.pop_back();
   checkpoint.history.pop_back();
@@ -219,7 +204,7 @@ TEST_CASE("ModelFile: the newest whole checkpoint counts, older ones go", "[gbdt
   CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("checkpoint-00000007.ubj: malformed"));
-  std::ofstream(path + "/checkpoint-00000008.json") << R"({"format":"winnow-gbdt-checkpoint","version":1})";
+  std::ofstream(path + "/checkpoint-00000008.ubj") << R"({"format":"winnow-gbdt-checkpoint","version":1})";
   CHECK(ReadNewestCheckpoint(path, &warnings)->model.rounds() == 1);
   CHECK_THAT(warnings[1], Catch::Contains("version 1: this program reads version 2"));
 }

@@ -3,16 +3,16 @@
 #include <cmath>
 #include <string>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
-#include "trainers/common/hash.h"
 #include "trainers/gbdt/model/model.h"
 
 namespace winnow::gbdt {
 
 // Two rounds of one tree: a split on the third of three features.
-inline GbdtModel SmallModel() {
-  GbdtModel model;
+inline Model SmallModel() {
+  Model model;
   model.parameters = LogisticParameters();
   model.reading.label = "y";
   model.reading.drop = {"id"};
@@ -31,8 +31,8 @@ inline GbdtModel SmallModel() {
 }
 
 // The same of DART, its second tree with a categorical split below a numeric one.
-inline GbdtModel DartModel() {
-  GbdtModel model = SmallModel();
+inline Model DartModel() {
+  Model model = SmallModel();
   model.parameters.booster = BoosterKind::kDart;
   model.tree_weights = {0.75f, 0.1f};
   model.schema.columns = {
@@ -49,7 +49,7 @@ inline GbdtModel DartModel() {
   return model;
 }
 
-// In [-1, 1], in thousandths.
+// A number in [-1, 1], in thousandths.
 inline float Drawn(uint64_t seed, uint64_t number) {
   return static_cast<float>(HashOf(seed, number) % 2001) / 1000 - 1;
 }
@@ -100,8 +100,8 @@ inline DataSet RandomData(int64_t rows) {
   return data;
 }
 
-inline GbdtModel RandomModel(int classes, int parallel, bool dart) {
-  GbdtModel model;
+inline Model RandomModel(int classes, int parallel, bool dart) {
+  Model model;
   model.parameters.objective = classes > 1 ? ObjectiveKind::kSoftProb : ObjectiveKind::kSquaredError;
   model.parameters.num_class = classes;
   model.parameters.num_parallel_tree = parallel;

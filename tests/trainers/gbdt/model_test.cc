@@ -13,7 +13,7 @@ TEST_CASE("Model: margins are the sums of training, bit for bit, with any number
   const DataSet data = RandomData(2100);
   ThreadPool pool(3);
   for (const auto& [classes, parallel, dart] : {std::tuple(1, 1, false), {3, 1, false}, {2, 3, true}}) {
-    const GbdtModel model = RandomModel(classes, parallel, dart);
+    const Model model = RandomModel(classes, parallel, dart);
     std::vector<float> expected(data.rows * classes, BaseMargin(model.parameters));
     for (int64_t t = 0; t < 12; ++t) {
       const float weight = dart ? model.tree_weights[t] : 1;
@@ -27,7 +27,7 @@ TEST_CASE("Model: margins are the sums of training, bit for bit, with any number
 
 TEST_CASE("Model: the first rounds alone count", "[gbdt]") {
   const DataSet data = RandomData(70);
-  GbdtModel model = RandomModel(1, 1, false);
+  Model model = RandomModel(1, 1, false);
   const std::vector<float> of_five = PredictMargins(model, data, 5);
   model.trees.resize(5);
   CHECK(of_five == PredictMargins(model, data, model.rounds()));
@@ -36,7 +36,7 @@ TEST_CASE("Model: the first rounds alone count", "[gbdt]") {
 
 TEST_CASE("Model: the leaves of rows are those whose values they get", "[gbdt]") {
   const DataSet data = RandomData(300);
-  const GbdtModel model = RandomModel(1, 1, false);
+  const Model model = RandomModel(1, 1, false);
   ThreadPool pool(2);
   const std::vector<int32_t> leaves = PredictLeaves(model, data, 12, &pool);
   REQUIRE(leaves.size() == 12 * 300);

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/trainers/gbdt/sample_data.h"
 #include "tests/trainers/gbdt/table_targets.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow::gbdt {
 namespace {

@@ -12,7 +12,7 @@
 
 namespace winnow::gbdt {
 
-// What `work` returns on each of `ranks` ranks, which are threads of this process.
+// Returns the results of `work` on each of `ranks` ranks, which are threads of this process.
 template <typename Work>
 auto OnRanks(int ranks, const Work& work) {
   using Result = decltype(work(0, static_cast<Communicator*>(nullptr)));
@@ -32,7 +32,7 @@ struct OwnedTargets {
 
   Targets all() const { return {static_cast<int64_t>(label.size()), label, weight, group_begin, 0}; }
 
-  // Units are rows, or groups where there are some: those [begin, end) of them.
+  // Units are rows, or groups if there are some: takes [begin, end) of them.
   OwnedTargets Part(std::size_t begin, std::size_t end) const {
     OwnedTargets part;
     const bool grouped = !group_begin.empty();
@@ -45,7 +45,7 @@ struct OwnedTargets {
   }
   std::size_t units() const { return group_begin.empty() ? label.size() : group_begin.size() - 1; }
 
-  // Where rank r's part of `ranks` begins: uneven, the last one empty where there are more than two.
+  // Returns the start of rank r's part of `ranks`: uneven parts, the last one empty with more than two.
   std::size_t PartBegin(int r, int ranks) const {
     if (r == ranks || (ranks > 2 && r == ranks - 1)) return units();
     return units() * r * (r + 1) / (ranks * (ranks + 1));

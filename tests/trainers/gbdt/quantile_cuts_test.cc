@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::gbdt {
 namespace {

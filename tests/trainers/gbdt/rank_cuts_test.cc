@@ -1,13 +1,13 @@
-// Cuts are the same whatever ranks hold which rows.
+// Cuts are independent of the rows' distribution over ranks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "base/hash.h"
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
-#include "trainers/common/status_text.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 
 namespace winnow::gbdt {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
 
 namespace winnow::gbdt {
 
-// Data that exercises everything: two real columns (the second a quarter missing), one whole, and a one-hot
-// group of three. The label depends on all of them; with classes > 2 it is a class.
+// Data with all cases: two real columns (the second with a quarter missing), one whole, and a one-hot group
+// of three. The label depends on all of them; with classes > 2 it is a class.
 inline DataSet SampleData(int64_t rows, int classes = 2, uint64_t seed = 1) {
   DataSet data;
   data.rows = rows;

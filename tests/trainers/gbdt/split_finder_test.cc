@@ -11,7 +11,8 @@ namespace {
 
 bool Same(const Split& a, const Split& b) {
   return a.gain == b.gain && a.feature == b.feature && a.last_left == b.last_left &&
-         a.missing_left == b.missing_left && a.left == b.left && a.right == b.right && a.right_bins == b.right_bins;
+         a.missing_left == b.missing_left && a.left == b.left && a.right == b.right &&
+         a.right_bins == b.right_bins;
 }
 
 // A node of a table in bins, whose gradients follow from the label.
@@ -24,11 +25,13 @@ struct Node {
   std::vector<uint32_t> rows;
   GradientSum total;
 
-  Node(uint64_t seed, int max_bin) : data(SampleData(400 + static_cast<int64_t>(HashOf(seed, 0) % 800), 2, seed)) {
+  Node(uint64_t seed, int max_bin)
+      : data(SampleData(400 + static_cast<int64_t>(HashOf(seed, 0) % 800), 2, seed)) {
     Bin(max_bin);
     for (uint64_t i = 0; i < static_cast<uint64_t>(data.rows); ++i) {
       const auto g = static_cast<int32_t>(HashOf(seed, 1, i) % 4000) - (data.label[i] == 1 ? 2500 : 1500);
-      gradients.narrow.push_back((static_cast<uint32_t>(g) << 16) | static_cast<uint32_t>(HashOf(seed, 2, i) % 9000));
+      gradients.narrow.push_back((static_cast<uint32_t>(g) << 16) |
+                                 static_cast<uint32_t>(HashOf(seed, 2, i) % 9000));
       if (HashOf(seed, 3, i) % 3 > 0) rows.push_back(static_cast<uint32_t>(i));
     }
     total = TotalOf(gradients, rows);
@@ -42,8 +45,8 @@ struct Node {
   }
 
   // The best split where the slots are searched in `parts` parts.
-  Split Best(const GbdtParameters& parameters, bool packed, int parts = 1, const std::vector<int>& directions = {},
-             std::vector<uint8_t> allowed = {}) const {
+  Split Best(const GbdtParameters& parameters, bool packed, int parts = 1,
+             const std::vector<int>& directions = {}, std::vector<uint8_t> allowed = {}) const {
     if (allowed.empty()) allowed.assign(cuts.size(), 1);
     const Histogram histogram = CountedHistogram(matrix, shape, gradients, rows, packed);
     const SplitFinder finder(parameters, matrix.layout(), cuts, directions);
@@ -102,7 +105,8 @@ TEST_CASE("SplitFinder: the best of all cuts of all features, by brute force", "
   }
 }
 
-TEST_CASE("SplitFinder: the same split from packed and wide sums, and whatever parts the slots are in", "[gbdt]") {
+TEST_CASE("SplitFinder: the same split from packed and wide sums, and whatever parts the slots are in",
+          "[gbdt]") {
   const std::vector<int> directions = {1, 0, -1, 0, 0, 1};
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const Node node(seed, seed % 3 == 0 ? 1000 : 256);
@@ -169,7 +173,8 @@ TEST_CASE("SplitFinder: a side's value keeps to the direction and to the bounds"
       const Split split = node.Best(p, true, 1, *directions);
       if (split.feature < 0) continue;
       const SplitFinder finder(p, node.matrix.layout(), node.cuts, *directions);
-      const double left = finder.WeightOf(split.left, scale, {}), right = finder.WeightOf(split.right, scale, {});
+      const double left = finder.WeightOf(split.left, scale, {}),
+                   right = finder.WeightOf(split.right, scale, {});
       CHECK((left - right) * (*directions)[0] <= 0);
       WeightBounds below, above;
       finder.ChildBounds(split, scale, {-1, 1}, &below, &above);

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 #include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {
@@ -44,7 +44,7 @@ struct Feature {
     SplitFinder::Scratch scratch;
     return finder.Best(shape, {}, {&histogram, total, {}, &allowed, 0, 1}, &scratch);
   }
-  // The same from sums in both forms.
+  // The split from sums in both forms.
   Split Best(const GbdtParameters& parameters) const {
     const Split split = Best(parameters, true), wide = Best(parameters, false);
     CHECK(split.gain == wide.gain);
@@ -120,7 +120,7 @@ TEST_CASE("Split: missing values go where they gain most", "[gbdt]") {
   const Split right = Feature({{-10, 5}, {10, 5}}, {8, 4}, true).Best(p);
   CHECK_FALSE(right.missing_left);
   CHECK(right.right == GradientSum{18, 9});
-  // Nothing tells the values apart: missing against all others.
+  // The values are all equal: missing against all others.
   const Split apart = Feature({{10, 5}, {10, 5}}, {-20, 5}, true).Best(p);
   CHECK(apart.last_left == -1);
   CHECK(apart.missing_left);

@@ -11,7 +11,7 @@
 
 namespace winnow::gbdt {
 
-// Objectives and metrics of a whole table, whose rows are no groups, on one rank.
+// Targets of a whole table without groups, on one rank.
 inline Targets TargetsOf(const DataSet& data) { return {data.rows, data.label, data.weight, {}, 0}; }
 
 inline absl::Status CheckLabels(const GbdtParameters& parameters, const DataSet& data) {

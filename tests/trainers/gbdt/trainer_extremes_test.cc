@@ -54,7 +54,7 @@ class Table {
     return trained;
   }
 
-  // Of the model trained last.
+  // Predictions of the model trained last.
   std::vector<std::string> Predict() {
     TrainerProgram program("winnow-gbdt",
                            {"predict", "--model", Path("model/model.json"), "--data", Path("t.csv")}, {},
@@ -132,7 +132,7 @@ TEST_CASE("Trainer: the limits of hyperparameters do what they say, on any ranks
     const Trained alone = table.Train(hyperparameters, 1), together = table.Train(hyperparameters, 2);
     CHECK(alone.codes == std::vector<int>{0});
     CHECK(together.model == alone.model);
-    const absl::StatusOr<GbdtModel> model = ParseModel(alone.model);
+    const absl::StatusOr<Model> model = ParseModel(alone.model);
     REQUIRE(model.ok());
     CHECK(model->trees[0].nodes.size() >= c.least);
     CHECK(model->trees[0].nodes.size() <= c.most);

@@ -1,4 +1,4 @@
-// winnow-gbdt as a process: the trainer contract, flags, predictions, and what it says of bad input.
+// winnow-gbdt as a process: the trainer contract, flags, predictions, and errors for bad input.
 
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ struct Trial {
     ended.err = ReadAll(folder / "err");
     return ended;
   }
-  // Under the contract, from one level to another.
+  // Runs it under the contract, from one level to another.
   Ended RunLevels(int from = 0, int to = 0) {
     environment["WINNOW_RESOURCE_FROM"] = std::to_string(from);
     environment["WINNOW_RESOURCE_TO"] = std::to_string(to);
@@ -173,10 +173,10 @@ TEST_CASE("Trainer: a checkpoint of other hyperparameters or data is not used", 
 TEST_CASE("Trainer: a damaged checkpoint is told and passed over", "[gbdt]") {
   Trial trial(kHyperparameters);
   std::filesystem::create_directories(trial.folder / "checkpoint");
-  std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.json") << "{\"format\": \"winnow-gb";
+  std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.ubj") << "{\"format\": \"winnow-gb";
   const Ended ended = trial.RunLevels(0, 3);
   CHECK(ended.code == 0);
-  CHECK_THAT(ended.err, Catch::Contains("checkpoint-00000004.json: malformed: not JSON, or cut short") &&
+  CHECK_THAT(ended.err, Catch::Contains("checkpoint-00000004.ubj: malformed: not JSON, or cut short") &&
                             Catch::Contains("training starts anew"));
   CHECK(LinesOf(ended.out) == 3);
 }
@@ -198,7 +198,7 @@ TEST_CASE("Trainer: early stopping ends the training and is not taken up again",
                   "early_stopping_rounds": 3})");
   const Ended ended = trial.RunLevels();
   REQUIRE(ended.code == 0);
-  const absl::StatusOr<GbdtModel> model = ParseModel(trial.Model());
+  const absl::StatusOr<Model> model = ParseModel(trial.Model());
   REQUIRE(model.ok());
   CHECK(model->rounds() < 100);
   CHECK(model->best_round == model->rounds() - 4);

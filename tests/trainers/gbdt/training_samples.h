@@ -11,7 +11,7 @@
 
 namespace winnow::gbdt {
 
-// What a test may want of a training besides parameters and data.
+// Options of a training besides parameters and data.
 struct TrainOptions {
   int threads = 1;
   const DataSet* validation = nullptr;
@@ -30,9 +30,9 @@ inline TrainingData Binned(const DataSet& train, int64_t max_bin = 256, const Da
 }
 
 // This rank's part of a training, from data in bins.
-inline absl::StatusOr<GbdtModel> TrainOnRank(const GbdtParameters& parameters, const TrainingData& data,
-                                             Communicator* ranks, TrainOptions options = {}) {
-  GbdtModel model;
+inline absl::StatusOr<Model> TrainOnRank(const GbdtParameters& parameters, const TrainingData& data,
+                                         Communicator* ranks, TrainOptions options = {}) {
+  Model model;
   model.parameters = parameters;
   model.feature_names = data.feature_names;
   model.schema = data.schema;
@@ -51,13 +51,13 @@ inline absl::StatusOr<GbdtModel> TrainOnRank(const GbdtParameters& parameters, c
   return model;
 }
 
-inline GbdtModel Train(const GbdtParameters& parameters, const DataSet& train, TrainOptions options = {}) {
+inline Model Train(const GbdtParameters& parameters, const DataSet& train, TrainOptions options = {}) {
   const TrainingData data = Binned(train, parameters.max_bin, options.validation, options.threads);
   const std::unique_ptr<Communicator> sole = MakeSoleRank();
   return *TrainOnRank(parameters, data, sole.get(), std::move(options));
 }
 
-// Sampling of rows and columns, and what else makes a model depend on more than its data.
+// Samples rows and columns, and has other options that make a model depend on more than its data.
 inline GbdtParameters SampledParameters(int64_t rounds = 12) {
   GbdtParameters p;
   p.objective = ObjectiveKind::kBinaryLogistic;

@@ -25,7 +25,8 @@ struct Grower {
       : data(Binned(rows, max_bin)), pool(threads) {
     std::vector<float> gradient, hessian(rows.rows, 1.0f);
     for (int64_t i = 0; i < rows.rows; ++i)
-      gradient.push_back(0.4f - rows.label[i] + static_cast<float>(HashOf(8, static_cast<uint64_t>(i)) % 100) * 0.002f);
+      gradient.push_back(0.4f - rows.label[i] +
+                         static_cast<float>(HashOf(8, static_cast<uint64_t>(i)) % 100) * 0.002f);
     CHECK(QuantiseGradients(gradient.data(), hessian.data(), {0, rows.rows, rows.rows}, 5, sole.get(), &pool,
                             &gradients)
               .ok());
@@ -34,14 +35,16 @@ struct Grower {
   Tree Grow(const GbdtParameters& parameters, std::vector<int64_t>* leaf_rows = nullptr,
             std::size_t histogram_budget = TreeBuilder::kHistogramBudget) {
     const FeatureLimits limits;
-    TreeBuilder builder(parameters, data.cuts, data.train.matrix, limits, sole.get(), &pool, histogram_budget);
+    TreeBuilder builder(parameters, data.cuts, data.train.matrix, limits, sole.get(), &pool,
+                        histogram_budget);
     RowPartition rows(data.train.matrix);
     std::vector<uint32_t> all(data.train.targets.rows);
     std::iota(all.begin(), all.end(), 0u);
     rows.Reset(all);
     Tree tree = *builder.Build(gradients, 0, &rows, {});
     if (leaf_rows != nullptr) {
-      for (std::size_t n = 0; n < tree.nodes.size(); ++n) leaf_rows->push_back(rows.count(static_cast<int>(n)));
+      for (std::size_t n = 0; n < tree.nodes.size(); ++n)
+        leaf_rows->push_back(rows.count(static_cast<int>(n)));
     }
     return tree;
   }
@@ -60,8 +63,8 @@ GbdtParameters Deep(GrowPolicy policy, int64_t max_depth = 7, int64_t max_leaves
 void Describe(const Tree& tree, int id, std::string* text) {
   const Tree::Node& node = tree.nodes[id];
   *text += std::to_string(node.feature) + " " + std::to_string(node.threshold) + " " +
-           std::to_string(node.missing_left) + " " + std::to_string(node.gain) + " " + std::to_string(node.value) +
-           " " + std::to_string(node.cover) + "\n";
+           std::to_string(node.missing_left) + " " + std::to_string(node.gain) + " " +
+           std::to_string(node.value) + " " + std::to_string(node.cover) + "\n";
   if (node.feature < 0) return;
   Describe(tree, node.left, text);
   Describe(tree, node.left + 1, text);
@@ -86,8 +89,8 @@ TEST_CASE("Tree: level by level and best leaf first are one tree where nothing l
   }
 }
 
-// The splits of the whole tree that are made when the open node of the highest gain is divided until there are
-// `leaves` leaves; as how often each feature and gain occurs.
+// The splits of the whole tree made by always dividing the open node of the highest gain, until there are
+// `leaves` leaves: how often each feature and gain occurs.
 std::multiset<std::pair<float, int>> BestSplits(const Tree& whole, int leaves) {
   std::multiset<std::pair<float, int>> made;
   std::priority_queue<std::pair<float, int>> open;
@@ -137,8 +140,10 @@ TEST_CASE("Tree: rows end in the leaves that their values lead to, with their me
   for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
     if (tree.nodes[n].feature >= 0) continue;
     CHECK(counts[n] == rows[n]);
-    const double gradient = std::ldexp(static_cast<double>(sums[n].gradient), -grower.gradients.gradient_exponent);
-    const double hessian = std::ldexp(static_cast<double>(sums[n].hessian), -grower.gradients.hessian_exponent);
+    const double gradient =
+        std::ldexp(static_cast<double>(sums[n].gradient), -grower.gradients.gradient_exponent);
+    const double hessian =
+        std::ldexp(static_cast<double>(sums[n].hessian), -grower.gradients.hessian_exponent);
     CHECK(tree.nodes[n].value == static_cast<float>(-gradient / hessian));
     CHECK(tree.nodes[n].cover == static_cast<float>(hessian));
   }
@@ -151,9 +156,10 @@ TEST_CASE("Tree: with room for few histograms, or none, it is the same tree", "[
     const HistogramShape shape(grower.data.train.matrix.layout(), FirstNumbers(6));
     for (const GrowPolicy policy : {GrowPolicy::kDepthWise, GrowPolicy::kLossGuide}) {
       const std::string expected = Described(grower.Grow(Deep(policy, 0)));
-      // From some level on histograms are counted anew; in portions of several nodes, and of one.
+      // From some level on histograms are counted again; in portions of several nodes, and of one.
       for (const std::size_t pairs : {64, 16, 3, 0})
-        CHECK(Described(grower.Grow(Deep(policy, 0), nullptr, pairs * 2 * WordsOf(shape, false))) == expected);
+        CHECK(Described(grower.Grow(Deep(policy, 0), nullptr, pairs * 2 * WordsOf(shape, false))) ==
+              expected);
     }
   }
 }
@@ -165,7 +171,7 @@ TEST_CASE("Tree: rows beyond what packed sums hold, and any number of threads, a
     const Tree tree = one.Grow(Deep(policy));
     CHECK(Described(three.Grow(Deep(policy))) == Described(tree));
     CHECK(Leaves(tree) > 100);
-    // The same by wide gradients of the same value.
+    // Wide gradients of equal value give the same tree.
     Grower wide(data, 2);
     wide.gradients.is_narrow = false;
     for (int64_t i = 0; i < data.rows; ++i) {
@@ -184,7 +190,8 @@ TEST_CASE("Tree: threads that each count some of many columns grow the same tree
     data.feature_names.push_back("more_" + std::to_string(f));
     std::vector<float>& column = data.columns.emplace_back();
     for (int64_t i = 0; i < data.rows; ++i)
-      column.push_back(static_cast<float>(HashOf(static_cast<uint64_t>(f) + 100, static_cast<uint64_t>(i)) % 200));
+      column.push_back(
+          static_cast<float>(HashOf(static_cast<uint64_t>(f) + 100, static_cast<uint64_t>(i)) % 200));
     data.schema.columns.push_back({data.feature_names.back(), false, {}});
   }
   Grower one(data), two(data, 2), three(data, 3);

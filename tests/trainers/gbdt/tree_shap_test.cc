@@ -40,7 +40,7 @@ double ShapleyValue(const Tree& tree, const DataSet& data, int64_t row, int feat
 TEST_CASE("TreeShap: contributions are Shapley values by their definition", "[gbdt]") {
   const DataSet data = RandomData(40);
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    GbdtModel model = RandomModel(1, 1, false);
+    Model model = RandomModel(1, 1, false);
     model.trees = {RandomTree(seed, static_cast<int>(1 + 3 * seed), seed % 2 == 1)};
     const std::vector<float> contributions = PredictContributions(model, data, 1);
     double worst = 0;
@@ -57,7 +57,7 @@ TEST_CASE("TreeShap: contributions are Shapley values by their definition", "[gb
 TEST_CASE("TreeShap: contributions add up to the margins, with weights and classes", "[gbdt]") {
   const DataSet data = RandomData(150);
   ThreadPool pool(3);
-  const GbdtModel model = RandomModel(2, 3, true);
+  const Model model = RandomModel(2, 3, true);
   const std::vector<float> contributions = PredictContributions(model, data, model.rounds(), &pool);
   const std::vector<float> margins = PredictMargins(model, data, model.rounds());
   CHECK(contributions == PredictContributions(model, data, model.rounds()));
@@ -73,13 +73,13 @@ TEST_CASE("TreeShap: contributions add up to the margins, with weights and class
 }
 
 TEST_CASE("TreeShap: a model without trees says where rows start", "[gbdt]") {
-  GbdtModel model = RandomModel(1, 1, false);
+  Model model = RandomModel(1, 1, false);
   model.trees.clear();
   CHECK(PredictContributions(model, RandomData(1), 0) == std::vector<float>{0, 0, 0, 0, 0.5f});
 }
 
 TEST_CASE("TreeShap: nodes that no row reached give no nonsense", "[gbdt]") {
-  GbdtModel model = RandomModel(1, 1, false);
+  Model model = RandomModel(1, 1, false);
   model.trees.resize(4);
   for (Tree& tree : model.trees) {
     for (Tree::Node& node : tree.nodes) node.cover = 0;

@@ -1,5 +1,4 @@
-// winnow-mlp as a process, given what it cannot use: one line that says what and what was expected, whatever
-// it is.
+// winnow-mlp as a process with unusable input: one line that names the error and what was expected.
 
 #include <filesystem>
 #include <fstream>

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
 #include "trainers/mlp/parallel/compression.h"
 
 namespace winnow::mlp {

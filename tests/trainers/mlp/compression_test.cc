@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::mlp {
 namespace {

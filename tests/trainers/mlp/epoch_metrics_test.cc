@@ -4,8 +4,8 @@
 #include <limits>
 #include <memory>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow::mlp {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
 #include "trainers/data/shard.h"
 
 namespace winnow::mlp {

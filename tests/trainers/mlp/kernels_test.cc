@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/network/row_math.h"
 
@@ -57,7 +57,7 @@ std::vector<int> Begins(int rows) {
   return {0, 2, rows / 4 * 2, rows};
 }
 
-Products Run(const MlpKernels& kernels, const Inputs& in) {
+Products Run(const Kernels& kernels, const Inputs& in) {
   const auto [rows, depth, panels] = in.shape;
   const std::size_t columns = static_cast<std::size_t>(panels) * kPanel;
   Products out;
@@ -100,9 +100,9 @@ Products Run(const MlpKernels& kernels, const Inputs& in) {
 const std::vector<Shape> kShapes = {{1, 1, 1},   {2, 3, 1},   {13, 17, 2},
                                     {14, 56, 3}, {29, 33, 5}, {128, 100, 8}};
 
-TEST_CASE("MlpKernels: products and gradients are those of double arithmetic, to rounding", "[mlp]") {
+TEST_CASE("Kernels: products and gradients are those of double arithmetic, to rounding", "[mlp]") {
   int count = 0;
-  const MlpKernels* const* const runnable = RunnableMlpKernels(&count);
+  const Kernels* const* const runnable = RunnableKernels(&count);
   for (int which = 0; which < count; ++which) {
     for (const Shape& shape : kShapes) {
       CAPTURE(runnable[which]->name, shape.rows, shape.depth, shape.panels);
@@ -141,10 +141,9 @@ TEST_CASE("MlpKernels: products and gradients are those of double arithmetic, to
   }
 }
 
-TEST_CASE("MlpKernels: all that fuse have the same f32 bits, and rows have them however they are cut",
-          "[mlp]") {
+TEST_CASE("Kernels: all that fuse have the same f32 bits, and rows have them however they are cut", "[mlp]") {
   int count = 0;
-  const MlpKernels* const* const runnable = RunnableMlpKernels(&count);
+  const Kernels* const* const runnable = RunnableKernels(&count);
   for (const Shape& shape : kShapes) {
     const Inputs in(shape);
     const Products widest = Run(*runnable[count - 1], in);

@@ -42,7 +42,7 @@ struct Probe {
   TrainingContext context{parameters, network, data};
 };
 
-// Of each layer a few weights, a bias, and batch norm's where there are.
+// A few weights, a bias, and batch norm's parameters, if any, of each layer.
 std::vector<std::size_t> SomeParameters(const Network& network) {
   std::vector<std::size_t> chosen;
   for (const Layer& layer : network.layers) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 #include "trainers/mlp/network/distillation.h"
 #include "trainers/mlp/network/network.h"
 

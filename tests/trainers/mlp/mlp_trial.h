@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/support/free_port.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/trainer_program.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::mlp {
 
@@ -19,7 +19,7 @@ inline int LinesOf(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Lines of metrics without the last column, the speed, which no two runs share.
+// Returns lines of metrics without the last column, the speed, which differs between runs.
 inline std::string WithoutSpeed(const std::string& lines) {
   std::istringstream in(lines);
   std::string out;
@@ -28,12 +28,12 @@ inline std::string WithoutSpeed(const std::string& lines) {
   return out;
 }
 
-// The number after "name:" in the last line, which must have it.
+// Returns the number after "name:" in the last line, which must have it.
 inline double LastValue(const std::string& lines, const std::string& name) {
   return std::stod(lines.substr(lines.rfind("\t" + name + ":") + name.size() + 2));
 }
 
-// A folder with tables of four features and three classes that they explain, and the environment of a trial
+// A folder with tables of four features and three classes that depend on them, and the environment of a trial
 // of winnow-mlp in it.
 struct MlpTrial {
   TempFolder folder;
@@ -86,17 +86,17 @@ struct MlpTrial {
     ended.err = ReadAll(folder / "err");
     return ended;
   }
-  // By flags.
+  // Runs it by flags.
   Ended RunByHand(const std::vector<std::string>& arguments) const {
     return Run(arguments, {"WINNOW_CACHE_DIR=" + Path("cache")});
   }
-  // Under the contract, from one level to another.
+  // Runs it under the contract, from one level to another.
   Ended RunLevels(int from = 0, int to = 0) {
     environment["WINNOW_RESOURCE_FROM"] = std::to_string(from);
     environment["WINNOW_RESOURCE_TO"] = std::to_string(to);
     return Run({"--learning_rate", "0.7", "--epochs", "7"}, Environment());
   }
-  // Under the contract, as several ranks; the last has variables of its own: name, value, name, ...
+  // Runs it under the contract, as several ranks; the last has additional variables: name, value, name, ...
   std::deque<TrainerProgram> StartRanks(int ranks, const std::vector<std::string>& of_last_rank = {}) const {
     const std::string port = std::to_string(FreePort());
     std::deque<TrainerProgram> programs;
@@ -115,7 +115,7 @@ struct MlpTrial {
     }
     return programs;
   }
-  // By rank.
+  // Returns the ends by rank.
   std::vector<Ended> EndsOf(std::deque<TrainerProgram>* programs) const {
     std::vector<Ended> ended(programs->size());
     for (std::size_t rank = 0; rank < ended.size(); ++rank) {

@@ -12,8 +12,8 @@ namespace {
 
 // A network of one hidden unit, which is (size - 1) / 2 where that is above 0; the three classes get 1, -1
 // and 0 times it.
-MlpModel SmallModel() {
-  MlpModel model;
+Model SmallModel() {
+  Model model;
   model.parameters.hidden_layers = {1};
   model.reading.label = "kind";
   FeatureSchema& schema = model.schema;
@@ -31,8 +31,8 @@ MlpModel SmallModel() {
 }
 
 // The same with one output, 2.5 times the hidden unit and 0.5 more: a target, or a logit.
-MlpModel OneOutput(LossKind loss) {
-  MlpModel model = SmallModel();
+Model OneOutput(LossKind loss) {
+  Model model = SmallModel();
   model.parameters.loss = loss;
   model.schema.table.label_levels.clear();
   model.schema.label_levels.clear();
@@ -47,7 +47,7 @@ MlpModel OneOutput(LossKind loss) {
 // A folder with a model and three rows for it, of sizes 5, unknown and -3.
 class Desk {
  public:
-  explicit Desk(const MlpModel& model = SmallModel()) {
+  explicit Desk(const Model& model = SmallModel()) {
     REQUIRE(WriteModel(Path("model.safetensors"), model).ok());
     Write("rows.csv", "kind,colour,size\ncat,red,5\ndog,red,\ncat,blue,-3\n");
     Write("unlabelled.csv", "size\n5\n\"\"\n-3\n");
@@ -72,17 +72,17 @@ class Desk {
   TempFolder folder_;
 };
 
-TEST_CASE("MlpModelCommands: the largest output's class, the first of equal ones", "[mlp]") {
+TEST_CASE("ModelCommands: the largest output's class, the first of equal ones", "[mlp]") {
   const Desk desk;
   CHECK(desk.Predict({}).out == "prediction\n\"cat\"\n\"cat\"\n\"cat\"\n");
-  MlpModel other = SmallModel();
+  Model other = SmallModel();
   other.state.parameters[other.network.layers[1].bias + 2] = 3;
   REQUIRE(WriteModel(desk.Path("model.safetensors"), other).ok());
   CHECK(desk.Predict({}, "unlabelled.csv").out ==
         "prediction\n\"a \"\"fox\"\"\"\n\"a \"\"fox\"\"\"\n\"a \"\"fox\"\"\"\n");
 }
 
-TEST_CASE("MlpModelCommands: logits and probabilities", "[mlp]") {
+TEST_CASE("ModelCommands: logits and probabilities", "[mlp]") {
   const Desk desk;
   CHECK(desk.Predict({"--logits", "--threads", "2"}).out ==
         "logit_0,logit_1,logit_2\n2,-2,0\n0,0,0\n0,0,0\n");
@@ -91,23 +91,23 @@ TEST_CASE("MlpModelCommands: logits and probabilities", "[mlp]") {
   CHECK_THAT(shares, Catch::EndsWith("\n0.33333334,0.33333334,0.33333334\n"));
 }
 
-TEST_CASE("MlpModelCommands: values, and the two classes of a logistic output", "[mlp]") {
+TEST_CASE("ModelCommands: values, and the two classes of a logistic output", "[mlp]") {
   CHECK(Desk(OneOutput(LossKind::kSquared)).Predict({}, "unlabelled.csv").out ==
         "prediction\n5.5\n0.5\n0.5\n");
-  MlpModel logistic = OneOutput(LossKind::kLogistic);
+  Model logistic = OneOutput(LossKind::kLogistic);
   logistic.state.parameters[logistic.network.layers[1].bias] = 0;
   CHECK(Desk(logistic).Predict({}, "unlabelled.csv").out == "prediction\n1\n0\n0\n");
   CHECK_THAT(Desk(logistic).Predict({"--probabilities"}, "unlabelled.csv").out,
              Catch::StartsWith("\"class_0\",\"class_1\"\n0.0066928") && Catch::EndsWith("\n0.5,0.5\n"));
 }
 
-TEST_CASE("MlpModelCommands: predictions go to a file where one is named", "[mlp]") {
+TEST_CASE("ModelCommands: predictions go to a file where one is named", "[mlp]") {
   const Desk desk;
   CHECK(desk.Predict({"--output", desk.Path("out.csv")}).out == "");
   CHECK(ReadAll(desk.Path("out.csv")) == "prediction\n\"cat\"\n\"cat\"\n\"cat\"\n");
 }
 
-TEST_CASE("MlpModelCommands: the network in words and as JSON", "[mlp]") {
+TEST_CASE("ModelCommands: the network in words and as JSON", "[mlp]") {
   const Desk desk;
   const std::string text = desk.Run({"show", "--model", desk.Path("model.safetensors")}).out;
   CHECK_THAT(text, Catch::StartsWith("inputs       1 features from 1 columns\n"
@@ -118,7 +118,7 @@ TEST_CASE("MlpModelCommands: the network in words and as JSON", "[mlp]") {
   CHECK_THAT(json, Catch::Contains("\"parameters\": 8,") && Catch::Contains("\"hidden_layers\": \"1\""));
 }
 
-TEST_CASE("MlpModelCommands: an export is ONNX's bytes of the model", "[mlp]") {
+TEST_CASE("ModelCommands: an export is ONNX's bytes of the model", "[mlp]") {
   const Desk desk;
   const Ended ended = desk.Run(
       {"export-onnx", "--model", desk.Path("model.safetensors"), "--output", desk.Path("model.onnx")});
@@ -126,7 +126,7 @@ TEST_CASE("MlpModelCommands: an export is ONNX's bytes of the model", "[mlp]") {
   CHECK(ReadAll(desk.Path("model.onnx")) == OnnxText(SmallModel()));
 }
 
-TEST_CASE("MlpModelCommands: what cannot be done is said", "[mlp]") {
+TEST_CASE("ModelCommands: what cannot be done is said", "[mlp]") {
   const Desk desk, values(OneOutput(LossKind::kHuber));
   const auto fails = [](const Ended& ended, const std::string& expected) {
     CHECK(ended.code == 1);
@@ -142,7 +142,7 @@ TEST_CASE("MlpModelCommands: what cannot be done is said", "[mlp]") {
   fails(desk.Run({"show", "--model", desk.Path("rows.csv")}), "rows.csv: not safetensors");
   fails(desk.Run({"export-onnx", "--model", desk.Path("model.safetensors"), "--output", desk.Path("err/m")}),
         desk.Path("err"));
-  MlpModel huge = SmallModel();
+  Model huge = SmallModel();
   for (float& weight : huge.state.parameters) weight *= 3e38f;
   fails(Desk(huge).Predict({}), "rows.csv: row 1: what ");
   CHECK(desk.Predict({"--logits", "--probabilities"}).code == 2);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainers/mlp/model_sample.h"
-#include "trainers/common/status_text.h"
 #include "trainers/mlp/model/onnx_writer.h"
 #include "trainers/mlp/model/safetensors.h"
 
@@ -34,7 +34,7 @@ Tensor* Find(std::vector<Tensor>* tensors, const std::string& name) {
 }
 
 std::string ErrorOf(const std::function<void(Metadata*, std::vector<Tensor>*)>& change) {
-  return MessageOf(ParseMlpModel(Changed(change)).status());
+  return MessageOf(ParseModel(Changed(change)).status());
 }
 
 void Replace(std::string* text, const std::string& from, const std::string& to) {
@@ -43,8 +43,8 @@ void Replace(std::string* text, const std::string& from, const std::string& to) 
 }
 
 TEST_CASE("MlpModelFile: a model reads back as it was, to the bit", "[mlp]") {
-  const MlpModel model = SampleModel();
-  const absl::StatusOr<MlpModel> read = ParseMlpModel(ModelText(model));
+  const Model model = SampleModel();
+  const absl::StatusOr<Model> read = ParseModel(ModelText(model));
   REQUIRE(MessageOf(read.status()) == "");
   CHECK(read->state.parameters == model.state.parameters);
   CHECK(read->state.statistics == model.state.statistics);
@@ -59,7 +59,7 @@ TEST_CASE("MlpModelFile: a model reads back as it was, to the bit", "[mlp]") {
 }
 
 TEST_CASE("MlpModelFile: weights stand as PyTorch has them, without padding", "[mlp]") {
-  const MlpModel model = SampleModel();
+  const Model model = SampleModel();
   const std::string text = ModelText(model);
   const absl::StatusOr<Safetensors> file = ParseSafetensors(text);
   REQUIRE(file.ok());
@@ -117,11 +117,11 @@ TEST_CASE("MlpModelFile: another program's weights are refused with what is miss
 TEST_CASE("MlpModelFile: errors name the file", "[mlp]") {
   const TempFolder folder;
   const std::string path = (folder / "model.safetensors").string();
-  CHECK_THAT(MessageOf(ReadMlpModel(path).status()), Catch::StartsWith(path + ": cannot open"));
+  CHECK_THAT(MessageOf(ReadModel(path).status()), Catch::StartsWith(path + ": cannot open"));
   REQUIRE(WriteModel(path, SampleModel()).ok());
-  CHECK(ReadMlpModel(path).ok());
+  CHECK(ReadModel(path).ok());
   std::filesystem::resize_file(path, 3);
-  CHECK_THAT(MessageOf(ReadMlpModel(path).status()), Catch::StartsWith(path + ": not safetensors"));
+  CHECK_THAT(MessageOf(ReadModel(path).status()), Catch::StartsWith(path + ": not safetensors"));
 }
 
 TEST_CASE("MlpModelFile: a header in which a bit turned is refused, or is another whole model", "[mlp]") {
@@ -131,10 +131,10 @@ TEST_CASE("MlpModelFile: a header in which a bit turned is refused, or is anothe
   for (std::size_t i = 0; i < tensors; ++i) {
     std::string damaged = text;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
-    const absl::StatusOr<MlpModel> read = ParseMlpModel(damaged);
+    const absl::StatusOr<Model> read = ParseModel(damaged);
     refused += !read.ok();
     if (read.ok())
-      CHECK(ParseMlpModel(ModelText(*read)).ok());
+      CHECK(ParseModel(ModelText(*read)).ok());
     else
       CHECK(absl::IsInvalidArgument(read.status()));
   }
@@ -158,7 +158,7 @@ TEST_CASE("OnnxWriter: the wire format's bytes", "[mlp]") {
 }
 
 TEST_CASE("Onnx: the same bytes for the same model, other bytes for another", "[mlp]") {
-  MlpModel other = SampleModel();
+  Model other = SampleModel();
   CHECK(OnnxText(SampleModel()) == OnnxText(other));
   other.state.parameters[other.network.layers[2].bias] += 1;
   CHECK(OnnxText(SampleModel()) != OnnxText(other));

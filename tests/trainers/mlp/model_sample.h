@@ -8,8 +8,8 @@ namespace winnow::mlp {
 
 // Two hidden layers with batch norm, of 18 and 3 units, so that one is padded beyond a panel; a column of
 // numbers and one of texts; three classes. Every number of its state differs from the others.
-inline MlpModel SampleModel() {
-  MlpModel model;
+inline Model SampleModel() {
+  Model model;
   model.parameters.hidden_layers = {18, 3};
   model.parameters.batch_norm = BatchNorm::kSynchronised;
   model.parameters.activation = Activation::kGelu;

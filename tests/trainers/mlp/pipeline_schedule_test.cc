@@ -10,8 +10,8 @@
 namespace winnow::mlp {
 namespace {
 
-// When the last pass of all stages ends, where each takes one unit of time and begins when its stage is free
-// and its neighbour has sent what it needs; nothing where some stage waits for ever.
+// Returns when the last pass of all stages ends, if each takes one unit of time and begins when its stage is
+// free and its neighbour has sent what it needs; absent if some stage waits for ever.
 std::optional<int> TimeOf(int stages, int micro_batches) {
   std::vector<std::vector<StagePass>> left;
   for (int stage = 0; stage < stages; ++stage) {

@@ -3,13 +3,13 @@
 #include <cstring>
 #include <limits>
 
+#include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/common/status_text.h"
 
 namespace winnow::mlp {
 namespace {
 
-// A file with this header and so many bytes of zeros after it.
+// A file with this header and this many zero bytes after it.
 std::string FileOf(const std::string& header, std::size_t bytes) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header +

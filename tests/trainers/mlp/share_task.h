@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/common/hash.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
 namespace winnow::mlp {
 
-// Numbers about 0 with deviation about 1, each a function of its place.
+// Numbers with mean 0 and deviation 1, each a function of its indices.
 inline float NoiseAt(uint64_t a, uint64_t b) {
   constexpr int kTerms = 12;
   double sum = -kTerms / 2.0;
@@ -23,7 +23,7 @@ inline float NoiseAt(uint64_t a, uint64_t b) {
   return static_cast<float>(sum);
 }
 
-// Four classes around centres of their own in `features` dimensions.
+// Four classes around different centres in `features` dimensions.
 inline DenseData ClassesAround(int64_t rows, int features) {
   constexpr int kClasses = 4;
   constexpr uint64_t kCentres = 1u << 30;
@@ -36,7 +36,7 @@ inline DenseData ClassesAround(int64_t rows, int features) {
   return MakeDenseData(features, std::move(values), std::move(label));
 }
 
-// A small task of classes for ranks that are threads.
+// A small classification task for ranks that are threads.
 struct ShareTask {
   DenseData train = ClassesAround(1600, 12);
   MlpParameters parameters = [] {
@@ -52,7 +52,7 @@ struct ShareTask {
   int threads = 1;
 };
 
-// What one rank has after its epochs, or the first error.
+// One rank's results after its epochs, or the first error.
 struct ShareOutcome {
   absl::Status status;
   std::vector<EpochResult> epochs;
@@ -64,7 +64,7 @@ struct ShareOutcome {
 using ShareMaker =
     std::function<absl::StatusOr<std::unique_ptr<EpochTrainer>>(const TrainingContext&, NetworkState)>;
 
-// Trains epochs [first, end) on `ranks` ranks from `from`, or from the first weights.
+// Trains epochs [first, end) on `ranks` ranks from `from`, or from the initial weights.
 inline std::vector<ShareOutcome> TrainShares(const ShareTask& task, int ranks, int first, int end,
                                              const ShareMaker& make, const NetworkState* from = nullptr) {
   const Network network = MakeNetwork(task.parameters, task.train.features, task.parameters.num_class);

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/hash.h"
 #include "tests/catch.h"
-#include "trainers/common/hash.h"
 
 namespace winnow::mlp {
 namespace {
@@ -27,7 +27,7 @@ std::vector<int64_t> RowsOf(int64_t begin, int64_t end) {
   return rows;
 }
 
-// Of rows, spread over some magnitudes; `kinds` of them differ.
+// Losses of rows, spread over some magnitudes, with `kinds` different ones.
 std::vector<float> LossesOf(const std::vector<int64_t>& rows, uint64_t kinds = 1 << 20) {
   std::vector<float> losses;
   for (const int64_t row : rows)

@@ -1,4 +1,4 @@
-// winnow-mlp as a process: what it says of bad input, and its flags.
+// winnow-mlp as a process: errors for bad input, and its flags.
 
 #include <filesystem>
 #include <fstream>
@@ -134,7 +134,7 @@ TEST_CASE("MlpTrainer: by flags, with the same model for any number of threads",
   CHECK(WithoutSpeed(one.out) == WithoutSpeed(three.out));
   const std::string model = ReadAll(trial.folder / "m1/model.safetensors");
   CHECK(model == ReadAll(trial.folder / "m3/model.safetensors"));
-  CHECK(ParseMlpModel(model)->schema.names == std::vector<std::string>{"a", "b", "c"});
+  CHECK(ParseModel(model)->schema.names == std::vector<std::string>{"a", "b", "c"});
   CHECK_THAT(ReadAll(trial.folder / "timing.json"),
              Catch::Contains("\"epoch_seconds\":[") && Catch::Contains("\"setup_seconds\":") &&
                  Catch::Contains("\"bytes_sent\":0") && Catch::Contains("\"state_bytes\":["));

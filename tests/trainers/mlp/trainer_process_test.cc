@@ -1,4 +1,4 @@
-// winnow-mlp as a process: the trainer contract, resumption, ranks, and being told to stop.
+// winnow-mlp as a process: the trainer contract, resumption, ranks, and stops.
 
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ TEST_CASE("MlpTrainer: prints every epoch as XGBoost does and leaves a model in 
   CHECK_THAT(last, Catch::StartsWith("[29]\ttrain-loss:") && Catch::Contains("\ttrain-accuracy:") &&
                        Catch::Contains("\tvalidation-loss:") && Catch::Contains("\tsamples-per-second:"));
   CHECK(LastValue(ended.out, "validation-accuracy") > 0.8);
-  const absl::StatusOr<MlpModel> model = ParseMlpModel(trial.Model());
+  const absl::StatusOr<Model> model = ParseModel(trial.Model());
   REQUIRE(model.ok());
   CHECK(model->parameters.seed == 1234567890123456789);
   CHECK(model->network.outputs() == 3);
@@ -92,7 +92,7 @@ TEST_CASE("MlpTrainer: SIGTERM saves the last whole epoch; going on from it is a
     out += program.ReadAllOutput();
     CHECK(program.Wait() == 0);
     std::vector<std::string> warnings;
-    saved = ReadNewestMlpCheckpoint(disturbed.Path("checkpoint"), &warnings)->epochs;
+    saved = ReadNewestCheckpoint(disturbed.Path("checkpoint"), &warnings)->epochs;
   }
   CHECK(saved >= 6);
   CHECK(saved < 300);
@@ -114,7 +114,7 @@ TEST_CASE("MlpTrainer: SIGTERM gives up an epoch that is under way and keeps the
   CHECK(program.Wait() == 0);
   CHECK(trial.Model().empty());
   std::vector<std::string> warnings;
-  CHECK(ReadNewestMlpCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == 1);
+  CHECK(ReadNewestCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == 1);
 }
 
 TEST_CASE("MlpTrainer: a checkpoint of other hyperparameters, data or further epochs is not used", "[mlp]") {
@@ -178,7 +178,7 @@ TEST_CASE(
                                      " of 100000 epochs, and without a checkpoint folder nothing is kept\n"));
     }
     std::vector<std::string> warnings;
-    if (keeps) CHECK(ReadNewestMlpCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == epochs);
+    if (keeps) CHECK(ReadNewestCheckpoint(trial.Path("checkpoint"), &warnings)->epochs == epochs);
   }
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("MlpTrainer: early stopping ends the training, keeps the best epoch an
   // The model is that of the best epoch, though training went on.
   MlpTrial best(trial.environment["SM_HPS"]);
   REQUIRE(best.RunLevels(0, epochs - 3).code == 0);
-  CHECK(ParseMlpModel(model)->state.parameters == ParseMlpModel(best.Model())->state.parameters);
+  CHECK(ParseModel(model)->state.parameters == ParseModel(best.Model())->state.parameters);
 }
 
 TEST_CASE("MlpTrainer: a teacher's training goes on from a checkpoint only with the same teacher", "[mlp]") {

@@ -41,27 +41,27 @@ struct Input {
           Idx(8, {4, 2, 2}, "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"s));
     folder.Write("data/a-labels-idx1-ubyte", Idx(8, {4}, "\x00\x01\x00\x01"s));
   }
-  absl::StatusOr<MlpData> Try() const {
+  absl::StatusOr<TrainingData> Try() const {
     const std::unique_ptr<Communicator> alone = MakeSoleRank();
     std::string warning;
-    return LoadMlpData(files, parameters, alone.get(), &warning);
+    return LoadTrainingData(files, parameters, alone.get(), &warning);
   }
-  MlpData Load() const {
-    absl::StatusOr<MlpData> data = Try();
+  TrainingData Load() const {
+    absl::StatusOr<TrainingData> data = Try();
     INFO(data.status());
     REQUIRE(data.ok());
     return *std::move(data);
   }
   std::string Error() const {
-    const absl::StatusOr<MlpData> data = Try();
+    const absl::StatusOr<TrainingData> data = Try();
     REQUIRE_FALSE(data.ok());
     CHECK(absl::IsInvalidArgument(data.status()));
     return std::string(data.status().message());
   }
-  std::vector<absl::StatusOr<MlpData>> OnRanks(int ranks) const {
+  std::vector<absl::StatusOr<TrainingData>> OnRanks(int ranks) const {
     return RunRanks(ranks, [this](Communicator* communicator) {
       std::string warning;
-      absl::StatusOr<MlpData> data = LoadMlpData(files, parameters, communicator, &warning);
+      absl::StatusOr<TrainingData> data = LoadTrainingData(files, parameters, communicator, &warning);
       if (!data.ok()) communicator->Fail(data.status());
       return data;
     });
@@ -74,10 +74,10 @@ struct Input {
 
 Floats Copy(std::span<const float> values) { return Floats(values.begin(), values.end()); }
 
-TEST_CASE("MlpData: a table's columns are standardised, a missing value is their mean", "[mlp]") {
+TEST_CASE("TrainingData: a table's columns are standardised, a missing value is their mean", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a,b\n0,1,5\n1,3,5\n0,,5\n1,5,5\n");
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   CHECK(data.schema.names == std::vector<std::string>{"a", "b"});
   CHECK(data.schema.scaling.mean == Floats{3, 5});
   const auto deviation = static_cast<float>(std::sqrt(8.0 / 3));
@@ -89,7 +89,7 @@ TEST_CASE("MlpData: a table's columns are standardised, a missing value is their
   CHECK(data.train.bytes.empty());
 }
 
-TEST_CASE("MlpData: a constant column that is no sum of floats has deviation 1", "[mlp]") {
+TEST_CASE("TrainingData: a constant column that is no sum of floats has deviation 1", "[mlp]") {
   Input input;
   std::string table = "y,a\n";
   for (int row = 0; row < 1000; ++row) table += row % 2 == 0 ? "0,0.1\n" : "1,0.1\n";
@@ -97,29 +97,29 @@ TEST_CASE("MlpData: a constant column that is no sum of floats has deviation 1",
   CHECK(input.Load().schema.scaling.deviation == Floats{1});
 }
 
-TEST_CASE("MlpData: texts become 0/1 columns, text labels classes", "[mlp]") {
+TEST_CASE("TrainingData: texts become 0/1 columns, text labels classes", "[mlp]") {
   Input input;
   input.parameters.standardise = false;
   input.files.train_reading.label = "y";
   input.Train("t.csv", "colour,y\nred,no\nblue,yes\nred,maybe\n");
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   CHECK(data.schema.names == std::vector<std::string>{"colour_blue", "colour_red"});
   CHECK(Copy(data.train.values) == Floats{0, 1, 1, 0, 0, 1});
   CHECK(data.schema.label_levels == std::vector<std::string>{"maybe", "no", "yes"});
   CHECK(data.outputs == 3);
 }
 
-TEST_CASE("MlpData: what LIBSVM leaves out is 0", "[mlp]") {
+TEST_CASE("TrainingData: what LIBSVM leaves out is 0", "[mlp]") {
   Input input;
   input.parameters.standardise = false;
   input.Train("t.libsvm", "0 1:2\n1 2:3\n");
   CHECK(Copy(input.Load().train.values) == Floats{2, 0, 0, 3});
 }
 
-TEST_CASE("MlpData: images stay bytes, scaled by all pixels of the training data", "[mlp]") {
+TEST_CASE("TrainingData: images stay bytes, scaled by all pixels of the training data", "[mlp]") {
   Input input;
   input.TrainImages();
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   CHECK(data.train.bytes.size() == 16);
   CHECK(data.train.values.empty());
   CHECK(data.schema.of_bytes);
@@ -135,17 +135,17 @@ TEST_CASE("MlpData: images stay bytes, scaled by all pixels of the training data
   CHECK(input.Load().train.byte_shift == 0);
 }
 
-TEST_CASE("MlpData: arrays of floats have one mean and deviation", "[mlp]") {
+TEST_CASE("TrainingData: arrays of floats have one mean and deviation", "[mlp]") {
   Input input;
   const std::string one = "\x3f\x80\x00\x00"s, three = "\x40\x40\x00\x00"s;
   input.Train("a-images-idx2-float", Idx(13, {2, 2}, one + three + three + one));
   input.folder.Write("data/a-labels-idx1-float", Idx(8, {2}, "\x00\x01"s));
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   CHECK(data.schema.scaling.mean == Floats{2});
   CHECK(Copy(data.train.values) == Floats{-1, 1, 1, -1});
 }
 
-TEST_CASE("MlpData: validation rows are those that a split of the table takes", "[mlp]") {
+TEST_CASE("TrainingData: validation rows are those that a split of the table takes", "[mlp]") {
   Input input;
   input.parameters.standardise = false;
   input.files.validation_fraction = 0.3;
@@ -153,7 +153,7 @@ TEST_CASE("MlpData: validation rows are those that a split of the table takes", 
   std::string table = "y,a\n";
   for (int row = 0; row < 40; ++row) table += std::to_string(row % 2) + "," + std::to_string(row) + "\n";
   input.Train("t.csv", table);
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   const auto parts = SplitByFraction(input.folder.Read(table), 0.3, 5);
   REQUIRE(parts.ok());
   CHECK(Copy(data.train.values) == parts->first.columns[0]);
@@ -162,7 +162,7 @@ TEST_CASE("MlpData: validation rows are those that a split of the table takes", 
   CHECK(Copy(data.validation->label) == parts->second.label);
 }
 
-TEST_CASE("MlpData: a channel of validation data is scaled as the training data are", "[mlp]") {
+TEST_CASE("TrainingData: a channel of validation data is scaled as the training data are", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a\n0,1\n1,3\n");
   input.files.validation_path = input.folder.Write("v.csv", "a,y\n5,1\n");
@@ -172,7 +172,7 @@ TEST_CASE("MlpData: a channel of validation data is scaled as the training data 
   CHECK_THAT(input.Error(), Contains("v.csv: row 1: label = 2: expected a class from 0 to 1"));
 }
 
-TEST_CASE("MlpData: labels must go with the loss", "[mlp]") {
+TEST_CASE("TrainingData: labels must go with the loss", "[mlp]") {
   Input input;
   const auto error = [&](LossKind loss, const std::string& labels, int num_class = 0) {
     input.parameters.loss = loss;
@@ -199,7 +199,7 @@ TEST_CASE("MlpData: labels must go with the loss", "[mlp]") {
   CHECK_THAT(error(LossKind::kHuber, "x y"), Contains("is text"));
 }
 
-TEST_CASE("MlpData: outputs are num_class, or one for logistic and regression", "[mlp]") {
+TEST_CASE("TrainingData: outputs are num_class, or one for logistic and regression", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a\n0,1\n1,2\n1,3\n");
   input.parameters.num_class = 7;
@@ -210,7 +210,7 @@ TEST_CASE("MlpData: outputs are num_class, or one for logistic and regression", 
   }
 }
 
-TEST_CASE("MlpData: a batch larger than the data is refused", "[mlp]") {
+TEST_CASE("TrainingData: a batch larger than the data is refused", "[mlp]") {
   Input input;
   input.TrainImages();
   input.parameters.batch_size = 4;
@@ -219,33 +219,34 @@ TEST_CASE("MlpData: a batch larger than the data is refused", "[mlp]") {
   CHECK(input.Error() == "hyperparameter batch_size = 5: expected at most the 4 rows of the training data");
 }
 
-TEST_CASE("MlpData: a batch that grows with the ranks is refused where they make it larger than the data",
-          "[mlp]") {
+TEST_CASE(
+    "TrainingData: a batch that grows with the ranks is refused where they make it larger than the data",
+    "[mlp]") {
   Input input;
   input.TrainImages();
   input.parameters.batch_size = 2;
   input.parameters.batch_scaling = BatchScaling::kLinear;
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(2)) CHECK(data.ok());
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(3))
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(2)) CHECK(data.ok());
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(3))
     CHECK_THAT(std::string(data.status().message()),
                Contains("the 4 rows of the training data over 3 ranks"));
 }
 
-TEST_CASE("MlpData: a value beyond what scaling can hold is refused", "[mlp]") {
+TEST_CASE("TrainingData: a value beyond what scaling can hold is refused", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a\n0,0\n1,1e-30\n");
   input.files.validation_path = input.folder.Write("v.csv", "y,a\n0,0\n1,1e30\n");
   CHECK_THAT(input.Error(), Contains("v.csv: row 2: feature a is 1e+30"));
 }
 
-TEST_CASE("MlpData: early stopping without validation data is refused", "[mlp]") {
+TEST_CASE("TrainingData: early stopping without validation data is refused", "[mlp]") {
   Input input;
   input.TrainImages();
   input.parameters.early_stopping_epochs = 3;
   CHECK_THAT(input.Error(), StartsWith("hyperparameter early_stopping_epochs = 3: expected validation data"));
 }
 
-TEST_CASE("MlpData: broken arrays are refused with what is wrong", "[mlp]") {
+TEST_CASE("TrainingData: broken arrays are refused with what is wrong", "[mlp]") {
   Input input;
   input.TrainImages();
   const std::string labels =
@@ -261,7 +262,7 @@ TEST_CASE("MlpData: broken arrays are refused with what is wrong", "[mlp]") {
   CHECK_THAT(input.Error(), Contains("expected an IDX file"));
 }
 
-TEST_CASE("MlpData: options that go with other data are refused", "[mlp]") {
+TEST_CASE("TrainingData: options that go with other data are refused", "[mlp]") {
   Input input;
   input.TrainImages();
   input.files.train_reading.weight = "w";
@@ -299,15 +300,15 @@ void WriteShards(Input* input, int files) {
   input->files.train_reading.weight = "w";
 }
 
-TEST_CASE("MlpData: ranks that read their own files all have the whole folder", "[mlp]") {
+TEST_CASE("TrainingData: ranks that read their own files all have the whole folder", "[mlp]") {
   Input input;
   WriteShards(&input, 5);
   input.files.validation_fraction = 0.2;
-  const MlpData whole = input.Load();
+  const TrainingData whole = input.Load();
   input.files.train_sharded = true;
   for (const int ranks : {2, 3, 5}) {
     for (int time = 0; time < 2; ++time) {  // made, then mapped
-      for (const absl::StatusOr<MlpData>& data : input.OnRanks(ranks)) {
+      for (const absl::StatusOr<TrainingData>& data : input.OnRanks(ranks)) {
         REQUIRE(data.ok());
         CHECK(SameData(data->train, whole.train));
         CHECK(SameData(*data->validation, *whole.validation));
@@ -315,10 +316,10 @@ TEST_CASE("MlpData: ranks that read their own files all have the whole folder", 
       }
     }
   }
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(6)) CHECK_FALSE(data.ok());
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(6)) CHECK_FALSE(data.ok());
 }
 
-TEST_CASE("MlpData: ranks share out files of images", "[mlp]") {
+TEST_CASE("TrainingData: ranks share out files of images", "[mlp]") {
   Input input;
   for (int file = 0; file < 3; ++file) {
     const std::string name = "data/" + std::to_string(file);
@@ -327,35 +328,36 @@ TEST_CASE("MlpData: ranks share out files of images", "[mlp]") {
     input.folder.Write(name + "-labels-idx1-ubyte", Idx(8, {2}, "\x00\x01"s));
   }
   input.files.train_path = input.folder.path("data");
-  const MlpData whole = input.Load();
+  const TrainingData whole = input.Load();
   CHECK(whole.train.rows == 6);
   input.files.train_sharded = true;
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(2)) {
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(2)) {
     REQUIRE(data.ok());
     CHECK(SameData(data->train, whole.train));
   }
   input.folder.Write("data/2-images-idx2-ubyte", Idx(8, {2, 2}, "abcd"));
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(3)) {
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(3)) {
     REQUIRE_FALSE(data.ok());
     CHECK_THAT(std::string(data.status().message()), Contains("rank 2's files have 2 features"));
   }
   input.folder.Write("data/2-images-idx2-ubyte", Idx(8, {2, 1, 3}, "abcdef"));
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(3)) CHECK(absl::IsInvalidArgument(data.status()));
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(3))
+    CHECK(absl::IsInvalidArgument(data.status()));
 }
 
-TEST_CASE("MlpData: neither threads nor replicated ranks change the bits", "[mlp]") {
+TEST_CASE("TrainingData: neither threads nor replicated ranks change the bits", "[mlp]") {
   Input input;
   WriteShards(&input, 3);
   const uint64_t fingerprint = input.Load().fingerprint;
   ::setenv("WINNOW_CACHE_DIR", "off", 1);
   input.parameters.nthread = 3;
-  for (const absl::StatusOr<MlpData>& data : input.OnRanks(2)) {
+  for (const absl::StatusOr<TrainingData>& data : input.OnRanks(2)) {
     REQUIRE(data.ok());
     CHECK(data->fingerprint == fingerprint);
   }
 }
 
-TEST_CASE("MlpData: ranks that read different data all fail", "[mlp]") {
+TEST_CASE("TrainingData: ranks that read different data all fail", "[mlp]") {
   Input input;
   const std::string one = input.Train("1.csv", "y,a\n0,1\n1,2\n"),
                     other = input.Train("2.csv", "y,a\n0,1\n1,3\n");
@@ -363,7 +365,7 @@ TEST_CASE("MlpData: ranks that read different data all fail", "[mlp]") {
     TrainFiles files;
     files.train_path = ranks->rank() == 0 ? one : other;
     std::string warning;
-    return LoadMlpData(files, input.parameters, ranks, &warning).status();
+    return LoadTrainingData(files, input.parameters, ranks, &warning).status();
   });
   for (const absl::Status& status : all) {
     CHECK(absl::IsFailedPrecondition(status));
@@ -371,10 +373,10 @@ TEST_CASE("MlpData: ranks that read different data all fail", "[mlp]") {
   }
 }
 
-TEST_CASE("MlpData: a second run maps what the first has made, a changed file is read", "[mlp]") {
+TEST_CASE("TrainingData: a second run maps what the first has made, a changed file is read", "[mlp]") {
   Input input;
   input.TrainImages();
-  const MlpData first = input.Load();
+  const TrainingData first = input.Load();
   const auto entries = [&] {
     int count = 0;
     for (const auto& entry : fs::directory_iterator(input.folder.path("cache")))
@@ -385,17 +387,17 @@ TEST_CASE("MlpData: a second run maps what the first has made, a changed file is
   CHECK(SameData(input.Load().train, first.train));
   CHECK(entries() == 1);
   input.folder.Write("data/a-labels-idx1-ubyte", Idx(8, {4}, "\x01\x01\x00\x01"s));
-  const MlpData changed = input.Load();
+  const TrainingData changed = input.Load();
   CHECK(changed.train.label[0] == 1);
   CHECK(changed.fingerprint != first.fingerprint);
   input.parameters.standardise = false;
   CHECK(input.Load().train.byte_shift == 0);
 }
 
-TEST_CASE("MlpData: data to predict are scaled alike and need no label", "[mlp]") {
+TEST_CASE("TrainingData: data to predict are scaled alike and need no label", "[mlp]") {
   Input input;
   input.Train("t.csv", "y,a,b\n0,1,u\n1,3,v\n");
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   const auto read = [&](const std::string& bytes) {
     return LoadDataToPredict(input.folder.Write("p.csv", bytes), {}, data.schema, 1);
   };
@@ -409,10 +411,10 @@ TEST_CASE("MlpData: data to predict are scaled alike and need no label", "[mlp]"
   CHECK(absl::IsInvalidArgument(read("y,a\n1,1\n").status()));
 }
 
-TEST_CASE("MlpData: images to predict have the shape of those trained on", "[mlp]") {
+TEST_CASE("TrainingData: images to predict have the shape of those trained on", "[mlp]") {
   Input input;
   input.TrainImages();
-  const MlpData data = input.Load();
+  const TrainingData data = input.Load();
   const auto read = [&](const std::string& name, const std::string& bytes) {
     return LoadDataToPredict(input.folder.Write(name, bytes), {}, data.schema, 1);
   };
@@ -430,7 +432,7 @@ TEST_CASE("MlpData: images to predict have the shape of those trained on", "[mlp
              Contains("a table: expected IDX files of images of 2 x 2"));
 }
 
-TEST_CASE("MlpData: MNIST is read and kept", "[mlp]") {
+TEST_CASE("TrainingData: MNIST is read and kept", "[mlp]") {
   const char* const folder = std::getenv("WINNOW_DATA_DIR");
   if (folder == nullptr) {
     WARN("skipped: WINNOW_DATA_DIR is not set");
@@ -442,7 +444,7 @@ TEST_CASE("MlpData: MNIST is read and kept", "[mlp]") {
   input.parameters.batch_size = 128;
   const auto seconds = [&] {
     const auto start = std::chrono::steady_clock::now();
-    const MlpData data = input.Load();
+    const TrainingData data = input.Load();
     CHECK(data.train.rows == 60000);
     CHECK(data.validation->rows == 10000);
     CHECK(data.outputs == 10);

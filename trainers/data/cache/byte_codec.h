@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// Appends numbers, in the machine's own byte order, and texts, with their length before them.
+// Appends numbers in the machine's own byte order, and texts with their length before them.
 class ByteWriter {
  public:
   void Number(uint64_t number) { bytes_.append(reinterpret_cast<const char*>(&number), sizeof number); }
@@ -21,7 +21,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Reads them back. Where the bytes end early it gives zeros and empty texts, and ok() is false from then on.
+// Reads them back. If the bytes end early, returns zeros and empty texts, and ok() is false from then on.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

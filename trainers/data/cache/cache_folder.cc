@@ -27,9 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostBytes = uint64_t{20} << 30;
-constexpr uint64_t kShareOfDisk = 10;                // one in so many
-constexpr uint64_t kFolderLock = uint64_t{1} << 62;  // beyond the numbers that entries are locked by
-constexpr int64_t kMemoSeconds = 90 * 24 * 3600;     // a note that is older is not worth its place
+constexpr uint64_t kShareOfDisk = 10;                // one in this many
+constexpr uint64_t kFolderLock = uint64_t{1} << 62;  // beyond the lock numbers of entries
+constexpr int64_t kMemoSeconds = 90 * 24 * 3600;     // older memos are deleted
 
 std::string ValueOf(const char* variable) {
   const char* value = std::getenv(variable);
@@ -84,7 +84,7 @@ absl::StatusOr<CacheFolder> CacheFolder::Open(const std::string& folder_path, ui
   std::string path = folder_path;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);  // what matters of it shows below
+  fs::create_directories(fs::path(path).parent_path(), error);  // a failure shows below
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FolderError(path, "cannot be made", errno);
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return FolderError(path, "cannot be read", errno);
@@ -110,7 +110,7 @@ absl::StatusOr<FileHandle> CacheFolder::Lock(uint64_t number) const {
   const std::string path = path_ + "/lock";
   FileHandle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.is_open()) return FolderError(path_, "the lock file cannot be opened", errno);
-  // A lock of the open file, not of the process: it parts threads too.
+  // A lock of the open file description, not of the process, so that it also works between threads.
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -152,7 +152,8 @@ std::vector<CacheFolder::Entry> CacheFolder::Entries() const {
 }
 
 absl::StatusOr<CacheFolder::Temporary> CacheFolder::MakeTemporary() const {
-  const absl::StatusOr<FileHandle> lock = LockFolder();  // between its making and its lock no other may look
+  // no other process may look between creation and lock
+  const absl::StatusOr<FileHandle> lock = LockFolder();
   if (!lock.ok()) return lock.status();
   for (const Entry& entry : Entries()) {
     if (!entry.finished) RemoveUnlessInUse(entry.path);

@@ -6,7 +6,7 @@
 namespace winnow {
 namespace {
 
-constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;  // odd, so that no product loses what went in
+constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;  // odd, so that multiplication loses no information
 
 uint64_t WordAt(const std::byte* at, std::size_t size) {
   uint64_t word = 0;

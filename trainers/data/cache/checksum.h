@@ -6,8 +6,8 @@
 
 namespace winnow {
 
-// 64 bits that change with any damage to `content`: four chains of multiplications, so that gigabytes take a fraction of
-// a second. It is no protection against those who mean harm.
+// Returns 64 bits that change with any damage to `content`: four chains of multiplications, so that gigabytes
+// take a fraction of a second. No protection against deliberate changes.
 uint64_t ContentChecksum(std::span<const std::byte> content);
 
 }  // namespace winnow

@@ -42,7 +42,7 @@ absl::StatusOr<MappedFile> DataCache::GetOrBuild(std::string_view key, const Bui
     absl::StatusOr<FileHandle> locked = folder_->Lock(hash);
     if (locked.ok()) {
       lock = *std::move(locked);
-      file = OpenMappedFile(path, full_key);  // another one may have built it meanwhile
+      file = OpenMappedFile(path, full_key);  // another process may have built it in the meantime
       if (file.ok()) return file;
     } else {
       *why_not = std::string(locked.status().message());

@@ -13,29 +13,30 @@
 
 namespace winnow {
 
-// Files of sections that all processes of this user on this host share: what one has built the others map. An
-// entry is whole or not there at all, whoever dies when, and is built by one process while others wait for
-// it. Entries do not outlive the host's restart. Any number of threads may call.
+// Files of sections shared by all processes of this user on this host: one process builds an entry, the
+// others wait for it and map it. An entry is complete or absent, whichever process dies when. Entries do not
+// outlive the host's restart. Thread-safe.
 class DataCache {
  public:
   using Builder = std::function<absl::Status(SectionWriter& writer)>;
 
-  // Errors as of CacheFolder::Open.
+  // Errors as CacheFolder::Open.
   static absl::StatusOr<DataCache> Open(const std::string& folder, uint64_t size_limit_bytes);
-  // The cache in DefaultCacheFolder(). One that keeps nothing if it is switched off, or if it cannot be
-  // opened, which *warning then says.
+  // The cache in DefaultCacheFolder(). It keeps nothing if it is switched off, or if it cannot be opened, in
+  // which case *warning says why.
   static DataCache FromEnvironment(std::string* warning);
   // Keeps nothing: GetOrBuild always builds, in memory.
   static DataCache None() { return DataCache(); }
 
-  // The entry of `key`; if there is none, or it is damaged or of another version, `build` makes it, once, in
-  // one of the processes that ask at the same time. An error is the builder's own, or ResourceExhausted if
-  // memory is short. Where the entry cannot be kept (disk full, over the limit, folder gone), it is this
-  // process's alone and *why_not_kept, if not null, says why; else that is set to "".
+  // Returns the entry of `key`. If there is none, or it is damaged or of another version, `build` makes it,
+  // once, in one of the processes that ask at the same time. An error is the builder's own, or
+  // ResourceExhausted if memory is short. If the entry cannot be kept (disk full, over the limit, folder
+  // gone), it is private to this process and *why_not_kept, if not null, says why; otherwise that is set to
+  // "".
   absl::StatusOr<MappedFile> GetOrBuild(std::string_view key, const Builder& build,
                                         std::string* why_not_kept = nullptr) const;
 
-  // Null if this one keeps nothing.
+  // Null if this cache keeps nothing.
   const CacheFolder* folder() const { return folder_ ? &*folder_ : nullptr; }
 
  private:

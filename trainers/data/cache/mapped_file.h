@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// A piece of memory from mmap, given back at the end.
+// Memory from mmap, unmapped at the end.
 class Mapping {
  public:
   Mapping() = default;
@@ -25,11 +25,11 @@ class Mapping {
   }
   ~Mapping();
 
-  // `size` bytes of `file` from `offset`, shared with it; writable or not. REQUIRES: offset is a multiple of
-  // the page size and the file is as long. ResourceExhausted if there is no room in memory.
+  // Maps `size` bytes of `file` from `offset`, shared; writable or not. REQUIRES: offset is a multiple of the
+  // page size and the file is long enough. ResourceExhausted if there is no room in memory.
   static absl::StatusOr<Mapping> OfFile(const FileHandle& file, uint64_t offset, uint64_t size,
                                         bool writable);
-  // Zeros of this process alone.
+  // Zeros, private to this process.
   static absl::StatusOr<Mapping> OfMemory(uint64_t size);
 
   std::span<std::byte> bytes() const { return bytes_; }
@@ -38,8 +38,8 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-// Named arrays of bytes, each 64-byte aligned, that live as long as this: a file of the cache, mapped, or,
-// where it could not be kept there, memory of this process. Reading is for any number of threads.
+// Named arrays of bytes, each 64-byte aligned, valid as long as this object: a mapped file of the cache or,
+// if it could not be kept, memory of this process. Reading is thread-safe.
 class MappedFile {
  public:
   // Empty if there is none of that name.
@@ -47,7 +47,7 @@ class MappedFile {
     const auto found = sections_.find(name);
     return found == sections_.end() ? std::span<const std::byte>() : found->second;
   }
-  // The same as an array. REQUIRES: T is trivially copyable and is what was written.
+  // Section as an array. REQUIRES: T is trivially copyable and is the type that was written.
   template <typename T>
   std::span<const T> Array(std::string_view name) const {
     const std::span<const std::byte> bytes = Section(name);
@@ -57,13 +57,13 @@ class MappedFile {
   // Whether other processes see it.
   bool is_shared() const { return file_.is_open(); }
 
-  // For the cache: what the sections stand in, and each.
+  // For the cache: the memory of the sections, and each section.
   MappedFile(FileHandle file, std::vector<Mapping> mappings,
              std::map<std::string, std::span<const std::byte>, std::less<>> sections)
       : file_(std::move(file)), mappings_(std::move(mappings)), sections_(std::move(sections)) {}
 
  private:
-  FileHandle file_;  // holds the lock that says that the file is in use
+  FileHandle file_;  // holds the lock that marks the file as in use
   std::vector<Mapping> mappings_;
   std::map<std::string, std::span<const std::byte>, std::less<>> sections_;
 };

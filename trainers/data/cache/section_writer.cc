@@ -18,19 +18,19 @@
 namespace winnow {
 namespace {
 
-// A file: this header, sections at multiples of kPage, and last a table: the key, then name, offset, size
-// and checksum of each section; texts with their length before them. Numbers are the machine's own: files
-// never travel.
+// Layout of a file: this header, sections at multiples of kPage, and at the end a table: the key, then name,
+// offset, size and checksum of each section; texts with their length before them. Numbers are in the
+// machine's own format: files are never moved to another machine.
 struct EntryHeader {
   char magic[8] = {'W', 'I', 'N', 'N', 'O', 'W', 'C', '\n'};
   uint32_t version = 2;
   uint32_t sections = 0;
   uint64_t file_size = 0;
   uint64_t table_offset = 0;
-  uint64_t checksum = 0;  // StableHash of the header, this being 0, and the table
+  uint64_t checksum = 0;  // StableHash of the header, with 0 here, and the table
 };
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kAligned = 64;  // MappedFile's promise
+constexpr uint64_t kAligned = 64;  // promised by MappedFile
 
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) / kPage * kPage; }
 
@@ -54,9 +54,9 @@ absl::Status WriteAt(const FileHandle& file, const std::string& path, uint64_t o
   return absl::OkStatus();
 }
 
-// As OpenMappedFile.
+// Errors as OpenMappedFile.
 absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, std::string_view key) {
-  ::flock(file.get(), LOCK_SH);  // in use; whoever removes it holds its lock for a moment only
+  ::flock(file.get(), LOCK_SH);  // in use; a process that removes it holds its lock only for a moment
   struct stat info {};
   EntryHeader header;
   const auto damaged = [&](std::string_view why) {
@@ -88,7 +88,7 @@ absl::StatusOr<MappedFile> MapEntry(FileHandle file, const std::string& path, st
     if (table.Number() != ContentChecksum(section)) return damaged("a section is not what was written");
     sections.emplace(name, section);
   }
-  ::futimens(file.get(), nullptr);  // used now
+  ::futimens(file.get(), nullptr);  // marks it as used now
   std::vector<Mapping> mappings;
   mappings.push_back(*std::move(mapping));
   return MappedFile(std::move(file), std::move(mappings), std::move(sections));
@@ -110,14 +110,14 @@ SectionWriter::~SectionWriter() { GiveUpFile(absl::OkStatus()); }
 void SectionWriter::GiveUpFile(const absl::Status& why) {
   if (!file_) return;
   why_not_ = why;
-  ::unlink(file_->path.c_str());  // what is mapped of it stays
+  ::unlink(file_->path.c_str());  // existing mappings stay valid
   file_.reset();
 }
 
 absl::StatusOr<Mapping> SectionWriter::AddToFile(uint64_t size, uint64_t* offset) {
   *offset = RoundUp(end_);
   if (absl::Status room = folder_->MakeRoom(*offset + size - end_); !room.ok()) return room;
-  // Room is taken now: a write through a mapping could not say that the disk is full.
+  // Allocates now: a write through a mapping could not report a full disk.
   const uint64_t begin = mappings_.empty() ? 0 : end_;
   for (int error; (error = ::posix_fallocate(file_->file.get(), static_cast<off_t>(begin),
                                              static_cast<off_t>(*offset + size - begin))) != 0;) {
@@ -173,8 +173,8 @@ absl::Status SectionWriter::Publish(const std::string& path, std::string_view ke
     status = WriteAt(file_->file, file_->path, 0, {reinterpret_cast<const char*>(&header), sizeof header});
   }
   if (!status.ok()) return status;
-  // An entry counts only until the host starts anew, and until then the system holds what was written. Where
-  // it cannot be told whether the host has, it must be on the disk.
+  // An entry is valid only until the host restarts, and until then the system holds what was written. If a
+  // restart cannot be detected, the entry must be on the disk.
   const bool safe = !folder_->boot_id().empty() || ::fdatasync(file_->file.get()) == 0;
   if (!safe || ::rename(file_->path.c_str(), path.c_str()) != 0)
     return absl::UnavailableError(fmt::format("{}: cannot be kept: {}", path, std::strerror(errno)));
@@ -186,7 +186,8 @@ absl::StatusOr<MappedFile> SectionWriter::Finish(const std::string& path, std::s
   if (file_) {
     const absl::Status status = Publish(path, key);
     if (status.ok()) {
-      FileHandle file = std::move(file_->file);  // not opened by its name: it may have been removed by now
+      // not opened by its name, because it may have been removed by now
+      FileHandle file = std::move(file_->file);
       file_.reset();
       mappings_.clear();
       return MapEntry(std::move(file), path, key);

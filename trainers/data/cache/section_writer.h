@@ -15,8 +15,8 @@
 
 namespace winnow {
 
-// Makes the sections of one MappedFile. They stand in a file of the cache from the start, so that nothing is
-// held twice; where the disk or the cache's limit has no room, in this process's memory.
+// Makes the sections of one MappedFile. They are in a file of the cache from the start, so that nothing is
+// held twice; if the disk or the cache's limit has no room, in this process's memory.
 class SectionWriter {
  public:
   // `folder` null: in memory. REQUIRES: *folder outlives the writer.
@@ -25,22 +25,22 @@ class SectionWriter {
   SectionWriter(const SectionWriter&) = delete;
   SectionWriter& operator=(const SectionWriter&) = delete;
 
-  // A new section of `size` zeros, to be filled in place until the builder returns. ResourceExhausted if not
-  // even memory has room. REQUIRES: no section of that name yet.
+  // Adds a section of `size` zeros, to be filled in place until the builder returns. ResourceExhausted if
+  // memory has no room either. REQUIRES: no section of that name yet.
   absl::StatusOr<std::span<std::byte>> Add(std::string_view name, uint64_t size);
 
-  // The same as an array.
+  // Add for an array.
   template <typename T>
   absl::StatusOr<std::span<T>> AddArray(std::string_view name, uint64_t count) {
     const absl::StatusOr<std::span<std::byte>> bytes = Add(name, count * sizeof(T));
     if (!bytes.ok()) return bytes.status();
     return std::span<T>(reinterpret_cast<T*>(bytes->data()), count);
   }
-  // The same with its content.
+  // Add with content.
   absl::Status AddCopy(std::string_view name, std::span<const std::byte> content);
 
-  // For the cache: ends the writing. The file gets the name `path` and says that it holds `key`, unless
-  // something was in the way, which *why_not then says.
+  // For the cache: ends the writing. The file gets the name `path` and contains `key`; if that fails,
+  // *why_not says why.
   absl::StatusOr<MappedFile> Finish(const std::string& path, std::string_view key, std::string* why_not) &&;
 
  private:
@@ -61,8 +61,8 @@ class SectionWriter {
   absl::Status why_not_;
 };
 
-// The file `path` if it is whole, of this version and holds `key`. NotFound if it is not there, DataLoss with
-// what is wrong if it is no such file.
+// Opens the file `path` if it is complete, of this version and contains `key`. NotFound if it is missing;
+// DataLoss, with the reason, if it is not such a file.
 absl::StatusOr<MappedFile> OpenMappedFile(const std::string& path, std::string_view key);
 
 }  // namespace winnow

@@ -10,9 +10,9 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr int kMostGroupsTried = 64;  // for a feature, newest first
-constexpr int kMostSharedBins = 256;  // of a group or slot that is shared: a byte's worth
+constexpr int kMostSharedBins = 256;  // of a shared group or slot: they fit a byte
 
-// Rows of a group that some feature has marked, a bit each.
+// Rows of a group that some feature has marked, one bit each.
 using RowBits = std::vector<uint64_t>;
 
 RowBits MarkedRows(const std::vector<uint16_t>& bins, int default_bin) {
@@ -50,8 +50,8 @@ absl::StatusOr<std::vector<std::vector<uint64_t>>> CountBins(const std::vector<s
   return counts;
 }
 
-// The bin of 0, which is what one-hot groups share; else the most frequent one. -1 if it is too rare to share a
-// group.
+// Returns the bin of 0, which one-hot groups share; otherwise the most frequent one. -1 if it is too rare to
+// share a group.
 int DefaultBin(const FeatureCuts& cuts, const std::vector<uint64_t>& counts) {
   const uint64_t rows = std::accumulate(counts.begin(), counts.end(), uint64_t{0});
   if (const int zero = cuts.BinOf(0.0f); !cuts.categorical && counts[zero] * 4 >= rows) return zero;
@@ -59,11 +59,11 @@ int DefaultBin(const FeatureCuts& cuts, const std::vector<uint64_t>& counts) {
   return *most * 10 >= rows ? static_cast<int>(most - counts.begin()) : -1;
 }
 
-// Each feature's group among this rank's rows, first fit.
+// Assigns each feature a group by first fit over this rank's rows.
 std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
                              const std::vector<FeaturePlace>& places) {
   struct Group {
-    RowBits marked;  // empty: takes no second feature
+    RowBits marked;  // empty: accepts no second feature
     int bins = 0;
   };
   std::vector<Group> groups;
@@ -75,7 +75,8 @@ std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
     for (int g = static_cast<int>(groups.size()); g-- > 0 && tried < kMostGroupsTried && home < 0;) {
       if (places[f].default_bin < 0 || groups[g].bins == 0) continue;
       ++tried;
-      if (groups[g].bins + places[f].bins() - 1 <= kMostSharedBins && Disjoint(groups[g].marked, marked)) home = g;
+      if (groups[g].bins + places[f].bins() - 1 <= kMostSharedBins && Disjoint(groups[g].marked, marked))
+        home = g;
     }
     if (home < 0) {
       home = static_cast<int>(groups.size());
@@ -89,7 +90,7 @@ std::vector<int> LocalGroups(const std::vector<std::vector<uint16_t>>& bins,
   return homes;
 }
 
-// Features that are in one group on every rank are in one group.
+// Joins features that are in one group on every rank.
 absl::Status RefineGroups(Communicator* ranks, std::vector<int>* homes) {
   if (ranks->size() == 1) return absl::OkStatus();
   const auto all = ranks->AllGather(
@@ -105,7 +106,7 @@ absl::Status RefineGroups(Communicator* ranks, std::vector<int>* homes) {
   return absl::OkStatus();
 }
 
-// Groups without slots. Features of a group of their own need no default bin.
+// Numbers groups without slots. A feature alone in its group needs no default bin.
 void PlaceFeatures(const std::vector<int>& homes, std::vector<FeaturePlace> places, BinLayout* layout) {
   layout->groups.resize(*std::max_element(homes.begin(), homes.end()) + 1);
   for (std::size_t f = 0; f < homes.size(); ++f)
@@ -125,7 +126,7 @@ void PlaceFeatures(const std::vector<int>& homes, std::vector<FeaturePlace> plac
   layout->features = std::move(places);
 }
 
-// Best fit, largest group first: a slot's bins are the product of its groups'.
+// Best fit, largest group first: a slot's number of bins is the product of its groups'.
 void PlaceGroups(int most_bins, BinLayout* layout) {
   std::vector<int> order(layout->groups.size());
   std::iota(order.begin(), order.end(), 0);

@@ -7,14 +7,14 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int64_t kRowsPlacedAtOnce = 4096;  // rows that a thread places at a time
+constexpr int64_t kRowsPlacedAtOnce = 4096;  // rows per task
 
 template <typename Bin>
 struct OwnedBins {
   std::vector<Bin> by_row, by_column;
 };
 
-// Fills in the numbers of rows [begin, end).
+// Writes the numbers of rows [begin, end).
 template <typename Bin>
 void FillRows(const FeatureBins& bins, const BinLayout& layout, int64_t begin, int64_t end, int64_t rows,
               OwnedBins<Bin>* out) {

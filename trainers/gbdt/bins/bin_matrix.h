@@ -17,14 +17,13 @@ using FeatureBins = std::vector<std::vector<uint16_t>>;  // [feature][row]
 // REQUIRES: cuts of data's features; data without infinities.
 FeatureBins BinsOf(const DataSet& data, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
-// A data set in bins, one number of one byte (or two) for each row and slot, twice: row after row, for
-// histograms, and column after column, for dividing rows by one feature. The numbers are owned or
-// memory-mapped.
+// A data set in bins, with one number of one byte (or two) per row and slot, stored twice: by row, for
+// histograms, and by column, for dividing rows by one feature. The numbers are owned or memory-mapped.
 class BinMatrix {
  public:
-  // Where the numbers are. Elements of bytes if the layout is narrow, else of two bytes.
+  // Pointers to the numbers: bytes if the layout is narrow, otherwise two bytes each.
   struct Storage {
-    const void* by_row = nullptr;     // [row][slot]; null where no histograms will be made
+    const void* by_row = nullptr;     // [row][slot]; null if no histograms will be made
     const void* by_column = nullptr;  // [slot][column_stride]
     int64_t column_stride = 0;        // >= rows
     std::shared_ptr<const void> owner;
@@ -34,11 +33,11 @@ class BinMatrix {
   BinMatrix(BinLayout layout, int64_t rows, Storage storage)
       : layout_(std::move(layout)), rows_(rows), storage_(std::move(storage)) {}
 
-  // This rank's rows of training data, in slots that are shared and the same on all ranks. An error is one of
+  // This rank's rows of training data, in shared slots that are the same on all ranks. An error is one of
   // `ranks`.
   static absl::StatusOr<BinMatrix> OfTraining(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts,
                                               Communicator* ranks, ThreadPool* pool);
-  // Rows of other data of the same features, by column only.
+  // Rows of other data with the same features, by column only.
   static BinMatrix OfOther(const FeatureBins& bins, const std::vector<FeatureCuts>& cuts, ThreadPool* pool);
 
   int64_t rows() const { return rows_; }
@@ -46,7 +45,7 @@ class BinMatrix {
   const BinLayout& layout() const { return layout_; }
   bool narrow() const { return narrow_; }
 
-  // REQUIRES: narrow(), or not, as Bin says; for Rows: storage has them.
+  // REQUIRES: Bin matches narrow(); for Rows: storage has them.
   template <typename Bin>
   const Bin* Rows() const {
     return static_cast<const Bin*>(storage_.by_row);
@@ -57,10 +56,10 @@ class BinMatrix {
   }
   const Storage& storage() const { return storage_; }
 
-  // Rows [begin, end) of this matrix, sharing its numbers.
+  // Returns rows [begin, end) of this matrix, sharing its numbers.
   BinMatrix Part(int64_t begin, int64_t end) const;
 
-  // The feature's bin in a row; its number of values for missing.
+  // Returns the feature's bin in a row; its number of values if missing.
   int BinOf(int64_t row, int feature) const;
 
  private:

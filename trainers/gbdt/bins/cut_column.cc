@@ -1,17 +1,53 @@
 #include "trainers/gbdt/bins/cut_column.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "trainers/common/fixed_point.h"
-#include "trainers/gbdt/bins/distinct_keys.h"
 #include "trainers/gbdt/bins/ordered_key.h"
 #include "trainers/gbdt/bins/radix_sort.h"
 
 namespace winnow::gbdt {
 namespace {
 
-// Thresholds of a sorted list of keys with weights.
+// The distinct ordered keys among many, until there are more than `most`.
+class DistinctKeys {
+ public:
+  explicit DistinctKeys(std::size_t most)
+      : most_(most), bits_(std::bit_width(2 * most + 1)), slots_(std::size_t{1} << bits_) {}
+
+  // False once there are too many. REQUIRES: not the key of a NaN.
+  bool Add(uint32_t key) {
+    constexpr uint32_t kGolden = 0x9e3779b1u;  // 2^32 / golden ratio: Knuth's multiplicative hash
+    std::size_t at = key * kGolden >> (32 - bits_);
+    while (slots_[at] != kNone && slots_[at] != key) at = (at + 1) & (slots_.size() - 1);
+    if (slots_[at] == key) return true;
+    if (count_ == most_) return false;
+    slots_[at] = key;
+    ++count_;
+    return true;
+  }
+
+  std::vector<uint32_t> Sorted() const {
+    std::vector<uint32_t> keys;
+    std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(keys),
+                 [](uint32_t key) { return key != kNone; });
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+
+ private:
+  static constexpr uint32_t kNone = 0;  // a NaN's
+  const std::size_t most_;
+  const int bits_;
+  std::size_t count_ = 0;
+  std::vector<uint32_t> slots_;
+};
+
+// Returns thresholds of a sorted list of keys with weights.
 template <typename KeyOf, typename WeightOf>
 std::vector<float> EvenThresholds(std::size_t count, int most, KeyOf key, WeightOf weight) {
   uint64_t remaining = 0;
@@ -22,7 +58,8 @@ std::vector<float> EvenThresholds(std::size_t count, int most, KeyOf key, Weight
   for (std::size_t i = 0; i + 1 < count && bins_left > 1; ++i) {
     in_bin += weight(i);
     if (key(i) == key(i + 1)) continue;
-    // Close the bin where it is full, counting what is left anew so that heavy values do not starve the rest.
+    // Closes the bin when it is full. The target is recomputed from the rest, so that heavy values leave
+    // enough for other bins.
     if (static_cast<unsigned __int128>(in_bin) * bins_left < remaining) continue;
     thresholds.push_back(KeyedFloat(key(i + 1)));
     remaining -= in_bin;

@@ -8,18 +8,17 @@
 
 namespace winnow::gbdt {
 
-// What cuts are made of, in ordered keys (ordered_key.h): the parts of several ranks are put together by
-// appending.
+// The inputs of cuts, in ordered keys (ordered_key.h): parts of several ranks are merged by appending.
 
-// What all rows of a column say.
+// Statistics of all rows of a column.
 struct ColumnScan {
   bool has_missing = false;
-  bool few = true;             // not more values than asked for
-  std::vector<uint32_t> keys;  // of few: each once, ascending
+  bool few = true;             // at most as many distinct values as requested
+  std::vector<uint32_t> keys;  // if few: each once, ascending
 };
 ColumnScan ScanColumn(std::span<const float> column, int most);
 
-// The values of rows, in any order. Weighted ones are words of a key and, below it, a weight of 32 bits.
+// The values of rows, in any order. With weights, a word has the key above a weight of 32 bits.
 struct ColumnSample {
   std::vector<uint32_t> keys;
   std::vector<uint64_t> weighted;
@@ -29,16 +28,16 @@ struct ColumnSample {
 ColumnSample SampleColumn(std::span<const float> column, std::span<const int32_t> rows,
                           std::span<const uint32_t> weights);
 
-// How many value bins a numeric feature may have.
+// The maximum number of value bins of a numeric feature.
 int MostBins(int max_bin, bool has_missing);
 
-// A bin for each of the keys, ascending.
+// One bin per key. REQUIRES: ascending keys.
 FeatureCuts CutsOfEach(std::span<const uint32_t> keys, bool has_missing);
 
-// At most MostBins of about equal weight. Sorts the sample.
+// At most MostBins bins of about equal weight. Sorts the sample.
 FeatureCuts CutsOfSample(ColumnSample* sample, int max_bin, bool has_missing);
 
-// Weights in whole numbers below 2^31, by the largest one.
+// Returns weights as whole numbers below 2^31, scaled by the largest one.
 std::vector<uint32_t> WholeWeights(std::span<const float> weight, std::span<const int32_t> rows,
                                    float heaviest);
 

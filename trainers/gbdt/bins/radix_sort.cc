@@ -8,7 +8,7 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr int kBits = 11, kBuckets = 1 << kBits, kPasses = 3;
-constexpr std::size_t kFew = 512;  // below it comparing is faster
+constexpr std::size_t kFew = 512;  // comparison sort is faster for fewer
 
 // Sorts by the 32 bits from `lowest` on.
 template <typename Key>
@@ -22,7 +22,7 @@ void SortBits(int lowest, std::vector<Key>* keys, std::vector<Key>* scratch) {
     for (int pass = 0; pass < kPasses; ++pass) ++counts[pass][digit(key, pass)];
   }
   for (int pass = 0; pass < kPasses; ++pass) {
-    // Where all share the digit there is nothing to move.
+    // If all share the digit, there is nothing to move.
     if (!keys->empty() && counts[pass][digit(keys->front(), pass)] == keys->size()) continue;
     uint32_t sum = 0;
     for (uint32_t& count : counts[pass]) sum += std::exchange(count, sum);

@@ -147,7 +147,7 @@ absl::StatusOr<Metric> ParseMetric(const std::string& name) {
     if (minus && known.kind != Metric::kNdcg && known.kind != Metric::kMap)
       return BadMetric(name, "no - at the end, which is of ndcg and map");
     metric.minus = minus;
-    // What is printed is what was asked for, so that whoever asked finds it.
+    // Requires the canonical name, because that is printed and searched for.
     if (MetricName(metric) != name) return BadMetric(name, "it written as " + MetricName(metric));
     return metric;
   }

@@ -103,7 +103,7 @@ struct GbdtParameters {
   std::vector<std::vector<std::string>> interaction_constraints;  // groups of feature names or numbers
 
   BoosterKind booster = BoosterKind::kTree;
-  // Of booster=dart.
+  // For booster=dart.
   bool dart_weighted_sample = false;  // sample_type=weighted
   bool dart_forest = false;           // normalize_type=forest
   double rate_drop = 0;
@@ -114,7 +114,7 @@ struct GbdtParameters {
   int64_t max_cat_to_onehot = 4;
   int64_t max_cat_threshold = 64;
 
-  // Of single objectives.
+  // For single objectives.
   double huber_slope = 1;
   double tweedie_variance_power = 1.5;
   double quantile_alpha = 0.5;

@@ -15,7 +15,7 @@ absl::StatusOr<ImportanceKind> ImportanceKindOf(const std::string& name) {
                                     ": expected weight, gain, cover, total_gain or total_cover");
 }
 
-std::vector<Importance> FeatureImportance(const GbdtModel& model, ImportanceKind kind) {
+std::vector<Importance> FeatureImportance(const Model& model, ImportanceKind kind) {
   struct Totals {
     double splits = 0, gain = 0, cover = 0;
   };

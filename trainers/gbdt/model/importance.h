@@ -10,7 +10,7 @@ namespace winnow::gbdt {
 
 enum class ImportanceKind { kWeight, kGain, kCover, kTotalGain, kTotalCover };
 
-// By XGBoost's names: weight, gain, cover, total_gain, total_cover. InvalidArgument names the others.
+// Accepts XGBoost's names: weight, gain, cover, total_gain, total_cover. InvalidArgument for other names.
 absl::StatusOr<ImportanceKind> ImportanceKindOf(const std::string& name);
 
 struct Importance {
@@ -18,9 +18,9 @@ struct Importance {
   double score = 0;
 };
 
-// XGBoost's get_score, from all trees: how often a feature is split on (weight), and the gains or hessian
-// sums of these splits, on average or in total. Features that no tree splits on are left out; the most
-// important come first, equal ones in order.
-std::vector<Importance> FeatureImportance(const GbdtModel& model, ImportanceKind kind);
+// XGBoost's get_score over all trees: the number of a feature's splits (weight), and the gains or hessian
+// sums of these splits, average or total. Leaves out features without splits; the most important come first,
+// equal ones in feature order.
+std::vector<Importance> FeatureImportance(const Model& model, ImportanceKind kind);
 
 }  // namespace winnow::gbdt

@@ -12,8 +12,7 @@ constexpr int64_t kRowsOfTask = 16 * Forest::kBlockRows;
 
 }  // namespace
 
-std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds,
-                                  ThreadPool* pool) {
+std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
   const int classes = model.parameters.classes();
   std::vector<float> margins(static_cast<std::size_t>(data.rows) * classes, BaseMargin(model.parameters));
   const Forest forest(model, rounds);
@@ -25,7 +24,7 @@ std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, i
   return margins;
 }
 
-std::vector<int32_t> PredictLeaves(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool) {
   const int64_t trees = rounds * model.trees_per_round();
   std::vector<int32_t> leaves(static_cast<std::size_t>(trees * data.rows));

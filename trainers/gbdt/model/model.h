@@ -11,37 +11,37 @@
 
 namespace winnow::gbdt {
 
-// Everything that prediction needs, raw file to answer.
-struct GbdtModel {
+// Everything that predictions from a raw file need.
+struct Model {
   GbdtParameters parameters;
   DataOptions reading;  // how the training file was read
   DataSchema schema;
   std::vector<std::string> feature_names;
-  std::vector<Tree> trees;  // round after round; in a round class after class; in a class its parallel trees
-  std::vector<float> tree_weights;  // [tree] what DART multiplies its leaves with; empty: all 1
-  int64_t best_round = -1;          // from 0, where early stopping ended the training; -1: every round counts
+  std::vector<Tree> trees;          // by round; within a round by class; within a class its parallel trees
+  std::vector<float> tree_weights;  // [tree] DART's factor of its leaves; empty: all 1
+  int64_t best_round = -1;          // from 0, the best round of early stopping; -1: every round counts
 
   int64_t trees_per_round() const { return parameters.classes() * parameters.num_parallel_tree; }
   int64_t rounds() const { return static_cast<int64_t>(trees.size()) / trees_per_round(); }
-  // The class whose margins a tree adds to.
+  // The class to whose margins a tree adds.
   int class_of(int64_t tree) const {
     return static_cast<int>(tree % trees_per_round() / parameters.num_parallel_tree);
   }
-  // Rounds that predictions are made from.
+  // The number of rounds used in predictions.
   int64_t used_rounds() const { return best_round < 0 ? rounds() : best_round + 1; }
 };
 
-// Margins [class][row] of data that has the model's features, from its first `rounds` rounds: to the bit
-// those that training has when it adds the rounds' trees one after the other. pool may be null.
-std::vector<float> PredictMargins(const GbdtModel& model, const DataSet& data, int64_t rounds,
+// Returns margins [class][row] from the first `rounds` rounds for data with the model's features, bit-equal
+// to those of training, which adds the trees in order. pool may be null.
+std::vector<float> PredictMargins(const Model& model, const DataSet& data, int64_t rounds,
                                   ThreadPool* pool = nullptr);
 
-// The node at which each row ends, [tree][row], of the trees of the first `rounds` rounds.
-std::vector<int32_t> PredictLeaves(const GbdtModel& model, const DataSet& data, int64_t rounds,
+// Returns the leaf of each row, [tree][row], in the trees of the first `rounds` rounds.
+std::vector<int32_t> PredictLeaves(const Model& model, const DataSet& data, int64_t rounds,
                                    ThreadPool* pool = nullptr);
 
-// Calls work(begin, end) for pieces of [0, rows) of at most `piece` rows, over the pool's threads or, if it
-// is null, in the caller.
+// Calls work(begin, end) for pieces of [0, rows) of at most `piece` rows, on the pool's threads or, if it is
+// null, in the caller.
 void ForRows(int64_t rows, int64_t piece, ThreadPool* pool,
              const std::function<void(int64_t begin, int64_t end)>& work);
 

@@ -14,8 +14,8 @@
 
 namespace winnow::gbdt {
 
-// What the functions below throw for a document that is damaged or not what is asked for; what() says what is
-// wrong. ParseModel and its like turn it into a status: nothing outside the model's files sees it.
+// Thrown by the functions below for a document that is damaged or of the wrong kind; what() gives the error.
+// ParseModel and similar functions convert it to a status, so that it does not leave the model's files.
 struct MalformedDocument : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -28,8 +28,8 @@ struct Document {
   enum class NumberType { kFloat, kByte, kInt32, kInt64 };
 
   Kind kind = Kind::kNull;
-  NumberType type = NumberType::kFloat;  // of numbers: how they are written
-  bool typed = false;                    // whether UBJSON says the type of `numbers` once for all of them
+  NumberType type = NumberType::kFloat;  // of numbers: their written type
+  bool typed = false;                    // whether UBJSON gives one type for all `numbers`
   double number = 0;                     // a truth value is 0 or 1; a float or a whole number below 2^53
   std::string text;
   std::vector<double> numbers;  // of an array of numbers only
@@ -37,32 +37,31 @@ struct Document {
   std::map<std::string, Document, std::less<>> members;
 
   static Document Object();
-  Document&& With(const std::string& name, Document value) &&;  // the object with this member too
+  Document&& With(const std::string& name, Document value) &&;  // returns the object with this member added
   static Document Text(std::string text);
   static Document Whole(int64_t number);
   static Document Array(std::vector<Document> items);
   template <typename T>  // float, uint8_t, int32_t or int64_t
   static Document Numbers(const std::vector<T>& numbers, bool typed = true);
 
-  // Members of an object. Of a null or absent one: Find gives null, the others throw. The errors name it.
+  // Members of an object. For a null or absent one Find returns null, the others throw, with its name.
   const Document* Find(std::string_view name) const;
   const Document& At(std::string_view name) const;
   const std::string& TextAt(std::string_view name) const;
-  int64_t WholeAt(std::string_view name) const;  // a number, or a text that holds one
+  int64_t WholeAt(std::string_view name) const;  // a number, or a text with one
   std::vector<std::string> TextsAt(std::string_view name) const;
   const std::vector<Document>& ItemsAt(std::string_view name) const;
   template <typename T>
   std::vector<T> NumbersAt(std::string_view name) const;
 };
 
-// By what the text begins with: JSON (with XGBoost's NaN and Infinity) or UBJSON (draft 12, which XGBoost
-// uses a part of). Floats are as exact as written.
+// Detects JSON (with XGBoost's NaN and Infinity) or UBJSON (draft 12, of which XGBoost uses a part) by the
+// first bytes. Floats are as exact as written.
 Document ParseDocument(std::string_view text);
 Document ParseJsonDocument(std::string_view text);
-Document ParseUbjsonDocument(std::string_view text);
 
-// The same bytes for the same document; members in the order of their names. Floats in the fewest digits that
-// bring the same float back. In JSON, texts that are not UTF-8 get replacement characters.
+// Writes the same bytes for the same document; members are sorted by name. Floats have the fewest digits that
+// restore them. In JSON, invalid UTF-8 gets replacement characters.
 std::string JsonText(const Document& document);
 std::string UbjsonText(const Document& document);
 

@@ -5,7 +5,7 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int64_t kVersion = 2;  // 1 was a file format of its own
+constexpr int64_t kVersion = 2;
 
 Document TextsDocument(const std::vector<std::string>& texts) {
   std::vector<Document> items;
@@ -52,7 +52,7 @@ bool IsSet(const Document& document, const char* name) {
 
 }  // namespace
 
-bool ModelExtras::Fit(const GbdtModel& model) const {
+bool ModelExtras::Fit(const Model& model) const {
   std::size_t features = 0;
   for (const ColumnSchema& column : schema.columns)
     features += column.text && !column.categorical ? column.levels.size() : 1;
@@ -63,7 +63,7 @@ std::string HyperparametersText(const std::map<std::string, std::string>& values
   return JsonText(HyperparametersDocument(values));
 }
 
-std::string ExtrasText(const GbdtModel& model) {
+std::string ExtrasText(const Model& model) {
   std::string text =
       JsonText(Document::Object()
                    .With("version", Document::Whole(kVersion))

@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// What XGBoost's model files have no place for.
+// Properties that XGBoost's model files cannot represent.
 struct ModelExtras {
   std::map<std::string, std::string> hyperparameters;
   bool base_score_estimated = false;
@@ -17,15 +17,15 @@ struct ModelExtras {
   DataSchema schema;
   int64_t best_round = -1;
 
-  // Whether the schema makes as many features as the model has.
-  bool Fit(const GbdtModel& model) const;
+  // Whether the schema has as many features as the model.
+  bool Fit(const Model& model) const;
 };
 
-// As JSON text and back; throws MalformedDocument.
-std::string ExtrasText(const GbdtModel& model);
+// Converts to JSON text and back; throws MalformedDocument.
+std::string ExtrasText(const Model& model);
 ModelExtras ReadExtras(const std::string& text);
 
-// Hyperparameters as the JSON object that ParseHyperparameters reads.
+// Returns hyperparameters as the JSON object that ParseHyperparameters reads.
 std::string HyperparametersText(const std::map<std::string, std::string>& values);
 
 DataOptions ReadReading(const Document& document);

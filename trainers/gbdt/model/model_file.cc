@@ -4,17 +4,20 @@
 
 #include <charconv>
 
+#include "base/status_text.h"
+#include "trainers/common/checkpoint_folder.h"
+#include "trainers/common/whole_file.h"
 #include "trainers/gbdt/model/model_document.h"
-#include "trainers/gbdt/model/model_version1.h"
 #include "trainers/gbdt/model/xgboost_model.h"
 
 namespace winnow::gbdt {
 namespace {
 
 constexpr const char* kCheckpointFormat = "winnow-gbdt-checkpoint";
-constexpr int64_t kCheckpointVersion = 2;  // 1 was JSON
+constexpr int64_t kCheckpointVersion = 2;
+constexpr const char* kCheckpointEnding = ".ubj";
 
-// What `read` makes of the document that `text` holds; a status for what it throws.
+// Returns the result of `read` on the document in `text`; converts exceptions to a status.
 template <typename Read>
 auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Document()))> {
   try {
@@ -26,22 +29,20 @@ auto Parsed(std::string_view text, Read read) -> absl::StatusOr<decltype(read(Do
   }
 }
 
-GbdtModel ReadAnyModel(const Document& document) {
-  const Document* format = document.Find("format");
-  if (format != nullptr && format->text == kVersion1Format) return ReadVersion1Model(document);
+Model ReadAnyModel(const Document& document) {
   if (document.Find("learner") == nullptr)
     throw MalformedDocument("this is no model of winnow-gbdt or XGBoost");
   return ReadXgboostModel(document);
 }
 
-GbdtCheckpoint ReadCheckpoint(const Document& document) {
+Checkpoint ReadCheckpoint(const Document& document) {
   const Document* format = document.Find("format");
   if (format == nullptr || format->text != kCheckpointFormat)
     throw MalformedDocument("this is not a checkpoint of winnow-gbdt");
   if (const int64_t version = document.WholeAt("version"); version != kCheckpointVersion)
     throw MalformedDocument(
         fmt::format("version {}: this program reads version {}", version, kCheckpointVersion));
-  GbdtCheckpoint checkpoint;
+  Checkpoint checkpoint;
   checkpoint.model = ReadXgboostModel(document.At("model"));
   const std::string& fingerprint = document.TextAt("data_fingerprint");
   const char* end = fingerprint.data() + fingerprint.size();
@@ -64,14 +65,14 @@ GbdtCheckpoint ReadCheckpoint(const Document& document) {
 
 }  // namespace
 
-std::string ModelText(const GbdtModel& model, ModelFormat format) {
+std::string ModelText(const Model& model, ModelFormat format) {
   const Document document = XgboostModel(model);
   return format == ModelFormat::kUbjson ? UbjsonText(document) : JsonText(document);
 }
 
-absl::StatusOr<GbdtModel> ParseModel(std::string_view text) { return Parsed(text, ReadAnyModel); }
+absl::StatusOr<Model> ParseModel(std::string_view text) { return Parsed(text, ReadAnyModel); }
 
-std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
+std::string CheckpointText(const Checkpoint& checkpoint) {
   std::vector<float> history;
   for (const std::vector<float>& round : checkpoint.history)
     history.insert(history.end(), round.begin(), round.end());
@@ -88,6 +89,29 @@ std::string CheckpointText(const GbdtCheckpoint& checkpoint) {
           .With("stopped_early", Document::Whole(checkpoint.stopped_early)));
 }
 
-absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text) { return Parsed(text, ReadCheckpoint); }
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text) { return Parsed(text, ReadCheckpoint); }
+
+absl::StatusOr<Model> ReadModel(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<Model> model = ParseModel(*text);
+  if (model.ok()) return model;
+  return absl::Status(model.status().code(), fmt::format("{}: {}", path, MessageOf(model.status())));
+}
+
+absl::Status WriteModel(const std::string& path, const Model& model) {
+  return WriteFileWhole(path,
+                        ModelText(model, path.ends_with(".ubj") ? ModelFormat::kUbjson : ModelFormat::kJson));
+}
+
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint) {
+  return WriteCheckpointFile(folder, checkpoint.model.rounds(), kCheckpointEnding,
+                             CheckpointText(checkpoint));
+}
+
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings) {
+  return winnow::ReadNewestCheckpoint(folder, kCheckpointEnding, ParseCheckpoint, warnings);
+}
 
 }  // namespace winnow::gbdt

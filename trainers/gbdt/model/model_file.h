@@ -10,9 +10,9 @@
 
 namespace winnow::gbdt {
 
-// What training needs, besides the data, to go on as if it had not stopped.
-struct GbdtCheckpoint {
-  GbdtModel model;
+// The state, besides the data, from which training continues as if it had not stopped.
+struct Checkpoint {
+  Model model;
   uint64_t data_fingerprint = 0;
   std::vector<std::string> metric_names;
   std::vector<std::vector<float>> history;  // [round][metric]
@@ -21,28 +21,28 @@ struct GbdtCheckpoint {
 
 enum class ModelFormat { kJson, kUbjson };
 
-// A model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats come back
-// bit for bit.
-std::string ModelText(const GbdtModel& model, ModelFormat format = ModelFormat::kJson);
+// Returns a model as XGBoost 1.7.4 writes it, in either format. It depends on the content only, and floats
+// are restored bit for bit.
+std::string ModelText(const Model& model, ModelFormat format = ModelFormat::kJson);
 
-// A model by its content: as ModelText or XGBoost (from version 1.0 on) wrote it, in JSON or UBJSON, or in
-// the JSON that winnow-gbdt wrote before. InvalidArgument says what is wrong for any text that is no whole
-// model; Unimplemented what a whole one has that cannot be predicted with here.
-absl::StatusOr<GbdtModel> ParseModel(std::string_view text);
+// Reads a model that ModelText or XGBoost (from version 1.0 on) wrote, in JSON or UBJSON, whichever the text
+// is. InvalidArgument says why the text is not a whole model; Unimplemented names a feature of a whole model
+// that winnow-gbdt cannot predict with.
+absl::StatusOr<Model> ParseModel(std::string_view text);
 
-// UBJSON with the same promises. Checkpoints of earlier versions are InvalidArgument.
-std::string CheckpointText(const GbdtCheckpoint& checkpoint);
-absl::StatusOr<GbdtCheckpoint> ParseCheckpoint(std::string_view text);
+// Checkpoints, always in UBJSON, with the same promises.
+std::string CheckpointText(const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
-// ParseModel of a file.
-absl::StatusOr<GbdtModel> ReadModel(const std::string& path);
-// UBJSON where the name ends in ".ubj", JSON otherwise.
-absl::Status WriteModel(const std::string& path, const GbdtModel& model);
+// ParseModel for a file.
+absl::StatusOr<Model> ReadModel(const std::string& path);
+// UBJSON if the name ends in ".ubj", otherwise JSON.
+absl::Status WriteModel(const std::string& path, const Model& model);
 
-// Checkpoints of a folder. Write makes the folder and removes older checkpoints. Read gives the newest that
-// is whole: NotFound if there is none; what had to be passed over is added to `warnings`.
-absl::Status WriteCheckpoint(const std::string& folder, const GbdtCheckpoint& checkpoint);
-absl::StatusOr<GbdtCheckpoint> ReadNewestCheckpoint(const std::string& folder,
-                                                    std::vector<std::string>* warnings);
+// Checkpoints of a folder. Write creates the folder and deletes older checkpoints. Read returns the newest
+// complete one: NotFound if there is none; adds skipped ones to `warnings`.
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings);
 
 }  // namespace winnow::gbdt

@@ -7,7 +7,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Deeper trees are seldom balanced, and most rows would walk on the spot.
+// Deeper trees are seldom balanced, and most rows would repeat their leaf.
 constexpr int kDeepest = 12;
 
 int Depth(const Tree& tree) {
@@ -25,7 +25,7 @@ bool HasCategories(const Tree& tree) {
 
 }  // namespace
 
-Forest::Forest(const GbdtModel& model, int64_t rounds) : model_(model) {
+Forest::Forest(const Model& model, int64_t rounds) : model_(model) {
   const int64_t trees = rounds * model.trees_per_round();
   for (int64_t t = 0; t < trees; ++t) {
     for (const Tree::Node& node : model.trees[t].nodes) {
@@ -53,7 +53,7 @@ void Forest::Plant(const Tree& tree) {
       continue;
     }
     const auto at = std::lower_bound(features_.begin(), features_.end(), node.feature);
-    // No value is below a threshold that is no number: all go right.
+    // No value is below a NaN threshold: all go right.
     const float threshold =
         std::isnan(node.threshold) ? -std::numeric_limits<float>::infinity() : node.threshold;
     nodes_.push_back({threshold, static_cast<uint32_t>(at - features_.begin()),

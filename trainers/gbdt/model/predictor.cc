@@ -15,13 +15,13 @@
 namespace winnow::gbdt {
 namespace {
 
-// Cells in the order of rows: cell(row, column).
+// Cells in row order: cell(row, column).
 struct Table {
   std::vector<std::string> names;
   std::function<void(int64_t row, std::size_t column, fmt::memory_buffer*)> append;
 };
 
-std::string ClassName(const GbdtModel& model, int k) {
+std::string ClassName(const Model& model, int k) {
   const bool named = k < static_cast<int>(model.schema.label_levels.size());
   return fmt::format("class_{}", named ? model.schema.label_levels[k] : std::to_string(k));
 }
@@ -31,7 +31,7 @@ void Append(Value value, fmt::memory_buffer* text) {
   fmt::format_to(std::back_inserter(*text), "{}", value);
 }
 
-Table Predictions(const GbdtModel& model, std::vector<float> values, int64_t rows) {
+Table Predictions(const Model& model, std::vector<float> values, int64_t rows) {
   Table table;
   const int columns = static_cast<int>(static_cast<int64_t>(values.size()) / std::max<int64_t>(1, rows));
   for (int k = 0; k < columns; ++k) table.names.push_back(CsvQuoted(ClassName(model, k)));
@@ -43,7 +43,7 @@ Table Predictions(const GbdtModel& model, std::vector<float> values, int64_t row
   return table;
 }
 
-Table Contributions(const GbdtModel& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
+Table Contributions(const Model& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
   Table table;
   for (int k = 0; k < model.parameters.classes(); ++k) {
     const std::string prefix = model.parameters.classes() > 1 ? ClassName(model, k) + ":" : "";
@@ -57,7 +57,7 @@ Table Contributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
   return table;
 }
 
-Table Leaves(const GbdtModel& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
+Table Leaves(const Model& model, const DataSet& data, int64_t rounds, ThreadPool* pool) {
   Table table;
   for (int64_t t = 0; t < rounds * model.trees_per_round(); ++t)
     table.names.push_back(fmt::format("tree_{}", t));
@@ -68,8 +68,8 @@ Table Leaves(const GbdtModel& model, const DataSet& data, int64_t rounds, Thread
   return table;
 }
 
-// Features that XGBoost has no names for stand at their positions in CSV, and are f0, f1, … in LIBSVM.
-absl::StatusOr<DataSet> ReadFor(const GbdtModel& model, const std::string& path, int threads) {
+// XGBoost's unnamed features are matched by position in CSV, and are f0, f1, … in LIBSVM.
+absl::StatusOr<DataSet> ReadFor(const Model& model, const std::string& path, int threads) {
   absl::StatusOr<DataSet> data = ReadDataSet(path, model.reading, &model.schema, threads);
   const bool unnamed = !model.schema.columns.empty() && model.schema.columns[0].name == "column_0" &&
                        model.feature_names[0] == "f0";
@@ -80,7 +80,7 @@ absl::StatusOr<DataSet> ReadFor(const GbdtModel& model, const std::string& path,
   return of_libsvm.ok() ? of_libsvm : data;
 }
 
-Table Asked(const PredictRequest& request, const GbdtModel& model, const DataSet& data, ThreadPool* pool) {
+Table Asked(const PredictRequest& request, const Model& model, const DataSet& data, ThreadPool* pool) {
   const int64_t rounds = request.rounds > 0 ? request.rounds : model.used_rounds();
   if (request.contributions) return Contributions(model, data, rounds, pool);
   if (request.leaves) return Leaves(model, data, rounds, pool);
@@ -92,7 +92,7 @@ Table Asked(const PredictRequest& request, const GbdtModel& model, const DataSet
 }  // namespace
 
 absl::Status Predict(const PredictRequest& request) {
-  absl::StatusOr<GbdtModel> model = ReadModel(request.model_path);
+  absl::StatusOr<Model> model = ReadModel(request.model_path);
   if (!model.ok()) return model.status();
   if (request.rounds < 0 || request.rounds > model->rounds()) {
     return absl::InvalidArgumentError(fmt::format(

@@ -8,24 +8,25 @@
 namespace winnow::gbdt {
 namespace {
 
-// What a leaf adds to a row's contributions depends only on which features' splits above it the row passes.
-// For up to so many features, and where the rows are more than the combinations, all of them are computed
-// first (Yang, "Fast TreeSHAP", 2021, version 2).
+// A leaf's part of a row's contributions depends only on which features' splits above it the row passes. For
+// up to this many features, and if there are more rows than combinations, all combinations are computed first
+// (Yang, "Fast TreeSHAP", 2021, version 2).
 constexpr int kMostTabulated = 10;
 
-// The splits above a leaf, those of one feature together.
+// The splits above a leaf, grouped by feature.
 struct Step {
   int32_t node;
   bool left;
 };
 struct Element {
   int32_t feature;
-  double share;  // of the training rows, those that pass its splits if the others let them: zero_fraction
+  // fraction of the training rows that pass its splits, among those that reach them: zero_fraction
+  double share;
   std::vector<Step> steps;
 };
 
-// weights are those of the subsets of the elements by their size, the paper's w; passes says which elements
-// the row passes. result[element] gets the contributions of a leaf of value 1.
+// weights are those of the subsets of the elements by size, the paper's w; passes: the elements that the row
+// passes. result[element] gets the contributions of a leaf of value 1.
 void Contributions(const std::vector<Element>& elements, const std::vector<char>& passes,
                    std::vector<double>* weights_of, double* result) {
   const std::size_t size = elements.size();
@@ -39,8 +40,8 @@ void Contributions(const std::vector<Element>& elements, const std::vector<char>
       weights[i] *= elements[e].share * static_cast<double>(e + 1 - i) * scale;
     }
   }
-  // The sum of the weights after UNWIND of an element that the row does not pass, times its share, is the
-  // same for all of those.
+  // The sum of the weights after UNWIND of an element that the row does not pass, times its share, is equal
+  // for all such elements.
   const auto all = static_cast<double>(size + 1);
   double failing = 0;
   for (std::size_t i = 0; i < size; ++i) failing += weights[i] * all / static_cast<double>(size - i);
@@ -72,7 +73,7 @@ struct Leaf {
   }
 };
 
-// What is kept from row to row of a thread.
+// Memory that a thread reuses from row to row.
 struct Scratch {
   std::vector<char> goes_left;  // [node]
   std::vector<char> passes;     // [element of a leaf]
@@ -81,7 +82,7 @@ struct Scratch {
 
 class ShapTree {
  public:
-  // rows: about how many will be asked for.
+  // rows: the approximate number of later queries.
   ShapTree(const Tree& tree, int64_t rows) : tree_(tree) {
     struct Position {
       std::vector<Element> elements;
@@ -114,9 +115,9 @@ class ShapTree {
     }
   }
 
-  double mean() const { return mean_; }  // of the leaves, weighed with the shares of rows
+  double mean() const { return mean_; }  // of the leaves, weighted by their shares of rows
 
-  // Adds what a row's features contribute, times `weight`, to contributions[feature].
+  // Adds a row's contributions by feature, times `weight`, to contributions[feature].
   void Add(const std::vector<std::vector<float>>& columns, int64_t row, double weight, Scratch* scratch,
            double* contributions) const {
     scratch->goes_left.resize(tree_.nodes.size());
@@ -146,7 +147,7 @@ class ShapTree {
   }
 
  private:
-  // The share of a node's rows that its left child has.
+  // Returns the left child's share of a node's rows.
   double LeftShare(const Tree::Node& node) const {
     const double left = tree_.nodes[node.left].cover, right = tree_.nodes[node.left + 1].cover;
     return left + right > 0 ? left / (left + right) : 0.5;
@@ -165,11 +166,11 @@ class ShapTree {
 
 }  // namespace
 
-std::vector<float> PredictContributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
+std::vector<float> PredictContributions(const Model& model, const DataSet& data, int64_t rounds,
                                         ThreadPool* pool) {
   constexpr int64_t kRowsOfTask = 256;
-  constexpr int64_t kRowsAtOnce = 1 << 14;  // a bound on the memory that sums take
-  constexpr int64_t kTreesAtOnce = 16;      // and on what tables take
+  constexpr int64_t kRowsAtOnce = 1 << 14;  // bounds the memory of sums
+  constexpr int64_t kTreesAtOnce = 16;      // bounds the memory of tables
   const int64_t trees = rounds * model.trees_per_round();
   const int classes = model.parameters.classes();
   const auto width = static_cast<int64_t>(model.feature_names.size()) + 1;

@@ -7,13 +7,13 @@
 
 namespace winnow::gbdt {
 
-// What each feature adds to a row's margins: SHAP values, path-dependent (Lundberg, Erion and Lee,
-// "Consistent Individualized Feature Attribution for Tree Ensembles", 2018, Algorithm 2), leaf by leaf as in
-// Mitchell, Frank and Holmes, "GPUTreeShap", 2022, section 3. They are XGBoost's pred_contribs.
+// Returns each feature's contribution to a row's margins: path-dependent SHAP values (Lundberg, Erion and
+// Lee, "Consistent Individualized Feature Attribution for Tree Ensembles", 2018, Algorithm 2), leaf by leaf
+// as in Mitchell, Frank and Holmes, "GPUTreeShap", 2022, section 3. They equal XGBoost's pred_contribs.
 //
-// [row][class][feature, then what every row starts from]; those of a row and class sum up to its margin from
-// the first `rounds` rounds. pool may be null.
-std::vector<float> PredictContributions(const GbdtModel& model, const DataSet& data, int64_t rounds,
+// [row][class][feature, then the bias]; those of a row and class sum to its margin from the first `rounds`
+// rounds. pool may be null.
+std::vector<float> PredictContributions(const Model& model, const DataSet& data, int64_t rounds,
                                         ThreadPool* pool = nullptr);
 
 }  // namespace winnow::gbdt

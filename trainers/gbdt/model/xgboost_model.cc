@@ -4,20 +4,86 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
+#include "trainers/gbdt/model/model.h"
+#include "trainers/gbdt/model/model_document.h"
 #include "trainers/gbdt/model/model_extras.h"
-#include "trainers/gbdt/model/xgboost_categories.h"
 #include "trainers/gbdt/model/xgboost_tree.h"
 
 namespace winnow::gbdt {
 namespace {
 
+// Returns the names of a feature's categories by number; empty if it is not categorical.
+std::vector<std::string> NamesOf(const Document& feature) {
+  std::vector<std::string> names;
+  const auto values = feature.NumbersAt<float>("values");
+  if (feature.Find("offsets") == nullptr) {  // the categories are numbers
+    for (float value : values) names.push_back(fmt::format("{}", value));
+    return names;
+  }
+  const auto offsets = feature.NumbersAt<int32_t>("offsets");
+  std::string bytes;
+  for (float value : values) bytes.push_back(static_cast<char>(static_cast<int>(value)));
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    const int32_t begin = offsets[i - 1], end = offsets[i];
+    if (begin < 0 || begin > end || static_cast<std::size_t>(end) > bytes.size())
+      throw MalformedDocument("cats: the names of categories are not there");
+    names.push_back(bytes.substr(begin, end - begin));
+  }
+  return names;
+}
+
+// Sorts the names; returns the new number of each.
+std::vector<int32_t> Sort(std::vector<std::string>* names) {
+  std::vector<int32_t> order(names->size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return (*names)[a] < (*names)[b]; });
+  std::vector<int32_t> number(names->size());
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<int32_t>(i);
+  std::sort(names->begin(), names->end());
+  return number;
+}
+
+// Reads the names of categories, which XGBoost 3.1 and later take from data frames and keep beside the trees;
+// the trees contain numbers. Makes these features text columns, so that their names are read from data files;
+// because such columns have sorted levels, categories get new numbers. gbtree_model: the document's
+// gradient_booster.model. REQUIRES: the model's schema has a column for each feature. Throws
+// MalformedDocument.
+void ReadCategoryNames(const Document& gbtree_model, Model* model) {
+  const Document* cats = gbtree_model.Find("cats");
+  if (cats == nullptr || cats->Find("enc") == nullptr) return;
+  const std::vector<Document>& features = cats->ItemsAt("enc");
+  if (features.size() > model->feature_names.size())
+    throw MalformedDocument(fmt::format("cats: {} features", features.size()));
+  std::vector<std::vector<int32_t>> numbers(model->feature_names.size());
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    std::vector<std::string> names = NamesOf(features[f]);
+    if (names.empty()) continue;
+    numbers[f] = Sort(&names);
+    model->schema.columns[f] = {model->schema.columns[f].name, true, std::move(names), true};
+  }
+  for (Tree& tree : model->trees) {
+    for (const Tree::Node& node : tree.nodes) {
+      if (!node.categorical || numbers[node.feature].empty()) continue;
+      const std::vector<int32_t>& number = numbers[node.feature];
+      const auto begin = tree.categories.begin() + node.categories_begin, end = begin + node.categories_count;
+      for (auto category = begin; category != end; ++category) {
+        if (static_cast<std::size_t>(*category) >= number.size())
+          throw MalformedDocument(fmt::format("category {} of {}", *category, number.size()));
+        *category = number[*category];
+      }
+      std::sort(begin, end);
+    }
+  }
+}
+
 using Values = std::map<std::string, std::string>;
 
-constexpr std::string_view kPositionPrefix = "column_";  // of a column without a name, as data files are read
+constexpr std::string_view kPositionPrefix = "column_";  // prefix of unnamed columns, as data files are read
 
-// Where an objective keeps its hyperparameters in the document.
+// The place of an objective's hyperparameters in the document.
 struct ObjectiveBlock {
   std::string_view objective;
   const char* block;
@@ -47,7 +113,7 @@ Document ObjectiveDocument(const Values& values) {
       objective.members[known.block] =
           Document::Object().With(known.hyperparameter, Document::Text(value->second));
   }
-  if (name.starts_with("rank:"))  // read, but of no use for predictions: XGBoost's defaults
+  if (name.starts_with("rank:"))  // read, but not used by predictions: XGBoost's defaults
     objective.members["lambda_rank_param"] = Document::Object()
                                                  .With("fix_list_weight", Document::Text("0"))
                                                  .With("num_pairsample", Document::Text("1"));
@@ -59,8 +125,8 @@ std::string FloatText(float value) {
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
-// "c" for the features whose values are categories, "float" for others.
-Document FeatureTypes(const GbdtModel& model) {
+// "c" for categorical features, "float" for others.
+Document FeatureTypes(const Model& model) {
   std::vector<bool> categorical;
   for (const ColumnSchema& column : model.schema.columns)
     categorical.insert(categorical.end(), column.text && !column.categorical ? column.levels.size() : 1,
@@ -76,7 +142,7 @@ Document FeatureTypes(const GbdtModel& model) {
   return Document::Array(std::move(types));
 }
 
-// Whether the features have names of their own, not their columns' positions in data without a header or
+// Whether the features have their own names, not their columns' positions in data without a header or
 // XGBoost's f0, f1, ….
 bool IsNamed(const std::vector<std::string>& names) {
   bool by_position = true, by_number = true;
@@ -88,7 +154,7 @@ bool IsNamed(const std::vector<std::string>& names) {
   return !by_position && !by_number;
 }
 
-Document GradientBooster(const GbdtModel& model) {
+Document GradientBooster(const Model& model) {
   const auto features = static_cast<int64_t>(model.feature_names.size());
   std::vector<Document> trees;
   std::vector<int64_t> classes;
@@ -116,7 +182,7 @@ Document GradientBooster(const GbdtModel& model) {
       .With("weight_drop", Document::Numbers(weights, false));
 }
 
-// XGBoost writes the base score as a number's text, from 3.1 on as a list of them, one for each class.
+// XGBoost writes the base score as a number's text, from 3.1 on as a list with one per class.
 std::vector<float> ReadBaseScores(const std::string& text) {
   std::vector<float> scores;
   const char* at = text.data();
@@ -132,7 +198,7 @@ std::vector<float> ReadBaseScores(const std::string& text) {
   return scores;
 }
 
-// XGBoost 3.4 and later keep the weights of DART's trees in the model, and call the booster gbtree.
+// XGBoost 3.4 and later keep DART's tree weights in the model, and call the booster gbtree.
 bool IsDart(const Document& booster) {
   return booster.TextAt("name") == "dart" ||
          (booster.Find("model") != nullptr && booster.At("model").Find("weight_drop") != nullptr);
@@ -147,7 +213,7 @@ std::vector<float> ReadTreeWeights(const Document& booster, const Document& gbtr
   return weights;
 }
 
-// The hyperparameters that XGBoost's own part of the document tells, over those of `extras`.
+// Overlays `values`, the hyperparameters of `extras`, by those in XGBoost's own part of the document.
 Values ReadHyperparameters(const Document& learner, float base_score, int64_t parallel, Values values) {
   const Document& objective = learner.At("objective");
   std::string name = objective.TextAt("name");
@@ -176,9 +242,9 @@ Values ReadHyperparameters(const Document& learner, float base_score, int64_t pa
   return values;
 }
 
-// Different classes may start from different margins in XGBoost 3.1 and later; here the first tree of each
-// class gets what is beyond the first class's.
-void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
+// In XGBoost 3.1 and later, classes may start from different margins; here the first tree of each class gets
+// the difference to the first class's.
+void AddToLeaves(const std::vector<float>& base_scores, Model* model) {
   for (std::size_t k = 1; k < base_scores.size(); ++k) {
     const float beyond = base_scores[k] - base_scores[0];
     if (beyond == 0) continue;
@@ -190,7 +256,7 @@ void AddToLeaves(const std::vector<float>& base_scores, GbdtModel* model) {
   }
 }
 
-void ReadTrees(const Document& gbtree, int64_t features, GbdtModel* model) {
+void ReadTrees(const Document& gbtree, int64_t features, Model* model) {
   const Document& trees = gbtree.At("model");
   for (const Document& tree : trees.ItemsAt("trees")) {
     try {
@@ -210,7 +276,7 @@ void ReadTrees(const Document& gbtree, int64_t features, GbdtModel* model) {
   }
 }
 
-void ReadFeatures(const Document& learner, GbdtModel* model) {
+void ReadFeatures(const Document& learner, Model* model) {
   const int64_t features = learner.At("learner_model_param").WholeAt("num_feature");
   if (features < 0 || features > std::numeric_limits<int32_t>::max())
     throw MalformedDocument(fmt::format("num_feature {}: expected fewer than 2^31", features));
@@ -219,10 +285,10 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
   if (named && static_cast<int64_t>(model->feature_names.size()) != features)
     throw MalformedDocument(
         fmt::format("{} feature_names of {} features", model->feature_names.size(), features));
-  constexpr int64_t kMostUnnamed = 1 << 22;  // a bound on what a damaged number could make us reserve
+  constexpr int64_t kMostUnnamed = 1 << 22;  // bounds the memory reserved for a damaged number
   if (features > kMostUnnamed) throw UnsupportedModel(fmt::format("{} features without names", features));
   for (int64_t f = 0; f < features && !named; ++f) model->feature_names.push_back(fmt::format("f{}", f));
-  // Columns that were never named are matched by position; the reader knows them by these names.
+  // Unnamed columns are matched by position; the reader uses these names for them.
   for (int64_t f = 0; f < features; ++f)
     model->schema.columns.push_back(
         {named ? model->feature_names[f] : fmt::format("{}{}", kPositionPrefix, f), false, {}, false});
@@ -230,7 +296,7 @@ void ReadFeatures(const Document& learner, GbdtModel* model) {
 
 }  // namespace
 
-Document XgboostModel(const GbdtModel& model) {
+Document XgboostModel(const Model& model) {
   const Values values = ModelHyperparameters(model.parameters);
   Document attributes = Document::Object().With("winnow", Document::Text(ExtrasText(model)));
   if (model.rounds() > 0) {
@@ -263,7 +329,7 @@ Document XgboostModel(const GbdtModel& model) {
       .With("version", Document::Numbers(std::vector<int64_t>{1, 7, 4}, false));
 }
 
-GbdtModel ReadXgboostModel(const Document& document) {
+Model ReadXgboostModel(const Document& document) {
   const Document& learner = document.At("learner");
   const Document& booster = learner.At("gradient_booster");
   const std::string& name = booster.TextAt("name");
@@ -274,7 +340,7 @@ GbdtModel ReadXgboostModel(const Document& document) {
   if (parameters.Find("num_target") != nullptr && parameters.WholeAt("num_target") > 1)
     throw UnsupportedModel("several targets for each row: models of one target are read");
 
-  GbdtModel model;
+  Model model;
   const Document& attributes = learner.At("attributes");
   ModelExtras extras;
   if (attributes.Find("winnow") != nullptr) extras = ReadExtras(attributes.TextAt("winnow"));
@@ -283,7 +349,7 @@ GbdtModel ReadXgboostModel(const Document& document) {
   const bool forest = tree_parameters.Find("num_parallel_tree") != nullptr;  // not in the oldest models
   const int64_t parallel = forest ? std::max<int64_t>(1, tree_parameters.WholeAt("num_parallel_tree")) : 1;
   const Values values = ReadHyperparameters(learner, base_scores[0], parallel, extras.hyperparameters);
-  std::vector<std::string> ignored;  // warnings, which training has given
+  std::vector<std::string> ignored;  // warnings, which training has printed
   absl::StatusOr<GbdtParameters> understood = ParseHyperparameters(HyperparametersText(values), &ignored);
   if (!understood.ok()) throw UnsupportedModel(MessageOf(understood.status()));
   model.parameters = *std::move(understood);

@@ -10,7 +10,7 @@ namespace {
 constexpr int32_t kNoParent = 2147483647;
 constexpr int32_t kNoChild = -1;
 
-// The lists of a document, checked to be as long as each other.
+// The lists of a document, checked for equal lengths.
 struct Lists {
   std::vector<int32_t> left, right, feature, missing_left, categorical;
   std::vector<float> condition, gain, cover, weight;
@@ -78,7 +78,7 @@ void CheckSplit(const Lists& lists, int32_t node, int64_t features) {
     throw MalformedDocument(fmt::format("a tree asks for feature {} of {}", lists.feature[node], features));
 }
 
-// The document's numbers of the nodes that can be reached, in an order that Tree allows.
+// Returns the document's numbers of the reachable nodes, in an order that Tree allows.
 std::vector<int32_t> Order(const Lists& lists, int64_t features) {
   const auto size = static_cast<int32_t>(lists.left.size());
   std::vector<int32_t> order = {0};
@@ -154,7 +154,7 @@ Document XgboostTree(const Tree& tree, int64_t id, int64_t features) {
 Tree ReadXgboostTree(const Document& document, int64_t features) {
   const Lists lists = ReadLists(document);
   const std::vector<int32_t> order = Order(lists, features);
-  std::vector<int32_t> number(lists.left.size(), 0);  // in the tree, of the document's nodes
+  std::vector<int32_t> number(lists.left.size(), 0);  // numbers in the tree, by the document's nodes
   for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<int32_t>(i);
   Tree tree;
   tree.nodes.resize(order.size());

@@ -7,12 +7,12 @@
 
 namespace winnow::gbdt {
 
-// A tree as XGBoost's model files hold it (version 1.6 and later): lists with an entry for each node.
+// Returns a tree as in XGBoost's model files (version 1.6 and later): lists with an entry per node.
 Document XgboostTree(const Tree& tree, int64_t id, int64_t features);
 
-// The tree of such a document, also of older and newer versions. Nodes keep their order if it is one that
-// Tree allows and are numbered anew otherwise; nodes that XGBoost has pruned are left out. Throws
-// MalformedDocument for everything that is no tree over `features` features.
+// Reads the tree of such a document, also of older and newer versions. Keeps the order of nodes if Tree
+// allows it, otherwise renumbers them; leaves out nodes that XGBoost has pruned. Throws MalformedDocument for
+// anything that is not a tree over `features` features.
 Tree ReadXgboostTree(const Document& document, int64_t features);
 
 }  // namespace winnow::gbdt

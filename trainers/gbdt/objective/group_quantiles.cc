@@ -12,7 +12,7 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kLevels = 32 / kDigitBits;
-constexpr int kGroupsAtOnce = 1 << 13;  // whose sums take 16 MiB
+constexpr int kGroupsAtOnce = 1 << 13;  // their sums take 16 MiB
 
 struct Entry {
   uint32_t key;
@@ -20,17 +20,17 @@ struct Entry {
   uint64_t weight;
 };
 
-// One quantile on its way: digit by digit the key of the least value with `wanted` of weight at or below it.
+// The search for one quantile: finds, digit by digit, the least key with `wanted` weight at or below it.
 struct Search {
   uint64_t total = 0;   // weight of the group
-  uint64_t wanted = 0;  // of it, among the values that begin with `prefix`
+  uint64_t wanted = 0;  // remaining part of it, among the values that begin with `prefix`
   uint32_t prefix = 0;
-  bool next_too = false;     // the value after is interpolated with
-  double next_share = 0;     // by this share
-  uint64_t same_beyond = 0;  // weight at the key itself beyond what was wanted
+  bool next_too = false;     // the result interpolates with the next value
+  double next_share = 0;     // by this fraction
+  uint64_t same_beyond = 0;  // weight at the key beyond the wanted weight
 };
 
-// Where, among `total` sorted values, the quantile is.
+// Sets the position of the quantile among `total` sorted values.
 void AimUnweighted(double alpha, Search* search) {
   const auto n = static_cast<double>(search->total);
   if (alpha <= 1 / (n + 1)) {
@@ -50,7 +50,7 @@ void AimWeighted(double alpha, Search* search) {
   search->wanted = std::clamp<uint64_t>(aim, 1, search->total);
 }
 
-// Turns weights, which are the bits of doubles, into whole numbers whose sum over all ranks is below 2^62.
+// Converts weights, given as the bits of doubles, to whole numbers whose sum over all ranks is below 2^62.
 absl::Status FixWeights(Communicator* communicator, std::vector<Entry>* entries) {
   uint64_t count = entries->size(), heaviest = 0;
   for (const Entry& entry : *entries) heaviest = std::max(heaviest, entry.weight);
@@ -63,7 +63,7 @@ absl::Status FixWeights(Communicator* communicator, std::vector<Entry>* entries)
   return absl::OkStatus();
 }
 
-// Keeps of the entries those that begin with their group's prefix.
+// Keeps only entries that begin with their group's prefix.
 void Narrow(const std::vector<Search>& searches, int level, std::vector<Entry>* entries) {
   const int shift = 32 - level * kDigitBits;
   std::erase_if(*entries,
@@ -98,20 +98,20 @@ absl::Status FindKeys(double alpha, bool weighted, Communicator* communicator, s
   return absl::OkStatus();
 }
 
-// Values whose group is one of [first, first + count).
+// Values with a group in [first, first + count).
 struct Values {
   std::span<const float> value;
   std::span<const int32_t> group_of;
   int first, count;
 
-  // Number of the i-th value's group among these; below 0: it is of none.
+  // Returns the i-th value's group relative to `first`; below 0: none of these.
   int32_t GroupOf(std::size_t i) const {
     const int32_t group = group_of[i] - first;
     return group_of[i] >= 0 && group < count ? group : -1;
   }
 };
 
-// The next value is the largest of the inverted keys above.
+// The next value has the largest of the inverted keys above.
 absl::StatusOr<std::vector<uint64_t>> NextKeys(const Values& values, const std::vector<Search>& searches,
                                                Communicator* communicator) {
   std::vector<uint64_t> next(searches.size());

@@ -9,12 +9,11 @@
 
 namespace winnow::gbdt {
 
-// For each group of values its quantile, over the values of all ranks; NaN for a group without values (or
-// without weight). group_of[i] is the group of values[i]; below 0: none. Without weights it is interpolated
-// as at alpha (n + 1) of n sorted values, with weights it is the least value that has at least the part alpha
-// of the weight at or below it: both as in XGBoost's src/common/stats.h. Exact: the result does not depend
-// on which rank holds which value. At most 6 reductions, of
-// 256 words a group, for every 8192 groups.
+// Returns the quantile of each group of values over all ranks; NaN for a group without values (or without
+// weight). group_of[i] is the group of values[i]; below 0: none. Without weights it is interpolated at alpha
+// (n + 1) of n sorted values; with weights it is the least value that has at least the fraction alpha of the
+// weight at or below it: both as in XGBoost's src/common/stats.h. Exact: independent of the distribution of
+// values over ranks. At most 6 reductions, of 256 words per group, for every 8192 groups.
 // REQUIRES: finite values and weights >= 0; weight is empty on all ranks or on none that has values.
 absl::StatusOr<std::vector<float>> GroupQuantiles(double alpha, std::span<const float> values,
                                                   std::span<const int32_t> group_of, int groups,

@@ -12,13 +12,13 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr double kLeastHessian = 1e-16;
-constexpr double kLeastDistance = 0.01;  // XGBoost's, of two margins
-constexpr std::size_t kStride = 16;      // pairs that the widest instructions do at once
+constexpr double kLeastDistance = 0.01;  // XGBoost's, between two margins
+constexpr std::size_t kStride = 16;      // pairs that the widest instructions process at once
 
-// Pairs are computed in whole strides; what is beyond the last row is not looked at.
+// Pairs are computed in whole strides; results beyond the last row are ignored.
 std::size_t WholeStrides(std::size_t count) { return (count + kStride - 1) / kStride * kStride; }
 
-// Of the label order, of as many positions as are paired. 0 where nothing is relevant.
+// For the label order, of as many positions as are paired. 0 if nothing is relevant.
 double InverseIdealDcg(std::span<const float> label, std::size_t first, bool exp_gain) {
   std::vector<float> ideal(label.begin(), label.end());
   const std::size_t count = std::min(first, ideal.size());
@@ -40,14 +40,14 @@ struct Pairs {
   std::size_t count;
 };
 
-// How much a swap of two rows counts: `ndcg` times the change of DCG and `alike` for all, over the distance
-// of their margins (times `over_distance`, or else over 1).
+// The weight of a swap of two rows: `ndcg` times the change of DCG plus `alike`, divided by `over_distance`
+// times the distance of their margins plus `least_distance`.
 struct PairRule {
   double ndcg, alike, over_distance, least_distance;
 };
 
-// pull[j] becomes what the pair of the row and j adds to the row's gradient, which j loses, and curvature[j]
-// what it adds to both hessians.
+// pull[j] becomes the part of the pair (row, j) that is added to the row's gradient and subtracted from j's,
+// and curvature[j] the part added to both hessians.
 WINNOW_EACH_INSTRUCTION_SET
 void PullOfPairs(const Pairs& pairs, const PairRule& rule, float* __restrict__ pull,
                  float* __restrict__ curvature) {
@@ -75,7 +75,7 @@ double DcgGain(float label, bool exp_gain) {
 }
 
 double DcgDiscount(std::size_t position) {
-  constexpr std::size_t kKept = 1024;  // more than most groups have rows
+  constexpr std::size_t kKept = 1024;  // more than the rows of most groups
   static const std::vector<double> kept = [] {
     std::vector<double> discounts(kKept);
     for (std::size_t i = 0; i < kKept; ++i) discounts[i] = kLn2 / PortableLog(static_cast<double>(i) + 2);

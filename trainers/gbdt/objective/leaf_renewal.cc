@@ -15,7 +15,7 @@ double AlphaOf(const GbdtParameters& parameters) {
 absl::StatusOr<std::vector<float>> Quantiles(const GbdtParameters& parameters, const Targets& targets,
                                              std::span<const float> values, std::span<const int32_t> group_of,
                                              int groups, Communicator* communicator) {
-  // A rank without rows cannot see whether there are weights.
+  // A rank without rows does not know whether there are weights.
   uint64_t weighted = targets.weight.empty() ? 0 : 1;
   if (communicator->size() > 1) {
     if (absl::Status status = communicator->AllReduceMax({&weighted, 1}); !status.ok()) return status;

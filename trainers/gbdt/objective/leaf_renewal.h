@@ -11,20 +11,20 @@
 
 namespace winnow::gbdt {
 
-// Whether leaves get other values than their gradients': those of reg:absoluteerror and reg:quantileerror.
+// Whether leaves get values other than those of their gradients: reg:absoluteerror and reg:quantileerror.
 bool RenewsLeaves(ObjectiveKind objective);
 
 // values[leaf] becomes the quantile (the median for reg:absoluteerror) of label - margin over the leaf's rows
-// of all ranks, weighted by their weights, times eta / num_parallel_tree. So XGBoost 2.0; 1.7.4 leaves eta
-// out. A leaf without rows or without weight keeps its value. margin is as before the tree; leaf_of_row[row]
-// is below 0 for a row that the tree was not grown from. All ranks must call, and get the same values.
-// REQUIRES: RenewsLeaves(parameters.objective); values->size() == leaves.
+// of all ranks, weighted by their weights, times eta / num_parallel_tree, as in XGBoost 2.0; 1.7.4 omits eta.
+// A leaf without rows or weight keeps its value. margin: before the tree; leaf_of_row[row] is below 0 for a
+// row that did not grow the tree. All ranks must call, and get the same values. REQUIRES:
+// RenewsLeaves(parameters.objective); values->size() == leaves.
 absl::Status RenewLeaves(const GbdtParameters& parameters, const Targets& targets, const float* margin,
                          std::span<const int32_t> leaf_of_row, int leaves, Communicator* communicator,
                          std::vector<float>* values);
 
-// What base_score shall be, from the labels of all ranks: the median or quantile with the objectives that
-// estimate it, unless it is given; else parameters.base_score. All ranks must call.
+// Returns base_score from the labels of all ranks: the median or quantile for objectives that estimate it,
+// unless it is given; otherwise parameters.base_score. All ranks must call.
 absl::StatusOr<double> EstimateBaseScore(const GbdtParameters& parameters, const Targets& targets,
                                          Communicator* communicator);
 

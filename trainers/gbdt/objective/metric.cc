@@ -26,7 +26,7 @@ absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters
   const bool of_area = metric.kind == Metric::kAuc || metric.kind == Metric::kAucPr;
   if (!of_area && !HigherIsBetter(metric))
     return RowMetric(metric, parameters, targets, margin, communicator);
-  // A rank without rows cannot see whether the others' are divided into groups.
+  // A rank without rows does not know whether the others have groups.
   uint64_t grouped = targets.group_begin.empty() || parameters.multi() ? 0 : 1;
   if (of_area) {
     if (absl::Status status = communicator->AllReduceMax({&grouped, 1}); !status.ok()) return status;

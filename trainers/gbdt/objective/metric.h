@@ -11,19 +11,18 @@
 
 namespace winnow::gbdt {
 
-// The value of a metric over the rows of all ranks, weighted by their weights. The same double whatever the
-// order of the rows and whichever rank holds them. margin is [class][row] of this rank. All ranks must call,
-// and get the same value or an error. The definitions are XGBoost 1.7.4's (quantile: 2.0's), with these
-// notes:
+// Returns the value of a metric over the rows of all ranks, weighted by their weights: the same double for
+// any order and distribution of the rows. margin is [class][row] of this rank. All ranks must call, and get
+// the same value or an error. The definitions are XGBoost 1.7.4's (quantile: 2.0's), with these notes:
 // - NaN for no rows or no weight.
 // - binary:logitraw is measured by its probabilities.
-// - auc and aucpr rank by margin, with ties counted half (auc) or as one step (aucpr), and are NaN where only
+// - auc and aucpr rank by margin, with ties counted half (auc) or as one step (aucpr), and are NaN if only
 //   one class has weight. With multi:* they are the mean over the classes of one against the rest, by the
 //   weight of the class; NaN unless each class has some. With groups they are the mean over groups, of auc
 //   with 3 rows at least.
 // - tweedie-nloglik without @ takes tweedie_variance_power; error without @ takes 0.5.
-// - ndcg, map and pre are means over groups by the groups' weights, which 1.7.4 does not look at. pre
-//   without @ takes all rows of a group.
+// - ndcg, map and pre are means over groups by the groups' weights, which 1.7.4 ignores. pre without @ takes
+//   all rows of a group.
 absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters& parameters,
                                       const Targets& targets, std::span<const float> margin,
                                       Communicator* communicator);

@@ -15,14 +15,15 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr double kAreaScale = 0x1p62;  // of parts of the area under precision and recall, which is at most 1
+// scale of parts of the area under precision and recall, which is at most 1
+constexpr double kAreaScale = 0x1p62;
 
 struct Weights {
   uint64_t positive = 0, negative = 0;
 };
 
-// Twice the area under the receiver operating characteristic, in units of weight squared: ties count half.
-// Below 2^125, as both weights are below 2^62.
+// Twice the area under the receiver operating characteristic, in units of squared weight: ties count half.
+// Below 2^125, because both weights are below 2^62.
 class RocArea {
  public:
   RocArea(Weights above, Weights /*total*/) : positives_(above.positive) {}
@@ -74,14 +75,14 @@ class PrecisionRecallArea {
   Int128 sum_ = 0;
 };
 
-// How weights become whole numbers: the same for all ranks.
+// The conversion of weights to whole numbers: the same on all ranks.
 struct Units {
-  bool plain = true;  // all rows of all ranks are
+  bool plain = true;  // all rows of all ranks are plain
   double scale = 1;
 };
 
 absl::StatusOr<Units> AgreeOnUnits(const ScoredRows& rows, Communicator* communicator) {
-  float heaviest = rows.score.empty() ? 0.0f : 1.0f;  // a rank without rows has no say
+  float heaviest = rows.score.empty() ? 0.0f : 1.0f;  // a rank without rows does not count
   if (!rows.weight.empty()) heaviest = *std::max_element(rows.weight.begin(), rows.weight.end());
   uint64_t count = rows.score.size();
   uint64_t largest[] = {rows.plain() ? uint64_t{0} : uint64_t{1}, std::bit_cast<uint32_t>(heaviest)};
@@ -107,7 +108,7 @@ Weights TotalOf(const ScoredRows& rows, const Units& units) {
   return total;
 }
 
-// Of the weights of all ranks, those on the ranks after this one, which have the higher scores.
+// Returns the part of all ranks' weights on the ranks after this one, which have the higher scores.
 absl::StatusOr<Weights> WeightsAbove(Weights mine, Communicator* communicator) {
   std::vector<uint64_t> of_ranks(2 * communicator->size());
   of_ranks[2 * communicator->rank()] = mine.positive;
@@ -144,7 +145,7 @@ absl::StatusOr<UInt128> PlainPart(const ScoredRows& rows, Weights total, Communi
   }
 }
 
-// The same of any rows.
+// This rank's part of the area over any rows.
 template <typename Area>
 absl::StatusOr<UInt128> WeightedPart(const ScoredRows& rows, double scale, Weights total,
                                      Communicator* communicator) {

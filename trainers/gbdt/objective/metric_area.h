@@ -11,16 +11,16 @@
 
 namespace winnow::gbdt {
 
-// Of rows of which only one class has weight.
+// The result if only one class has weight.
 constexpr double kNoArea = std::numeric_limits<double>::quiet_NaN();
 
-// As EvaluateMetric, for auc and aucpr of rows without groups. With several ranks each gets one range of the
+// EvaluateMetric for auc and aucpr of rows without groups. With several ranks each receives one range of the
 // scores from all, as runs of ties, and the parts of the area are summed as integers.
 absl::StatusOr<double> AreaMetric(const Metric& metric, const GbdtParameters& parameters,
                                   const Targets& targets, std::span<const float> margin,
                                   Communicator* communicator);
 
-// aucpr of the rows, which are this rank's alone; kNoArea where only one class has weight.
+// Returns aucpr of the rows, which are this rank's alone; kNoArea if only one class has weight.
 double AreaUnderPrecisionRecall(const ScoredRows& rows);
 
 }  // namespace winnow::gbdt

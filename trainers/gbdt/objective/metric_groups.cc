@@ -13,13 +13,13 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr std::size_t kFewestForAuc = 3;  // XGBoost's: of two rows there is but one pair
+constexpr std::size_t kFewestForAuc = 3;  // XGBoost's: two rows have only one pair
 
 struct Group {
   std::span<const float> margin, label;
 
   std::size_t size() const { return label.size(); }
-  // Labels by descending `by`; equals in their order.
+  // Returns labels by descending `by`; equals in their order.
   std::vector<float> LabelsBy(std::span<const float> by) const { return Sorted(label, by); }
   std::vector<float> MarginsByLabel() const { return Sorted(margin, label); }
 
@@ -64,12 +64,12 @@ double Precision(const Group& group, std::size_t first) {
   return static_cast<double>(hits) / static_cast<double>(first);
 }
 
-// Of all pairs i < j: two for each values[i] > values[j], one for each tie. Sorts `values` descending.
+// Returns over all pairs i < j: 2 for each values[i] > values[j], 1 for each tie. Sorts `values` descending.
 uint64_t PairsInOrder(std::span<float> values) {
   if (values.size() < 2) return 0;
   const std::span<float> left = values.first(values.size() / 2), right = values.subspan(values.size() / 2);
   uint64_t count = PairsInOrder(left) + PairsInOrder(right);
-  auto above = right.begin(), not_below = right.begin();  // ends of what is above, and of what is not below
+  auto above = right.begin(), not_below = right.begin();  // ends of the values above, and of those not below
   for (const float value : left) {
     above = std::find_if(above, right.end(), [value](float other) { return other <= value; });
     not_below =
@@ -90,7 +90,7 @@ double PairedArea(const Group& group) {
 
 double ValueOf(const Metric& metric, const GbdtParameters& parameters, const Group& group) {
   const std::size_t first = metric.at ? static_cast<std::size_t>(*metric.at) : group.size();
-  const double otherwise = metric.minus ? 0 : 1;  // of a group where nothing is relevant
+  const double otherwise = metric.minus ? 0 : 1;  // for a group without relevant rows
   switch (metric.kind) {
     case Metric::kNdcg:
       return Ndcg(group, first, parameters.ndcg_exp_gain, otherwise);

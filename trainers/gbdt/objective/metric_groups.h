@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// As EvaluateMetric, for what is a mean over groups: ndcg, map, pre, and auc and aucpr of rows with groups.
+// EvaluateMetric for means over groups: ndcg, map, pre, and auc and aucpr of rows with groups.
 absl::StatusOr<double> GroupMetric(const Metric& metric, const GbdtParameters& parameters,
                                    const Targets& targets, std::span<const float> margin,
                                    Communicator* communicator);

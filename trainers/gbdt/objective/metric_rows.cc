@@ -25,7 +25,7 @@ struct LossRows {
   int64_t count;
 };
 
-// Of labels that are 0 or 1.
+// For labels of 0 or 1.
 WINNOW_EACH_INSTRUCTION_SET void HardLogLoss(const LossRows& rows) {
   const float* __restrict__ label = rows.label;
   const float* __restrict__ prediction = rows.prediction;
@@ -41,7 +41,7 @@ WINNOW_EACH_INSTRUCTION_SET void SoftLogLoss(const LossRows& rows) {
     const double label = rows.label[i];
     const float p = std::max(rows.prediction[i], kLeastProbability);
     const float q = std::max(1.0f - rows.prediction[i], kLeastProbability);
-    // A side without weight adds nothing, be its logarithm what it may.
+    // A side without weight adds 0, whatever its logarithm.
     rows.loss[i] = -label * PortableLog(p) - (1.0 - label) * PortableLog(q);
   }
 }
@@ -69,7 +69,7 @@ WINNOW_EACH_INSTRUCTION_SET void WrongSide(const LossRows& rows, float threshold
     rows.loss[i] = rows.prediction[i] > threshold ? 1.0f - rows.label[i] : rows.label[i];
 }
 
-// A row without weight has no part, be its loss infinite.
+// A row without weight adds 0, even if its loss is infinite.
 WINNOW_EACH_INSTRUCTION_SET void MultiplyLosses(const float* weight, int64_t count, double* loss) {
   for (int64_t i = 0; i < count; ++i)
     loss[i] = weight[i] == 0.0f ? 0.0 : loss[i] * static_cast<double>(weight[i]);
@@ -81,7 +81,7 @@ void EachRow(const LossRows& rows, const Loss& loss) {
     rows.loss[i] = loss(static_cast<double>(rows.label[i]), static_cast<double>(rows.prediction[i]));
 }
 
-// ln Gamma; unlike std::lgamma it leaves no sign in a variable that all threads share.
+// ln Gamma; unlike std::lgamma it does not write a sign to a variable shared by all threads.
 double LogGamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
@@ -89,7 +89,7 @@ double LogGamma(double x) {
 
 double TweedieLoss(double power, double label, double prediction) {
   const double log = std::log(prediction);
-  // The limit of power 1, where XGBoost has no value.
+  // The limit at power 1, where XGBoost has no value.
   const double a = power == 1 ? label * log : label * std::exp((1 - power) * log) / (1 - power);
   return std::exp((2 - power) * log) / (2 - power) - a;
 }
@@ -143,7 +143,7 @@ void Losses(const Metric& metric, const GbdtParameters& parameters, const LossRo
   }
 }
 
-// 1 where the first of the largest margins is another class's.
+// 1 if the first of the largest margins is another class's.
 void ClassErrors(const LossRows& rows, const float* margin, int64_t stride, int classes) {
   for (int64_t i = 0; i < rows.count; ++i) {
     int best = 0;
@@ -154,7 +154,7 @@ void ClassErrors(const LossRows& rows, const float* margin, int64_t stride, int 
   }
 }
 
-// From probabilities that are [class][row of the block].
+// Uses probabilities in [class][row of the block].
 void ClassLogLoss(const LossRows& rows) {
   for (int64_t i = 0; i < rows.count; ++i) {
     const int64_t truth = static_cast<int64_t>(rows.label[i]);

@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// As EvaluateMetric, for metrics that are means over rows.
+// EvaluateMetric for means over rows.
 absl::StatusOr<double> RowMetric(const Metric& metric, const GbdtParameters& parameters,
                                  const Targets& targets, std::span<const float> margin,
                                  Communicator* communicator);

@@ -14,15 +14,15 @@ namespace {
 
 #define WINNOW_INLINE [[gnu::always_inline]] inline
 
-constexpr float kMinHessian = 1e-16f;  // as XGBoost, so that no row is without one
+constexpr float kMinHessian = 1e-16f;  // as XGBoost, so that no hessian is 0
 constexpr float kLargest = 1e25f;
-constexpr int64_t kSoftmaxRows = 256;  // at a time, so that what is held per row stays in the nearest cache
+constexpr int64_t kSoftmaxRows = 256;  // at a time, so that the data per row stay in the nearest cache
 
-// Losses are functors of (margin, label, &gradient, &hessian); each has XGBoost's name of its class.
+// Losses are functors of (margin, label, &gradient, &hessian), named after XGBoost's classes.
 
 WINNOW_INLINE float Bounded(float value) { return std::min(std::max(value, -kLargest), kLargest); }
 
-// As in XGBoost, scale_pos_weight weighs rows whose label is exactly 1, with whichever of these losses.
+// As in XGBoost, scale_pos_weight applies to rows with a label of exactly 1, with each of these losses.
 struct LinearSquareLoss {
   float positive;
   WINNOW_INLINE void operator()(float margin, float label, float* g, float* h) const {
@@ -76,7 +76,7 @@ struct AbsoluteError {
 struct PseudoHuber {
   float slope;
   WINNOW_INLINE void operator()(float margin, float label, float* g, float* h) const {
-    // Squares of what the bound lets pass stay within a float.
+    // The bound keeps squares within the range of float.
     const float z = std::min(std::max(margin - label, -1e18f), 1e18f);
     const float root = std::sqrt(1 + z * z / (slope * slope));
     *g = z / root;
@@ -141,7 +141,7 @@ WINNOW_ROWS_OF(GammaRegression)
 WINNOW_ROWS_OF(TweedieRegression)
 #undef WINNOW_ROWS_OF
 
-// Of up to kSoftmaxRows rows.
+// For up to kSoftmaxRows rows.
 WINNOW_INLINE void SoftmaxOfFew(const float* margin, int64_t stride, int classes, int64_t count, float* out,
                                 int64_t out_stride) {
   std::array<float, kSoftmaxRows> highest, sum{};

@@ -15,23 +15,23 @@ struct GradientRows {
   int64_t count;
 };
 
-// Derivatives of XGBoost 1.7.4's losses (reg:quantileerror: of 2.0) of one prediction a row, without the
+// Derivatives of XGBoost 1.7.4's losses (reg:quantileerror: of 2.0) with one prediction per row, without the
 // rows' weights. No value exceeds 1e25 in magnitude unless a label or margin does, so that weights up to 1e12
 // keep them finite. REQUIRES: an objective that is neither multi nor ranking.
 void RowGradients(const GbdtParameters& parameters, const GradientRows& rows);
 
-// The same of multi:softprob, class by class: margin, gradient and hessian are of class 0, that of class k is
-// k * stride further.
+// Gradients of multi:softprob, class by class: margin, gradient and hessian point to class 0; those of class
+// k are k * stride further.
 void SoftmaxGradients(const GradientRows& rows, int64_t stride, int classes);
 
 // value[i] *= by[i]
 void MultiplyRows(const float* by, int64_t count, float* value);
 
-// out[i] from in[i], which may be the same.
+// Computes out[i] from in[i], which may be the same.
 void SigmoidRows(const float* in, int64_t count, float* out);
 void ExpRows(const float* in, int64_t count, float* out);
 
-// Probabilities from margins, class by class as above.
+// Computes probabilities from margins, class by class as above.
 void SoftmaxRows(const float* margin, int64_t stride, int classes, int64_t count, float* out,
                  int64_t out_stride);
 

@@ -10,10 +10,10 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr std::size_t kSamples = 256;  // of each rank's scores, to divide them evenly
-constexpr int kPartBits = 7;           // of a number per byte; the bit above says that more follow
+constexpr int kPartBits = 7;           // bits of a number per byte; the bit above means that more follow
 constexpr uint64_t kMore = 1u << kPartBits;
 
-// Ascending: what is below the r-th of them goes to a rank up to r. The same on all ranks.
+// Returns ascending borders: keys below the r-th go to a rank up to r. The same on all ranks.
 absl::StatusOr<std::vector<uint32_t>> AgreeOnBorders(std::span<const uint32_t> samples,
                                                      Communicator* communicator) {
   const auto all = communicator->AllGather(
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<uint32_t>> AgreeOnBorders(std::span<const uint32_t> s
   return borders;
 }
 
-// About `count` of the values, evenly.
+// Returns about `count` of the values, evenly spaced.
 template <typename Value, typename KeyOf>
 void Sample(const std::vector<Value>& values, std::size_t count, const KeyOf& key_of,
             std::vector<uint32_t>* samples) {
@@ -57,7 +57,7 @@ void ReadKeys(NumberReader* reader, std::vector<uint32_t>* keys) {
     keys->push_back(last += static_cast<uint32_t>(reader->Read()));
 }
 
-// The part of ascending keys that is rank r's.
+// Returns rank r's part of ascending keys.
 std::span<const uint32_t> PartOf(const std::vector<uint32_t>& keys, const std::vector<uint32_t>& borders,
                                  std::size_t r) {
   const auto begin = r == 0 ? keys.begin() : std::lower_bound(keys.begin(), keys.end(), borders[r - 1]);
@@ -67,7 +67,7 @@ std::span<const uint32_t> PartOf(const std::vector<uint32_t>& keys, const std::v
 
 bool Higher(const TieRun& a, const TieRun& b) { return a.key > b.key; }
 
-// One run per score, of runs that are sorted.
+// Merges sorted runs into one run per score.
 void Unite(std::vector<TieRun>* runs) {
   std::size_t kept = 0;
   for (const TieRun& run : *runs) {

@@ -12,11 +12,11 @@
 namespace winnow::gbdt {
 
 // Every rank gives the keys or runs of its rows and gets those of one range of scores from all ranks, sorted
-// and as one list; higher ranks get higher scores. The ranges are about even, and no score is in two.
+// into one list; higher ranks get higher scores. The ranges are about equal, and no score is in two.
 absl::StatusOr<PlainKeys> ExchangeKeys(const PlainKeys& mine, Communicator* communicator);
 absl::StatusOr<std::vector<TieRun>> ExchangeRuns(const std::vector<TieRun>& mine, Communicator* communicator);
 
-// Whole numbers as bytes, the fewer the smaller they are. Ascending numbers are best given as differences.
+// Writes whole numbers as bytes, fewer for smaller ones. Ascending numbers are best written as differences.
 class NumberWriter {
  public:
   void Write(uint64_t number);

@@ -3,8 +3,8 @@
 namespace winnow::gbdt {
 namespace {
 
-// Where a merge of two ascending lists stands, and what it has counted: for each positive passed the
-// negatives before it, which are those below it or, if Ties, not above it.
+// The state of a merge of two ascending lists, and its counts: for each positive passed the negatives before
+// it, which are those below it or, if Ties, not above it.
 template <bool Ties>
 struct MergeCount {
   std::size_t negative = 0, positive = 0;
@@ -25,7 +25,7 @@ PlainKeys::PlainKeys(const ScoredRows& rows) {
   const std::size_t size = rows.score.size();
   std::size_t positives = 0;
   for (const float label : rows.label) positives += label == 1.0f ? 1 : 0;
-  // One more of each, as every key is first written to both.
+  // One more of each, because every key is first written to both.
   negative.resize(size - positives + 1);
   positive.resize(positives + 1);
   uint32_t* next_negative = negative.data();
@@ -47,7 +47,7 @@ uint64_t PlainKeys::TwiceRightPairs() const {
   const std::size_t negatives = negative.size(), positives = positive.size();
   MergeCount<false> below;
   MergeCount<true> not_above;
-  // Side by side, as each step waits for the one before it.
+  // Interleaved, because each step depends on the previous one.
   while (not_above.negative < negatives && below.negative < negatives && below.positive < positives &&
          not_above.positive < positives) {
     below.Step(negative, positive);

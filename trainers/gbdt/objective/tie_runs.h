@@ -10,7 +10,7 @@
 
 namespace winnow::gbdt {
 
-// The weights, as whole numbers, of the positives and negatives among rows of one score.
+// The weights, as whole numbers, of the positives and negatives among the rows of one score.
 struct TieRun {
   uint64_t key = 0;  // OrderedKey of the score
   uint64_t positive = 0, negative = 0;
@@ -18,14 +18,14 @@ struct TieRun {
   bool operator==(const TieRun&) const = default;
 };
 
-// One score a row, and what it is to be compared with: labels from 0 to 1, of which a fraction counts in part
-// as each; weights, or none where all are 1.
+// One score per row, with labels from 0 to 1, of which a fraction counts in part as each class; weights, or
+// none if all are 1.
 struct ScoredRows {
   std::span<const float> score, label, weight;
 
   // Whether every row is one whole positive or negative.
   bool plain() const {
-    int64_t others = 0;  // counted without a branch, as labels of 0 and 1 are hard to predict
+    int64_t others = 0;  // without a branch, because labels of 0 and 1 are hard to predict
     for (const float y : label) others += static_cast<int64_t>(y != 0.0f) & static_cast<int64_t>(y != 1.0f);
     return weight.empty() && others == 0;
   }
@@ -40,7 +40,7 @@ struct ScoredRows {
   }
 };
 
-// Keys of plain rows, ascending, by class: two sorts of bare keys are several times faster than sorting rows.
+// Keys of plain rows, ascending, by class: sorting bare keys twice is several times faster than sorting rows.
 struct PlainKeys {
   PlainKeys() = default;
   explicit PlainKeys(const ScoredRows& rows);
@@ -51,7 +51,7 @@ struct PlainKeys {
   std::vector<uint32_t> negative, positive;
 };
 
-// Calls use(run) for each score, from the highest down, of plain rows, whose weights are counts.
+// Calls use(run) for each score of plain rows, from the highest down; weights are counts.
 template <typename Use>
 void ForEachPlainRun(const PlainKeys& keys, const Use& use) {
   auto negative = keys.negative.rbegin(), positive = keys.positive.rbegin();
@@ -66,7 +66,8 @@ void ForEachPlainRun(const PlainKeys& keys, const Use& use) {
   }
 }
 
-// The same of any rows, with their weights in units of 1 / scale. REQUIRES: fewer than 2^32 rows.
+// Calls use(run) for each score of any rows, with weights in units of 1 / scale. REQUIRES: fewer than 2^32
+// rows.
 template <typename Use>
 void ForEachWeightedRun(const ScoredRows& rows, double scale, const Use& use) {
   std::vector<uint64_t> order(rows.score.size()), scratch;  // key, then row

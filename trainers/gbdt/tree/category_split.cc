@@ -7,7 +7,7 @@
 namespace winnow::gbdt {
 namespace {
 
-// Keeps the best of the cuts it is shown, the first of equals.
+// Keeps the best of the given cuts, the first among equals.
 class BestCut {
  public:
   BestCut(const GradientSum& total, const CategoryGain& gain) : total_(total), gain_(gain) {}
@@ -67,7 +67,8 @@ Split BestCategorySplit(const GbdtParameters& parameters, const std::vector<Grad
   for (int i = categories - 1; i > 0 && categories - i <= most; --i) {
     high += bins[order[i].second];
     best.Try(total - high, true, [&] { return those(i, categories); });
-    if (!(missing == GradientSum{})) best.Try(total - high - missing, false, [&] { return those(i, categories); });
+    if (!(missing == GradientSum{}))
+      best.Try(total - high - missing, false, [&] { return those(i, categories); });
   }
   return best.Take();
 }

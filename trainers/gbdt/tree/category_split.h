@@ -8,14 +8,14 @@
 
 namespace winnow::gbdt {
 
-// The gain of a cut with this left side, not above 0 where it may not be made; and the value of a node.
+// The gain of a cut with this left side, at most 0 if it is not allowed; and the value of a node.
 using CategoryGain = std::function<float(const GradientSum& left)>;
 using CategoryWeight = std::function<double(const GradientSum& sum)>;
 
-// The best division of a categorical feature's bins, as XGBoost 1.7's hist makes it: of fewer than
-// max_cat_to_onehot categories, one against the others; of more, those in order of their weight are cut in two
-// (Fisher 1958), with at most max_cat_threshold of them on the smaller side. Split::gain is 0 where there is
-// none. The split's feature is left to the caller.
+// Returns the best division of a categorical feature's bins, as in XGBoost 1.7's hist: with fewer than
+// max_cat_to_onehot categories, one against the others; with more, those sorted by their weight are cut in
+// two (Fisher 1958), with at most max_cat_threshold of them on the smaller side. Split::gain is 0 if there is
+// none. The caller sets the split's feature.
 Split BestCategorySplit(const GbdtParameters& parameters, const std::vector<GradientSum>& bins,
                         const GradientSum& missing, const GradientSum& total, const CategoryGain& gain,
                         const CategoryWeight& weight);

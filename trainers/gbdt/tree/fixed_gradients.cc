@@ -10,9 +10,9 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr double kRoundingTime = 0.5;            // ns
-constexpr int64_t kRowsRoundedAtOnce = 1 << 14;  // rows that one task works on
+constexpr int64_t kRowsRoundedAtOnce = 1 << 14;  // rows per task
 constexpr int kNarrowBits = 15, kWideBits = 30;
-// Narrow rows must be so large on average, of 2^15: noise of rounding is below one.
+// Narrow rows need at least this average, of 2^15: rounding noise is below one.
 constexpr uint64_t kLeastNarrowMean = 4;
 
 int ExponentFor(uint64_t largest_bits, int bits) {

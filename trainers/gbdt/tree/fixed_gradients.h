@@ -10,9 +10,9 @@
 
 namespace winnow::gbdt {
 
-// One tree's gradients in fixed point: row r's are value / 2^exponent. Narrow ones are rounded at random, up
-// or down so that the mean is kept, by a hash of the row's number; where a few gradients are so large that 16
-// bits would leave the others next to nothing, wide ones are taken.
+// One tree's gradients in fixed point: row r's are value / 2^exponent. Narrow ones are rounded randomly, up
+// or down with unchanged mean, by a hash of the row's number. If a few gradients are so large that 16 bits
+// would leave the others next to nothing, wide ones are used.
 struct FixedGradients {
   bool is_narrow = true;
   std::vector<NarrowPair> narrow;
@@ -25,7 +25,7 @@ struct FixedGradients {
   }
 };
 
-// Which rows of all ranks' a rank has.
+// The rows, among all ranks', of one rank.
 struct RowShare {
   int64_t first_row = 0;
   int64_t rows = 0;
@@ -33,7 +33,7 @@ struct RowShare {
 };
 
 // Quantises one class's gradients ([row], this rank's) with scales from the largest magnitudes of all ranks.
-// The result is a function of `key`, the row's number and all ranks' gradients together.
+// The result is a function of `key`, the row's number and all ranks' gradients.
 absl::Status QuantiseGradients(const float* gradient, const float* hessian, const RowShare& share,
                                uint64_t key, Communicator* ranks, ThreadPool* pool, FixedGradients* out);
 

@@ -5,7 +5,7 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int64_t kBytePad = 256;  // what the kernels are quickest with
+constexpr int64_t kBytePad = 256;  // fastest for the kernels
 constexpr int64_t kLine = 8;       // words of a cache line
 
 GradientSum SumAt(const Histogram& histogram, std::size_t bin) {
@@ -69,7 +69,7 @@ void AddHistogram(const Histogram& from, Histogram* to) {
 
 void SubtractHistogram(const Histogram& parent, const Histogram& child, std::size_t begin, std::size_t end,
                        Histogram* out) {
-  if (parent.packed) {  // then its children are
+  if (parent.packed) {  // then its children are packed too
     for (std::size_t bin = begin; bin < end; ++bin) out->words[bin] = parent.words[bin] - child.words[bin];
     return;
   }

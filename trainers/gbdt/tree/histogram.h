@@ -9,18 +9,18 @@
 
 namespace winnow::gbdt {
 
-// Which slots of a matrix a tree's histograms hold, and where: bin b of the k-th at k * pad() + b.
+// The slots of a matrix in a tree's histograms, and their positions: bin b of the k-th is at k * pad() + b.
 class HistogramShape {
  public:
   HistogramShape() = default;
-  // Slots of the features in `features` only.
+  // Only slots of the features in `features`.
   HistogramShape(const BinLayout& layout, const std::vector<int>& features);
 
   int slots() const { return static_cast<int>(slots_.size()); }
   int slot(int k) const { return slots_[k]; }
   int64_t pad() const { return pad_; }
   std::size_t bins() const { return slots_.size() * static_cast<std::size_t>(pad_); }
-  // Whether a matrix's first slots() slots are these.
+  // Whether these are a matrix's first slots() slots.
   bool every_slot() const { return every_slot_; }
   // Those from `first` to before `end`.
   Kernels::SlotSet SlotSet(int first, int end) const {
@@ -33,11 +33,11 @@ class HistogramShape {
   bool every_slot_ = true;
 };
 
-// A node's sums, of a shape: a PackedSum for each bin, or a GradientSum (two words) where the node has so
-// many rows that packed ones could overflow, or gradients are wide.
+// A node's sums for a shape: a PackedSum per bin, or a GradientSum (two words) if the node has so many rows
+// that packed ones could overflow, or gradients are wide.
 struct Histogram {
   bool packed = true;
-  std::vector<uint64_t> words;  // empty: not there
+  std::vector<uint64_t> words;  // empty: absent
 
   bool empty() const { return words.empty(); }
   const PackedSum* Packed() const { return words.data(); }
@@ -55,16 +55,16 @@ struct CountedPart {
   int first_slot, end_slot;
 };
 
-// Adds the gradients of a part to *histogram, whose words are there. scratch: for the caller's next call.
-// REQUIRES, of packed ones: narrow gradients, and at most kPackedRows rows in all.
+// Adds the gradients of a part to *histogram, whose words exist. scratch: reused by the caller's next call.
+// REQUIRES, for packed sums: narrow gradients, and at most kPackedRows rows in all.
 void CountRows(const BinMatrix& matrix, const HistogramShape& shape, const FixedGradients& gradients,
                const CountedPart& part, Histogram* histogram, std::vector<uint64_t>* scratch);
 
 // *to += from. REQUIRES: the same form.
 void AddHistogram(const Histogram& from, Histogram* to);
 
-// parent - child in the form of *out, whose words are there, over bins [begin, end) of the shape. out may be
-// parent if the form is the same.
+// Computes parent - child in the form of *out, whose words exist, over bins [begin, end) of the shape. out
+// may be parent if the form is the same.
 void SubtractHistogram(const Histogram& parent, const Histogram& child, std::size_t begin, std::size_t end,
                        Histogram* out);
 

@@ -8,7 +8,8 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr std::size_t kChunkWords = std::size_t{1} << 18;  // 2 MiB: enough to be quick, little enough to hold
+// 2 MiB: large enough to be fast, small enough to hold
+constexpr std::size_t kChunkWords = std::size_t{1} << 18;
 
 template <typename T>
 void Put(const T& value, std::string* out) {
@@ -56,7 +57,7 @@ HistogramExchange::HistogramExchange(const HistogramShape& shape, Communicator* 
     begins_.push_back(static_cast<int>(static_cast<int64_t>(shape.slots()) * rank / ranks->size()));
 }
 
-// The ranks' parts of all histograms stand together: [rank][histogram][slot of the rank].
+// The ranks' parts of all histograms are contiguous: [rank][histogram][slot of the rank].
 absl::Status HistogramExchange::SumChunk(Histogram* const* histograms, std::size_t count) {
   const auto for_each_part = [&](auto use) {
     std::size_t at = 0;

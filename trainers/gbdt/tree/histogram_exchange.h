@@ -9,8 +9,8 @@
 
 namespace winnow::gbdt {
 
-// How the ranks share the work on a tree's histograms: each gets the sums over all rows of some of the slots,
-// and looks for splits there.
+// Distributes the work on a tree's histograms: each rank gets the sums over all rows of some of the slots,
+// and searches splits there.
 class HistogramExchange {
  public:
   // Keeps a reference to ranks.
@@ -20,16 +20,16 @@ class HistogramExchange {
   int first_slot() const { return begins_[ranks_.rank()]; }
   int end_slot() const { return begins_[ranks_.rank() + 1]; }
 
-  // Replaces this rank's slots in each histogram by the sums over all ranks. The histograms are those of the
-  // same nodes, in the same forms, on all ranks.
+  // Replaces this rank's slots in each histogram by the sums over all ranks. REQUIRES: histograms of the same
+  // nodes, in the same forms, on all ranks.
   absl::Status Sum(const std::vector<Histogram*>& histograms);
 
-  // What is known of one node: the best split that this rank has found, and how many of the rows it has.
+  // This rank's result for one node: the best split it has found, and its number of the node's rows.
   struct Finding {
     Split* split;
     int64_t rows;
   };
-  // Each split becomes the best that any rank has found for its node, and its rows those of all ranks.
+  // Replaces each split by the best that any rank has found for the node, and the rows by those of all ranks.
   absl::Status Agree(std::vector<Finding>* findings);
 
  private:

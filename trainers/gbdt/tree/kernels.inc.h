@@ -1,6 +1,6 @@
-// The kernels' loops. Included by one file for each instruction set, which defines WINNOW_KERNELS as the name of
-// its table; the compiler's flags make the difference. Nothing here may call an inline function of another header:
-// the linker keeps one copy of those, which could be one that not every processor runs.
+// The kernels' loops, included by one file per instruction set, which defines WINNOW_KERNELS as the name of
+// its table; only compiler flags differ. Nothing here may call an inline function of another header: the
+// linker keeps one copy of those, possibly one that not every processor can run.
 
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace winnow::gbdt {
 namespace {
 
 constexpr int64_t kLine = 64;   // bytes of a cache line
-constexpr int64_t kAhead = 24;  // rows whose bins are fetched early; their numbers are known but jump
+constexpr int64_t kAhead = 24;  // prefetch distance in rows; their numbers are known but irregular
 
 inline PackedSum Widen(NarrowPair pair) {
   return (static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(pair) >> 16)) << 32) +
@@ -20,11 +20,10 @@ inline PackedSum Widen(NarrowPair pair) {
 typedef int64_t SumLanes __attribute__((vector_size(16)));
 inline SumLanes Widen(WidePair pair) { return SumLanes{pair.gradient, pair.hessian}; }
 
-// Two rows and two slots at a time: what is read of the slots serves both rows, and four counters are under way at
-// once.
+// Two rows and two slots at a time: slot data is read once for both rows, and four counters are independent.
 template <bool kEverySlot, bool kBytePad, typename Bin, typename Sum>
-inline void AddTwoRows(const Bin* one, const Bin* two, const Kernels::SlotSet& slots, Sum add_one, Sum add_two,
-                       Sum* histogram) {
+inline void AddTwoRows(const Bin* one, const Bin* two, const Kernels::SlotSet& slots, Sum add_one,
+                       Sum add_two, Sum* histogram) {
   const int64_t pad = kBytePad ? 256 : slots.pad;
   const int count = slots.count;  // a copy: the counters could alias the original
   const int32_t* const list = slots.slots;
@@ -92,7 +91,7 @@ template <typename Bin, typename Pair, typename Sum, typename Out>
 void Add(const Bin* bins, int64_t stride, Kernels::SlotSet slots, const Pair* gradients, Kernels::RowSet rows,
          Out* histogram) {
   Sum* sums = reinterpret_cast<Sum*>(histogram);
-  const bool byte_pad = slots.pad == 256;  // the usual one; known to the compiler, addresses cost less
+  const bool byte_pad = slots.pad == 256;  // the usual value; a constant makes addresses cheaper
   if (slots.slots == nullptr && byte_pad)
     AddListedOrNot<true, true>(bins, stride, slots, gradients, rows, sums);
   else if (slots.slots == nullptr)
@@ -130,7 +129,7 @@ float Gains(const double* left_gradient, const double* left_hessian, std::size_t
     const bool both = (hl >= in.least_hessian) & (hr >= in.least_hessian) & (hl > 0) & (hr > 0);
     gain[i] = both ? static_cast<float>(value) : -1.0f;
   }
-  // Floats above 0 are ordered as their bits are; which of those below is returned does not matter.
+  // Floats above 0 are ordered like their bits; which of the negative ones is returned does not matter.
   int32_t best_bits = -1;
   for (std::size_t i = 0; i < count; ++i) {
     int32_t bits;
@@ -152,7 +151,7 @@ void PrefixPacked(const PackedSum* bins, std::size_t count, double* gradient, do
     for (std::size_t i = 0; i < size; ++i) sums[i] = sum += bins[begin + i];
     for (std::size_t i = 0; i < size; ++i) {
       gradient[begin + i] = static_cast<double>(static_cast<int32_t>(sums[i] >> 32));
-      // As two 16-bit halves, since conversions from unsigned words are slow.
+      // As two 16-bit halves, because conversions from unsigned words are slow.
       const auto low = static_cast<int32_t>(sums[i] & 0xffffu);
       const auto high = static_cast<int32_t>((sums[i] >> 16) & 0xffffu);
       hessian[begin + i] = static_cast<double>(high) * 65536.0 + static_cast<double>(low);
@@ -161,7 +160,7 @@ void PrefixPacked(const PackedSum* bins, std::size_t count, double* gradient, do
 }
 
 uint32_t LargestBits(const float* values, int64_t count) {
-  int32_t largest = 0;  // magnitudes are ordered as their bits are
+  int32_t largest = 0;  // magnitudes are ordered like their bits
   for (int64_t i = 0; i < count; ++i) {
     int32_t bits;
     __builtin_memcpy(&bits, values + i, sizeof bits);
@@ -171,10 +170,10 @@ uint32_t LargestBits(const float* values, int64_t count) {
   return static_cast<uint32_t>(largest);
 }
 
-// x >= 0 rounded up if its fraction and the draw, of [0, 1), reach one. Whole numbers stay as they are, which
-// they would not if the draw were added to a number that has no bits left for it.
+// Rounds x >= 0 up if its fraction and the draw, of [0, 1), sum to at least one. Whole numbers are unchanged;
+// adding the draw to one without bits left for it would change it.
 inline int32_t RoundAtRandom(float x, float draw) {
-  const int32_t whole = static_cast<int32_t>(x);  // cut towards 0
+  const int32_t whole = static_cast<int32_t>(x);  // truncated
   return whole + static_cast<int32_t>((x - static_cast<float>(whole)) + draw);
 }
 
@@ -205,7 +204,7 @@ int64_t DrawRows(uint64_t mixed_key, uint64_t threshold, uint64_t first_row, int
   return drawn_count;
 }
 
-// A 32-bit mixing of the row's number; 16 bits serve the gradient, 16 the hessian.
+// Mixes the row's number to 32 bits; 16 bits are for the gradient, 16 for the hessian.
 inline uint32_t Draw(uint32_t row, uint32_t key) {
   uint32_t x = row ^ key;
   x = (x ^ (x >> 16)) * 0x7feb352du;

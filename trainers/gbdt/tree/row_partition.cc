@@ -9,8 +9,8 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr double kDivideTime = 0.8;  // ns of a row
-constexpr int64_t kBlock = 1 << 15;  // rows that one thread divides at a time
+constexpr double kDivideTime = 0.8;  // ns per row
+constexpr int64_t kBlock = 1 << 15;  // rows per task
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void RowPartition::Apply(const std::vector<Cut>& cuts, ThreadPool* pool) {
   std::size_t p = 0;
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const Range range = ranges_[cuts[c].node];
-    // Join the pieces: the right rows of all wait aside while the left rows close up.
+    // Joins the pieces: all right rows are in the spare memory while the left rows are moved together.
     uint32_t* to = rows_.data() + range.begin;
     uint32_t* aside = spare_.data() + range.begin;
     const bool whole = p < pieces.size() && pieces[p].cut == c && pieces[p].range.size() == range.size();

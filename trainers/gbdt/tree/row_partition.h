@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// Rows of a matrix, ordered so that those of a tree's node stand together, ascending within each node.
+// Rows of a matrix, ordered so that those of each node are contiguous and ascending.
 class RowPartition {
  public:
   struct Range {
@@ -20,19 +20,19 @@ class RowPartition {
   struct Cut {
     int node, left_node;  // the right one is left_node + 1
     int feature;
-    std::vector<uint8_t> left_bins;  // [feature's bins, missing included]: 1 if they go left
+    std::vector<uint8_t> left_bins;  // [feature's bins, including missing]: 1 if they go left
   };
 
-  // Keeps a reference to the matrix. Node 0 holds no rows until Reset.
+  // Keeps a reference to the matrix. Node 0 has no rows until Reset.
   explicit RowPartition(const BinMatrix& matrix) : matrix_(matrix) {}
 
   const BinMatrix& matrix() const { return matrix_; }
 
   // Starts a new tree with these rows (ascending) in node 0.
   void Reset(std::span<const uint32_t> rows);
-  // The same with rows 0 .. count - 1.
+  // Starts a new tree with rows 0 .. count - 1.
   void ResetToAll(int64_t count);
-  // The same in two steps: room for up to `most` rows, and, when `count` have been written there, the start.
+  // Reset in two steps: room for up to `most` rows, and, when `count` have been written there, the start.
   uint32_t* Room(int64_t most);
   void Start(int64_t count);
 

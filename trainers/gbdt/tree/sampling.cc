@@ -28,6 +28,7 @@ std::vector<int> SampleColumns(const std::vector<int>& columns, double fraction,
 }
 
 RowDraw::RowDraw(double fraction, uint64_t seed, uint64_t draw)
-    : mixed_key_(MixBits(HashOf(seed, kRowDraw, draw))), threshold_(static_cast<uint64_t>(fraction * 0x1p53)) {}
+    : mixed_key_(MixBits(HashOf(seed, kRowDraw, draw))),
+      threshold_(static_cast<uint64_t>(fraction * 0x1p53)) {}
 
 }  // namespace winnow::gbdt

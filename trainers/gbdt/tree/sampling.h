@@ -3,19 +3,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::gbdt {
 
-// Draws for columns and rows: functions of the seed, what they are for, and the column's or row's own number.
+// Draws of columns and rows: functions of the seed, the purpose, and the column's or row's own number.
 enum class ColumnDraw : uint64_t { kTree = 1, kLevel = 2, kNode = 3 };
 
-// max(1, floor(fraction * n)) of the columns, in ascending order; all of them if fraction is 1. `index` tells
-// the draws of one tree's levels or nodes apart. REQUIRES: columns ascending.
+// Returns max(1, floor(fraction * n)) of the columns, ascending; all of them if fraction is 1. `index`
+// separates the draws of one tree's levels or nodes. REQUIRES: columns ascending.
 std::vector<int> SampleColumns(const std::vector<int>& columns, double fraction, uint64_t seed,
                                ColumnDraw draw, uint64_t tree, uint64_t index);
 
-// Which rows are drawn for a tree, each with probability `fraction`.
+// Draws rows for a tree, each with probability `fraction`.
 class RowDraw {
  public:
   RowDraw(double fraction, uint64_t seed, uint64_t draw);
@@ -28,7 +28,7 @@ class RowDraw {
   uint64_t threshold() const { return threshold_; }
 
  private:
-  uint64_t mixed_key_, threshold_;  // of 2^53
+  uint64_t mixed_key_, threshold_;  // out of 2^53
 };
 
 }  // namespace winnow::gbdt

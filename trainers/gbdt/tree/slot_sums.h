@@ -8,9 +8,9 @@
 
 namespace winnow::gbdt {
 
-// The histograms of the groups that share a slot, from the slot's: sums over the digits of the others. The last
-// group is taken off first, so that what is left gets smaller. sums: the slot's bins. Calls use(group, bins) for
-// each group; the pointer is valid during the call. Sum: PackedSum or GradientSum.
+// Computes the histograms of the groups that share a slot from the slot's, by sums over the digits of the
+// others. The last group is separated first, so that the rest shrinks. sums: the slot's bins. Calls
+// use(group, bins) for each group; the pointer is valid during the call. Sum: PackedSum or GradientSum.
 template <typename Sum, typename Use>
 void ForEachGroup(const BinLayout& layout, const BinSlot& slot, const Sum* sums, std::vector<Sum>* scratch,
                   const Use& use) {

@@ -13,13 +13,13 @@ namespace winnow::gbdt {
 struct Split {
   float gain = 0;
   int feature = -1;           // -1: none
-  int last_left = -1;         // value bins up to it go left: none if -1, and only missing values do
+  int last_left = -1;         // value bins up to it go left; if -1, only missing values do
   bool missing_left = false;  // where missing values go
-  // Of a categorical feature, instead of last_left: its value bins that go right, ascending.
+  // For a categorical feature, instead of last_left: its value bins that go right, ascending.
   std::vector<int> right_bins;
   GradientSum left, right;
 
-  // Whether this one is to be preferred, as in XGBoost: by gain, then by the lower feature.
+  // Whether this one is preferred, as in XGBoost: by gain, then by the lower feature.
   bool Beats(const Split& other) const {
     if (gain != other.gain) return gain > other.gain;
     return feature >= 0 && (other.feature < 0 || feature < other.feature);
@@ -31,13 +31,13 @@ struct GradientScale {
   double gradient = 1, hessian = 1;
 };
 
-// What monotone constraints above it let a node's value be.
+// Bounds on a node's value from monotone constraints above it.
 struct WeightBounds {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
 };
 
-// The gain and weight of a node, as XGBoost 1.7's src/tree/param.h and split_evaluator.h define them.
+// The gain and weight of a node, as in XGBoost 1.7's src/tree/param.h and split_evaluator.h.
 class GainRule {
  public:
   explicit GainRule(const GbdtParameters& p)
@@ -49,9 +49,9 @@ class GainRule {
   // The leaf value before eta. 0 if the hessian is 0 or below min_child_weight.
   double Weight(double gradient, double hessian) const;
   double Weight(double gradient, double hessian, const WeightBounds& bounds) const;
-  // The loss it takes away, doubled.
+  // Twice the loss reduction.
   double Gain(double gradient, double hessian) const;
-  // The same where the node's value is `weight`.
+  // The gain of a node with the value `weight`.
   double GainAt(double gradient, double hessian, double weight) const {
     return -(2.0 * gradient * weight + (hessian + lambda_) * weight * weight);
   }

@@ -9,8 +9,8 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr float kMinGain = 1e-6f;  // XGBoost's kRtEps: less is no gain
-constexpr int kBatch = 512;        // candidates that are weighed at a time
+constexpr float kMinGain = 1e-6f;  // XGBoost's kRtEps: smaller gains do not count
+constexpr int kBatch = 512;        // candidates evaluated at a time
 
 GradientSum AsSum(PackedSum sum) { return Unpack(sum); }
 GradientSum AsSum(const GradientSum& sum) { return sum; }
@@ -29,7 +29,9 @@ struct SplitFinder::Search {
   Split best;
   Kernels::GainInputs inputs{};
 
-  double GradientOf(const GradientSum& sum) const { return static_cast<double>(sum.gradient) * scale.gradient; }
+  double GradientOf(const GradientSum& sum) const {
+    return static_cast<double>(sum.gradient) * scale.gradient;
+  }
   double HessianOf(const GradientSum& sum) const { return static_cast<double>(sum.hessian) * scale.hessian; }
 
   double NodeGain() const {
@@ -71,14 +73,14 @@ struct SplitFinder::Search {
     }
   }
 
-  // Every cut of one feature, in the order that decides between equals: missing values right, missing values
-  // alone, missing values left.
+  // Adds every cut of one feature, in the order that decides between equals: missing values right, missing
+  // values alone, missing values left.
   template <typename Sum>
   void AddCuts(int feature, const FeaturePlace& at, const Sum* bins) {
     Reserve(2 * at.values);
     Begin(feature, Scratch::Run::kMissingRight);
     const bool missing = at.has_missing && !IsNothing(bins[at.values]);
-    // Where values must rise or fall it matters which side missing values have to themselves.
+    // With monotone constraints it matters on which side missing values are alone.
     PushPrefixes(bins, missing && !finder.directions_.empty() ? at.values : at.values - 1);
     if (!missing) return;
     Begin(feature, Scratch::Run::kMissingAlone);
@@ -91,8 +93,8 @@ struct SplitFinder::Search {
     }
   }
 
-  // A feature whose sums are in its group's: of one that shares the group, the default bin's are what the
-  // others leave of the node's.
+  // Adds the cuts of a feature with sums in its group's: if it shares the group, its default bin has the rest
+  // of the node's sums.
   template <typename Sum>
   void AddFeature(int f, const Sum* group, std::vector<Sum>* bins) {
     const FeaturePlace& at = finder.layout_.features[f];
@@ -152,16 +154,18 @@ struct SplitFinder::Search {
     const double left_weight = finder.WeightOf(left, scale, query.bounds);
     const double right_weight = finder.WeightOf(right, scale, query.bounds);
     const int direction = finder.directions_[feature];
-    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight)) return -1;
+    if ((direction > 0 && left_weight > right_weight) || (direction < 0 && left_weight < right_weight))
+      return -1;
     return static_cast<float>(rule.GainAt(GradientOf(left), HessianOf(left), left_weight) +
-                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) - inputs.node_gain);
+                              rule.GainAt(GradientOf(right), HessianOf(right), right_weight) -
+                              inputs.node_gain);
   }
 
   GradientSum LeftOf(int i) const {
     return {static_cast<int64_t>(scratch.left_gradient[i]), static_cast<int64_t>(scratch.left_hessian[i])};
   }
 
-  // Weighs the candidates and starts anew.
+  // Evaluates the candidates, and clears them.
   void Weigh() {
     float most = -1;
     if (finder.rule_.IsPlain() && finder.directions_.empty()) {

@@ -9,23 +9,24 @@
 
 namespace winnow::gbdt {
 
-// A node that looks for its split.
+// A node whose split is searched.
 struct SplitQuery {
   const Histogram* histogram = nullptr;
   GradientSum total;
   WeightBounds bounds;
-  const std::vector<uint8_t>* allowed = nullptr;  // [feature]: 1 if it may be split by
-  int first_slot = 0, end_slot = 0;               // which of the shape's slots to look at
+  const std::vector<uint8_t>* allowed = nullptr;  // [feature]: 1 if it may split the node
+  int first_slot = 0, end_slot = 0;               // the shape's slots to search
 };
 
-// Finds the best split of a node from its histogram: the same one whatever the slots are divided into.
+// Finds the best split of a node from its histogram, independent of the division into slots.
 class SplitFinder {
  public:
-  // Keeps references to layout, parameters and directions. directions: monotone ones by feature; empty: none.
+  // Keeps references to layout, parameters and directions. directions: monotone constraints by feature;
+  // empty: none.
   SplitFinder(const GbdtParameters& parameters, const BinLayout& layout, const std::vector<FeatureCuts>& cuts,
               const std::vector<int>& directions);
 
-  // What a thread needs to itself.
+  // Memory of one thread.
   struct Scratch {
     struct Run {  // candidates of one feature, one after the other
       enum Kind : uint8_t { kMissingRight, kMissingAlone, kMissingLeft };
@@ -47,7 +48,7 @@ class SplitFinder {
   const GainRule& rule() const { return rule_; }
   // A side's value, before eta, in a node with these bounds.
   double WeightOf(const GradientSum& sum, const GradientScale& scale, const WeightBounds& bounds) const;
-  // The bounds of a split's two children.
+  // Returns the bounds of a split's two children.
   void ChildBounds(const Split& split, const GradientScale& scale, const WeightBounds& bounds,
                    WeightBounds* left, WeightBounds* right) const;
 

@@ -9,7 +9,7 @@
 
 namespace winnow::gbdt {
 
-// A regression tree; node 0 is the root, a node's children are neighbours and come after it.
+// A regression tree; node 0 is the root; a node's children are neighbours and come after it.
 struct Tree {
   struct Node {
     int32_t feature = -1;       // -1: a leaf
@@ -19,22 +19,22 @@ struct Tree {
     float value = 0;            // of a leaf
     float gain = 0;             // of a split
     float cover = 0;            // sum of hessians
-    // A categorical split sends the categories it lists to the right and every other category, known or
-    // not, to the left.
+    // A categorical split sends the listed categories to the right and every other category, known or
+    // unknown, to the left.
     bool categorical = false;
     int32_t categories_begin = 0, categories_count = 0;  // of Tree::categories
-    float weight = 0;  // of a split: the value it would have as a leaf, before eta
+    float weight = 0;  // of a split: its value as a leaf, before eta
   };
   std::vector<Node> nodes;
   std::vector<int32_t> categories;  // of each categorical split ascending, one split after the other
 
-  // Where a row goes whose value of the node's feature is `value`. REQUIRES: not a leaf.
+  // Where a row with this value of the node's feature goes. REQUIRES: not a leaf.
   bool GoesLeft(const Node& node, float value) const {
     if (std::isnan(value)) return node.missing_left;
     return node.categorical ? !ListsCategory(node, value) : value < node.threshold;
   }
 
-  // The node at which a row ends. columns: [feature][row], NaN for missing.
+  // Returns the leaf of a row. columns: [feature][row], NaN for missing.
   int32_t Leaf(const std::vector<std::vector<float>>& columns, int64_t row) const {
     int32_t at = 0;
     while (nodes[at].feature >= 0)
@@ -46,7 +46,7 @@ struct Tree {
   }
 
  private:
-  // A category is a value without its fraction. Values that can be no category are in no list.
+  // A category is a value without its fraction. Values that cannot be categories are in no list.
   bool ListsCategory(const Node& node, float value) const {
     constexpr float kCategoryLimit = 16777216;  // 2^24: floats are no longer exact from there on
     if (!(value >= 0 && value < kCategoryLimit)) return false;

@@ -10,8 +10,8 @@
 
 namespace winnow::gbdt {
 
-// Which of its feature's bins a split sends left: [bin], 1 if left, the last for missing values. REQUIRES: the
-// tree was grown from these cuts.
+// Returns the feature's bins that a split sends left: [bin], 1 if left, the last for missing values.
+// REQUIRES: the tree was grown from these cuts.
 inline std::vector<uint8_t> LeftBins(const Tree& tree, const Tree::Node& node, const FeatureCuts& cuts) {
   std::vector<uint8_t> left(ValueBins(cuts) + 1, 0);
   if (node.categorical) {

@@ -12,11 +12,11 @@
 namespace winnow::gbdt {
 namespace {
 
-constexpr int64_t kRowsPerHistogramTask = 1 << 13;  // of one thread's part of a histogram
-// About how long a number takes, in ns: a row's slot to be counted, a bin to be subtracted or searched.
+constexpr int64_t kRowsPerHistogramTask = 1 << 13;  // rows of one histogram task
+// Approximate ns per operation: counting a row's slot, subtracting a bin, searching a bin.
 constexpr double kCountTime = 0.35, kSubtractTime = 0.3, kSearchTime = 1;
-constexpr int kSlotsToDivide = 32;  // a thread has at least so many, or counting is divided by rows
-constexpr int kSlotsPerTask = 8;    // of one thread's part of a search
+constexpr int kSlotsToDivide = 32;  // with fewer slots per thread, counting is divided by rows
+constexpr int kSlotsPerTask = 8;    // slots of one search task
 
 }  // namespace
 
@@ -55,16 +55,16 @@ void TreeBuilder::Release(OpenNode* node) {
   node->histogram.words.clear();
 }
 
-// Histograms of this rank's rows, then of all ranks'.
+// Counts histograms of this rank's rows, then sums them over all ranks.
 absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<OpenNode*>& nodes) {
   struct Task {
     OpenNode* node;
     CountedPart part;
-    Histogram aside;  // of all but the first that count the same slots of a node
+    Histogram aside;  // for all but the first task on the same slots of a node
   };
   const int threads = pool_.threads(), slots = growth->shape.slots();
-  // Where there are nodes enough for all threads, none is divided; else by slots, or by rows if slots are
-  // few.
+  // With enough nodes for all threads, none is divided; otherwise nodes are divided by slots, or by rows if
+  // slots are few.
   const bool divide = nodes.size() < 2 * static_cast<std::size_t>(threads);
   const bool by_slots = slots >= kSlotsToDivide * threads;
   std::vector<Task> tasks;
@@ -104,7 +104,7 @@ absl::Status TreeBuilder::CountHistograms(Growth* growth, const std::vector<Open
   return growth->exchange.Sum(histograms);
 }
 
-// Gives the children, two for each parent, the histograms that they need to be searched.
+// Makes the histograms needed to search the children, two for each parent.
 absl::Status TreeBuilder::MakeHistograms(Growth* growth, OpenNode* const* parents, OpenNode* children,
                                          std::size_t pairs, bool subtract) {
   struct Family {
@@ -202,7 +202,7 @@ absl::Status TreeBuilder::SearchHistograms(Growth* growth, const std::vector<Ope
   return absl::OkStatus();
 }
 
-// In portions whose histograms fit the budget; they are kept, for the next subtraction, if all do.
+// Works in portions whose histograms fit the budget; keeps them, for the next subtraction, if all fit.
 absl::Status TreeBuilder::FindSplits(Growth* growth, const std::vector<OpenNode*>& parents,
                                      std::vector<OpenNode>* children) {
   const std::size_t pair_words = 2 * WordsOf(growth->shape, false);
@@ -264,8 +264,7 @@ void TreeBuilder::MakeLeaf(Growth* growth, const OpenNode& node) const {
   growth->tree.nodes[node.id].value = weight * eta_;
 }
 
-// Ranks need not ask each other: each row's hessian is limited, so a side's sum says how many rows it has at
-// least.
+// Needs no communication: each row's hessian is bounded, so a side's sum gives a lower bound on its rows.
 void TreeBuilder::BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left,
                             OpenNode* right) const {
   if (ranks_.size() == 1) {
@@ -279,7 +278,7 @@ void TreeBuilder::BoundRows(const Growth& growth, const OpenNode& parent, OpenNo
   right->rows = parent.rows - at_least(*left);
 }
 
-// Which of two siblings' rows to count. It changes only the work, but all ranks must choose the same.
+// Which sibling's rows to count. It affects only the work, but all ranks must choose the same.
 bool TreeBuilder::IsSmaller(const OpenNode& a, const OpenNode& b) const {
   return ranks_.size() == 1 ? a.rows < b.rows : a.total.hessian < b.total.hessian;
 }

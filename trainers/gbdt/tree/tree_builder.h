@@ -16,21 +16,21 @@
 
 namespace winnow::gbdt {
 
-// Grows trees from histograms, level by level or the best leaf first; of two children the smaller one's rows are
-// counted and the other's histogram is the difference to the parent's. The tree is a function of all ranks'
-// gradients: neither ranks, threads nor the order of rows matter.
+// Grows trees from histograms, level by level or the best leaf first. Of two children it counts the smaller
+// one's rows and subtracts for the other. The tree is a function of all ranks' gradients, independent of
+// ranks, threads and the order of rows.
 class TreeBuilder {
  public:
   static constexpr std::size_t kHistogramBudget = std::size_t{1} << 26;  // words: 512 MiB
 
-  // Keeps references to all of them. The rows of `matrix` are this rank's. Histograms of nodes that wait to be
-  // divided are kept while they take no more than `histogram_budget` words; the tree is the same.
+  // Keeps references to all arguments. The rows of `matrix` are this rank's. Histograms of open nodes are
+  // kept while they take no more than `histogram_budget` words; the tree is the same.
   TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts, const BinMatrix& matrix,
               const FeatureLimits& limits, Communicator* ranks, ThreadPool* pool,
               std::size_t histogram_budget = kHistogramBudget);
 
-  // Grows tree number `tree_index` on the rows that `rows` holds in node 0. `rows` and each of `followers`
-  // end with their rows in the leaves they belong to. Leaf values include eta. An error is one of `ranks`.
+  // Grows tree number `tree_index` on the rows of node 0 in `rows`. `rows` and each of `followers` end with
+  // their rows in their leaves. Leaf values include eta. An error is one of `ranks`.
   absl::StatusOr<Tree> Build(const FixedGradients& gradients, uint64_t tree_index, RowPartition* rows,
                              const std::vector<RowPartition*>& followers);
 
@@ -38,11 +38,11 @@ class TreeBuilder {
   struct OpenNode {
     int id = 0;
     int64_t depth = 0;
-    int64_t rows = 0;  // of all ranks, or more: until ranks agree on its split they know a bound
+    int64_t rows = 0;  // of all ranks, or an upper bound until ranks have agreed on its split
     GradientSum total;
     WeightBounds bounds;
-    std::vector<int> path;  // features split by above it, where interaction is constrained
-    Histogram histogram;    // empty: to be counted when needed
+    std::vector<int> path;  // features of the splits above it, if interaction is constrained
+    Histogram histogram;    // empty: counted when needed
     Split split;
   };
   // One tree's state.
@@ -62,7 +62,7 @@ class TreeBuilder {
   absl::StatusOr<OpenNode> Root(Growth* growth);
   absl::Status GrowByLevel(Growth* growth, OpenNode root);
   absl::Status GrowByGain(Growth* growth, OpenNode root);
-  // Divides the nodes, which have splits, and looks for their children's splits.
+  // Divides the nodes, which have splits, and searches their children's splits.
   absl::StatusOr<std::vector<OpenNode>> Divide(Growth* growth, std::vector<OpenNode*> nodes);
   void BoundRows(const Growth& growth, const OpenNode& parent, OpenNode* left, OpenNode* right) const;
   bool IsSmaller(const OpenNode& a, const OpenNode& b) const;

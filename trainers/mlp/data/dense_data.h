@@ -11,38 +11,38 @@
 
 namespace winnow::mlp {
 
-// How raw features become a network's inputs: input = (raw - mean) / deviation. Of images (bytes, 0 to 1
-// after division by 255) one mean and deviation for all pixels; of tables one for each column, and missing
-// values count as the mean.
+// The conversion of raw features to a network's inputs: input = (raw - mean) / deviation. Images (bytes, 0 to
+// 1 after division by 255) have one mean and deviation for all pixels; tables have one per column, and
+// missing values count as the mean.
 struct FeatureScaling {
   std::vector<float> mean, deviation;  // one entry for all, or one per feature; deviation > 0
 };
 
-// What must be kept with a model so that other data are read as the training data were.
+// Kept with a model so that other data are read as the training data were.
 struct FeatureSchema {
-  std::vector<std::string> names;         // [feature]; of arrays (images) empty
-  int image_rows = 0, image_columns = 0;  // of images; else 0
-  bool of_bytes = false;                  // of arrays: their numbers are bytes, as DenseData has them
-  DataSchema table;                       // of tables
+  std::vector<std::string> names;         // [feature]; empty for arrays (images)
+  int image_rows = 0, image_columns = 0;  // for images; otherwise 0
+  bool of_bytes = false;                  // for arrays: their numbers are bytes, as in DenseData
+  DataSchema table;                       // for tables
   FeatureScaling scaling;
-  std::vector<std::string> label_levels;  // of a text label: class i is label_levels[i]
+  std::vector<std::string> label_levels;  // for a text label: class i is label_levels[i]
   int features = 0;
 };
 
-// Rows to train on or to validate with, row-major, shared with all processes of the host where a cache keeps
-// them. Features are bytes (images) or floats (tables), one of the two.
+// Training or validation rows, row-major, shared with all processes of the host if they are in a cache.
+// Features are bytes (images) or floats (tables), one of the two.
 struct DenseData {
   int64_t rows = 0;
   int features = 0;
   std::span<const uint8_t> bytes;  // [row][feature]; input = byte * byte_scale + byte_shift
   float byte_scale = 1, byte_shift = 0;
-  std::span<const float> values;      // [row][feature]: inputs, scaled already, none missing
-  std::span<const float> label;       // [row]: class number or target; empty in data to predict
+  std::span<const float> values;      // [row][feature]: scaled inputs, none missing
+  std::span<const float> label;       // [row]: class number or target; empty for data to predict
   std::span<const float> weight;      // [row]; or empty: all 1
-  std::shared_ptr<const void> owner;  // of what the spans show
+  std::shared_ptr<const void> owner;  // owner of the spans' memory
 };
 
-// For tests and for callers that have the numbers: owns copies. REQUIRES: values.size() = rows * features.
+// Owns copies; for tests and callers that have the numbers. REQUIRES: values.size() = rows * features.
 DenseData MakeDenseData(int features, std::vector<float> values, std::vector<float> label);
 
 }  // namespace winnow::mlp

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/hash.h"
-#include "trainers/common/status_text.h"
+#include "base/hash.h"
+#include "base/status_text.h"
 #include "trainers/common/whole_numbers.h"
 #include "trainers/mlp/data/model_metadata.h"
 
@@ -31,7 +31,7 @@ uint64_t HashOfBytes(uint64_t seed, std::span<const std::byte> bytes) {
   return hash;
 }
 
-// Sections "<name>.bytes" … of one set of rows, mixed into *hash too.
+// Adds the sections "<name>.bytes" … of one set of rows, and mixes them into *hash.
 absl::Status WriteRows(const std::string& name, const RawRows& rows, SectionWriter& writer, uint64_t* hash) {
   const std::pair<const char*, std::span<const std::byte>> sections[] = {{".bytes", Bytes(rows.bytes)},
                                                                          {".values", Bytes(rows.values)},
@@ -80,12 +80,13 @@ absl::Status WriteDense(const RawRows& train, const RawRows* validation, const F
   return writer.AddCopy("meta", Bytes(Json::to_ubjson(json)));
 }
 
-absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file) {
+absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file) {
   try {
     const auto meta = file->Array<uint8_t>("meta");
     const Json json = Json::from_ubjson(meta.begin(), meta.end());
-    if (!HasOnlyWholeNumbers(json)) return absl::DataLossError("sections of training data: a number is not whole");
-    MlpData data;
+    if (!HasOnlyWholeNumbers(json))
+      return absl::DataLossError("sections of training data: a number is not whole");
+    TrainingData data;
     absl::StatusOr<FeatureSchema> schema = ParseSchema(json.at("schema").get<std::string>());
     if (!schema.ok()) return absl::DataLossError("sections of training data: " + MessageOf(schema.status()));
     data.schema = *std::move(schema);

@@ -11,16 +11,16 @@
 
 namespace winnow::mlp {
 
-// Changes with what the sections hold and how it is made, so that entries of another version are not taken
-// for this one's.
+// Changes with the content of the sections and its computation, so that entries of other versions are
+// rejected.
 inline constexpr const char* kDenseFileVersion = "winnow-mlp rows 3";
 
-// Scaled rows (validation null: none) and their schema as sections of a file of the cache.
+// Writes scaled rows (validation null: none) and their schema as sections of a cache file.
 absl::Status WriteDense(const RawRows& train, const RawRows* validation, const FeatureSchema& schema,
                         SectionWriter& writer);
 
-// The same, its arrays in *file, which it keeps; `outputs` is left 0. DataLoss if the sections do not fit
-// together.
-absl::StatusOr<MlpData> ReadDense(const std::shared_ptr<const MappedFile>& file);
+// Reads them, with arrays in *file, which it keeps; `outputs` stays 0. DataLoss if the sections are
+// inconsistent.
+absl::StatusOr<TrainingData> ReadDense(const std::shared_ptr<const MappedFile>& file);
 
 }  // namespace winnow::mlp

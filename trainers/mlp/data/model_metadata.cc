@@ -47,7 +47,7 @@ int WholeAt(const OrderedJson& json, const char* name) {
   return value.get<int>();
 }
 
-// What `read` makes of the JSON in `text`; a status for what the library throws.
+// Returns the result of `read` on the JSON in `text`; converts the library's exceptions to a status.
 template <typename Read>
 auto Parsed(const std::string& text, Read read) -> absl::StatusOr<decltype(read(OrderedJson()))> {
   try {

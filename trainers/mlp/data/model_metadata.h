@@ -10,16 +10,16 @@
 
 namespace winnow::mlp {
 
-// What a model file says in JSON beside its weights. Texts that are not UTF-8 stand as lists of their bytes.
+// The JSON in a model file beside its weights. Texts that are not UTF-8 are lists of their bytes.
 
-// An object of texts, in the order given.
+// An object of texts, in the given order.
 std::string HyperparametersJson(const std::vector<std::pair<std::string, std::string>>& hyperparameters);
 
 std::string ReadingJson(const DataOptions& reading);
 absl::StatusOr<DataOptions> ParseReading(const std::string& json);
 
 std::string SchemaJson(const FeatureSchema& schema);
-// InvalidArgument also where the parts of it do not go together.
+// InvalidArgument also if its parts are inconsistent.
 absl::StatusOr<FeatureSchema> ParseSchema(const std::string& json);
 
 }  // namespace winnow::mlp

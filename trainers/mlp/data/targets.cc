@@ -8,9 +8,9 @@
 namespace winnow::mlp {
 namespace {
 
-// Weighted sums of as many rows as fit in memory stay within a float.
+// Keeps weighted sums of as many rows as fit in memory within the range of float.
 constexpr float kLargestWeight = 1e12f;
-// Squares of labels and of what is near them do too.
+// Keeps squares of labels and similar values within the range of float.
 constexpr float kLargestLabel = 1e15f;
 constexpr int kMostClasses = 65'536;  // as of num_class
 
@@ -84,7 +84,7 @@ absl::StatusOr<int> OutputsFor(const MlpParameters& parameters, const FeatureSch
   } else if (levels > 0) {
     outputs = levels;
   } else {
-    // More classes than rows are nearly always a label that is no class.
+    // More classes than rows nearly always mean that the label is not a class.
     const auto most = static_cast<double>(std::min<int64_t>(train.rows, kMostClasses));
     const absl::Status classes = CheckLabels(
         train, path, [&](float label) { return IsClass(label, most); },

@@ -9,13 +9,13 @@
 
 namespace winnow::mlp {
 
-// Outputs of a network that learns the labels of `train`: of cross entropy num_class, or as many as there are
-// classes in the labels; else 1. InvalidArgument, beginning with `path`, for a label or weight that the loss
-// does not take.
+// Returns the number of outputs of a network that learns the labels of `train`: for cross entropy num_class,
+// or the number of classes in the labels; otherwise 1. InvalidArgument, beginning with `path`, for a label or
+// weight that the loss does not allow.
 absl::StatusOr<int> OutputsFor(const MlpParameters& parameters, const FeatureSchema& schema,
                                const DenseData& train, const std::string& path);
 
-// InvalidArgument, beginning with `path`, unless labels and weights are such as `outputs` can be measured by.
+// InvalidArgument, beginning with `path`, if labels or weights are not valid for `outputs`.
 absl::Status CheckTargets(const MlpParameters& parameters, int outputs, const DenseData& data,
                           const std::string& path);
 

@@ -25,7 +25,7 @@ struct ScaledRows {
   FeatureSchema schema;
 };
 
-// Loads what one run asks for, on one rank.
+// Loads the data of one run, on one rank.
 class Loading {
  public:
   Loading(const TrainFiles& files, const MlpParameters& parameters, Communicator* ranks)
@@ -34,18 +34,16 @@ class Loading {
         ranks_(*ranks),
         cache_(DataCache::FromEnvironment(&cache_warning_)) {}
 
-  absl::StatusOr<MlpData> Load();
+  absl::StatusOr<TrainingData> Load();
   const std::string& cache_warning() const { return cache_warning_; }
 
  private:
-  // Validates with a part of the training data, or not at all.
+  // Whether validation data, if any, are split off the training data.
   bool splits() const { return files_.validation_path.empty(); }
   bool train_sharded() const { return files_.train_sharded && ranks_.size() > 1; }
-  bool validation_sharded() const {
-    return !splits() && files_.validation_sharded && ranks_.size() > 1;
-  }
+  bool validation_sharded() const { return !splits() && files_.validation_sharded && ranks_.size() > 1; }
   const std::string& validation_path() const { return splits() ? files_.train_path : files_.validation_path; }
-  // A problem of the data with the channel that they came by before it.
+  // Returns a problem of the data with the name of their channel before it.
   absl::Status OfTrain(const absl::Status& problem) const { return OfData(files_.train_name, problem); }
   absl::Status OfValidation(const absl::Status& problem) const {
     return splits() ? OfTrain(problem) : OfData(files_.validation_name, problem);
@@ -59,10 +57,10 @@ class Loading {
   absl::StatusOr<ContentKey> KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
                                    std::string_view extra);
   absl::StatusOr<std::string> Key(std::vector<ContentKey>* contents);
-  absl::StatusOr<MlpData> Open(const std::string& key, const DataCache::Builder& build);
-  absl::StatusOr<MlpData> Replicated();
-  absl::StatusOr<MlpData> Sharded();
-  absl::Status Check(MlpData* data) const;
+  absl::StatusOr<TrainingData> Open(const std::string& key, const DataCache::Builder& build);
+  absl::StatusOr<TrainingData> Replicated();
+  absl::StatusOr<TrainingData> Sharded();
+  absl::Status Check(TrainingData* data) const;
 
   const TrainFiles& files_;
   const MlpParameters& parameters_;
@@ -123,7 +121,7 @@ absl::StatusOr<ContentKey> Loading::KeyOf(const std::string& path, const DataOpt
   return KeyOfFiles(*files, reading, extra, cache_.folder(), threads());
 }
 
-// What the data that this rank reads are known by, and what they are made of.
+// The key of the data that this rank reads, and the content it depends on.
 absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
   const std::string extra =
       fmt::format("{}\nstandardise {} validation_fraction {} split_seed {}", kDenseFileVersion,
@@ -141,7 +139,7 @@ absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
   return key;
 }
 
-absl::StatusOr<MlpData> Loading::Open(const std::string& key, const DataCache::Builder& build) {
+absl::StatusOr<TrainingData> Loading::Open(const std::string& key, const DataCache::Builder& build) {
   std::string why_not_kept;
   absl::StatusOr<MappedFile> file = cache_.GetOrBuild(key, build, &why_not_kept);
   if (!file.ok()) return file.status();
@@ -156,7 +154,7 @@ absl::Status CheckUnchanged(const std::vector<ContentKey>& contents) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<MlpData> Loading::Replicated() {
+absl::StatusOr<TrainingData> Loading::Replicated() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> key = Key(&contents);
   if (!key.ok()) return key.status();
@@ -168,9 +166,9 @@ absl::StatusOr<MlpData> Loading::Replicated() {
   });
 }
 
-// Ranks read together, so none may wait for the lock of an entry meanwhile: it is looked for, and what all
-// ranks have made otherwise is kept.
-absl::StatusOr<MlpData> Loading::Sharded() {
+// Ranks read together, so none may wait for the lock of an entry: each looks for its entry, and what all
+// ranks have made otherwise is stored.
+absl::StatusOr<TrainingData> Loading::Sharded() {
   std::vector<ContentKey> contents;
   const absl::StatusOr<std::string> mine = Key(&contents);
   if (!mine.ok()) return mine.status();
@@ -178,7 +176,8 @@ absl::StatusOr<MlpData> Loading::Sharded() {
   if (!all.ok()) return all.status();
   std::string key = fmt::format("shards of {} ranks", ranks_.size());
   for (const std::string& one : *all) key += "\n" + one;
-  absl::StatusOr<MlpData> found = Open(key, [](SectionWriter&) { return absl::NotFoundError("no entry"); });
+  absl::StatusOr<TrainingData> found =
+      Open(key, [](SectionWriter&) { return absl::NotFoundError("no entry"); });
   uint64_t having = found.ok();
   if (absl::Status status = ranks_.AllReduceSum({&having, 1}); !status.ok()) return status;
   if (having == static_cast<uint64_t>(ranks_.size())) return found;
@@ -190,7 +189,7 @@ absl::StatusOr<MlpData> Loading::Sharded() {
   });
 }
 
-absl::Status Loading::Check(MlpData* data) const {
+absl::Status Loading::Check(TrainingData* data) const {
   const absl::StatusOr<int> outputs = OutputsFor(parameters_, data->schema, data->train, files_.train_path);
   if (!outputs.ok()) return OfTrain(outputs.status());
   data->outputs = *outputs;
@@ -208,9 +207,9 @@ absl::Status Loading::Check(MlpData* data) const {
                   linear ? fmt::format(" over {} ranks, with batch_scaling LINEAR", ranks_.size()) : ""));
 }
 
-absl::StatusOr<MlpData> Loading::Load() {
+absl::StatusOr<TrainingData> Loading::Load() {
   if (absl::Status status = CheckRequest(); !status.ok()) return status;
-  absl::StatusOr<MlpData> data = train_sharded() || validation_sharded() ? Sharded() : Replicated();
+  absl::StatusOr<TrainingData> data = train_sharded() || validation_sharded() ? Sharded() : Replicated();
   if (!data.ok()) return data;
   if (absl::Status status = AgreeOnData(files_.train_path, data->fingerprint, &ranks_); !status.ok())
     return status;
@@ -220,10 +219,10 @@ absl::StatusOr<MlpData> Loading::Load() {
 
 }  // namespace
 
-absl::StatusOr<MlpData> LoadMlpData(const TrainFiles& files, const MlpParameters& parameters,
-                                    Communicator* ranks, std::string* warning) {
+absl::StatusOr<TrainingData> LoadTrainingData(const TrainFiles& files, const MlpParameters& parameters,
+                                              Communicator* ranks, std::string* warning) {
   Loading loading(files, parameters, ranks);
-  absl::StatusOr<MlpData> data = loading.Load();
+  absl::StatusOr<TrainingData> data = loading.Load();
   *warning = loading.cache_warning();
   return data;
 }

@@ -15,7 +15,7 @@ bool Adaptive(const MlpParameters& p) { return p.optimizer != OptimizerKind::kSg
 bool Sgd(const MlpParameters& p) { return p.optimizer == OptimizerKind::kSgd; }
 bool Taught(const MlpParameters& p) { return !p.teacher.empty(); }
 
-// What matters only where something else is chosen.
+// Hyperparameters that matter only with a certain other choice.
 struct SpecialCase {
   const char* name;
   bool (*matters)(const MlpParameters&);
@@ -67,7 +67,7 @@ absl::Status CheckMetrics(const MlpParameters& p) {
     if (!metric.ok())
       return absl::InvalidArgumentError(
           fmt::format("hyperparameter {}", std::string(metric.status().message())));
-    // What is printed is what was asked for, so that whoever asked finds it.
+    // Requires the canonical name, because that is printed and searched for.
     if (MlpMetricName(*metric) != name)
       return Contradiction("eval_metric", name, "it written as " + MlpMetricName(*metric));
   }

@@ -9,11 +9,12 @@
 
 namespace winnow::mlp {
 
-// Whether hyperparameters, each legal for itself, go together. `given`: first names of those that were given.
-// InvalidArgument names one that contradicts another.
+// Checks combinations of hyperparameters that are valid alone. `given`: canonical names of those that were
+// given. InvalidArgument names one that contradicts another.
 absl::Status CheckMlpTogether(const MlpParameters& parameters, const std::set<std::string>& given);
 
-// What has no effect, cannot be repeated, or depends on the number of ranks, in words.
+// Describes settings without effect, those that are not reproducible, and those that depend on the number of
+// ranks.
 std::vector<std::string> MlpWarnings(const MlpParameters& parameters, const std::set<std::string>& given);
 
 }  // namespace winnow::mlp

@@ -9,18 +9,18 @@
 
 namespace winnow::mlp {
 
-// What is measured on rows that a network was not trained on. Means are weighted by the rows' weights.
+// A measure of a network's predictions on rows. Means are weighted by the rows' weights.
 struct MlpMetric {
   enum class Kind {
-    kLoss,      // "loss": mean of the loss that is trained, without label smoothing and teacher, so that
-                // trials which differ in these can be compared: PyTorch's CrossEntropyLoss,
-                // BCEWithLogitsLoss, MSELoss and HuberLoss
+    kLoss,      // "loss": mean of the training loss, without label smoothing and teacher, so that trials
+                // which differ in these are comparable: PyTorch's CrossEntropyLoss, BCEWithLogitsLoss,
+                // MSELoss and HuberLoss
     kLogLoss,   // "logloss": mean of -ln(probability of the label)
-    kAccuracy,  // "accuracy": share of rows whose largest output, the first of equal ones, is the label's; of
-                // one output, whose sign is
+    kAccuracy,  // "accuracy": fraction of rows whose largest output (the first among equals) is the label's;
+                // with one output, whose sign is
     kError,     // "error": 1 - accuracy
-    kTop,       // "topK": share of rows whose label is among the K largest outputs
-    kAuc,       // "auc": area under the ROC curve, ties counted half; of classes the plain mean over the
+    kTop,       // "topK": fraction of rows whose label is among the K largest outputs
+    kAuc,       // "auc": area under the ROC curve, ties counted half; for classes the plain mean over the
                 // classes, each against the rest, ranked by its probability
     kRmse,      // "rmse"
     kMae,       // "mae"
@@ -31,10 +31,10 @@ struct MlpMetric {
   friend bool operator==(const MlpMetric&, const MlpMetric&) = default;
 };
 
-// InvalidArgument where the name is unknown, or the metric is none of this loss: "eval_metric accuracy: ...".
+// InvalidArgument if the name is unknown or not for this loss: "eval_metric accuracy: ...".
 absl::StatusOr<MlpMetric> ParseMlpMetric(std::string_view name, LossKind loss);
 
-// Those of parameters.metrics, in order, each once; where none is given the loss's own: loss and accuracy
+// Returns those of parameters.metrics, in order, each once; by default the loss's own: loss and accuracy
 // (classes), loss and auc (logistic), loss and rmse. InvalidArgument as above.
 absl::StatusOr<std::vector<MlpMetric>> MlpMetrics(const MlpParameters& parameters);
 

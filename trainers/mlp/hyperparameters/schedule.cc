@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// sin x in plain arithmetic, the same bits on every machine: the Taylor series, whose next term is below
-// 1e-16 for |x| <= pi / 2.
+// sin x in plain arithmetic, the same bits on every machine: the Taylor series, truncated below 1e-16 for |x|
+// <= pi / 2.
 double PortableSin(double x) {
   constexpr int kTerms = 10;
   const double z = x * x;

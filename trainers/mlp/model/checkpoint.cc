@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCheckpointFormat = "winnow-mlp checkpoint\n";
 constexpr uint64_t kCheckpointVersion = 1;
-const std::vector<std::string> kEndings = {".mlp"};
+constexpr const char* kEnding = ".mlp";
 
 uint64_t ChecksumOf(std::string_view text) { return ContentChecksum(std::as_bytes(std::span(text))); }
 
@@ -48,7 +48,7 @@ NetworkState ReadState(ByteReader* bytes) {
   return state;
 }
 
-void WriteHistory(const MlpCheckpoint& checkpoint, ByteWriter* bytes) {
+void WriteHistory(const Checkpoint& checkpoint, ByteWriter* bytes) {
   bytes->Number(checkpoint.metric_names.size());
   for (const std::string& name : checkpoint.metric_names) bytes->Text(name);
   bytes->Number(checkpoint.history.size());
@@ -58,7 +58,7 @@ void WriteHistory(const MlpCheckpoint& checkpoint, ByteWriter* bytes) {
   }
 }
 
-void ReadHistory(ByteReader* bytes, MlpCheckpoint* checkpoint) {
+void ReadHistory(ByteReader* bytes, Checkpoint* checkpoint) {
   for (uint64_t left = bytes->Number(); left > 0 && bytes->ok(); --left)
     checkpoint->metric_names.emplace_back(bytes->Text());
   for (uint64_t left = bytes->Number(); left > 0 && bytes->ok(); --left) {
@@ -70,7 +70,7 @@ void ReadHistory(ByteReader* bytes, MlpCheckpoint* checkpoint) {
 
 }  // namespace
 
-std::string CheckpointText(const MlpCheckpoint& checkpoint) {
+std::string CheckpointText(const Checkpoint& checkpoint) {
   ByteWriter bytes;
   bytes.Number(kCheckpointVersion);
   bytes.Number(checkpoint.hyperparameters.size());
@@ -94,7 +94,7 @@ std::string CheckpointText(const MlpCheckpoint& checkpoint) {
   return std::string(kCheckpointFormat) + bytes.bytes() + checksum.bytes();
 }
 
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text) {
   constexpr std::size_t kNumber = sizeof(uint64_t);
   if (!text.starts_with(kCheckpointFormat))
     return absl::InvalidArgumentError("this is not a checkpoint of winnow-mlp");
@@ -110,7 +110,7 @@ absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
     return absl::InvalidArgumentError(
         "damaged: the content does not have the checksum that it was written with");
 
-  MlpCheckpoint checkpoint;
+  Checkpoint checkpoint;
   for (uint64_t left = bytes.Number(); left > 0 && bytes.ok(); --left) {
     const std::string_view name = bytes.Text();
     checkpoint.hyperparameters.emplace_back(name, bytes.Text());
@@ -143,21 +143,13 @@ absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text) {
   return checkpoint;
 }
 
-absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint) {
-  return WriteCheckpointFile(folder, checkpoint.epochs, kEndings, CheckpointText(checkpoint));
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint) {
+  return WriteCheckpointFile(folder, checkpoint.epochs, kEnding, CheckpointText(checkpoint));
 }
 
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings) {
-  MlpCheckpoint newest;
-  const auto take = [&newest](const std::string& text) {
-    absl::StatusOr<MlpCheckpoint> checkpoint = ParseMlpCheckpoint(text);
-    if (checkpoint.ok()) newest = *std::move(checkpoint);
-    return checkpoint.status();
-  };
-  absl::Status status = ReadNewestCheckpointFile(folder, kEndings, take, warnings);
-  if (!status.ok()) return status;
-  return newest;
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings) {
+  return winnow::ReadNewestCheckpoint(folder, kEnding, ParseCheckpoint, warnings);
 }
 
 }  // namespace winnow::mlp

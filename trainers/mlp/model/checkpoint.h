@@ -14,14 +14,14 @@
 
 namespace winnow::mlp {
 
-// What training needs, besides the data, to go on as if it had not stopped.
-struct MlpCheckpoint {
+// The state, besides the data, from which training continues as if it had not stopped.
+struct Checkpoint {
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // ModelHyperparameters
   NetworkState state;
   std::string extra;   // of the way of training (EpochTrainer::Collect)
   int64_t epochs = 0;  // done
   uint64_t data_fingerprint = 0;
-  FeatureSchema schema;  // of the data, for the model of a training that needs them no more
+  FeatureSchema schema;  // of the data, to write the model of a completed training without them
   int outputs = 0;       // of the network
   std::vector<std::string> metric_names;
   std::vector<std::vector<double>> history;  // [epoch][metric]; NaN and infinite values are kept
@@ -30,16 +30,16 @@ struct MlpCheckpoint {
   std::optional<NetworkState> best;  // parameters and statistics after that epoch; slots are empty
 };
 
-// The same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for any text that was
-// damaged, or that is of another version.
-std::string CheckpointText(const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ParseMlpCheckpoint(std::string_view text);
+// Returns the same bytes for the same checkpoint, with a checksum: Parse is InvalidArgument for a damaged
+// text or another version.
+std::string CheckpointText(const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ParseCheckpoint(std::string_view text);
 
-// Checkpoints of a folder, "checkpoint-00000012.mlp". Write makes the folder and removes older checkpoints.
-// Read gives the newest that is whole: NotFound if there is none; what had to be passed over is added to
-// *warnings. Whether it is of the same hyperparameters, network and data is for the caller to see.
-absl::Status WriteCheckpoint(const std::string& folder, const MlpCheckpoint& checkpoint);
-absl::StatusOr<MlpCheckpoint> ReadNewestMlpCheckpoint(const std::string& folder,
-                                                      std::vector<std::string>* warnings);
+// Checkpoints of a folder, "checkpoint-00000012.mlp". Write creates the folder and deletes older checkpoints.
+// Read returns the newest complete one: NotFound if there is none; adds skipped ones to *warnings. The caller
+// checks that hyperparameters, network and data match.
+absl::Status WriteCheckpoint(const std::string& folder, const Checkpoint& checkpoint);
+absl::StatusOr<Checkpoint> ReadNewestCheckpoint(const std::string& folder,
+                                                std::vector<std::string>* warnings);
 
 }  // namespace winnow::mlp

@@ -130,7 +130,7 @@ std::string OnnxWriter::Text(const std::vector<std::pair<std::string, std::strin
   message.Whole(model::kIrVersion, kIrVersion);
   message.Bytes(model::kProducer, "winnow-mlp");
   message.Bytes(model::kProducerVersion, WINNOW_VERSION);
-  // A message's bytes are those of its fields one after the other.
+  // A message's bytes are the concatenation of its fields.
   message.Bytes(model::kGraph, nodes_.bytes() + name.bytes() + constants_.bytes() + ends_.bytes());
   message.Message(model::kOperatorSets, operators);
   for (const auto& [key, value] : metadata) {

@@ -20,10 +20,10 @@
 namespace winnow::mlp {
 namespace {
 
-// Rows whose outputs are in memory at once.
+// Limits the rows whose outputs are in memory at once.
 constexpr int64_t kRowsPredictedAtOnce = 1 << 16;
 
-std::string LevelName(const MlpModel& model, int k) {
+std::string LevelName(const Model& model, int k) {
   const std::vector<std::string>& levels = model.schema.label_levels;
   return k < static_cast<int>(levels.size()) ? levels[k] : std::to_string(k);
 }
@@ -36,7 +36,7 @@ void AppendText(const std::string& value, fmt::memory_buffer* text) {
   text->append(value.data(), value.data() + value.size());
 }
 
-// Numbers with commas between.
+// Appends numbers separated by commas.
 void AppendNumbers(std::span<const float> values, fmt::memory_buffer* text) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text->push_back(',');
@@ -44,27 +44,27 @@ void AppendNumbers(std::span<const float> values, fmt::memory_buffer* text) {
   }
 }
 
-// The table that is asked for: its header, and how a row's outputs become its cells.
+// The requested table: its header, and the conversion of a row's outputs to cells.
 struct Table {
   std::vector<std::string> names;
   std::function<void(std::span<const float> outputs, fmt::memory_buffer* text)> append;
 };
 
-Table Logits(const MlpModel& model) {
+Table Logits(const Model& model) {
   Table table{{}, AppendNumbers};
   for (int k = 0; k < model.network.outputs(); ++k) table.names.push_back(fmt::format("logit_{}", k));
   return table;
 }
 
-bool HasClasses(const MlpModel& model) {
+bool HasClasses(const Model& model) {
   return model.parameters.loss == LossKind::kCrossEntropy || model.parameters.loss == LossKind::kLogistic;
 }
 
-int ClassCount(const MlpModel& model) {
+int ClassCount(const Model& model) {
   return model.parameters.loss == LossKind::kLogistic ? 2 : model.network.outputs();
 }
 
-// Adds up to 1; the same bits on every machine.
+// The sum is 1; the same bits on every machine.
 std::vector<float> SoftmaxOf(std::span<const float> outputs) {
   const float largest = *std::max_element(outputs.begin(), outputs.end());
   std::vector<float> shares;
@@ -77,7 +77,7 @@ std::vector<float> SoftmaxOf(std::span<const float> outputs) {
   return shares;
 }
 
-Table Probabilities(const MlpModel& model) {
+Table Probabilities(const Model& model) {
   Table table;
   for (int k = 0; k < ClassCount(model); ++k)
     table.names.push_back(CsvQuoted("class_" + LevelName(model, k)));
@@ -89,7 +89,7 @@ Table Probabilities(const MlpModel& model) {
   return table;
 }
 
-Table Predictions(const MlpModel& model) {
+Table Predictions(const Model& model) {
   Table table{{"prediction"}, AppendNumbers};
   if (!HasClasses(model)) return table;
   std::vector<std::string> cells;
@@ -105,7 +105,7 @@ Table Predictions(const MlpModel& model) {
   return table;
 }
 
-absl::StatusOr<Table> Asked(const MlpPredictRequest& request, const MlpModel& model) {
+absl::StatusOr<Table> Asked(const PredictRequest& request, const Model& model) {
   if (request.logits) return Logits(model);
   if (!request.probabilities) return Predictions(model);
   if (HasClasses(model)) return Probabilities(model);
@@ -115,8 +115,8 @@ absl::StatusOr<Table> Asked(const MlpPredictRequest& request, const MlpModel& mo
 
 }  // namespace
 
-absl::Status Predict(const MlpPredictRequest& request) {
-  absl::StatusOr<MlpModel> model = ReadMlpModel(request.model_path);
+absl::Status Predict(const PredictRequest& request) {
+  absl::StatusOr<Model> model = ReadModel(request.model_path);
   if (!model.ok()) return model.status();
   const absl::StatusOr<Table> table = Asked(request, *model);
   if (!table.ok()) return table.status();

@@ -14,13 +14,13 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::size_t kLength = 8;  // bytes of the header's length, and what the header is padded to
+constexpr std::size_t kLength = 8;  // bytes of the header's length; also the header's alignment
 
 absl::Status WrongTensors(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// JSON's object with every name once, also inside it.
+// Parses a JSON object and requires unique names, also in nested objects.
 absl::StatusOr<OrderedJson> ParseHeader(std::string_view header) {
-  std::vector<std::set<std::string>> names;  // of the objects that are being read
+  std::vector<std::set<std::string>> names;  // of the open objects
   std::string twice;
   const auto look = [&](int /*depth*/, OrderedJson::parse_event_t event, OrderedJson& value) {
     if (event == OrderedJson::parse_event_t::object_start) names.emplace_back();
@@ -52,7 +52,7 @@ std::optional<std::vector<int64_t>> WholeNumbers(const OrderedJson& entry, const
   return numbers;
 }
 
-// Bytes that a tensor of this shape takes; more than `limit` for all that are larger.
+// Returns the bytes of a tensor with this shape; for larger ones any value above `limit`.
 int64_t BytesOf(const std::vector<int64_t>& shape, int64_t limit) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   int64_t bytes = sizeof(float);
@@ -68,7 +68,7 @@ struct Place {
   std::string name;
 };
 
-// Where the tensor stands in `data`; its shape and bytes go to *tensor.
+// Returns the tensor's place in `data`; sets *tensor's shape and bytes.
 absl::StatusOr<Place> ParseTensor(const std::string& name, const OrderedJson& entry, std::string_view data,
                                   TensorView* tensor) {
   const auto wrong = [&](const std::string& what) {

@@ -20,8 +20,8 @@ struct Tensor {
   std::vector<float> values;
 };
 
-// Metadata and tensors in the order given. The tensors' bytes begin at a multiple of 8. REQUIRES: names
-// differ; texts are UTF-8; values are as many as the shape says.
+// Writes metadata and tensors in the given order. The tensors' bytes begin at a multiple of 8. REQUIRES:
+// unique names; texts are UTF-8; as many values as the shape says.
 std::string SafetensorsText(const std::vector<std::pair<std::string, std::string>>& metadata,
                             const std::vector<Tensor>& tensors);
 
@@ -38,9 +38,9 @@ struct Safetensors {
   std::map<std::string, TensorView> tensors;
 };
 
-// InvalidArgument says what is wrong, with the tensor's name, unless the text is whole: a header of the
-// promised form, f32 tensors that fill the rest of the text without gap or overlap, and finite values. The
-// text must live as long as the result.
+// Parses a complete text: a valid header, f32 tensors that fill the rest of the text without gap or overlap,
+// and finite values. Otherwise InvalidArgument names the error and the tensor. The text must outlive the
+// result.
 absl::StatusOr<Safetensors> ParseSafetensors(std::string_view text);
 
 // "[128, 256]"

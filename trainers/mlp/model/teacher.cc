@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/common/status_text.h"
+#include "base/status_text.h"
 #include "trainers/data/cache/cache_folder.h"
 #include "trainers/mlp/network/distillation.h"
 #include "trainers/mlp/network/forward.h"
@@ -58,7 +58,7 @@ DenseData Rescaled(const DenseData& data, const FeatureScaling& from, const Feat
 
 absl::StatusOr<TeacherLogits> AskTeacher(const MlpParameters& parameters, const DenseData& train,
                                          const FeatureSchema& schema, int outputs, Crew* crew) {
-  const absl::StatusOr<MlpModel> teacher = ReadMlpModel(parameters.teacher);
+  const absl::StatusOr<Model> teacher = ReadModel(parameters.teacher);
   if (!teacher.ok()) return teacher.status();
   absl::Status status = CheckTeacher(parameters, train.features, outputs, teacher->parameters.loss,
                                      teacher->network.inputs(), teacher->network.outputs());

@@ -10,20 +10,20 @@
 
 namespace winnow::mlp {
 
-// What a teacher says of training rows.
+// A teacher's outputs for training rows.
 struct TeacherLogits {
   DenseData logits;      // `values`: [row][output]
   uint64_t content = 0;  // hash of the teacher's model
 };
 
-// What the model that parameters.teacher names gives for the rows of `train`, whose features are `schema`'s.
-// InvalidArgument, naming the file, where it cannot teach a network with `outputs`: other features, classes
-// or loss. REQUIRES: parameters.teacher is not "".
+// Returns the outputs of the model file parameters.teacher for the rows of `train`, with the features of
+// `schema`. InvalidArgument, naming the file, if it cannot teach a network with `outputs`: other features,
+// classes or loss. REQUIRES: parameters.teacher is not "".
 absl::StatusOr<TeacherLogits> AskTeacher(const MlpParameters& parameters, const DenseData& train,
                                          const FeatureSchema& schema, int outputs, Crew* crew);
 
-// `data`, which are scaled as `from` says, as they would be by the scaling `to`; a missing value, which
-// counted as the mean, stays that mean. REQUIRES: as many features.
+// Returns `data` with the scaling `to` instead of `from`. A missing value, which counted as the mean, keeps
+// that mean. REQUIRES: as many features.
 DenseData Rescaled(const DenseData& data, const FeatureScaling& from, const FeatureScaling& to);
 
 }  // namespace winnow::mlp

@@ -10,13 +10,14 @@
 
 namespace winnow::mlp {
 
-// linear rows [begin, end) become gamma * (linear - running mean) / sqrt(running variance + epsilon) + beta.
+// Replaces linear rows [begin, end) by gamma * (linear - running mean) / sqrt(running variance + epsilon) +
+// beta.
 void NormaliseByRunning(const Layer& layer, const float* parameters, std::span<const float> statistics,
                         int64_t begin, int64_t end, Matrix* linear);
 
 // Batch norm (Ioffe and Szegedy 2015) of a step's rows. Synchronised: means and variances are of all ranks'
-// rows, summed in double shard by shard, in order of shard, so that they do not depend on how many ranks
-// there are. Per rank: of the rank's own.
+// rows, summed in double by shard, in order of shard, so that they do not depend on the number of ranks.
+// Otherwise they are of the rank's own rows.
 class BatchNormLayers {
  public:
   BatchNormLayers(const Network& network, const MlpParameters& parameters, Communicator* ranks, Crew* crew,
@@ -24,16 +25,16 @@ class BatchNormLayers {
 
   bool any() const { return any_; }
 
-  // stack.linear(l) of all rows becomes gamma * normalised + beta; the running statistics move.
+  // Replaces stack.linear(l) of all rows by gamma * normalised + beta; updates the running statistics.
   absl::Status Forward(int l, std::span<const int> begins, const float* parameters,
                        std::span<float> statistics, LayerStack* stack);
-  // stack.delta(l) becomes the gradient of what Forward was given.
+  // Replaces stack.delta(l) by the gradient of Forward's input.
   absl::Status Backward(int l, std::span<const int> begins, const float* parameters, LayerStack* stack);
 
-  // Of the last Backward: [output].
+  // From the last Backward: [output].
   std::span<const double> gamma_gradient(int l) const { return work_[l].gamma_gradient; }
   std::span<const double> beta_gradient(int l) const { return work_[l].beta_gradient; }
-  // The sums are complete on each rank; per rank, they are this rank's alone.
+  // Whether each rank has the complete sums; otherwise they are this rank's alone.
   bool synchronised() const { return synchronised_; }
 
  private:
@@ -43,7 +44,7 @@ class BatchNormLayers {
     std::vector<double> gamma_gradient, beta_gradient;
     int64_t rows = 0;  // of the batch
   };
-  // mine[s][column] of this rank's shards -> sums over all shards, and the rows of all.
+  // Sums mine[s][column] of this rank's shards over all shards, and the rows over all ranks.
   absl::Status SumShards(std::vector<double> mine, std::size_t columns, int64_t my_rows,
                          std::vector<double>* sums, int64_t* rows);
 

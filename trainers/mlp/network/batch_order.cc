@@ -3,11 +3,11 @@
 #include <numeric>
 #include <utility>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 
 namespace winnow::mlp {
 
-// Fisher and Yates' shuffle. A 64-bit number scaled down to the choices is uneven by less than rows / 2^64.
+// Fisher and Yates' shuffle. Scaling a 64-bit number to the choices has a bias below rows / 2^64.
 std::vector<int64_t> EpochOrder(uint64_t seed, int64_t epoch, int64_t rows) {
   std::vector<int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), int64_t{0});

@@ -7,7 +7,7 @@
 namespace winnow::mlp {
 namespace {
 
-// About 50 microseconds: the next piece of a step comes sooner, the next epoch later.
+// About 50 microseconds: longer than the pause between parts of a step, shorter than that between epochs.
 constexpr int kLooks = 2000;
 
 void Pause() {
@@ -16,7 +16,7 @@ void Pause() {
 #endif
 }
 
-// Returns once *value is not `old` any more.
+// Waits until *value differs from `old`.
 void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {
   for (int look = 0; look < kLooks; ++look) {
     if (value.load(std::memory_order_acquire) != old) return;

@@ -7,11 +7,11 @@
 
 namespace winnow::mlp {
 
-// Threads that do one thing together many times a millisecond: those that wait watch for a while before they
-// sleep.
+// Threads that run a function together many times per millisecond: waiting threads spin for a while before
+// they sleep.
 class Crew {
  public:
-  // REQUIRES: threads >= 1, the caller of Run included.
+  // REQUIRES: threads >= 1, including the caller of Run.
   explicit Crew(int threads);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -32,7 +32,7 @@ class Crew {
   std::atomic<uint32_t> busy_{0};
 };
 
-// The part [begin, end) of `count` things that `thread` of `threads` takes, in multiples of `grain`.
+// Returns the part [begin, end) of `count` items for `thread` of `threads`, in multiples of `grain`.
 struct Part {
   int64_t begin = 0, end = 0;
 };

@@ -7,22 +7,21 @@
 
 namespace winnow::mlp {
 
-// Which units of ReLU layers have ever been above 0 for the rows of this rank: the others learn nothing any
-// more.
+// Records which units of ReLU layers have been above 0 for any row of this rank: the others no longer learn.
 class DeadUnits {
  public:
   explicit DeadUnits(const Network& network);
 
-  // After the rows [0, rows) went forward.
+  // Called after the forward pass of rows [0, rows).
   void Look(LayerStack& stack, int64_t rows);
 
-  // Share of all hidden units looked at that were never above 0 since the last Forget; 0 before any look.
+  // Fraction of all observed hidden units that were never above 0 since the last Forget; 0 before any Look.
   double Share() const;
   void Forget();
 
  private:
   std::vector<std::vector<uint8_t>>
-      alive_;  // [layer][unit]; empty where the stack has not the layer's outputs
+      alive_;  // [layer][unit]; empty if the stack lacks the layer's outputs
 };
 
 }  // namespace winnow::mlp

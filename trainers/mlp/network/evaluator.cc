@@ -1,35 +1,73 @@
 #include "trainers/mlp/network/evaluator.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/data/shard.h"
 #include "trainers/mlp/network/forward.h"
-#include "trainers/mlp/network/gathered_floats.h"
 #include "trainers/mlp/network/loss_rows.h"
-#include "trainers/mlp/network/metric_auc.h"
 
 namespace winnow::mlp {
 namespace {
+
+constexpr uint64_t kRowMask = 0xffffffff;
+
+// Maps floats to whole numbers in the same order; both zeros are equal.
+uint32_t OrderOf(float score) {
+  const uint32_t bits = std::bit_cast<uint32_t>(score == 0 ? 0.0f : score);
+  return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// Returns the area under the ROC curve of rows, with ties of scores counted half; `positive` is 1 or 0. NaN
+// if positives or negatives have no weight. weight: [row], or empty: all 1.
+double AreaUnderRoc(std::span<const float> score, std::span<const uint8_t> positive,
+                    std::span<const float> weight) {
+  // Ties stay in row order, so that sums have one order.
+  std::vector<uint64_t> keys(score.size());
+  for (std::size_t i = 0; i < score.size(); ++i)
+    keys[i] = static_cast<uint64_t>(OrderOf(score[i])) << 32 | static_cast<uint64_t>(i);
+  std::sort(keys.begin(), keys.end());
+  double negatives = 0, positives = 0, area = 0;
+  for (std::size_t begin = 0; begin < keys.size();) {
+    double tied_negatives = 0, tied_positives = 0;
+    std::size_t end = begin;
+    for (; end < keys.size() && keys[end] >> 32 == keys[begin] >> 32; ++end) {
+      const std::size_t row = keys[end] & kRowMask;
+      const double w = weight.empty() ? 1.0 : static_cast<double>(weight[row]);
+      (positive[row] != 0 ? tied_positives : tied_negatives) += w;
+    }
+    area += tied_positives * (negatives + 0.5 * tied_negatives);
+    negatives += tied_negatives;
+    positives += tied_positives;
+    begin = end;
+  }
+  if (!(positives > 0) || !(negatives > 0)) return std::numeric_limits<double>::quiet_NaN();
+  return area / (positives * negatives);
+}
 
 using Kind = MlpMetric::Kind;
 
 constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kRowsMeasuredAtOnce = 256;  // rows that are padded and measured at a time
-constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are held
+constexpr int64_t kForwarded = 8192;          // rows of one forward pass, whose outputs are kept
 
-// What this rank knows of its rows, one entry each.
+// Measurements of this rank's rows, one entry each.
 struct Measured {
   std::vector<float> loss;      // without smoothing
   std::vector<int32_t> before;  // see LossBatch
 };
 
-// Outputs as LossRows wants them.
+// Outputs in the layout of LossRows.
 class PaddedOutputs {
  public:
   explicit PaddedOutputs(int width)
@@ -67,13 +105,13 @@ Measured Measure(const MlpParameters& parameters, std::span<const float> outputs
   return measured;
 }
 
-// The values whose weighted mean the metric is (of rmse, the square of what it is).
+// Returns the values whose weighted mean is the metric (for rmse, its square).
 std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
                               std::span<const float> outputs, std::span<const float> label) {
   std::vector<double> values(label.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double loss = measured.loss[i];
-    // Of regression there is one output per row.
+    // Regression has one output per row.
     const auto residue = [&] { return static_cast<double>(outputs[i]) - static_cast<double>(label[i]); };
     switch (metric.kind) {
       case Kind::kLoss:
@@ -103,7 +141,8 @@ std::vector<double> RowValues(const MlpMetric& metric, const Measured& measured,
   return values;
 }
 
-// What rows are ranked by, [class][row]: of classes the probability, of one output the output itself.
+// Returns the scores by which rows are ranked, [class][row]: the probability for classes, the single output
+// otherwise.
 std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t rows) {
   std::vector<float> scores(outputs.begin(), outputs.end());
   for (std::size_t i = 0; width > 1 && i < rows; ++i) {
@@ -117,7 +156,7 @@ std::vector<float> Scores(std::span<const float> outputs, int width, std::size_t
   return scores;
 }
 
-// Every rank sees all outputs and computes the same. Labels and weights are everyone's already.
+// Every rank has all outputs, labels and weights, and computes the same value.
 absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const DenseData& data,
                            Communicator* ranks) {
   auto all = GatherFloats(outputs, ranks);
@@ -142,7 +181,7 @@ absl::StatusOr<double> Auc(std::span<const float> outputs, int width, const Dens
   return sum / width;
 }
 
-// A row without weight has no part, be its value what it may.
+// A row without weight adds 0, whatever its value.
 absl::StatusOr<double> WeightedMean(std::vector<double> values, std::span<const float> weight,
                                     Communicator* ranks) {
   std::vector<double> weights(values.size(), 1.0);
@@ -190,6 +229,20 @@ absl::StatusOr<std::vector<double>> Evaluate(const Network& network, const MlpPa
     outputs.insert(outputs.end(), part.begin(), part.end());
   }
   return EvaluateOutputs(parameters, outputs, network.outputs(), data, first, metrics, ranks);
+}
+
+absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks) {
+  if (ranks->size() == 1) return std::vector<float>(mine.begin(), mine.end());
+  const absl::StatusOr<std::vector<std::string>> gathered =
+      ranks->AllGather({reinterpret_cast<const char*>(mine.data()), mine.size_bytes()});
+  if (!gathered.ok()) return gathered.status();
+  std::vector<float> all;
+  for (const std::string& one : *gathered) {
+    const std::size_t at = all.size();
+    all.resize(at + one.size() / sizeof(float));
+    if (!one.empty()) std::memcpy(all.data() + at, one.data(), one.size());
+  }
+  return all;
 }
 
 }  // namespace winnow::mlp

@@ -26,7 +26,7 @@ std::vector<float> ForwardRows(const Network& network, const MlpParameters& para
     const Part part = PartOf(end - begin, thread, crew->threads(), kRowsAtOnce);
     if (part.begin >= part.end) return;
     const int64_t capacity = std::min(kRowsAtOnce, part.end - part.begin);
-    LayerStack stack(network, plain, ChosenMlpKernels(), 0, layers, capacity, false);
+    LayerStack stack(network, plain, ChosenKernels(), 0, layers, capacity, false);
     std::vector<int64_t> rows(static_cast<std::size_t>(capacity));
     for (int64_t at = part.begin; at < part.end; at += kRowsAtOnce) {
       const int64_t count = std::min(kRowsAtOnce, part.end - at);

@@ -10,9 +10,9 @@
 
 namespace winnow::mlp {
 
-// What the last layer gives for rows [begin, end) of `data`, before softmax or logistic: [row -
-// begin][output], as at evaluation: no dropout, running statistics. f32 whatever parameters.precision. The
-// same bits for any cut and threads.
+// Returns the last layer's outputs for rows [begin, end) of `data`, before softmax or logistic: [row -
+// begin][output], in evaluation mode: no dropout, running statistics. Always f32, whatever
+// parameters.precision. The same bits for any division of rows and any number of threads.
 std::vector<float> ForwardRows(const Network& network, const MlpParameters& parameters,
                                const NetworkState& state, const DenseData& data, int64_t begin, int64_t end,
                                Crew* crew);

@@ -5,13 +5,13 @@
 
 namespace winnow::mlp {
 
-extern const MlpKernels kPortableMlpKernels;
+extern const Kernels kPortableKernels;
 #if defined(__x86_64__)
-extern const MlpKernels kAvx2MlpKernels, kAvx512MlpKernels, kAvx512Bf16MlpKernels;
+extern const Kernels kAvx2Kernels, kAvx512Kernels, kAvx512Bf16Kernels;
 #endif
 
-const MlpKernels* const* RunnableMlpKernels(int* count) {
-  static const MlpKernels* runnable[4] = {&kPortableMlpKernels};
+const Kernels* const* RunnableKernels(int* count) {
+  static const Kernels* runnable[4] = {&kPortableKernels};
   static const int runnable_count = [] {
     int found = 1;
 #if defined(__x86_64__)
@@ -19,9 +19,9 @@ const MlpKernels* const* RunnableMlpKernels(int* count) {
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (avx2) runnable[found++] = &kAvx2MlpKernels;
-    if (avx2 && avx512) runnable[found++] = &kAvx512MlpKernels;
-    if (avx2 && avx512 && __builtin_cpu_supports("avx512bf16")) runnable[found++] = &kAvx512Bf16MlpKernels;
+    if (avx2) runnable[found++] = &kAvx2Kernels;
+    if (avx2 && avx512) runnable[found++] = &kAvx512Kernels;
+    if (avx2 && avx512 && __builtin_cpu_supports("avx512bf16")) runnable[found++] = &kAvx512Bf16Kernels;
 #endif
     return found;
   }();
@@ -29,10 +29,10 @@ const MlpKernels* const* RunnableMlpKernels(int* count) {
   return runnable;
 }
 
-const MlpKernels& ChosenMlpKernels() {
-  static const MlpKernels& chosen = []() -> const MlpKernels& {
+const Kernels& ChosenKernels() {
+  static const Kernels& chosen = []() -> const Kernels& {
     int count = 0;
-    const MlpKernels* const* runnable = RunnableMlpKernels(&count);
+    const Kernels* const* runnable = RunnableKernels(&count);
     const char* asked = std::getenv("WINNOW_SIMD");
     const std::string_view wish = asked == nullptr ? "" : asked;
     for (int i = 0; i < count; ++i) {

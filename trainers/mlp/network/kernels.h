@@ -5,22 +5,22 @@
 
 namespace winnow::mlp {
 
-// The matrix products of the network, once for each instruction set. Each element of a product is one chain
-// of multiply-adds in ascending order of what is summed over, so its bits depend neither on how rows and
-// columns are cut into tiles nor, among the sets that fuse, on the instruction set.
+// The matrix products of the network, once per instruction set. Each element of a product is one chain of
+// multiply-adds in ascending order of the summed index. So its bits depend neither on the division of rows
+// and columns into tiles nor, among the sets with fused multiply-add, on the instruction set.
 //
-// Panels are as in network.h: [panel][depth][16]. bf16 numbers stand in pairs, of two consecutive indices
-// that are summed over: the lower in the lower 16 bits; an odd last one is paired with 0.
-struct MlpKernels {
-  const char* name;  // as WINNOW_SIMD names it: off, avx2, avx512, avx512bf16
-  bool fused;        // multiplication and addition are one operation, rounded once
-  bool native_bf16;  // the processor multiplies bf16
+// Panels are as in network.h: [panel][depth][16]. bf16 numbers are stored in pairs of two consecutive summed
+// indices: the lower in the lower 16 bits; an odd last one is paired with 0.
+struct Kernels {
+  const char* name;  // WINNOW_SIMD's name: off, avx2, avx512, avx512bf16
+  bool fused;        // whether multiplication and addition round once
+  bool native_bf16;  // whether the processor multiplies bf16
 
   // y[r][16 p + c] = bias[16 p + c] + sum over k of x[r][k] * panels[p][k][c], for `rows` and `panel_count`.
   // bias null: 0.
   void (*product)(const float* x, std::size_t x_stride, int rows, int depth, const float* panels,
                   int panel_count, const float* bias, float* y, std::size_t y_stride);
-  // The same of pairs: x[r][pair], panels[p][pair][16]. Strides in pairs.
+  // `product` for pairs: x[r][pair], panels[p][pair][16]. Strides in pairs.
   void (*product_bf16)(const uint32_t* x, std::size_t x_stride, int rows, int pairs, const uint32_t* panels,
                        int panel_count, const float* bias, float* y, std::size_t y_stride);
 
@@ -30,17 +30,17 @@ struct MlpKernels {
   void (*weight_gradient)(const float* x, std::size_t x_stride, const float* d, std::size_t d_stride,
                           const int* begins, int shards, int inputs, int panel_count, int32_t* sums,
                           std::size_t sums_stride);
-  // The same of pairs of rows: x[r / 2][i], d[r / 2][16 p + c]; begins are even, but the last.
+  // `weight_gradient` for pairs of rows: x[r / 2][i], d[r / 2][16 p + c]; all begins but the last are even.
   void (*weight_gradient_bf16)(const uint32_t* x, std::size_t x_stride, const uint32_t* d,
                                std::size_t d_stride, const int* begins, int shards, int inputs,
                                int panel_count, int32_t* sums, std::size_t sums_stride);
 };
 
-// Those that this processor can run, from the plainest to the widest.
-const MlpKernels* const* RunnableMlpKernels(int* count);
+// Returns the kernels that this processor can run, from the plainest to the widest.
+const Kernels* const* RunnableKernels(int* count);
 
-// The widest, or what the environment variable WINNOW_SIMD asks for ("off", "avx2", "avx512", "avx512bf16"),
-// if it can be run.
-const MlpKernels& ChosenMlpKernels();
+// Returns the widest kernels, or those that the environment variable WINNOW_SIMD names ("off", "avx2",
+// "avx512", "avx512bf16"), if the processor can run them.
+const Kernels& ChosenKernels();
 
 }  // namespace winnow::mlp

@@ -65,7 +65,7 @@ inline Floats Upper(Ints pairs) {
 
 #else
 
-// Four at a time, as GCC and Clang make of any processor's own vectors.
+// Four at a time; GCC and Clang map these to the vectors of any processor.
 typedef float Floats __attribute__((vector_size(16)));
 typedef int32_t Ints __attribute__((vector_size(16)));
 constexpr int kWidth = 4;
@@ -111,7 +111,7 @@ inline Floats Upper(Ints pairs) {
 
 constexpr int kPerPanel = kPanel / kWidth;
 
-// What is summed over one at a time: floats, or pairs of bf16.
+// Steps over single elements of the summed index: floats, or pairs of bf16.
 struct SingleSteps {
   using Element = float;
   using Vector = Floats;
@@ -124,7 +124,8 @@ struct PairSteps {
   using Vector = Ints;
   static Vector Spread(const uint32_t* at) { return BroadcastPair(at); }
   static Vector Fetch(const uint32_t* at) { return LoadPairs(at); }
-#if defined(__AVX512BF16__) && (!defined(__clang_major__) || __clang_major__ > 16)  // clang 16 crashes over it
+#if defined(__AVX512BF16__) && \
+    (!defined(__clang_major__) || __clang_major__ > 16)  // clang 16 crashes on it
   static Floats Add(Vector a, Vector b, Floats sum) {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }
@@ -179,7 +180,7 @@ void ProductTileOf(int rows, const typename Steps::Element* x, std::size_t x_str
   }
 }
 
-// Rows in tiles of nearly equal height: a low one would be as slow as a high one.
+// Divides rows into tiles of nearly equal height: a low tile would take as long as a high one.
 template <typename Steps, int kPanels>
 void ProductPanels(const typename Steps::Element* x, std::size_t x_stride, int rows, int depth,
                    const typename Steps::Element* panels, const float* bias, float* y, std::size_t y_stride) {
@@ -206,7 +207,7 @@ void ProductOf(const typename Steps::Element* x, std::size_t x_stride, int rows,
                             bias == nullptr ? nullptr : bias + panel * kPanel, y + panel * kPanel, y_stride);
 }
 
-// kDivide: rows that one step takes.
+// kDivide: rows per step.
 template <typename Steps, int kInputs, int kPanels, int kDivide>
 void GradientTile(const typename Steps::Element* x, std::size_t x_stride, const typename Steps::Element* d,
                   std::size_t d_stride, const int* begins, int shards, int32_t* sums,
@@ -298,7 +299,7 @@ constexpr bool kNativeBf16 = true;
 constexpr bool kNativeBf16 = false;
 #endif
 
-constexpr MlpKernels KernelsNamed(const char* name) {
+constexpr Kernels KernelsNamed(const char* name) {
   return {name,
           kFused,
           kNativeBf16,

@@ -1,6 +1,6 @@
 #include "trainers/mlp/network/kernels.inc.h"
 
 namespace winnow::mlp {
-extern const MlpKernels kAvx512Bf16MlpKernels;
-const MlpKernels kAvx512Bf16MlpKernels = KernelsNamed("avx512bf16");
+extern const Kernels kAvx512Bf16Kernels;
+const Kernels kAvx512Bf16Kernels = KernelsNamed("avx512bf16");
 }  // namespace winnow::mlp

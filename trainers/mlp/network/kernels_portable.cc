@@ -1,6 +1,6 @@
 #include "trainers/mlp/network/kernels.inc.h"
 
 namespace winnow::mlp {
-extern const MlpKernels kPortableMlpKernels;
-const MlpKernels kPortableMlpKernels = KernelsNamed("off");
+extern const Kernels kPortableKernels;
+const Kernels kPortableKernels = KernelsNamed("off");
 }  // namespace winnow::mlp

@@ -8,7 +8,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Rows an odd number of cache lines apart do not crowd into the same sets of a cache.
+// An odd number of cache lines between rows avoids conflicts in the cache's sets.
 std::size_t StrideOf(int width) {
   std::size_t lines = static_cast<std::size_t>(PaddedTo(width, kPanel) / kPanel);
   if (lines % 2 == 0) ++lines;
@@ -16,7 +16,7 @@ std::size_t StrideOf(int width) {
 }
 
 constexpr int kRowsAhead = 4;
-constexpr int kNetworkInputs = -1;  // in place of a layer's number, for dropout
+constexpr int kNetworkInputs = -1;  // instead of a layer's number, for dropout
 constexpr int kCacheLine = 64;
 
 }  // namespace
@@ -27,7 +27,7 @@ void Matrix::Resize(int64_t rows, int columns) {
   values.assign(static_cast<std::size_t>(rows) * stride, 0.0f);
 }
 
-LayerStack::LayerStack(const Network& network, const MlpParameters& parameters, const MlpKernels& kernels,
+LayerStack::LayerStack(const Network& network, const MlpParameters& parameters, const Kernels& kernels,
                        int first, int last, int64_t capacity, bool learns)
     : network_(network),
       parameters_(parameters),
@@ -221,8 +221,8 @@ void LayerStack::Back(int l, int64_t begin, int64_t end) {
 void LayerStack::Deactivated(int l, const Pass& pass, int64_t begin, int64_t end) {
   if (!network_.layers[l].activated) return;
   Matrix& d = delta(l);
-  // What dropout left out has a gradient of 0 whatever the activation's was; what it kept was scaled, which
-  // tanh's slope must not see.
+  // A dropped unit has a gradient of 0, whatever the activation's; a kept one was scaled, which must not
+  // affect tanh's slope.
   const bool dropped = pass.training && parameters_.dropout > 0;
   Drop(l, pass, begin, end, &d, parameters_.dropout);
   Matrix& a = l + 1 < last_ ? inputs(l + 1) : outputs_;
@@ -292,7 +292,7 @@ void LayerStack::WeightCounts(const GradientTask& task, std::span<const int> beg
                              task.inputs, task.panels, counts, panel_stride);
 }
 
-// As of an input that is always 1.
+// The gradient of an input that is always 1.
 void LayerStack::BiasCounts(int l, std::span<const int> begins, int32_t* counts) const {
   const Stage& stage = stages_[l - first_];
   const int shards = static_cast<int>(begins.size()) - 1, panels = network_.layers[l].padded() / kPanel;

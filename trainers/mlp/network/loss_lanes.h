@@ -9,9 +9,9 @@
 
 namespace winnow::mlp {
 
-// Sixteen outputs of one row at a time, as vectors that the compiler cuts into those of the machine. Results
-// over all outputs are put together in one order, whatever the machine's width. Vectors go by reference,
-// since how they are passed by value depends on the instruction set.
+// Sixteen outputs of one row at a time, as vectors that the compiler splits into the machine's. Results over
+// all outputs are combined in one order, whatever the machine's width. Vectors are passed by reference,
+// because passing by value depends on the instruction set.
 
 #define WINNOW_LANES inline __attribute__((always_inline))
 
@@ -19,8 +19,8 @@ static_assert(kPanel == 16);
 using Lanes = float __attribute__((vector_size(64)));
 using IntLanes = int32_t __attribute__((vector_size(64)));
 
-constexpr float kNoOutput = std::numeric_limits<float>::lowest();  // in place of lanes beyond the last
-// Of floats: GCC 12 does comparisons one by one whose operands are not what is chosen.
+constexpr float kNoOutput = std::numeric_limits<float>::lowest();  // value of lanes beyond the last
+// As floats: GCC 12 does not vectorise comparisons whose operands are not the selected values.
 constexpr Lanes kLaneNumber = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 WINNOW_LANES void Load(const float* from, Lanes* lanes) { std::memcpy(lanes, from, sizeof(Lanes)); }
@@ -34,7 +34,7 @@ WINNOW_LANES void LoadFirst(const float* from, int left, float beyond, Lanes* la
 
 WINNOW_LANES void KeepLarger(const Lanes& other, Lanes* lanes) { *lanes = other > *lanes ? other : *lanes; }
 
-// Halves are added until one lane is left.
+// Adds halves until one lane is left.
 template <typename Vector>
 WINNOW_LANES auto SumOfLanes(const Vector& lanes) {
   const Vector a =
@@ -53,7 +53,7 @@ WINNOW_LANES float LargestOfLanes(const Lanes& lanes) {
   return even > odd ? even : odd;
 }
 
-// PortableExp of each, with the same bits.
+// PortableExp of each lane, with the same bits.
 WINNOW_LANES void ExpOf(const Lanes& of, Lanes* result) {
   Lanes x = of < -87.0f ? Lanes{} - 87.0f : of;
   x = x > 88.0f ? Lanes{} + 88.0f : x;
@@ -81,7 +81,7 @@ WINNOW_LANES void ExpBelow(const Lanes& x, float largest, float factor, int left
   *result = kLaneNumber < static_cast<float>(left) ? *result : Lanes{};
 }
 
-// The class that a label says, and one that is no output's where it says none.
+// Returns the class of a label, or for a label without one a number that no output has.
 WINNOW_LANES int ClassOf(float label, int outputs) {
   return label >= 0 && label < static_cast<float>(outputs) ? static_cast<int>(label) : -1;
 }

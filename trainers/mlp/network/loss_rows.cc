@@ -11,9 +11,9 @@
 namespace winnow::mlp {
 namespace {
 
-constexpr int kLossBlock = 64;  // rows whose logarithms are taken together
+constexpr int kLossBlock = 64;  // rows whose logarithms are computed together
 
-// What one row's softmax comes down to.
+// The results of one row's softmax.
 struct Softmax {
   float of_label[kLossBlock];  // its output
   float largest[kLossBlock];
@@ -29,12 +29,12 @@ WINNOW_LANES float NextBelow(float x) {
                 : std::bit_cast<float>(x > 0 ? bits - 1 : bits + 1);
 }
 
-// Exponentials go to `delta`, where there is one.
+// Writes exponentials to `delta`, if there is one.
 WINNOW_LANES void ReadRow(const LossRule& rule, const float* outputs, float label, float* delta,
                           int32_t* before, int r, Softmax* softmax) {
   const int k = rule.outputs, label_class = ClassOf(label, k);
   const float of_label = label_class < 0 ? kNoOutput : outputs[label_class];
-  const float below_label = NextBelow(of_label);  // equal outputs before it are above this
+  const float below_label = NextBelow(of_label);  // equal outputs before it exceed this
   Lanes largest = Lanes{} + kNoOutput, sums = {};
   Lanes ahead = {};
   for (int p = 0; p < k; p += kPanel) {
@@ -65,8 +65,8 @@ WINNOW_LANES void ReadRow(const LossRule& rule, const float* outputs, float labe
   if (before != nullptr) *before = of_label == of_label ? static_cast<int32_t>(SumOfLanes(ahead)) : k;
 }
 
-// Turns a row's exponentials into (softmax - target) * factor. The label's own part is the others' sum, of
-// which a confident row's difference to 1 would leave nothing.
+// Converts a row's exponentials to (softmax - target) * factor. The label's own part is computed from the sum
+// of the others: for a confident row, the difference to 1 would lose all digits.
 WINNOW_LANES void FinishDelta(const LossRule& rule, float label, float factor, const Softmax& softmax, int r,
                               float* delta) {
   const int k = rule.outputs, label_class = ClassOf(label, k);
@@ -112,7 +112,7 @@ void CrossEntropyBlock(const LossRule& rule, const LossBatch& batch, int64_t beg
   for (int r = 0; r < count; ++r) batch.loss[begin + r] = static_cast<float>(loss[r]);
 }
 
-// Rows of one output, side by side. Lanes beyond the last row are 0.
+// Rows of one output, in lanes. Lanes beyond the last row are 0.
 struct Singles {
   float output[kLossBlock] = {}, label[kLossBlock] = {}, teacher[kLossBlock] = {};
   float slope[kLossBlock], loss[kLossBlock];

@@ -4,14 +4,14 @@
 #include <array>
 #include <cmath>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/mlp/network/optimizer.h"
 
 namespace winnow::mlp {
 namespace {
 
-constexpr uint64_t kWeightDraws = 0x77656967687473;  // apart from all else that the seed draws
+constexpr uint64_t kWeightDraws = 0x77656967687473;  // separates these draws from the seed's others
 
 // The middle of one of 2^32 equal parts of (0, 1).
 double UniformOf(uint64_t hash) { return (static_cast<double>(hash >> 32) + 0.5) * 0x1p-32; }

@@ -10,14 +10,14 @@
 
 namespace winnow::mlp {
 
-// Floats that stand together in the engine's arrays, on every instruction set alike.
+// Group size of floats in the engine's arrays, on every instruction set.
 constexpr int kPanel = 16;
-// Added to a variance before its root is taken, by batch norm (PyTorch's default).
+// Batch norm adds it to a variance before taking the root (PyTorch's default).
 constexpr float kBatchNormEpsilon = 1e-5f;
 constexpr int PaddedTo(int count, int multiple) { return (count + multiple - 1) / multiple * multiple; }
 
 // One fully connected layer: outputs = activation(batch_norm(inputs * weights + bias)). The last has neither
-// activation nor batch norm. All its parameters stand in one run of the network's flat array:
+// activation nor batch norm. All its parameters are contiguous in the network's flat array:
 //   weights: panels of 16 outputs; in a panel input by input, 16 floats each (outputs beyond the last are 0)
 //   bias, and with batch norm gamma and beta: an entry per output, padded with zeros to a multiple of 16
 struct Layer {
@@ -25,9 +25,9 @@ struct Layer {
   bool batch_norm = false;
   bool activated = false;
   std::size_t weights = 0, bias = 0, gamma = 0, beta = 0;  // where they begin
-  std::size_t end = 0;                                     // of the layer's run; a multiple of 16
-  std::size_t statistics = 0;  // of batch norm: where its running mean stands in NetworkState::statistics,
-                               // and, `padded` further on, its running variance
+  std::size_t end = 0;                                     // of the layer's parameters; a multiple of 16
+  std::size_t statistics = 0;  // with batch norm: the position of its running mean in
+                               // NetworkState::statistics; its running variance is `padded` further on
 
   int padded() const { return PaddedTo(outputs, kPanel); }
   std::size_t weight_count() const { return static_cast<std::size_t>(inputs) * padded(); }
@@ -39,7 +39,7 @@ struct Layer {
 
 struct Network {
   std::vector<Layer> layers;
-  std::size_t parameters = 0;  // floats of the flat array, padding included
+  std::size_t parameters = 0;  // floats of the flat array, including padding
   std::size_t statistics = 0;
 
   int inputs() const { return layers.front().inputs; }
@@ -47,10 +47,10 @@ struct Network {
   int64_t TrainableCount() const;  // without padding
 };
 
-// The network of these hyperparameters for `inputs` features and `outputs` classes or targets.
+// Returns the network of these hyperparameters for `inputs` features and `outputs` classes or targets.
 Network MakeNetwork(const MlpParameters& parameters, int inputs, int outputs);
 
-// What training changes. Floats that pad are 0 and stay 0.
+// The state that training changes. Padding is and stays 0.
 struct NetworkState {
   std::vector<float> parameters;  // [network.parameters]
   std::vector<float> slots[2];    // of the optimizer, like parameters: momentum; or mean and variance
@@ -58,8 +58,8 @@ struct NetworkState {
   int64_t step = 0;               // steps done
 };
 
-// Weights drawn by He's (normal, variance 2 / inputs) or Glorot's rule (uniform, +-sqrt(6 / (inputs +
-// outputs))), each a function of (seed, layer, input, output); biases 0, gammas 1; slots of zeros as the
+// Draws weights by He's rule (normal, variance 2 / inputs) or Glorot's (uniform, +-sqrt(6 / (inputs +
+// outputs))), each a function of (seed, layer, input, output); biases are 0, gammas 1; slots are zeros as the
 // optimizer needs them.
 NetworkState InitialState(const Network& network, const MlpParameters& parameters);
 

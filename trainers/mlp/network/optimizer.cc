@@ -36,7 +36,7 @@ void NesterovRun(float rate, float momentum, float scale, float decay, float* __
   }
 }
 
-// `decay` is of the gradient (Adam), `shrink` of the weight itself (AdamW).
+// `decay` applies to the gradient (Adam), `shrink` to the weight itself (AdamW).
 WINNOW_EACH_INSTRUCTION_SET
 void AdamRun(const StepRule& rule, float decay, float shrink, float* __restrict w, float* __restrict m,
              float* __restrict v, const float* __restrict gradient, std::size_t count) {
@@ -71,7 +71,7 @@ void SubtractRun(float factor, float* __restrict w, const float* __restrict dire
   for (std::size_t i = 0; i < count; ++i) w[i] -= factor * direction[i];
 }
 
-// Eight sums side by side, put together in one order.
+// Eight independent sums, combined in one order.
 WINNOW_EACH_INSTRUCTION_SET
 double SquareSum(const float* values, std::size_t count) {
   constexpr std::size_t kLanes = 8;

@@ -48,7 +48,7 @@ void ParameterUpdate::ForRuns(std::size_t first, std::size_t last,
   });
 }
 
-// One sum of squares for each run, of all ranks' pieces.
+// Computes one sum of squares for each run, over all ranks' pieces.
 absl::Status ParameterUpdate::RunSums(std::size_t first, std::size_t last, bool partial, const float* values,
                                       std::vector<double>* sums) const {
   const std::size_t begin = first < last ? runs_[first].begin : 0;

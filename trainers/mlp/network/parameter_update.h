@@ -14,31 +14,31 @@
 
 namespace winnow::mlp {
 
-// At most kNormRun parameters of one tensor: what norms are summed by, and what updates are divided by.
+// At most kNormRun parameters of one tensor: the unit of norms and of divided updates.
 struct ParameterRun {
   std::size_t begin = 0, count = 0;
-  int tensor = 0;  // weights, bias, gamma and beta of a layer are one each
+  int tensor = 0;  // a layer's weights, bias, gamma and beta are one each
   bool decays = false;
 };
 
-// A step's change of the parameters from their gradient, where that is needed as a whole first: for the norm
-// that is clipped, for LAMB, or because ranks have it in parts.
+// A step's update of the parameters in cases that need the whole gradient first: a clipped norm, LAMB, or a
+// gradient distributed over ranks.
 class ParameterUpdate {
  public:
   ParameterUpdate(const Network& network, const MlpParameters& parameters, Communicator* ranks, Crew* crew);
 
   const std::vector<ParameterRun>& runs() const { return runs_; }
 
-  // Where each rank's piece of the flat array begins, as nearly equal as runs allow; [ranks + 1].
+  // Returns the starts of the ranks' pieces of the flat array, as nearly equal as runs allow; [ranks + 1].
   std::vector<std::size_t> Pieces(int ranks) const;
 
-  // Moves parameters [begin, end) of the flat array, borders of runs, and the slots' own. `gradient`, which
-  // becomes undefined, and slots[s], or null, point at those of entry `begin`. `partial`: each rank has
-  // another piece, in order of rank, and ranks talk about norms. gradient_norm() is then the whole
-  // gradient's, where it was needed.
+  // Updates parameters [begin, end) of the flat array (borders of runs) and their slots. `gradient`, which is
+  // undefined afterwards, and slots[s], or null, point to entry `begin`. `partial`: each rank has another
+  // piece, in order of rank, and ranks exchange norms. Then gradient_norm() is the whole gradient's, if it
+  // was needed.
   absl::Status Apply(const StepRule& rule, std::size_t begin, std::size_t end, bool partial, float* gradient,
                      float* parameters, float* const slots[2]);
-  double gradient_norm() const { return gradient_norm_; }  // 0: was not needed
+  double gradient_norm() const { return gradient_norm_; }  // 0: not needed
 
  private:
   // values: of run `first` and those after it.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "trainers/common/hash.h"
+#include "base/hash.h"
 #include "trainers/common/instruction_sets.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/mlp/network/network.h"
@@ -27,14 +27,14 @@ inline float NormalShare(float z, float bell) {
 }
 
 inline float Tanh(float x) {
-  constexpr float kSmall = 0.3f;  // below, the quotient would lose digits
+  constexpr float kSmall = 0.3f;  // below it, the quotient would lose digits
   const float square = x * x;
   const float series =
       x * (1.0f +
            square * (-1.0f / 3 + square * (2.0f / 15 + square * (-17.0f / 315 + square * (62.0f / 2835)))));
   const float quotient = 1.0f - 2.0f / (PortableExp(2.0f * x) + 1.0f);
   const float near =
-      std::fabs(x) < kSmall ? 1.0f : 0.0f;  // not a choice of the results: that would not be vectorised
+      std::fabs(x) < kSmall ? 1.0f : 0.0f;  // not a choice between results: that would not be vectorised
   return near * std::clamp(series, -1.0f, 1.0f) + (1.0f - near) * quotient;
 }
 
@@ -101,7 +101,7 @@ void DropRow(uint32_t key, uint32_t least_kept, float scale, std::size_t count, 
 
 WINNOW_EACH_INSTRUCTION_SET
 uint32_t LargestBits(const float* values, std::size_t count) {
-  int32_t largest = 0;  // non-negative floats have the order of their bits
+  int32_t largest = 0;  // non-negative floats are ordered like their bits
   for (std::size_t i = 0; i < count; ++i)
     largest = std::max(largest, std::bit_cast<int32_t>(values[i]) & 0x7fffffff);
   return static_cast<uint32_t>(largest);

@@ -7,7 +7,7 @@
 
 namespace winnow::mlp {
 
-// What is done to one row, element by element: the same bits on every instruction set.
+// Elementwise operations on one row: the same bits on every instruction set.
 
 // out[i] = bytes[i] * scale + shift.
 void BytesToFloats(const uint8_t* bytes, std::size_t count, float scale, float shift, float* out);
@@ -15,26 +15,26 @@ void BytesToFloats(const uint8_t* bytes, std::size_t count, float scale, float s
 // a = activation(z); in place where a == z. GELU is z * Phi(z), Phi to 1.5e-7 (Abramowitz and Stegun 7.1.26).
 void Activate(Activation kind, float leaky_slope, const float* z, std::size_t count, float* a);
 
-// delta *= activation'(z). `a` is activation(z), which is enough for all but GELU, whose z is needed (else
+// delta *= activation'(z). `a` is activation(z), which suffices for all but GELU; GELU needs z (otherwise
 // null).
 void ActivationGradient(Activation kind, float leaky_slope, const float* z, const float* a, std::size_t count,
                         float* delta);
 
-// Which units a step leaves out: unit u of a row is dropped with probability `rate`, a function of (key, u).
+// The units that a step drops: unit u of a row is dropped with probability `rate`, a function of (key, u).
 struct DropoutRow {
   uint32_t key = 0;
   float rate = 0;
 };
 uint32_t DropoutKey(uint64_t seed, int64_t step, int layer, int64_t position);
 
-// values[u] becomes 0 if dropped, else values[u] / (1 - rate): of activations and of their gradients alike.
+// values[u] becomes 0 if dropped, otherwise values[u] / (1 - rate); for activations and their gradients.
 void Drop(const DropoutRow& row, std::size_t count, float* values);
 
 float LargestMagnitude(const float* values, std::size_t count);  // NaN counts as infinity
 
 void Scale(float factor, std::size_t count, float* values);
 
-// bf16 (round to nearest even) of values, which go two and two into pairs; `count` even.
+// Rounds values to bf16 (nearest, ties to even) and packs them in pairs; `count` is even.
 void PackBf16(const float* values, std::size_t count, uint32_t* pairs);
 
 // pairs[i] = bf16 of lower[i] * factor in the lower half and of upper[i] * factor above; upper null: 0.

@@ -10,8 +10,8 @@
 
 namespace winnow::mlp {
 
-// Calls that are made one after the other on a thread of their own, so that the caller can go on: the
-// exchange of one part of a gradient while the next is computed.
+// Runs calls in order on its own thread, so that the caller can continue: one part of a gradient is exchanged
+// while the next is computed.
 class BackgroundCalls {
  public:
   BackgroundCalls();
@@ -19,10 +19,10 @@ class BackgroundCalls {
   BackgroundCalls(const BackgroundCalls&) = delete;
   BackgroundCalls& operator=(const BackgroundCalls&) = delete;
 
-  // After a call has failed, later ones are not made.
+  // After a call has failed, later ones are skipped.
   void Post(std::function<absl::Status()> call);
 
-  // All that was posted has been called; the first error, which is then forgotten.
+  // Waits until all posted calls have run; returns the first error and clears it.
   absl::Status Wait();
 
  private:

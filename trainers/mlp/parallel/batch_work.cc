@@ -12,8 +12,7 @@ namespace {
 
 // A bound times 2^exponent is below 2^30: sums of rounded shards then fit 32 bits with a bit to spare.
 constexpr int kCountBits = 30;
-constexpr int kMostExponent =
-    100;  // 2^it and its inverse are normal floats, and so is what they multiply here
+constexpr int kMostExponent = 100;  // 2^it and its inverse are normal floats, and so are their products here
 
 }  // namespace
 
@@ -33,15 +32,15 @@ LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> 
   if (!context.train.weight.empty()) {
     batch.weight_sum = 0;
     for (const int64_t row : rows) batch.weight_sum += context.train.weight[static_cast<std::size_t>(row)];
-    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // nothing weighs anything: all gradients are 0
+    if (!(batch.weight_sum > 0)) batch.weight_sum = 1;  // no row has weight: all gradients are 0
   }
   return batch;
 }
 
-BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity)
+BatchWork::BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity)
     : BatchWork(context, kernels, capacity, 0, static_cast<int>(context.network.layers.size())) {}
 
-BatchWork::BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first,
+BatchWork::BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first,
                      int last)
     : context_(context),
       network_(context.network),
@@ -186,7 +185,7 @@ void BatchWork::Finish(const LocalBatch& batch) {
     for (const auto& gradients : {batch_norm_.gamma_gradient(l), batch_norm_.beta_gradient(l)}) {
       for (const double gradient : gradients) largest = std::max(largest, std::fabs(gradient));
     }
-    // Ranks that normalise together have the same sums, which are counted once.
+    // With synchronised batch norm all ranks have the same sums, which count once.
     bounds_[2 * layers + l] =
         static_cast<float>(batch_norm_.synchronised() ? largest : largest * context_.ranks->size());
   }
@@ -306,12 +305,37 @@ void BatchWork::ForTasks(std::span<const GradientTask> tasks,
   });
 }
 
+void BatchWork::WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
+                             int32_t* counts) {
+  ForTasks(tasks, [&](int, const GradientTask& task) {
+    const Layer& layer = network_.layers[task.layer];
+    const std::size_t at = layer.WeightAt(task.first_input, task.first_panel * kPanel);
+    stack_.WeightCounts(task, batch.begins, counts + (at - first),
+                        static_cast<std::size_t>(layer.inputs) * kPanel);
+  });
+}
+
+void BatchWork::Decode(std::size_t begin, std::size_t end, const int32_t* counts, float* gradient) const {
+  const auto decode = [&](std::size_t first, std::size_t last, int exponent) {
+    const std::size_t low = std::max(first, begin), high = std::min(last, end);
+    if (low < high)
+      CountsToFloats(counts + (low - begin), std::ldexp(1.0f, -exponent), high - low,
+                     gradient + (low - begin));
+  };
+  for (int l = stack_.first(); l < stack_.last(); ++l) {
+    const Layer& layer = network_.layers[l];
+    const std::size_t norm = layer.bias + static_cast<std::size_t>(layer.padded());
+    decode(layer.begin(), norm, exponents_[l]);
+    decode(norm, layer.end, exponents_[network_.layers.size() + l]);
+  }
+}
+
 void BatchWork::OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const {
   const Layer& layer = network_.layers[l];
   std::fill_n(counts, layer.end - layer.bias, 0);
   stack_.BiasCounts(l, batch.begins, counts);
   if (!layer.batch_norm || (batch_norm_.synchronised() && context_.ranks->rank() > 0)) return;
-  const double scale = std::ldexp(1.0, norm_exponent(l));
+  const double scale = std::ldexp(1.0, exponents_[network_.layers.size() + l]);
   const auto count = [&](double gradient) { return static_cast<int32_t>(std::nearbyint(gradient * scale)); };
   for (int c = 0; c < layer.outputs; ++c) {
     counts[layer.gamma - layer.bias + c] = count(batch_norm_.gamma_gradient(l)[c]);

@@ -18,20 +18,20 @@
 
 namespace winnow::mlp {
 
-// The rows of one step that this rank works on: whole virtual shards of the batch, one after the other.
+// This rank's rows of one step: consecutive whole virtual shards of the batch.
 struct LocalBatch {
-  std::span<const int64_t> rows;  // numbers of the data's
+  std::span<const int64_t> rows;  // row numbers in the data
   std::vector<int> begins;        // shard s of these is rows [begins[s], begins[s + 1])
   Pass pass;
-  double weight_sum = 1;   // of all rows of the batch, of all ranks
-  int64_t batch_rows = 0;  // of all ranks
+  double weight_sum = 1;   // over all rows of the batch, of all ranks
+  int64_t batch_rows = 0;  // over all ranks
 };
 
-// What taker `taker` of `takers` works on of a batch that is cut into `shards` shards, to train step `step`.
+// Returns part `taker` of `takers` of a batch that is cut into `shards` shards, for step `step`.
 LocalBatch PartOfBatch(const TrainingContext& context, std::span<const int64_t> rows, int shards, int taker,
                        int takers, int64_t step);
 
-// A sum over the rows that all ranks have trained on, in parts whose sum over ranks is exact.
+// A sum over the rows that all ranks have trained on, in parts with an exact sum over ranks.
 struct ShardSums {
   std::vector<double> losses, weights;  // of each shard of each step
   uint64_t correct = 0;                 // of this rank's rows
@@ -40,63 +40,60 @@ struct ShardSums {
 // A rank's own part of one step: from row numbers to the gradients of its shards, in integers.
 class BatchWork {
  public:
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity);
-  // Of the layers [first, last) only. REQUIRES: no batch norm.
-  BatchWork(const TrainingContext& context, const MlpKernels& kernels, int64_t capacity, int first, int last);
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity);
+  // For the layers [first, last) only. REQUIRES: no batch norm.
+  BatchWork(const TrainingContext& context, const Kernels& kernels, int64_t capacity, int first, int last);
 
-  // Forward and backward. losses(), correct() and bounds() tell the outcome. With synchronised batch norm,
-  // ranks talk; `statistics` move.
+  // Forward and backward pass. losses(), correct() and bounds() return the results. With synchronised batch
+  // norm, ranks communicate; updates `statistics`.
   absl::Status Propagate(const float* parameters, std::span<float> statistics, const LocalBatch& batch);
 
-  // The same in parts, of which all rows go through each once: Begin; Forward and, later, Backward of rows
-  // [begin, end), begin even; Finish. Where the network's first layer is not among these, inputs(first()) of
-  // the rows stand before Forward; where its last is not, the gradient of outputs() stands in delta(last() -
-  // 1) before Backward. REQUIRES: no batch norm.
+  // Propagate in parts; each row goes through each once: Begin; Forward and, later, Backward of rows [begin,
+  // end), begin even; Finish. Without the network's first layer, the caller sets inputs(first()) before
+  // Forward; without its last, the gradient of outputs() in delta(last() - 1) before Backward. REQUIRES: no
+  // batch norm.
   void Begin(const float* parameters, const LocalBatch& batch);
   void Forward(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end);
   void Backward(const LocalBatch& batch, int64_t begin, int64_t end);
   void Finish(const LocalBatch& batch);
 
-  // Forward only, without dropout: losses() of `rows`.
+  // Forward pass only, without dropout: sets losses() of `rows`.
   void Losses(const float* parameters, std::span<const float> statistics, std::span<const int64_t> rows);
 
   std::span<const float> losses() const { return {losses_.data(), rows_}; }  // of each row, not weighted
   int64_t correct() const { return correct_; }
-  // Adds what was the outcome of `batch`. REQUIRES: the network's last layer is among these.
+  // Adds the results of `batch`. REQUIRES: the network's last layer is included.
   void AddSums(const LocalBatch& batch, ShardSums* sums) const;
 
-  // The largest magnitudes: of each layer's inputs (at least 1), then of each layer's deltas, then of what
-  // each layer adds to the gradients of gamma and beta. Not finite where one of them is not. Bounds of all
-  // ranks together are the largest of each entry, which depends on the rows alone, not on who has them.
+  // The largest magnitudes: of each layer's inputs (at least 1), then of each layer's deltas, then of each
+  // layer's terms of the gradients of gamma and beta. Not finite if one value is not. The maximum of each
+  // entry over all ranks depends on the rows alone, not on their distribution.
   std::span<float> bounds() { return bounds_; }
 
-  // With bounds that hold for all ranks: makes integers possible. A layer's counts are gradients times
+  // Sets the integers' scales from bounds that hold for all ranks. A layer's counts are gradients times
   // 2^exponent(l).
   void Quantise(std::span<const float> bounds, const LocalBatch& batch);
   int exponent(int l) const { return exponents_[l]; }
-  int norm_exponent(int l) const { return exponents_[network_.layers.size() + l]; }
 
-  // What the rows of Propagate have left unused since they were last asked for; watched where there is a
-  // profile.
+  // Units unused by the rows of Propagate since the last query; observed if there is a profile.
   DeadUnits& dead_units() { return dead_units_; }
 
-  // Calls work for each part of the weights, or of those given, on all threads.
-  void ForTasks(const std::function<void(int thread, const GradientTask& task)>& work) {
-    ForTasks(stack_.tasks(), work);
-  }
+  // Calls work for each of these parts of the weights, on all threads.
   void ForTasks(std::span<const GradientTask> tasks,
                 const std::function<void(int thread, const GradientTask& task)>& work);
-  // counts of one part; see LayerStack.
-  void WeightCounts(const GradientTask& task, const LocalBatch& batch, int32_t* counts,
-                    std::size_t panel_stride) const {
-    stack_.WeightCounts(task, batch.begins, counts, panel_stride);
-  }
-  // All of a layer but its weights: bias, and with batch norm gamma and beta. counts[layer.end - layer.bias].
-  // What all shards' sum is known of already (batch norm's) is only in rank 0's.
+  // Computes the counts of these parts of the weights at their positions in the flat array; counts[0] is
+  // entry `first`.
+  void WeightCounts(std::span<const GradientTask> tasks, const LocalBatch& batch, std::size_t first,
+                    int32_t* counts);
+  // Computes all counts of a layer but its weights': bias, and with batch norm gamma and beta.
+  // counts[layer.end - layer.bias]. Sums already over all shards (batch norm's) are in rank 0's only.
   void OtherCounts(int l, const LocalBatch& batch, int32_t* counts) const;
+  // Converts the counts of the flat array's entries [begin, end) to gradients; counts[0] and gradient[0] are
+  // entry `begin`.
+  void Decode(std::size_t begin, std::size_t end, const int32_t* counts, float* gradient) const;
 
   LayerStack& stack() { return stack_; }
-  // To be called when parameters were changed other than by this object's user through stack().
+  // Call it when parameters were changed other than by this object's user through stack().
   void RefreshAll(const float* parameters);
 
  private:
@@ -106,7 +103,7 @@ class BatchWork {
   void LoadRows(const LocalBatch& batch, int64_t begin, int64_t end);
   void ForwardRows(const float* parameters, const LocalBatch& batch, int64_t begin, int64_t end, int thread);
   void BackwardRows(const LocalBatch& batch, int64_t begin, int64_t end, int thread);
-  // Of one thread: what it does is what all do.
+  // Only thread 0 is recorded; all threads do the same.
   Profile* ProfileOf(int thread) const { return thread == 0 ? context_.profile : nullptr; }
   absl::Status PropagateNormalised(const float* parameters, std::span<float> statistics,
                                    const LocalBatch& batch);

@@ -12,7 +12,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Of data that `size` ranks sum, what `rank` does.
+// Returns `rank`'s part of data that `size` ranks sum.
 Part PieceOf(std::size_t count, int rank, int size) {
   return PartOf(static_cast<int64_t>(count), rank, size, kPanel);
 }
@@ -26,7 +26,7 @@ void Add(std::span<const float> more, std::span<float> to) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
 }
 
-// What Collect gives begins with this; then each rank's errors follow.
+// The beginning of Collect's result; each rank's errors follow.
 struct Header {
   uint64_t count = 0, ranks = 0;
 };

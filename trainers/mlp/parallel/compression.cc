@@ -15,9 +15,9 @@ constexpr std::size_t kScaleRun = 256;  // numbers of one scale
 constexpr float kLevels = 127;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;  // bits of a float
-// Runs of smaller numbers are left out whole: the scale's inverse would not be finite.
+// Runs of smaller numbers become 0: the scale's inverse would not be finite.
 constexpr float kLeastLargest = 0x1p-100f;
-// Added and taken off again, it rounds a float below 2^22 to the nearest integer, ties to even.
+// Adding and subtracting it rounds a float below 2^22 to the nearest integer, ties to even.
 constexpr float kRounding = 0x1.8p23f;
 
 inline uint16_t ToBf16(float value) {
@@ -48,8 +48,8 @@ void DecompressBf16(const char* __restrict bytes, std::size_t count, float* __re
   }
 }
 
-// The scale of one run: NaN if a number is not finite, 0 if all are next to nothing. Magnitudes are compared
-// as the integers that their bits are, which is vectorised.
+// Returns the scale of one run: NaN if a number is not finite, 0 if all are negligible. Compares magnitudes
+// as the integers of their bits, which is vectorised.
 WINNOW_EACH_INSTRUCTION_SET
 float ScaleOf(const float* values, std::size_t count) {
   int32_t largest = 0;

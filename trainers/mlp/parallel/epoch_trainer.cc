@@ -1,5 +1,7 @@
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "trainers/mlp/parallel/local_sgd.h"
@@ -8,6 +10,12 @@
 #include "trainers/mlp/parallel/synchronous_trainer.h"
 
 namespace winnow::mlp {
+
+absl::Status DivergedError(const MlpParameters& parameters, int64_t epoch, int64_t epoch_step) {
+  return absl::FailedPreconditionError(
+      fmt::format("loss is nan at epoch {}, step {}: the learning rate may be too high (learning_rate = {})",
+                  epoch, epoch_step, parameters.learning_rate));
+}
 
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeEpochTrainer(const TrainingContext& context,
                                                                NetworkState state, std::string extra) {

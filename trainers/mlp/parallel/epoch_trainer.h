@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/mlp/data/dense_data.h"
@@ -17,59 +18,63 @@
 
 namespace winnow::mlp {
 
-// What one rank trains with. Everything lives longer than the EpochTrainer.
+// The context of one rank's training. All referents outlive the EpochTrainer.
 struct TrainingContext {
   const MlpParameters& parameters;
   const Network& network;
   const DenseData& train;  // all rows, the same on every rank
   const DenseData* teacher_outputs =
-      nullptr;  // `values`: the teacher's logits of train's rows, where there is one
+      nullptr;  // `values`: the teacher's logits of train's rows, if there is a teacher
   Communicator* ranks = nullptr;
   Crew* crew = nullptr;
   Profile* profile = nullptr;  // null: nothing is recorded
   const std::atomic<bool>* stop = nullptr;
 };
 
-// Of one epoch's training, over all ranks.
+// The results of one epoch's training, over all ranks.
 struct EpochResult {
-  double loss = 0;           // mean over the rows trained on, each as the network was when its step began
-  double accuracy = 0;       // of classes; NaN where there are none
+  double loss = 0;           // mean over the training rows, each before its step
+  double accuracy = 0;       // for classes; otherwise NaN
   int64_t rows_seen = 0;     // rows whose loss was computed
-  int64_t rows_trained = 0;  // those that a gradient was computed of
+  int64_t rows_trained = 0;  // rows whose gradient was computed
   int64_t steps = 0;
   uint64_t bytes_sent = 0;  // by all ranks
   std::vector<std::pair<std::string, double>>
       more;  // further metrics, as {"staleness-mean", 3.02}; rank 0's count
 };
 
-// One way in which ranks train together. All ranks make one, and call the same functions in the same order.
+// A way in which ranks train together. All ranks make one, and call the same functions in the same order.
 class EpochTrainer {
  public:
   virtual ~EpochTrainer() = default;
 
-  // Trains one epoch (from 0). Cancelled if *stop became true on some rank, in the middle; the state is then
-  // of no more use. FailedPrecondition, on all ranks, if the loss or a gradient is not finite any more: "loss
-  // is nan at epoch 3, step 17: ...". Other errors as of the Communicator.
+  // Trains one epoch (from 0). Cancelled if *stop became true on some rank during it; the state is then
+  // useless. FailedPrecondition, on all ranks, if the loss or a gradient is not finite: "loss is nan at epoch
+  // 3, step 17: ...". Other errors as the Communicator.
   virtual absl::StatusOr<EpochResult> Train(int64_t epoch) = 0;
 
-  // What the network is now, to evaluate with: parameters and batch norm's statistics, on every rank alike.
+  // The network's current state, for evaluation: parameters and batch norm's statistics, equal on every rank.
   // Valid between two calls of Train.
   virtual const NetworkState& state() const = 0;
 
-  // All ranks call it between two calls of Train; rank 0's *state becomes all that goes into a checkpoint,
-  // others' may stay as it is. *extra: further state of this way of training, or "".
+  // All ranks call it between two calls of Train; rank 0's *state becomes the complete state for a
+  // checkpoint, others' may be unchanged. *extra: further state of this way of training, or "".
   virtual absl::Status Collect(NetworkState* state, std::string* extra) = 0;
 
-  // Before this rank gives up for `reason`: tells it to those that wait for this rank by other means than the
-  // Communicator, who would else only hear that it is gone.
+  // Called before this rank gives up for `reason`: reports it to ranks that wait by other means than the
+  // Communicator and would otherwise only notice that it is gone.
   virtual void Fail(const absl::Status& /*reason*/) {}
 
-  // Floats of parameters, gradients and optimizer state that this rank holds, in bytes.
+  // Bytes of parameters, gradients and optimizer state on this rank.
   virtual uint64_t state_bytes() const = 0;
 };
 
-// The one that parameters.distribution asks for, to go on from `state` and `extra` (rank 0's, broadcast to
-// all). InvalidArgument where the ranks or other hyperparameters do not go with it.
+// FailedPrecondition: "loss is nan at epoch 3, step 17: the learning rate may be too high (learning_rate =
+// 5)".
+absl::Status DivergedError(const MlpParameters& parameters, int64_t epoch, int64_t epoch_step);
+
+// Returns the trainer of parameters.distribution, continuing from `state` and `extra` (rank 0's, broadcast to
+// all). InvalidArgument if the ranks or other hyperparameters do not allow it.
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeEpochTrainer(const TrainingContext& context,
                                                                NetworkState state, std::string extra);
 

@@ -1,35 +1,16 @@
 #include "trainers/mlp/parallel/local_gradients.h"
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
-
-#include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/row_math.h"
-#include "trainers/mlp/parallel/batch_work.h"
-#include "trainers/mlp/parallel/diverged.h"
 
 namespace winnow::mlp {
 
-class LocalGradients::Impl {
- public:
-  Impl(const TrainingContext& context, int64_t most_rows)
-      : context_(context),
-        work_(context, ChosenMlpKernels(), most_rows),
-        counts_(context.network.parameters) {}
+LocalGradients::LocalGradients(const TrainingContext& context, int64_t most_rows)
+    : context_(context), work_(context, ChosenKernels(), most_rows), counts_(context.network.parameters) {}
 
-  absl::StatusOr<BatchSums> Compute(std::span<const float> parameters, std::span<float> statistics,
-                                    std::span<const int64_t> rows, int64_t step, std::span<float> gradient);
-
- private:
-  const TrainingContext& context_;
-  BatchWork work_;
-  Aligned<int32_t> counts_;
-};
-
-absl::StatusOr<BatchSums> LocalGradients::Impl::Compute(std::span<const float> parameters,
-                                                        std::span<float> statistics,
-                                                        std::span<const int64_t> rows, int64_t step,
-                                                        std::span<float> gradient) {
+absl::StatusOr<BatchSums> LocalGradients::Compute(std::span<const float> parameters,
+                                                  std::span<float> statistics, std::span<const int64_t> rows,
+                                                  int64_t step, std::span<float> gradient) {
   const Network& network = context_.network;
   const LocalBatch batch = PartOfBatch(context_, rows, 1, 0, 1, step);
   work_.RefreshAll(parameters.data());
@@ -43,37 +24,15 @@ absl::StatusOr<BatchSums> LocalGradients::Impl::Compute(std::span<const float> p
     }
   }
   work_.Quantise(work_.bounds(), batch);
-  work_.ForTasks([&](int, const GradientTask& task) {
-    const Layer& layer = network.layers[task.layer];
-    work_.WeightCounts(task, batch,
-                       counts_.data() + layer.WeightAt(task.first_input, task.first_panel * kPanel),
-                       static_cast<std::size_t>(layer.inputs) * kPanel);
-  });
-  for (int l = 0; l < static_cast<int>(network.layers.size()); ++l) {
-    const Layer& layer = network.layers[l];
-    work_.OtherCounts(l, batch, counts_.data() + layer.bias);
-    const std::size_t norm = layer.bias + static_cast<std::size_t>(layer.padded());
-    CountsToFloats(counts_.data() + layer.begin(), std::ldexp(1.0f, -work_.exponent(l)), norm - layer.begin(),
-                   gradient.data() + layer.begin());
-    CountsToFloats(counts_.data() + norm, std::ldexp(1.0f, -work_.norm_exponent(l)), layer.end - norm,
-                   gradient.data() + norm);
-  }
+  work_.WeightCounts(work_.stack().tasks(), batch, 0, counts_.data());
+  for (int l = 0; l < static_cast<int>(network.layers.size()); ++l)
+    work_.OtherCounts(l, batch, counts_.data() + network.layers[l].bias);
+  work_.Decode(0, network.parameters, counts_.data(), gradient.data());
   BatchSums sums;
   sums.rows = static_cast<int64_t>(rows.size());
   sums.correct = work_.correct();
   for (std::size_t r = 0; r < rows.size(); ++r) sums.loss += work_.losses()[r];
   return sums;
-}
-
-LocalGradients::LocalGradients(const TrainingContext& context, int64_t most_rows)
-    : impl_(std::make_unique<Impl>(context, most_rows)) {}
-
-LocalGradients::~LocalGradients() = default;
-
-absl::StatusOr<BatchSums> LocalGradients::Compute(std::span<const float> parameters,
-                                                  std::span<float> statistics, std::span<const int64_t> rows,
-                                                  int64_t step, std::span<float> gradient) {
-  return impl_->Compute(parameters, statistics, rows, step, gradient);
 }
 
 }  // namespace winnow::mlp

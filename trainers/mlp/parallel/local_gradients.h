@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 
 namespace winnow::mlp {
@@ -12,27 +12,26 @@ namespace winnow::mlp {
 // Sums over the rows of one batch.
 struct BatchSums {
   double loss = 0;
-  int64_t correct = 0;  // of classes
+  int64_t correct = 0;  // for classes
   int64_t rows = 0;
 };
 
-// The forward and backward pass of one rank on its own, for the ways of training in which ranks are not in
-// step.
+// The forward and backward pass of a single rank, for the ways of training in which ranks are not in step.
 class LocalGradients {
  public:
   // For batches of up to `most_rows`.
   LocalGradients(const TrainingContext& context, int64_t most_rows);
-  ~LocalGradients();
 
-  // gradient[network.parameters] becomes the mean gradient of `rows` (numbers of context.train's) at
-  // `parameters`, without weight decay; `statistics` (batch norm's, may be empty) move as they do in a step.
+  // Sets gradient[network.parameters] to the mean gradient of `rows` (numbers of context.train's) at
+  // `parameters`, without weight decay; updates `statistics` (batch norm's, may be empty) as a step does.
   // `step` draws the dropout. FailedPrecondition if the loss is not finite.
   absl::StatusOr<BatchSums> Compute(std::span<const float> parameters, std::span<float> statistics,
                                     std::span<const int64_t> rows, int64_t step, std::span<float> gradient);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const TrainingContext& context_;
+  BatchWork work_;
+  Aligned<int32_t> counts_;
 };
 
 }  // namespace winnow::mlp

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "fmt/format.h"
-#include "trainers/common/status_text.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/local_gradients.h"
@@ -43,7 +43,7 @@ class LocalSgdTrainer final : public EpochTrainer {
     ShareTotals own;
     absl::Status worked;
     for (int64_t s = 0; s < steps_; ++s) {
-      // A rank that cannot go on says so when all average next.
+      // A rank that fails reports it at the next average.
       if (worked.ok()) worked = Step(epoch, s, order, &own);
       if ((s + 1) % context_.parameters.local_steps != 0 && s + 1 != steps_) continue;
       ProfileScope scope(context_.profile, Phase::kCommunicate, epoch * steps_ + s);
@@ -80,7 +80,7 @@ class LocalSgdTrainer final : public EpochTrainer {
     const int64_t begin = rows * s / steps_, end = rows * (s + 1) / steps_;
     if (begin == end) return absl::OkStatus();
     const std::span<const int64_t> batch(order.data() + begin, static_cast<std::size_t>(end - begin));
-    // Ranks draw apart from each other.
+    // Ranks have separate draws.
     const int64_t draw = step * context_.ranks->size() + context_.ranks->rank();
     const absl::StatusOr<BatchSums> sums =
         gradients_.Compute(state_.parameters, state_.statistics, batch, draw, gradient_);
@@ -98,9 +98,9 @@ class LocalSgdTrainer final : public EpochTrainer {
     return {&state_.parameters, &state_.slots[0], &state_.slots[1], &state_.statistics};
   }
 
-  // All of the state becomes its mean over ranks; or on all ranks, the first rank's error that has one. A
-  // message is a byte, 0 for numbers and else an error's code, and the numbers of a piece, or the error's
-  // text.
+  // Replaces all of the state by its mean over ranks; or returns on all ranks the error of the first rank
+  // with one. A message is a byte (0 for numbers, otherwise an error's code) and the numbers of a piece, or
+  // the error's text.
   absl::Status Average(const absl::Status& own) {
     const int rank = context_.ranks->rank(), size = context_.ranks->size();
     if (size == 1) return own;
@@ -169,7 +169,7 @@ class LocalSgdTrainer final : public EpochTrainer {
   ParameterUpdate update_;
   NetworkState state_;
   std::vector<float> gradient_;
-  std::vector<float> all_, values_;  // within Average: all that is averaged; one rank's numbers of a piece
+  std::vector<float> all_, values_;  // within Average: everything averaged; one rank's numbers of a piece
   std::vector<double> sums_;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr float kNone = std::numeric_limits<float>::infinity();  // above all losses
 
-// How many of the values are below x: all are looked at, since a search would wait for each look in turn and
-// guess half of its turns wrongly.
+// Counts the values below x by comparing all: a binary search would wait for each comparison and mispredict
+// half of its branches.
 WINNOW_EACH_INSTRUCTION_SET
 int CountBelow(const float* values, int count, float x) {
   int below = 0;
@@ -23,7 +23,7 @@ int CountBelow(const float* values, int count, float x) {
 
 }  // namespace
 
-// The run that has it, or would: past the last run where all losses are below.
+// Returns the run that contains it, or would: past the last run if all losses are below.
 LossHistory::Position LossHistory::FirstNotBelow(float loss) const {
   const auto run = static_cast<std::size_t>(CountBelow(last_.data(), static_cast<int>(last_.size()), loss));
   if (run == runs_.size()) return {run, 0};
@@ -97,7 +97,7 @@ void LossHistory::Erase(float loss) {
   last_.erase(last_.begin() + gone);
 }
 
-// Of a full run: its upper half becomes the next.
+// Splits a full run: its upper half becomes the next.
 void LossHistory::Split(std::size_t run) {
   const auto next = static_cast<std::ptrdiff_t>(run + 1);
   float* const half = runs_[run].losses + kMost / 2;

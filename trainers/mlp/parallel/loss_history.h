@@ -6,19 +6,19 @@
 
 namespace winnow::mlp {
 
-// The last `length` losses, sorted as they come: a list of short sorted runs, so that a loss costs two short
+// The last `length` losses, always sorted: a list of short sorted runs, so that adding a loss costs two short
 // searches and two short moves.
 class LossHistory {
  public:
   // REQUIRES: length >= 1.
   explicit LossHistory(int64_t length) : length_(static_cast<std::size_t>(length)) {}
 
-  // Where a loss stands among those before it: how many are less, as much, and there at all.
+  // A loss's place among the earlier ones: how many are less, how many equal, and how many there are.
   struct Place {
     int64_t below = 0, equal = 0, count = 0;
   };
 
-  // The place among the last `length`; then the loss is one of them, and the oldest of more leaves.
+  // Returns the place among the last `length`; then adds the loss, and removes the oldest if there are more.
   // REQUIRES: finite.
   Place Add(float loss);
 
@@ -42,7 +42,7 @@ class LossHistory {
 
   std::size_t length_;
   std::vector<float> ring_;  // in the order they came
-  std::size_t next_ = 0;     // where the next goes, once the ring is full
+  std::size_t next_ = 0;     // index of the next loss, once the ring is full
   std::vector<Run> runs_;    // none empty
   std::vector<int32_t> size_;
   std::vector<float> last_;  // [run]: its largest

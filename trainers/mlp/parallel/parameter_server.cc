@@ -53,8 +53,8 @@ class ParameterServerTrainer final : public EpochTrainer {
     if (!worked.ok()) messenger_->Fail(worked);
     server.join();
     if (absl::Status status = worked.ok() ? served : worked; !status.ok()) {
-      // A loss that is not finite, and a stop, have reached all ranks in Train. What else ends one may find
-      // others beyond it.
+      // All ranks already know of a loss that is not finite, and of a stop, in Train. For any other error,
+      // some ranks may have passed this point.
       if (!absl::IsFailedPrecondition(status) && !absl::IsCancelled(status)) context_.ranks->Fail(status);
       return status;
     }
@@ -109,7 +109,7 @@ class ParameterServerTrainer final : public EpochTrainer {
  private:
   uint64_t BytesSent() const { return messenger_->bytes_sent() + context_.ranks->bytes_sent(); }
 
-  // This rank's worker for one epoch.
+  // Runs this rank's worker for one epoch.
   absl::Status Work(int64_t epoch, ShareTotals* totals) {
     const std::vector<int64_t> order = ShareOrder(context_, epoch);
     const int64_t rows = share_.end - share_.begin, batch = context_.parameters.batch_size;
@@ -119,7 +119,7 @@ class ParameterServerTrainer final : public EpochTrainer {
       const int64_t step = epoch * steps + s, begin = s * batch;
       const std::span<const int64_t> batch_rows = std::span<const int64_t>(order).subspan(
           static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(batch, rows - begin)));
-      // Ranks draw apart from each other.
+      // Ranks have separate draws.
       const int64_t draw = step * context_.ranks->size() + context_.ranks->rank();
       const absl::StatusOr<BatchSums> sums =
           gradients_.Compute(state_.parameters, state_.statistics, batch_rows, draw, gradient_);
@@ -136,7 +136,7 @@ class ParameterServerTrainer final : public EpochTrainer {
     return absl::OkStatus();
   }
 
-  // All ranks' servers are done: their parameters become everyone's, and statistics their mean.
+  // After all ranks' servers are done: gathers their parameters on every rank, and averages statistics.
   absl::Status Gather() {
     const std::span<const float> own = shard_.parameters();
     std::string mine(reinterpret_cast<const char*>(own.data()), own.size_bytes());

@@ -54,7 +54,7 @@ class Service {
   }
 
  private:
-  // Each worker sends one push after another, each computed at what it was answered last.
+  // Each worker sends one push after another, each computed at the parameters of its last answer.
   bool IsDue(int worker, const PushHeader& push) const {
     return !gate_.left(worker) && !unanswered_[worker] && push.version == shard_->pulled_version(worker) &&
            push.step >= 0 && (next_step_[worker] < 0 || push.step == next_step_[worker]) &&
@@ -98,7 +98,7 @@ absl::Status ParameterClient::Push(int64_t step, int64_t epoch_steps, bool last,
                                    std::span<const float> gradient) {
   const int size = messenger_->size();
   for (int i = 0; i < size; ++i) {
-    const int server = (messenger_->rank() + 1 + i) % size;  // each worker begins at another one
+    const int server = (messenger_->rank() + 1 + i) % size;  // each worker begins with another one
     const PushHeader header{step, epoch_steps, versions_[server], last ? 1 : 0};
     absl::Status status =
         SendTo(messenger_, server, kPushTag, MessageOf(header, RunOf(gradient, runs_[server])));

@@ -12,24 +12,24 @@
 
 namespace winnow::mlp {
 
-// Serves one epoch: applies every push once, as it comes, and answers it with the newest parameters, when
-// `staleness_bound` lets its worker go on (-1: at once); returns when each worker has pushed its last. Spans
-// of updates are of thread `profile_thread`. Errors are the Messenger's; Internal if a message is not what is
-// due.
+// Serves one epoch: applies every push once, on arrival, and answers it with the newest parameters when
+// `staleness_bound` lets its worker continue (-1: at once); returns when each worker has pushed its last.
+// Records spans of updates as thread `profile_thread`. Errors are the Messenger's; Internal for an unexpected
+// message.
 absl::Status ServeEpoch(Messenger* messenger, int64_t staleness_bound, ServerShard* shard, Profile* profile,
                         int profile_thread);
 
-// A worker's end towards all servers.
+// A worker's connection to all servers.
 class ParameterClient {
  public:
-  // `runs`: which part of the parameters each rank serves.
+  // `runs`: the part of the parameters that each rank serves.
   ParameterClient(Messenger* messenger, std::vector<Part> runs)
       : messenger_(messenger), runs_(std::move(runs)), versions_(runs_.size()) {}
 
-  // All servers are at this version, as at the beginning of an epoch.
+  // Sets the version of all servers, at the beginning of an epoch.
   void BeginEpoch(int64_t version) { versions_.assign(versions_.size(), version); }
 
-  // Sends each server its part of the gradient, computed at what Pull gave last.
+  // Sends each server its part of the gradient, computed at the last Pull's parameters.
   absl::Status Push(int64_t step, int64_t epoch_steps, bool last, std::span<const float> gradient);
 
   // Waits for the answers to the last Push. Not after an epoch's last.

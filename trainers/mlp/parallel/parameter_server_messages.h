@@ -8,14 +8,14 @@
 
 namespace winnow::mlp {
 
-// What workers and servers of an asynchronous parameter server say to each other: a header and floats.
+// The messages between workers and servers of an asynchronous parameter server: a header and floats.
 constexpr uint32_t kPushTag = 1;  // worker to server: PushHeader, gradient of the server's run
 constexpr uint32_t kPullTag = 2;  // server to worker: PullHeader, the run's newest parameters
 
 struct PushHeader {
   int64_t step = 0;         // the worker's, from 0 where training began
   int64_t epoch_steps = 0;  // of this worker
-  int64_t version = 0;      // of the parameters that the gradient was computed at
+  int64_t version = 0;      // of the parameters at which the gradient was computed
   int64_t last = 0;         // 1: the worker's last of this epoch, which is not answered
 };
 

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/gathered_floats.h"
-#include "trainers/mlp/network/row_math.h"
+#include "trainers/mlp/network/evaluator.h"
 
 namespace winnow::mlp {
 namespace {
 
-// Of each rank: where its piece of the flat array begins. A stage's replicas have pieces of its layers as
-// nearly equal as runs allow.
+// Returns for each rank the start of its piece of the flat array. A stage's replicas have pieces of its
+// layers as nearly equal as runs allow.
 std::vector<std::size_t> PiecesOf(const Network& network, const PipelineLayout& layout,
                                   const std::vector<ParameterRun>& runs) {
   std::vector<std::size_t> pieces;
@@ -32,7 +31,7 @@ std::vector<std::size_t> PiecesOf(const Network& network, const PipelineLayout& 
   return pieces;
 }
 
-// Rows enough for the largest part of a batch, however a batch of fewer rows is cut.
+// Returns rows enough for the largest part of a batch, for any division of a smaller batch.
 int64_t MostRows(const BatchCut& cut, int replicas) {
   int64_t most = 0;
   for (int replica = 0; replica < replicas; ++replica) {
@@ -60,7 +59,7 @@ class PipelineStep::Wait {
   const Clock::time_point begun_ = Clock::now();
 };
 
-PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+PipelineStep::PipelineStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                            const BatchCut& cut, PipelineLayout layout, std::unique_ptr<Messenger> messenger)
     : context_(context),
       network_(context.network),
@@ -157,10 +156,7 @@ void PipelineStep::CountLayer(int l, const LocalBatch& batch) {
   const Layer& layer = network_.layers[l];
   int32_t* const counts = CountsOf(l).data();
   const auto tasks = std::ranges::equal_range(work_.stack().tasks(), l, {}, &GradientTask::layer);
-  work_.ForTasks(std::span(tasks.begin(), tasks.end()), [&](int, const GradientTask& task) {
-    const std::size_t at = layer.WeightAt(task.first_input, task.first_panel * kPanel) - layer.begin();
-    work_.WeightCounts(task, batch, counts + at, static_cast<std::size_t>(layer.inputs) * kPanel);
-  });
+  work_.WeightCounts(std::span(tasks.begin(), tasks.end()), batch, layer.begin(), counts);
   work_.OtherCounts(l, batch, counts + (layer.bias - layer.begin()));
 }
 
@@ -169,7 +165,7 @@ absl::Status PipelineStep::AddLayer(int l) {
   return replicas_.AddCounts(CountsOf(l), network_.layers[l].begin());
 }
 
-// A layer's counts travel while the next's are computed. At most two layers' are on their way, so that nobody
+// Sends a layer's counts while the next's are computed. At most two layers' are in transfer, so that no rank
 // waits for room.
 absl::Status PipelineStep::SumCounts(const LocalBatch& batch) {
   const int first = work_.stack().first(), last = work_.stack().last();
@@ -185,7 +181,7 @@ absl::Status PipelineStep::SumCounts(const LocalBatch& batch) {
   return layout_.replicas == 1 ? absl::OkStatus() : AddLayer(first);
 }
 
-// The own piece by its counts; then the stage's layers become those of all replicas.
+// Updates the own piece by its counts; then gathers the stage's layers from all replicas.
 absl::Status PipelineStep::Move(const StepRule& rule) {
   const std::size_t begin = replicas_.begin(), end = replicas_.end();
   {
@@ -194,8 +190,8 @@ absl::Status PipelineStep::Move(const StepRule& rule) {
       const Layer& layer = network_.layers[l];
       const std::size_t from = std::max(begin, layer.begin()), to = std::min(end, layer.end);
       if (from < to)
-        CountsToFloats(CountsOf(l).data() + (from - layer.begin()), std::ldexp(1.0f, -work_.exponent(l)),
-                       to - from, gradient_.data() + (from - begin));
+        work_.Decode(from, to, CountsOf(l).data() + (from - layer.begin()),
+                     gradient_.data() + (from - begin));
     }
     float* const slots[2] = {state_.slots[0].empty() ? nullptr : state_.slots[0].data(),
                              state_.slots[1].empty() ? nullptr : state_.slots[1].data()};
@@ -246,8 +242,8 @@ absl::Status PipelineStep::TrainStep(std::span<const int64_t> rows, int64_t epoc
   return absl::OkStatus();
 }
 
-// What ends the messages of one rank ends the group, and the other way round. A loss that is not finite, and
-// a stop, are known to all ranks at once.
+// Passes errors between the messages of a rank and its group. All ranks already know of a loss that is not
+// finite, and of a stop.
 absl::Status PipelineStep::Ended(absl::Status status) {
   if (status.ok() || absl::IsFailedPrecondition(status) || absl::IsCancelled(status)) return status;
   messenger_->Fail(status);
@@ -301,7 +297,7 @@ absl::StatusOr<std::vector<float>> PipelineStep::Losses(std::span<const int64_t>
 absl::Status PipelineStep::Collect(NetworkState* state, std::string* errors) {
   errors->clear();
   *state = state_;
-  for (std::vector<float>& slot : state->slots) {  // which may be empty on some ranks only: all call
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
     absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
     if (!all.ok()) return all.status();
     slot = *std::move(all);

@@ -20,8 +20,8 @@
 
 namespace winnow::mlp {
 
-// Who has which layers and which rows: rank stage * replicas + replica has the layers [layer_begins[stage],
-// layer_begins[stage + 1]) and works on the replica's part of a batch.
+// The distribution of layers and rows: rank stage * replicas + replica has the layers [layer_begins[stage],
+// layer_begins[stage + 1]) and the replica's part of a batch.
 struct PipelineLayout {
   std::vector<int> layer_begins;  // [stages + 1]
   int replicas = 1;
@@ -30,10 +30,10 @@ struct PipelineLayout {
   int stages() const { return static_cast<int>(layer_begins.size()) - 1; }
 };
 
-// Steps of PIPELINE (pipeline_trainer.h), on two stages or more.
+// Steps of PIPELINE (pipeline_trainer.h), with two stages or more.
 class PipelineStep final : public TrainingStep {
  public:
-  PipelineStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+  PipelineStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                const BatchCut& cut, PipelineLayout layout, std::unique_ptr<Messenger> messenger);
 
   absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
@@ -41,7 +41,7 @@ class PipelineStep final : public TrainingStep {
   absl::Status EndEpoch(EpochResult* result) override;
   absl::StatusOr<std::vector<float>> LastLosses() override;
   absl::StatusOr<std::vector<float>> Losses(std::span<const int64_t> rows) override;
-  // Slots are of this rank's piece, and between EndEpochs parameters of the stage's layers.
+  // Has slots for this rank's piece and, between EndEpochs, parameters for the stage's layers.
   const NetworkState& state() const override { return state_; }
   absl::Status Collect(NetworkState* state, std::string* errors) override;
   absl::Status RestoreErrors(const std::string&) override { return absl::OkStatus(); }
@@ -51,7 +51,7 @@ class PipelineStep final : public TrainingStep {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Adds the time of its life to that in which this rank waits for others.
+  // Adds its lifetime to the time in which this rank waits for others.
   class Wait;
 
   bool is_first() const { return stage_ == 0; }
@@ -91,7 +91,7 @@ class PipelineStep final : public TrainingStep {
   std::vector<float> bounds_;
   Aligned<int32_t> counts_;                // of the stage's layers
   Aligned<float> gradient_;                // of the own piece
-  std::vector<float> rows_;                // that are sent
+  std::vector<float> rows_;                // to send
   Clock::duration waited_{0}, worked_{0};  // of the epoch's steps
 };
 

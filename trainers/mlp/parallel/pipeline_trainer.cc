@@ -5,7 +5,6 @@
 
 #include "fmt/format.h"
 #include "trainers/collective/messenger.h"
-#include "trainers/mlp/network/rank_kernels.h"
 #include "trainers/mlp/parallel/pipeline_step.h"
 #include "trainers/mlp/parallel/stage_split.h"
 #include "trainers/mlp/parallel/synchronous_trainer.h"
@@ -13,7 +12,7 @@
 namespace winnow::mlp {
 namespace {
 
-// Ranks that hold one copy of the network.
+// Returns the ranks of one copy of the network.
 absl::StatusOr<int> StagesOf(const TrainingContext& context) {
   const int ranks = context.ranks->size(), layers = static_cast<int>(context.network.layers.size());
   const int asked = context.parameters.pipeline_stages;
@@ -55,7 +54,7 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakePipelineTrainer(const Training
         "(hyperparameter virtual_shards){}",
         parameters.micro_batches, shards, cut->shards,
         replicas > 1 ? fmt::format(" for {} copies of the pipeline", replicas) : ""));
-  const absl::StatusOr<const MlpKernels*> kernels = AgreedMlpKernels(parameters.precision, context.ranks);
+  const absl::StatusOr<const Kernels*> kernels = AgreedKernels(parameters.precision, context.ranks);
   if (!kernels.ok()) return kernels.status();
   PipelineLayout layout;
   layout.replicas = replicas;

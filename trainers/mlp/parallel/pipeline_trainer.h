@@ -8,20 +8,20 @@
 
 namespace winnow::mlp {
 
-// Distribution::kPipeline: the layers are split into stages by what they cost, a rank works on one stage, and
+// Distribution::kPipeline: the layers are split into stages of similar cost, a rank works on one stage, and
 // micro-batches go through them one forward, one backward (schedule_1f1b.h). Several copies of the pipeline
-// (replicas) share a batch out. The parameters have the same bits as ALL_REDUCE's, on any number of ranks.
+// (replicas) divide a batch. The parameters have the same bits as ALL_REDUCE's, on any number of ranks.
 //
-// Gradients of weights are computed when all rows of the batch have come back, as the scale that makes them
-// integers is of all rows: a backward pass is one through inputs alone (as in Qi et al. 2023, Zero Bubble
-// Pipeline Parallelism, section 2), and a stage keeps inputs and deltas of all its rows.
+// Gradients of weights are computed when all rows of the batch have come back, because their integer scale
+// depends on all rows: a backward pass goes through inputs alone (as in Qi et al. 2023, Zero Bubble Pipeline
+// Parallelism, section 2), and a stage keeps inputs and deltas of all its rows.
 //
-// Optimizer state is of a rank's own layers only; parameters of all layers are on every rank after an epoch.
-// Further metric: bubble-share, of the steps' time that in which ranks wait for each other. Where one stage
-// is all there is (one rank, one layer, pipeline_stages 1), it is ALL_REDUCE.
+// A rank has the optimizer state of its own layers only; after an epoch every rank has the parameters of all
+// layers. Further metric: bubble-share, the fraction of the steps' time in which ranks wait for each other.
+// With one stage only (one rank, one layer, pipeline_stages 1), it is ALL_REDUCE.
 //
-// InvalidArgument: batch norm; stages that ranks or layers cannot be divided into; fewer virtual shards than
-// replicas or micro-batches; a batch of more rows than there are.
+// InvalidArgument: batch norm; stages that do not divide ranks or layers; fewer virtual shards than replicas
+// or micro-batches; a batch of more rows than there are.
 absl::StatusOr<std::unique_ptr<EpochTrainer>> MakePipelineTrainer(const TrainingContext& context,
                                                                   NetworkState state,
                                                                   const std::string& extra);

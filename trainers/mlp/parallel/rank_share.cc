@@ -6,11 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "base/hash.h"
 #include "fmt/format.h"
-#include "trainers/common/hash.h"
 #include "trainers/mlp/network/batch_order.h"
 #include "trainers/mlp/network/optimizer.h"
-#include "trainers/mlp/parallel/diverged.h"
 
 namespace winnow::mlp {
 namespace {
@@ -32,7 +31,7 @@ Part ShareOf(const TrainingContext& context) {
 std::vector<int64_t> ShareOrder(const TrainingContext& context, int64_t epoch) {
   const Part share = ShareOf(context);
   const uint64_t seed = context.parameters.seed, rank = static_cast<uint64_t>(context.ranks->rank());
-  // One rank alone has the order that it has in every way of training.
+  // A single rank has the same order in every way of training.
   const uint64_t key = rank == 0 ? seed : HashOf(seed, rank);
   std::vector<int64_t> order = EpochOrder(key, epoch, share.end - share.begin);
   for (int64_t& row : order) row += share.begin;

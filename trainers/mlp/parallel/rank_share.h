@@ -14,29 +14,30 @@
 
 namespace winnow::mlp {
 
-// What a rank does with a share of its own, in the ways of training in which ranks are not in step.
+// A rank's work on its own share, in the ways of training in which ranks are not in step.
 
-// Its rows: 1/ranks of them, in order of rank.
+// Returns its rows: 1/ranks of them, in order of rank.
 Part ShareOf(const TrainingContext& context);
 
-// The same in the order that it trains in: a function of (seed, rank, epoch).
+// Returns its rows in training order: a function of (seed, rank, epoch).
 std::vector<int64_t> ShareOrder(const TrainingContext& context, int64_t epoch);
 
-// What every such way refuses: sifting, and synchronised batch norm over several ranks. InvalidArgument.
+// InvalidArgument for what no such way supports: sifting, and synchronised batch norm over several ranks.
 absl::Status CheckShare(const TrainingContext& context);
 
-// Makes the gradient's norm at most `most`; 0: any.
+// Scales the gradient to a norm of at most `most`; 0: unlimited.
 void ClipToNorm(std::span<float> gradient, double most);
 
-// A run of a network's flat array to which weight decay applies as a whole, or not at all.
+// A run of a network's flat array with or without weight decay.
 struct DecayRun {
   std::size_t begin = 0, end = 0;
   bool decays = false;  // weights; not biases and batch norm
 };
-// Those of [begin, end), in order. REQUIRES: multiples of 16.
+// Returns those of [begin, end), in order. REQUIRES: multiples of 16.
 std::vector<DecayRun> DecayRuns(const Network& network, std::size_t begin, std::size_t end);
 
-// A LocalGradients' error: one of a loss that is not finite as DivergedError of this step of the epoch.
+// Converts a LocalGradients' error: a loss that is not finite becomes DivergedError of this step of the
+// epoch.
 absl::Status AtStep(const absl::Status& status, const MlpParameters& parameters, int64_t epoch, int64_t step);
 
 // FailedPrecondition if a parameter is not finite.

@@ -11,10 +11,10 @@ struct StagePass {
   bool operator==(const StagePass&) const = default;
 };
 
-// The order in which stage `stage` of `stages` works on a batch's micro-batches: "one forward, one backward"
-// (Narayanan et al. 2019, PipeDream; 2021, section 2.2.1). Forward passes until the first micro-batch can
-// come back from the last stage, then by turns, then the backward passes that are left. A stage has begun at
-// most stages - stage micro-batches that it has not finished.
+// Returns the order in which stage `stage` of `stages` processes a batch's micro-batches: "one forward, one
+// backward" (Narayanan et al. 2019, PipeDream; 2021, section 2.2.1). Forward passes until the first
+// micro-batch can come back from the last stage, then alternating, then the remaining backward passes. A
+// stage has at most stages - stage unfinished micro-batches.
 std::vector<StagePass> OneForwardOneBackward(int stage, int stages, int micro_batches);
 
 }  // namespace winnow::mlp

@@ -52,12 +52,12 @@ void ServerShard::Push(int worker, int64_t step, int64_t epoch_steps, std::span<
     CompensateDelay(static_cast<float>(parameters_.delay_compensation), values_.data(), pulled.values.data(),
                     gradient.data(), gradient.size());
   }
-  // Corrections of Adam's means count the updates; the rate's schedule, the worker's steps.
+  // Adam's bias corrections count updates; the rate's schedule counts the worker's steps.
   StepRule rule = RuleAt(parameters_, version_, step, epoch_steps, workers);
   const double implicit = parameters_.implicit_momentum_correction * (1 - 1.0 / workers);
   rule.momentum = static_cast<float>(std::max(0.0, parameters_.momentum - implicit));
   if (parameters_.staleness_aware && staleness > 1) {
-    // Within SGD's momentum each gradient keeps its own rate; Adam undoes any scale of gradients.
+    // In SGD's momentum each gradient keeps its own rate; Adam cancels any scale of gradients.
     float& scaled = rule.kind == OptimizerKind::kSgd ? rule.gradient_scale : rule.learning_rate;
     scaled /= static_cast<float>(staleness);
   }

@@ -17,27 +17,26 @@ struct StalenessCount {
   int64_t sum = 0, most = 0, pushes = 0;
 };
 
-// What one server of an asynchronous parameter server keeps: a run of the parameters, their optimizer state,
-// and which version each worker computes at. A version is an update, of any worker.
+// One server's state of an asynchronous parameter server: a run of the parameters, their optimizer state, and
+// the version that each worker computes at. A version is an update, of any worker.
 class ServerShard {
  public:
-  // Of `run` (of network's flat array) for `workers` workers, which all have state's parameters already.
+  // For `run` of network's flat array and `workers` workers, which all have state's parameters already.
   // REQUIRES: not LAMB.
   ServerShard(const MlpParameters& parameters, const Network& network, int workers, Part run,
               const NetworkState& state);
 
-  // Moves the parameters by a gradient that `worker` computed at its last Pull, as its step `step` of
-  // `epoch_steps` each epoch, in this order:
-  // - delay_compensation = l: g + l g g (w - w as pulled) in place of g (Zheng et al., ICML 2017, equation
-  // 10);
-  // - implicit_momentum_correction = c: SGD's momentum less c (1 - 1 / workers), not below 0 (asynchrony acts
+  // Updates the parameters by a gradient that `worker` computed at its last Pull, as its step `step` of
+  // `epoch_steps` per epoch, in this order:
+  // - delay_compensation = l: g + l g g (w - w as pulled) replaces g (Zheng et al., ICML 2017, equation 10);
+  // - implicit_momentum_correction = c: SGD's momentum minus c (1 - 1 / workers), at least 0 (asynchrony acts
   //   as such a momentum: Mitliagkas et al., Allerton 2016);
-  // - staleness_aware: the gradient's learning rate divided by its staleness, where that is above 1 (Zhang et
-  //   al., IJCAI 2016): of SGD what the gradient adds to the momentum, of Adam the step.
-  // `gradient` is overwritten.
+  // - staleness_aware: the gradient's learning rate divided by its staleness, if that is above 1 (Zhang et
+  //   al., IJCAI 2016): for SGD the gradient's part of the momentum, for Adam the step.
+  // Overwrites `gradient`.
   void Push(int worker, int64_t step, int64_t epoch_steps, std::span<float> gradient);
 
-  // The newest parameters, which `worker` will compute at; valid until the next Push.
+  // Returns the newest parameters, at which `worker` will compute; valid until the next Push.
   std::span<const float> Pull(int worker);
 
   Part run() const { return run_; }
@@ -47,7 +46,7 @@ class ServerShard {
   std::span<const float> slot(int number) const { return slots_[number]; }
   uint64_t state_bytes() const;
 
-  // Of pushes since the last call.
+  // For pushes since the last call.
   StalenessCount TakeStaleness();
 
  private:
@@ -58,7 +57,7 @@ class ServerShard {
 
   const MlpParameters& parameters_;
   const Part run_;
-  std::vector<DecayRun> decay_runs_;  // from the run's begin
+  std::vector<DecayRun> decay_runs_;  // relative to the run's start
   std::vector<float> values_;
   std::vector<float> slots_[2];
   std::vector<Pulled> pulled_;  // [worker]

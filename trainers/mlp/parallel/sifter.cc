@@ -5,8 +5,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
+#include "base/hash.h"
 #include "fmt/format.h"
-#include "trainers/common/hash.h"
 #include "trainers/common/portable_math.h"
 
 namespace winnow::mlp {
@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kSifterFormat = "sifter-1";
 constexpr uint64_t kPurpose =
-    0x73696674696e67;  // "sifting": apart from the order of batches, of the same seed
+    0x73696674696e67;  // "sifting": separates it from the order of batches, with the same seed
 constexpr int32_t kNever = -1;
 
-// What a state must agree with. 17 digits tell any two doubles apart.
+// The settings that a state must match. 17 digits distinguish any two doubles.
 std::string SettingsText(double beta, double delay, int64_t history_length, int64_t reuse_epochs,
                          int64_t rows, uint64_t seed) {
   return fmt::format("{:.17g},{:.17g},{},{},{},{}", beta, delay, history_length, reuse_epochs, rows, seed);
@@ -38,7 +38,7 @@ bool Decode(const std::string& text, std::vector<Number>* numbers) {
   return true;
 }
 
-// percentile^beta of a place, itself counted as one of the equal ones: the middle of what they take up.
+// percentile^beta of a place, in the middle of its equals, of which it is one.
 float Probability(int64_t twice_place, int64_t count, double beta) {
   const double percentile = static_cast<double>(twice_place + 1) / (2.0 * static_cast<double>(count + 1));
   return PortableExp(static_cast<float>(beta * PortableLog(percentile)));
@@ -106,7 +106,8 @@ void Sifter::Offer(std::span<const int64_t> rows, std::span<const float> losses)
     }
     const float probability = ProbabilityAt(history_.Add(losses[i]));
     const float draw = static_cast<float>(MixBits(key_ ^ static_cast<uint64_t>(row)) >> 40) * 0x1p-24f;
-    queue_[kept] = row;  // stays if the next row does not take its place; half of the rows do, at random
+    // kept unless the next row overwrites it; without a branch, because half of the rows stay at random
+    queue_[kept] = row;
     kept += draw < probability ? 1 : 0;
   }
   queue_.resize(kept);

@@ -13,18 +13,18 @@
 
 namespace winnow::mlp {
 
-// Chooses the rows that are worth training on by their losses: the idea of Selective-Backprop (Jiang et al.
-// 2019, section 3). A row is kept with probability
+// Selects rows worth training on by their losses: the idea of Selective-Backprop (Jiang et al. 2019, section
+// 3). A row is kept with probability
 //   (percentile of its loss among the last `loss_history_length` offered) ^ sift_beta,
-// which keeps 1 / (1 + sift_beta) of the rows, as percentiles are uniform. It depends on nothing but its
+// which keeps 1 / (1 + sift_beta) of the rows, because percentiles are uniform. It depends on nothing but its
 // calls: ranks that make the same ones have the same Sifter. Whether a row is kept is a function of (seed,
-// epoch, row) and that probability, whatever batches the rows are offered in.
+// epoch, row) and that probability, whatever the batches of the offers.
 //
-// Of one epoch:
+// For each epoch:
 //   sifter.BeginEpoch(epoch);
 //   for the epoch's rows in order, some at a time:
-//     if (!sifter.active()) { train on them as if there were no sifting; Observe(rows, losses); continue; }
-//     losses of those that Known() has none of are computed by a forward pass
+//     if (!sifter.active()) { train on them without sifting; Observe(rows, losses); continue; }
+//     compute by a forward pass the losses that Known() lacks
 //     sifter.Offer(rows, losses);
 //     while (sifter.TakeBatch(batch_size, &batch)) { train on batch; Remember(batch, losses); }
 // Batches are always full: rows that wait when an epoch ends are trained on in the next (and are part of
@@ -39,26 +39,27 @@ class Sifter {
   // Whether sift_delay epochs are over: a fraction is measured in rows observed or offered since BeginEpoch.
   bool active() const;
 
-  // Losses of rows that are trained on anyway: they count as history and are remembered.
+  // Losses of rows that are trained on anyway: adds them to the history and remembers them.
   void Observe(std::span<const int64_t> rows, std::span<const float> losses);
 
-  // Decides on each row; those kept wait for TakeBatch, in order. A loss that is not a number is kept. The
-  // losses of rows that Known() had some of are taken to be those, and become no younger.
+  // Decides on each row; those kept wait for TakeBatch, in order. A NaN loss is kept. Losses that Known()
+  // returned are taken as such, and keep their age.
   void Offer(std::span<const int64_t> rows, std::span<const float> losses);
 
-  // *batch becomes the `size` rows that have waited longest; false where there are fewer.
+  // *batch becomes the `size` rows that have waited longest; false if there are fewer.
   bool TakeBatch(int64_t size, std::vector<int64_t>* batch);
   int64_t waiting() const { return static_cast<int64_t>(queue_.size() - taken_); }
 
-  // The row's last loss (of Offer, Observe or Remember), where it was computed at most sift_reuse_epochs
-  // epochs ago. Always none where sift_reuse_epochs is 0.
+  // The row's last loss (from Offer, Observe or Remember), if it was computed at most sift_reuse_epochs
+  // epochs ago. Always none if sift_reuse_epochs is 0.
   std::optional<float> Known(int64_t row) const;
 
-  // Losses that came as a by-product; they are no part of the history. Does nothing without reuse.
+  // Remembers losses obtained as a by-product, without adding them to the history. Does nothing without
+  // reuse.
   void Remember(std::span<const int64_t> rows, std::span<const float> losses);
 
-  // All of it as one line of text, to be read between two epochs; and back. DataLoss if it is damaged,
-  // FailedPrecondition if it is of other hyperparameters or data.
+  // Its state as one line of text, between two epochs; and back. DataLoss if the text is damaged,
+  // FailedPrecondition if it has other hyperparameters or data.
   std::string Serialise() const;
   absl::Status Restore(const std::string& text);
 
@@ -71,7 +72,7 @@ class Sifter {
   const int64_t reuse_epochs_, rows_;
   const uint64_t seed_;
   LossHistory history_;
-  std::vector<float> probability_;  // of places, 2 * below + equal, in a full history
+  std::vector<float> probability_;  // by place, 2 * below + equal, in a full history
   std::vector<int64_t> queue_;      // from taken_ on
   std::size_t taken_ = 0;
   int64_t epoch_ = 0;

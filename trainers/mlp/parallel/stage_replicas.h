@@ -12,14 +12,14 @@
 
 namespace winnow::mlp {
 
-// What the messages between ranks of a pipeline are.
+// The kinds of messages between ranks of a pipeline.
 enum class StageTag : uint32_t { kActivations = 1, kDeltas, kCounts, kParameters };
 
-// The next message of that tag from rank `from`, which must have `bytes` bytes (else Internal).
+// Returns the next message of that tag from rank `from`, which must have `bytes` bytes (else Internal).
 absl::StatusOr<Message> ReceiveOf(Messenger* messenger, int from, StageTag tag, std::size_t bytes);
 
-// The ranks that hold the same layers and work on different rows. Each has a piece of the layers' parameters,
-// whose gradients it sums and which it moves for all: reduce-scatter and all-gather, by messages.
+// The ranks with the same layers and different rows. Each has a piece of the layers' parameters, whose
+// gradients it sums and which it updates for all: reduce-scatter and all-gather, by messages.
 class StageReplicas {
  public:
   // Replica r is rank first_rank + r, and its piece is [pieces[r], pieces[r + 1]) of the flat array.
@@ -28,14 +28,14 @@ class StageReplicas {
   std::size_t begin() const { return pieces_[own_]; }  // of the own piece
   std::size_t end() const { return pieces_[own_ + 1]; }
 
-  // counts of [begin, begin + counts.size()) of the flat array are as this replica's rows have them: what is
-  // of others' pieces is sent.
+  // Sends the other ranks' pieces of counts, this replica's values for [begin, begin + counts.size()) of the
+  // flat array.
   absl::Status SendCounts(std::span<const int32_t> counts, std::size_t begin);
-  // What the others sent of that stretch is added, in the own piece. Stretches are received in the order that
-  // they are sent in.
+  // Adds the others' counts of that run, in the own piece. Runs are received in the order in which they are
+  // sent.
   absl::Status AddCounts(std::span<int32_t> counts, std::size_t begin);
 
-  // The pieces of all, of the flat array `parameters`, become those of their owners.
+  // Replaces all pieces of the flat array `parameters` by those of their owners.
   absl::Status ShareParameters(float* parameters);
 
  private:

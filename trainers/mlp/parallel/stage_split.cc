@@ -12,7 +12,7 @@
 namespace winnow::mlp {
 namespace {
 
-// The first time warms caches up; of the others the fastest is what nothing else disturbed.
+// The first run warms caches; the fastest of the others is the least disturbed.
 constexpr int kMeasurements = 4;
 
 template <typename Work>
@@ -24,7 +24,7 @@ double SecondsOf(const Work& work) {
 
 }  // namespace
 
-// least[s][l]: the cost of the costliest of s runs that the first l layers are cut into.
+// least[s][l]: the cost of the most expensive of s runs of the first l layers.
 std::vector<int> SplitLayers(std::span<const double> costs, int stages) {
   const std::size_t layers = costs.size(), runs = static_cast<std::size_t>(stages);
   std::vector<double> sums(layers + 1, 0.0);
@@ -48,7 +48,7 @@ std::vector<int> SplitLayers(std::span<const double> costs, int stages) {
   return begins;
 }
 
-std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const MlpKernels& kernels,
+std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Kernels& kernels,
                                        const NetworkState& state, int64_t rows) {
   const int layers = static_cast<int>(context.network.layers.size());
   const float* const parameters = state.parameters.data();
@@ -92,7 +92,7 @@ std::vector<double> MeasuredLayerCosts(const TrainingContext& context, const Mlp
   return costs;
 }
 
-absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const MlpKernels& kernels,
+absl::StatusOr<std::vector<int>> AgreedStages(const TrainingContext& context, const Kernels& kernels,
                                               const NetworkState& state, int64_t rows, int stages) {
   std::vector<int> begins(static_cast<std::size_t>(stages) + 1);
   std::string bytes;

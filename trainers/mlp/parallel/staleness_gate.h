@@ -8,17 +8,17 @@
 
 namespace winnow::mlp {
 
-// Who may go on in stale synchronous parallel training (Ho et al., NIPS 2013, section 2): a worker that has
-// done more than `bound` steps more than the slowest waits for it.
+// Decides who may continue in stale synchronous parallel training (Ho et al., NIPS 2013, section 2): a worker
+// more than `bound` steps ahead of the slowest waits for it.
 class StalenessGate {
  public:
-  // bound < 0: nobody waits. REQUIRES: workers >= 1.
+  // bound < 0: no worker waits. REQUIRES: workers >= 1.
   StalenessGate(int workers, int64_t bound) : bound_(bound), done_(static_cast<std::size_t>(workers)) {}
 
   int64_t done(int worker) const { return done_[static_cast<std::size_t>(worker)]; }
   void Advance(int worker) { ++done_[static_cast<std::size_t>(worker)]; }
 
-  // Nobody waits for this worker any more.
+  // No worker waits for this one any more.
   void Leave(int worker) { done_[static_cast<std::size_t>(worker)] = kLeft; }
   bool left(int worker) const { return done(worker) == kLeft; }
   bool AllLeft() const { return Slowest() == kLeft; }

@@ -9,8 +9,8 @@
 namespace winnow::mlp {
 namespace {
 
-// Of a fused update: what one tile of the widest kernel spans, so that little enough is at work to stay in
-// the first cache.
+// For a fused update: the width of one tile of the widest kernel, so that the data stay in the first-level
+// cache.
 constexpr int kFusedPanels = 2;
 
 void Prefetch(const float* values, std::size_t count) {
@@ -20,8 +20,8 @@ void Prefetch(const float* values, std::size_t count) {
 
 }  // namespace
 
-SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state,
-                                 const MlpKernels& kernels, const BatchCut& cut)
+SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
+                                 const BatchCut& cut)
     : context_(context),
       parameters_(context.parameters),
       network_(context.network),
@@ -88,7 +88,7 @@ absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) 
   }
   *state = state_;
   if (!partial()) return absl::OkStatus();
-  for (std::vector<float>& slot : state->slots) {  // which may be empty on some ranks only: all call
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
     absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
     if (!all.ok()) return all.status();
     slot = *std::move(all);
@@ -108,7 +108,7 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
     return state_.slots[s].empty() ? nullptr : state_.slots[s].data() + at;
   };
   thread_squares_.assign(static_cast<std::size_t>(crew_.threads()), 0.0);
-  work_.ForTasks([&](int thread, const GradientTask& task) {
+  work_.ForTasks(work_.stack().tasks(), [&](int thread, const GradientTask& task) {
     const Layer& layer = network_.layers[task.layer];
     const std::size_t run = static_cast<std::size_t>(task.inputs) * kPanel;
     const float scale = std::ldexp(1.0f, -work_.exponent(task.layer));
@@ -121,13 +121,13 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
       const auto at = [&](int p) {
         return layer.WeightAt(task.first_input, (part.first_panel + p) * kPanel);
       };
-      for (int p = 0; p < part.panels; ++p) {  // come from memory while gradients are computed
+      for (int p = 0; p < part.panels; ++p) {  // prefetched while gradients are computed
         Prefetch(parameters + at(p), run);
         for (int s = 0; s < 2; ++s) {
           if (!state_.slots[s].empty()) Prefetch(slot(s, at(p)), run);
         }
       }
-      work_.WeightCounts(part, batch, counts, run);
+      work_.stack().WeightCounts(part, batch.begins, counts, run);
       CountsToFloats(counts, scale, run * part.panels, gradient);
       if (context_.profile != nullptr) {
         double squares[kFusedPanels * LayerStack::kTaskInputs * kPanel / kNormRun + 1];
@@ -143,15 +143,12 @@ void SynchronousStep::Fuse(const LocalBatch& batch, const StepRule& rule) {
   });
   for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
     const Layer& layer = network_.layers[l];
-    const std::size_t count = layer.end - layer.bias, padded = static_cast<std::size_t>(layer.padded());
     int32_t* const counts = thread_counts_[0].data();
     float* const gradient = thread_gradient_[0].data();
     work_.OtherCounts(l, batch, counts);
-    CountsToFloats(counts, std::ldexp(1.0f, -work_.exponent(l)), padded, gradient);
-    CountsToFloats(counts + padded, std::ldexp(1.0f, -work_.norm_exponent(l)), count - padded,
-                   gradient + padded);
+    work_.Decode(layer.bias, layer.end, counts, gradient);
     UpdateRun(rule, false, parameters + layer.bias, slot(0, layer.bias), slot(1, layer.bias), gradient,
-              count);
+              layer.end - layer.bias);
   }
   if (context_.profile != nullptr) NoteNorm(thread_squares_);
 }
@@ -181,35 +178,19 @@ absl::Status SynchronousStep::SumPart(const ExchangePart& part) {
   return ranks_.ReduceScatterSum(counts, begins);
 }
 
-// counts_ to gradient_.
+// Converts counts_ to gradient_.
 void SynchronousStep::Decode(std::size_t begin, std::size_t end) {
   crew_.Run([&](int thread) {
     const Part part = PartOf(static_cast<int64_t>(end - begin), thread, crew_.threads(), kPanel);
     const std::size_t from = begin + static_cast<std::size_t>(part.begin),
                       to = begin + static_cast<std::size_t>(part.end);
-    for (int l = 0; l < static_cast<int>(network_.layers.size()); ++l) {
-      const Layer& layer = network_.layers[l];
-      const std::size_t norm = layer.bias + static_cast<std::size_t>(layer.padded());
-      const auto decode = [&](std::size_t first, std::size_t last, int exponent) {
-        const std::size_t low = std::max(first, from), high = std::min(last, to);
-        if (low < high)
-          CountsToFloats(counts_.data() + low, std::ldexp(1.0f, -exponent), high - low,
-                         gradient_.data() + low);
-      };
-      decode(layer.begin(), norm, work_.exponent(l));
-      decode(norm, layer.end, work_.norm_exponent(l));
-    }
+    work_.Decode(from, to, counts_.data() + from, gradient_.data() + from);
   });
 }
 
 void SynchronousStep::CountPart(const ExchangePart& part, const LocalBatch& batch) {
-  const Layer& layer = network_.layers[part.layer];
-  const std::size_t stride = static_cast<std::size_t>(layer.inputs) * kPanel;
-  work_.ForTasks(part.tasks, [&](int, const GradientTask& task) {
-    work_.WeightCounts(task, batch,
-                       counts_.data() + layer.WeightAt(task.first_input, task.first_panel * kPanel), stride);
-  });
-  if (part.others) work_.OtherCounts(part.layer, batch, counts_.data() + layer.bias);
+  work_.WeightCounts(part.tasks, batch, 0, counts_.data());
+  if (part.others) work_.OtherCounts(part.layer, batch, counts_.data() + network_.layers[part.layer].bias);
 }
 
 absl::Status SynchronousStep::SumCompressed() {

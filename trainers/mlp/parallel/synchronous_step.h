@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "trainers/mlp/network/aligned.h"
-#include "trainers/mlp/network/gathered_floats.h"
+#include "trainers/mlp/network/evaluator.h"
 #include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/background_calls.h"
@@ -20,10 +19,10 @@
 
 namespace winnow::mlp {
 
-// Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). Of ZERO, slots are of a rank's piece.
+// Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). With ZERO, slots are of a rank's piece.
 class SynchronousStep final : public TrainingStep {
  public:
-  SynchronousStep(const TrainingContext& context, NetworkState state, const MlpKernels& kernels,
+  SynchronousStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                   const BatchCut& cut);
 
   absl::Status Train(std::span<const int64_t> rows, int64_t epoch, int64_t epoch_step,
@@ -38,8 +37,8 @@ class SynchronousStep final : public TrainingStep {
   uint64_t bytes_sent() const override { return ranks_.bytes_sent(); }
 
  private:
-  // What is exchanged while others are computed: some panels of a layer; the last of a layer has its bias and
-  // batch norm too.
+  // A part exchanged while others are computed: some panels of a layer; the last part of a layer includes its
+  // bias and batch norm.
   struct ExchangePart {
     int layer = 0;
     std::vector<GradientTask> tasks;
@@ -65,7 +64,7 @@ class SynchronousStep final : public TrainingStep {
   const Network& network_;
   Communicator& ranks_;
   Crew& crew_;
-  const MlpKernels& kernels_;
+  const Kernels& kernels_;
   const bool zero_;
   const int shards_;
   const int64_t epoch_steps_;
@@ -76,9 +75,9 @@ class SynchronousStep final : public TrainingStep {
   const std::vector<std::size_t> pieces_;
   std::vector<ExchangePart> parts_;
   std::vector<float> bounds_;
-  Aligned<int32_t> counts_;  // flat array; empty where updates are fused with gradients
+  Aligned<int32_t> counts_;  // flat array; empty if updates are fused with gradients
   Aligned<float> gradient_;
-  std::vector<Aligned<int32_t>> thread_counts_;  // where they are
+  std::vector<Aligned<int32_t>> thread_counts_;  // if they are fused
   std::vector<Aligned<float>> thread_gradient_;
   std::vector<double> thread_squares_;  // with a profile: of the gradient, by thread
   std::optional<BackgroundCalls> background_;

@@ -12,7 +12,6 @@
 
 #include "trainers/common/exact_sum.h"
 #include "trainers/mlp/network/batch_order.h"
-#include "trainers/mlp/network/rank_kernels.h"
 #include "trainers/mlp/parallel/sifter.h"
 #include "trainers/mlp/parallel/synchronous_step.h"
 
@@ -44,7 +43,7 @@ class SynchronousTrainer : public EpochTrainer {
   const std::unique_ptr<TrainingStep> step_;
   std::optional<Sifter> sifter_;
   int64_t epoch_ = 0;
-  // Of the epoch so far.
+  // For the epoch so far.
   ShardSums sums_;
   int64_t steps_ = 0, rows_seen_ = 0, rows_trained_ = 0;
 };
@@ -82,8 +81,7 @@ absl::Status SynchronousTrainer::TrainOn(std::span<const int64_t> rows) {
   return absl::OkStatus();
 }
 
-// Candidates whose loss is not known well enough go forward through the network; those worth it wait for a
-// full batch.
+// Runs a forward pass for candidates without a recent loss; those that are kept wait for a full batch.
 absl::Status SynchronousTrainer::Sift(std::span<const int64_t> rows) {
   std::vector<int64_t> unknown;
   std::vector<float> losses(rows.size());
@@ -114,7 +112,7 @@ absl::Status SynchronousTrainer::Sift(std::span<const int64_t> rows) {
   return absl::OkStatus();
 }
 
-// Of result->bytes_sent what this rank has sent is there.
+// result->bytes_sent has this rank's bytes already.
 absl::Status SynchronousTrainer::Sum(EpochResult* result) const {
   Communicator* const ranks = context_.ranks;
   const absl::StatusOr<std::vector<double>> exact = ExactSums({sums_.losses, sums_.weights}, ranks);
@@ -200,8 +198,7 @@ absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeSynchronousTrainer(const Train
                                                                      const std::string& extra) {
   const absl::StatusOr<BatchCut> cut = CutOfBatches(context, context.ranks->size());
   if (!cut.ok()) return cut.status();
-  const absl::StatusOr<const MlpKernels*> kernels =
-      AgreedMlpKernels(context.parameters.precision, context.ranks);
+  const absl::StatusOr<const Kernels*> kernels = AgreedKernels(context.parameters.precision, context.ranks);
   if (!kernels.ok()) return kernels.status();
   return MakeTrainerOf(context, *cut,
                        std::make_unique<SynchronousStep>(context, std::move(state), **kernels, *cut), extra);

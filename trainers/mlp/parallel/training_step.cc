@@ -1,17 +1,30 @@
 #include "trainers/mlp/parallel/training_step.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "trainers/mlp/parallel/diverged.h"
-
 namespace winnow::mlp {
+
+absl::StatusOr<const Kernels*> AgreedKernels(Precision precision, Communicator* ranks) {
+  const Kernels& chosen = ChosenKernels();
+  int count = 0;
+  const Kernels* const* const runnable = RunnableKernels(&count);
+  const auto level = static_cast<uint64_t>(std::find(runnable, runnable + count, &chosen) - runnable);
+  const uint64_t least = ~uint64_t{0};
+  uint64_t words[] = {level, least - level};
+  if (absl::Status status = ranks->AllReduceMax(words); !status.ok()) return status;
+  const Kernels& common = *runnable[least - words[1]];
+  const bool alike =
+      common.fused && (precision == Precision::kF32 || words[0] == least - words[1] || !chosen.native_bf16);
+  return alike && (precision == Precision::kF32 || !common.native_bf16) ? &chosen : &common;
+}
 
 absl::Status AgreeOnBounds(const TrainingContext& context, int64_t epoch, int64_t epoch_step,
                            std::span<float> bounds) {
   bool stops = context.stop != nullptr && *context.stop;
   if (context.ranks->size() > 1) {
-    std::vector<uint64_t> words;  // non-negative floats have the order of their bits
+    std::vector<uint64_t> words;  // non-negative floats are ordered like their bits
     for (const float bound : bounds) words.push_back(std::bit_cast<uint32_t>(bound));
     words.push_back(stops);
     if (absl::Status status = context.ranks->AllReduceMax(words); !status.ok()) return status;

@@ -10,21 +10,21 @@
 namespace winnow::mlp {
 namespace {
 
-// From where on a number is worth a word. A healthy run is far from each.
+// Thresholds for findings. A healthy run is far from each.
 constexpr double kLoadShare = 0.25;        // of a step's time
-constexpr double kCommunicateShare = 0.4;  // the same
-constexpr double kSlowerThanOthers = 1.3;  // a rank's own work in a step, against the others' median
+constexpr double kCommunicateShare = 0.4;  // of a step's time
+constexpr double kSlowerThanOthers = 1.3;  // a rank's own work in a step, relative to the others' median
 constexpr double kDeadShare = 0.4;         // of hidden units
-constexpr double kFallOfLoss = 0.01;       // of the first epoch's loss, by the last
+constexpr double kFallOfLoss = 0.01;       // relative to the first epoch's loss, by the last
 constexpr std::size_t kEpochsToFall = 3;
-constexpr double kGradientGrowth = 100;  // largest norm of the last quarter, against the first's median
+constexpr double kGradientGrowth = 100;  // largest norm of the last quarter, relative to the first's median
 constexpr std::size_t kFewestNorms = 8;
 
 constexpr Phase kOwnWork[] = {Phase::kLoad, Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
 double SecondsOf(const RankProfile& rank, Phase phase) { return rank.seconds[static_cast<int>(phase)]; }
 
-// Of steps alone: evaluation is left out.
+// Steps alone, without evaluation.
 double StepSeconds(const RankProfile& rank) {
   double sum = SecondsOf(rank, Phase::kCommunicate);
   for (const Phase phase : kOwnWork) sum += SecondsOf(rank, phase);
@@ -68,7 +68,7 @@ std::optional<Finding> DataBound(const TrainingNumbers& numbers) {
                   worst->rank, 100 * ShareOf(*worst, Phase::kLoad), 100 * kLoadShare)};
 }
 
-// The rank that waits least counts: others may be waiting for it, which is no fault of the network.
+// Uses the rank that waits least: others may be waiting for it, which is not the network's fault.
 std::optional<Finding> CommunicationBound(const TrainingNumbers& numbers) {
   if (numbers.ranks.size() < 2) return std::nullopt;
   double least = 1;
@@ -82,14 +82,14 @@ std::optional<Finding> CommunicationBound(const TrainingNumbers& numbers) {
                   100 * least, 100 * kCommunicateShare)};
 }
 
-// Seconds of a rank's own work; waiting for others is none.
+// Seconds of a rank's own work, without waiting for others.
 double OwnWork(const RankProfile& rank) {
   double sum = 0;
   for (const Phase phase : kOwnWork) sum += SecondsOf(rank, phase);
   return sum;
 }
 
-// Steps that the rank had a forward pass in, so that ranks which took different numbers can be compared.
+// Steps with a forward pass on the rank, so that ranks with different numbers of steps are comparable.
 double Steps(const RankProfile& rank) {
   std::vector<int64_t> steps;
   for (const Profile::Span& span : rank.spans) {
@@ -115,7 +115,7 @@ Phase LargestExcess(const RankProfile& rank, const std::vector<const RankProfile
 }
 
 void AddStragglers(const TrainingNumbers& numbers, std::vector<Finding>* findings) {
-  std::vector<const RankProfile*> ranks;  // that took steps
+  std::vector<const RankProfile*> ranks;  // with steps
   std::vector<double> per_step;
   for (const RankProfile& rank : numbers.ranks) {
     const double steps = Steps(rank);

@@ -7,7 +7,7 @@
 
 namespace winnow::mlp {
 
-// Something about a run that a user should know and can do something about.
+// An observation about a run that a user should know and can act on.
 struct Finding {
   enum class Kind {
     kDataBound,
@@ -18,11 +18,11 @@ struct Finding {
     kGradientsExploding,
   };
   Kind kind;
-  std::string text;  // one sentence with the numbers and the threshold, and one on what to do
+  std::string text;  // one sentence with the numbers and the threshold, and one with advice
 };
 
-// What findings look at. Profile values that are known: "gradient_norm" (of a step, before clipping) and
-// "dead_units" (of an epoch's last step: share of hidden units that were never above 0 in the epoch).
+// The data of findings. Recognised profile values: "gradient_norm" (of a step, before clipping) and
+// "dead_units" (at an epoch's last step: fraction of hidden units that were never above 0 in the epoch).
 struct TrainingNumbers {
   std::vector<RankProfile> ranks;
   std::vector<double> losses;  // EpochResult::loss, epoch by epoch

@@ -11,14 +11,14 @@ namespace winnow::mlp {
 enum class Phase : uint8_t { kLoad, kForward, kBackward, kCommunicate, kUpdate, kEvaluate };
 constexpr int kPhases = 6;
 
-// What a rank did when. Any number of threads may add.
+// A record of a rank's phases over time. Thread-safe.
 class Profile {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Span {
     Phase phase;
-    uint16_t thread;  // 0: the caller of steps; others as they are numbered by whoever adds
+    uint16_t thread;  // 0: the caller of steps; others are numbered by the caller that adds them
     int64_t step;
     int64_t begin_ns, end_ns;  // since the profile was made
   };
@@ -26,7 +26,7 @@ class Profile {
   explicit Profile(std::size_t most_spans = 1 << 20);  // later ones are counted in the sums only
 
   void Add(Phase phase, int thread, int64_t step, Clock::time_point begin, Clock::time_point end);
-  // A number of one step that findings look at, as "gradient_norm".
+  // A number of one step for findings, as "gradient_norm".
   void AddValue(const std::string& name, int64_t step, double value);
 
   struct Value {
@@ -48,7 +48,7 @@ class Profile {
   double seconds_[kPhases] = {};
 };
 
-// Times its own life. A null profile costs nothing.
+// Records its own lifetime. A null profile costs nothing.
 class ProfileScope {
  public:
   ProfileScope(Profile* profile, Phase phase, int64_t step, int thread = 0)

@@ -10,9 +10,9 @@
 
 namespace winnow::mlp {
 
-// Rank 0 prints the table of all ranks' phases and what there is to say about the run on `out`, and keeps
-// both in `folder` as profile.txt beside trace.json, a Chrome trace; "": it keeps neither. `losses`: of the
-// epochs. All ranks call it.
+// Rank 0 prints the table of all ranks' phases and the findings on `out`, and writes both to `folder` as
+// profile.txt, with trace.json, a Chrome trace; "": writes neither. `losses`: of the epochs. All ranks call
+// it.
 absl::Status ReportProfile(const Profile& profile, const std::vector<double>& losses, Communicator* ranks,
                            const std::string& folder, std::FILE* out);
 

@@ -12,7 +12,8 @@
 namespace winnow::mlp {
 namespace {
 
-// Numbers as their own bytes: all ranks run one program on one kind of machine, as their groups require.
+// Writes numbers in native byte order: all ranks run one program on one kind of machine, as their groups
+// require.
 template <typename Number>
 void Append(Number number, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -126,7 +127,7 @@ std::string ChromeTrace(const std::vector<RankProfile>& ranks) {
   for (const RankProfile& rank : ranks) {
     add(fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"tid":0,"args":{{"name":"rank {0}"}}}})",
                     rank.rank));
-    std::map<int64_t, int64_t> step_ends;  // by step, for the values, which have no time of their own
+    std::map<int64_t, int64_t> step_ends;  // by step, for values, which have no time of their own
     for (const Profile::Span& span : rank.spans) {
       int64_t& end = step_ends[span.step];
       end = std::max(end, span.end_ns);
@@ -164,7 +165,7 @@ std::array<PhaseTimes, kPhases> TimesOf(const RankProfile& rank) {
       steps.push_back(nanoseconds);
       sum += nanoseconds;
     }
-    // The least that 99 of 100 steps do not exceed.
+    // The least value that 99 of 100 steps do not exceed.
     const std::size_t nth = (steps.size() * 99 + 99) / 100 - 1;
     std::nth_element(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(nth), steps.end());
     times[p].mean = static_cast<double>(sum) * 1e-9 / static_cast<double>(steps.size());

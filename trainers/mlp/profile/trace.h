@@ -12,22 +12,22 @@
 
 namespace winnow::mlp {
 
-// What the Profile of one rank holds.
+// The content of one rank's Profile.
 struct RankProfile {
   int rank = 0;
   std::vector<Profile::Span> spans;
   std::vector<Profile::Value> values;
-  std::array<double, kPhases> seconds = {};  // of thread 0, spans that were too many included
+  std::array<double, kPhases> seconds = {};  // of thread 0, including spans beyond the limit
 };
 
 std::string_view PhaseName(Phase phase);  // "load", "forward", ...
 
 RankProfile TakeProfile(const Profile& profile, int rank);
 
-// Every rank's, by rank, on every rank. All ranks call it.
+// Returns every rank's profile, by rank, on every rank. All ranks call it.
 absl::StatusOr<std::vector<RankProfile>> GatherProfiles(const Profile& profile, Communicator* ranks);
 
-// A trace as chrome://tracing and Perfetto read it: an event per span (pid: rank, tid: thread, microseconds
+// Returns a trace for chrome://tracing and Perfetto: an event per span (pid: rank, tid: thread, microseconds
 // since the rank's profile was made, args: step) and a counter per value.
 std::string ChromeTrace(const std::vector<RankProfile>& ranks);
 
@@ -35,11 +35,11 @@ std::string ChromeTrace(const std::vector<RankProfile>& ranks);
 struct PhaseTimes {
   double seconds = 0;
   double share = 0;          // of all phases of the rank
-  double mean = 0, p99 = 0;  // seconds of one step, of the steps that have the phase; 0 if there are none
+  double mean = 0, p99 = 0;  // seconds per step, over the steps with the phase; 0 if there are none
 };
 std::array<PhaseTimes, kPhases> TimesOf(const RankProfile& rank);
 
-// These of all ranks as lines of text, phases that took no time left out.
+// Returns the times of all ranks as lines of text, without phases that took no time.
 std::string PhaseTable(const std::vector<RankProfile>& ranks);
 
 }  // namespace winnow::mlp

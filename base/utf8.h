@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace winnow {
+
+// Returns the bytes of the UTF-8 character at the front of `text`; 0 if there is none (RFC 3629: overlong
+// forms, surrogates and values above U+10FFFF are not characters).
+size_t Utf8Length(std::string_view text);
+
+}  // namespace winnow

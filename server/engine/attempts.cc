@@ -1,0 +1,271 @@
+#include "server/engine/attempts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/mutant.h"
+#include "scheduler/space/random.h"
+#include "spec/launch.h"
+
+namespace winnow {
+
+absl::Status Attempts::Load() {
+  attempts_.clear();
+  ranks_.clear();
+  homes_.clear();
+  for (const auto& [key, job] : jobs_.all()) {
+    absl::StatusOr<std::vector<AssignmentRow>> newest = context_.store.assignments.NewestOfJob(key);
+    if (!newest.ok()) return newest.status();
+    for (const AssignmentRow& row : *newest) homes_[{key, row.trial}] = row.worker;
+  }
+  absl::StatusOr<std::vector<AssignmentRow>> held = context_.store.assignments.Held();
+  if (!held.ok()) return held.status();
+  for (AssignmentRow& row : *held) {
+    Rank& rank = attempts_[{row.job, row.trial}].emplace_back();
+    rank.row = std::move(row);
+    rank.told = true;
+    rank.runs = true;  // nobody asks when those began that were there before the server
+  }
+  for (auto& [key, ranks] : attempts_) {
+    const OpenJob* job = jobs_.FindKey(key.first);
+    if (job == nullptr) return absl::DataLossError("an assignment is held for a job that has ended");
+    // Described as it was when it was placed.
+    if (absl::Status status = SetHomeBefore(key, ranks[0].row.attempt); !status.ok()) return status;
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      if (ranks[rank].gone()) continue;
+      ranks[rank].message = Describe(*job, ranks, rank);
+      Hold(ranks[rank]);
+    }
+    homes_[key] = ranks[0].row.worker;
+  }
+  return absl::OkStatus();
+}
+
+void Attempts::ForgetJob(int64_t job) {
+  homes_.erase(homes_.lower_bound({job, 0}), homes_.lower_bound({job + 1, 0}));
+}
+
+absl::Status Attempts::SetHomeBefore(AttemptKey key, int64_t attempt) {
+  homes_.erase(key);
+  if (attempt == 1) return absl::OkStatus();
+  absl::StatusOr<std::vector<AssignmentRow>> rows = context_.store.assignments.OfTrial(key.first, key.second);
+  if (!rows.ok()) return rows.status();
+  for (const AssignmentRow& row : *rows) {
+    if (row.rank == 0 && row.attempt < attempt) homes_[key] = row.worker;
+  }
+  return absl::OkStatus();
+}
+
+Rank* Attempts::Find(const std::string& id) {
+  auto found = ranks_.find(id);
+  return found == ranks_.end() ? nullptr : found->second;
+}
+
+v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t rank) const {
+  const AssignmentRow& row = ranks[rank].row;
+  const TrialState& trial = job.state.trial(row.trial);
+  Launch launch = MakeLaunch(job.spec, trial.configuration, TrialSeed(job.state.spec().seed, row.trial));
+  v1::Assignment message;
+  message.set_id(row.id);
+  message.set_job_id(job.row.id);
+  message.set_trial(row.trial);
+  message.set_attempt(row.attempt);
+  message.set_rank(row.rank);
+  message.set_world_size(static_cast<int32_t>(ranks.size()));
+  for (const Rank& peer : ranks) {
+    const WorkerRow& worker = workers_.row(peer.row.worker);
+    v1::Peer* added = message.add_peers();
+    added->set_worker(worker.name);
+    added->set_host(worker.host);
+  }
+  message.set_master_address(message.peers(0).host());
+  message.set_master_port(ranks[0].row.port);
+  message.mutable_command()->Assign(launch.command.begin(), launch.command.end());
+  message.mutable_environment()->insert(launch.environment.begin(), launch.environment.end());
+  message.mutable_secrets()->insert(job.spec.trainer().secrets().begin(), job.spec.trainer().secrets().end());
+  message.set_owner(job.row.owner);
+  message.set_working_directory(launch.working_directory);
+  message.set_resource_from(row.resource_from);
+  message.set_resource_to(row.resource_to);
+  message.set_resumes(launch.resumes);
+  message.mutable_grace_period()->set_seconds(launch.grace_period_ms / 1000);
+  message.mutable_grace_period()->set_nanos(static_cast<int32_t>(launch.grace_period_ms % 1000) * 1'000'000);
+  message.mutable_metrics()->Assign(launch.metrics.begin(), launch.metrics.end());
+  message.set_resource_regex(launch.resource_regex);
+  message.set_resource_offset(launch.resource_offset);
+  message.set_objective_metric(job.state.spec().objective_metric);
+  message.set_await_start(row.phase != RankPhase::kStarted);
+  message.set_cpus(row.cpus);
+  message.set_memory_gib(row.memory_gib);
+  if (job.spec.limits().has_max_attempt_time()) {
+    *message.mutable_max_attempt_time() = job.spec.limits().max_attempt_time();
+  }
+  SetStorage(trial, ranks, message);
+  return message;
+}
+
+// REQUIRES that homes_ is of the attempt before while this one has not started.
+void Attempts::SetStorage(const TrialState& trial, const Ranks& ranks, v1::Assignment& message) const {
+  StoragePlaces places;
+  for (const Rank& rank : ranks) places.ranks.push_back(workers_.row(rank.row.worker).storage_id);
+  const auto home = homes_.find(KeyOf(ranks[0]));
+  if (home != homes_.end()) places.home = workers_.row(home->second).storage_id;
+  places.idle = trial.attempt_reached <= trial.attempt_from;
+  artifacts_.Describe(ranks[0].row.job, places, message);
+}
+
+void Attempts::Hold(Rank& rank) {
+  rank.told_us = context_.steady_us();
+  ranks_[rank.row.id] = &rank;
+  workers_.Hold(rank);
+}
+
+AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
+                               const std::vector<std::string>& workers) {
+  const int64_t attempt = job.state.trial(trial).attempts + 1;
+  const v1::ClusterSpec& cluster = job.spec.cluster();
+  const AttemptKey key{job.row.key, trial};
+  Ranks& ranks = attempts_[key];
+  ranks.resize(workers.size());
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    AssignmentRow& row = ranks[rank].row;
+    row.id = fmt::format("{}.{}.{}.{}.{:08x}", job.row.id, trial, attempt, rank,
+                         static_cast<uint32_t>(context_.options.random_bits()));
+    row.job = job.row.key;
+    row.trial = trial;
+    row.attempt = attempt;
+    row.rank = static_cast<int32_t>(rank);
+    row.worker = workers[rank];
+    const bool waits_for_others = workers.size() > 1;
+    row.phase = waits_for_others ? RankPhase::kPlaced : RankPhase::kStarted;
+    row.slots = std::max(1, cluster.slots());
+    row.cpus = cluster.cpus();
+    row.memory_gib = cluster.memory_gib();
+    row.resource_from =
+        from + (WINNOW_MUTANT("another attempt begins at the wrong level") && attempt > 1 ? 1 : 0);
+    row.resource_to = to;
+    row.place_us = context_.wall_us();
+    row.key = context_.Note(context_.store.assignments.Insert(row));
+  }
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].message = Describe(job, ranks, rank);
+    Hold(ranks[rank]);
+  }
+  homes_[key] = workers[0];
+  return {trial, attempt, from, to};
+}
+
+void Attempts::Prepared(Rank& rank, int32_t rendezvous_port) {
+  if (!rank.wanted() || rank.row.phase != RankPhase::kPlaced) return;
+  rank.row.phase = RankPhase::kPrepared;
+  if (rank.row.rank == 0) rank.row.port = rendezvous_port;
+  Ranks& ranks = attempts_.at(KeyOf(rank));
+  const bool all = std::all_of(ranks.begin(), ranks.end(),
+                               [](const Rank& other) { return other.row.phase == RankPhase::kPrepared; });
+  if (!all && !WINNOW_MUTANT("a gang starts when some ranks are prepared")) {
+    context_.Note(context_.store.assignments.Update(rank.row));
+    return;
+  }
+  for (Rank& other : ranks) other.row.phase = RankPhase::kStarted;
+  const OpenJob& job = *jobs_.FindKey(rank.row.job);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    context_.Note(context_.store.assignments.Update(ranks[i].row));
+    ranks[i].message = Describe(job, ranks, i);
+    workers_.NoteChange(ranks[i].row.worker);
+  }
+}
+
+bool Attempts::AllRun(const Rank& rank) const {
+  const Ranks& ranks = attempts_.at(KeyOf(rank));
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const Rank& other) { return !other.gone() && other.runs; });
+}
+
+std::optional<AttemptEnded> Attempts::EndRank(Rank& rank, const RankEnd& said) {
+  const AttemptKey key = KeyOf(rank);
+  Remove(rank, said);
+  if (rank.row.outcome != AttemptOutcome::kFinished) {
+    for (Rank& other : attempts_.at(key)) Revoke(other, RankState::kRevoked, "");
+  }
+  return EndIfOver(key);
+}
+
+void Attempts::Remove(Rank& rank, const RankEnd& said) {
+  AssignmentRow& row = rank.row;
+  const WorkerEntry& worker = *workers_.Find(row.worker);
+  const RankEnd end = RecordedEnd(said, row.state, row.phase, row.reason, worker.leaving_reason);
+  row.state = RankState::kGone;
+  row.outcome = end.outcome;
+  row.reason = end.reason;
+  row.start_us = end.start_us;
+  row.end_us = end.end_us;
+  row.cause = end.cause;
+  // Ranks that lost each other do not say which worker is to blame.
+  if (row.cause == FailureCause::kNotStarted) {
+    workers_.marks().NoteTrouble(worker.row.name, WorkerMarks::Trouble::kNotStarted, row.reason);
+  }
+  context_.Note(context_.store.assignments.Update(row));
+  usage_.Ended(row.key);
+  workers_.Release(rank);
+  ranks_.erase(row.id);
+}
+
+std::optional<AttemptEnded> Attempts::EndIfOver(AttemptKey key) {
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return std::nullopt;
+  Ranks& ranks = found->second;
+  for (Rank& rank : ranks) {
+    if (rank.gone()) continue;
+    if (!WINNOW_MUTANT("an attempt ends when one rank is gone")) return std::nullopt;
+    Remove(rank, {AttemptOutcome::kStopped, ""});
+  }
+  const OpenJob* job = jobs_.FindKey(key.first);
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
+  std::vector<RankEnd> ends;
+  for (const Rank& rank : ranks) {
+    const AssignmentRow& row = rank.row;
+    ends.push_back(
+        {row.outcome.value_or(AttemptOutcome::kFinished), row.reason, row.start_us, row.end_us, row.cause});
+  }
+  AttemptEnded ended =
+      EndOfAttempt(key.second, ranks[0].row.attempt, ends, job->state.trial(key.second).ended());
+  attempts_.erase(found);
+  return ended;
+}
+
+// An unwanted rank stays as it is.
+void Attempts::Revoke(Rank& rank, RankState state, const std::string& reason) {
+  if (!rank.wanted()) return;
+  rank.row.state = state;
+  rank.row.reason = reason;
+  workers_.NoteChange(rank.row.worker);
+  if (!rank.told || WINNOW_MUTANT("a slot is free as soon as its rank is to stop")) {
+    Remove(rank, {AttemptOutcome::kStopped, "it had not started"});
+    return;
+  }
+  context_.Note(context_.store.assignments.Update(rank.row));
+}
+
+void Attempts::Drain(Rank& rank, const std::string& reason) { Revoke(rank, RankState::kDrained, reason); }
+
+std::optional<AttemptEnded> Attempts::Stop(const OpenJob& job, TrialNumber trial) {
+  const AttemptKey key{job.row.key, trial};
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return std::nullopt;
+  for (Rank& rank : found->second) Revoke(rank, RankState::kRevoked, "");
+  return EndIfOver(key);
+}
+
+GangRequest Attempts::Gang(const OpenJob& job, TrialNumber trial, int64_t from) const {
+  GangRequest gang;
+  gang.nodes = job.state.spec().nodes;
+  auto home = homes_.find({job.row.key, trial});
+  if (from <= 0 || home == homes_.end()) return gang;
+  gang.worker_id = home->second;
+  gang.storage_id = workers_.row(home->second).storage_id;
+  return gang;
+}
+
+}  // namespace winnow

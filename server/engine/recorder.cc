@@ -1,0 +1,71 @@
+#include "server/engine/recorder.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/mutant.h"
+
+namespace winnow {
+
+// `ended`: the trials that the facts just recorded ended, in order.
+void Recorder::Stop(OpenJob& job, std::vector<TrialNumber> ended) {
+  for (size_t i = 0; i < ended.size(); ++i) {
+    std::optional<AttemptEnded> over = attempts_.Stop(job, ended[i]);
+    if (!over) continue;
+    for (const TrialNumber trial : jobs_.Record(job, *std::move(over))) ended.push_back(trial);
+  }
+}
+
+void Recorder::Record(OpenJob& job, FactBody body) { Stop(job, jobs_.Record(job, std::move(body))); }
+
+bool Recorder::RecordReport(OpenJob& job, const ReportRow& report) {
+  std::optional<std::vector<TrialNumber>> ended = jobs_.RecordReport(job, report);
+  if (ended) Stop(job, *std::move(ended));
+  return ended.has_value();
+}
+
+void Recorder::RecordNotice(OpenJob& job, Noticed notice) {
+  if (!job.state.noticed(notice.kind)) Record(job, std::move(notice));
+}
+
+void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
+                            const std::vector<std::string>& workers) {
+  Record(job, attempts_.Place(job, trial, from, to, workers));
+}
+
+void Recorder::EndRank(Rank& rank, const RankEnd& end) {
+  OpenJob* job = jobs_.FindKey(rank.row.job);
+  WINNOW_CHECK(job != nullptr, "a job with a live attempt is open");
+  if (std::optional<AttemptEnded> over = attempts_.EndRank(rank, end)) Record(*job, *std::move(over));
+}
+
+void Recorder::LoseWorker(WorkerEntry& worker, const std::string& reason) {
+  workers_.GiveUp(worker, WorkerState::kLost);
+  while (!WINNOW_MUTANT("a lost worker keeps its ranks") && !worker.held.empty()) {
+    Rank& rank = *worker.held.begin()->second;
+    const bool ran = rank.told;
+    EndRank(rank,
+            {AttemptOutcome::kLost, reason, ran ? rank.row.place_us : 0, ran ? worker.row.last_sync_us : 0});
+  }
+}
+
+void Recorder::TakeBackUntold(WorkerEntry& worker) {
+  std::vector<std::string> untold;
+  for (const auto& [id, rank] : worker.held) {
+    if (!rank->told) untold.push_back(id);
+  }
+  for (const std::string& id : untold) {
+    if (Rank* rank = attempts_.Find(id)) EndRank(*rank, {AttemptOutcome::kHandedBack, "its worker leaves"});
+  }
+}
+
+void Recorder::Drain(WorkerEntry& worker, const std::string& reason) {
+  TakeBackUntold(worker);
+  for (auto next = worker.held.begin(); next != worker.held.end();) {
+    Rank& rank = *(next++)->second;
+    attempts_.Drain(
+        rank, fmt::format("worker {} is drained{}{}", worker.row.name, reason.empty() ? "" : ": ", reason));
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "server/engine/attempts.h"
+#include "server/engine/jobs.h"
+#include "server/engine/workers.h"
+
+namespace winnow {
+
+// The one way to record what happens to an open job. Recording a fact applies it, records the decisions that
+// follow from it, revokes the ranks of trials that ended, records the ends of attempts that are over by that,
+// and so on until nothing follows any more. Owner: the coordinator thread; every method runs inside the
+// batch's transaction.
+class Recorder {
+ public:
+  Recorder(Jobs& jobs, Workers& workers, Attempts& attempts)
+      : jobs_(jobs), workers_(workers), attempts_(attempts) {}
+
+  void Record(OpenJob& job, FactBody body);
+  // Records a value of the objective. False: it was reported before (same trial, attempt, resource and
+  // metric).
+  bool RecordReport(OpenJob& job, const ReportRow& report);
+  // Records something that looks wrong, unless the job has a notice of that kind.
+  void RecordNotice(OpenJob& job, Noticed notice);
+
+  // Starts an attempt: a rank on each of `workers`, and the fact.
+  void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
+                    const std::vector<std::string>& workers);
+  // See Attempts::EndRank. `rank` may not exist any more afterwards.
+  void EndRank(Rank& rank, const RankEnd& end);
+  // The worker is presumed dead: its ranks are lost.
+  void LoseWorker(WorkerEntry& worker, const std::string& reason);
+  // Hands back the ranks that no answer has named to the worker, which leaves.
+  void TakeBackUntold(WorkerEntry& worker);
+  // Hands back all ranks of the worker; those that it may run, once it has stopped them.
+  void Drain(WorkerEntry& worker, const std::string& reason);
+
+ private:
+  void Stop(OpenJob& job, std::vector<TrialNumber> ended);
+
+  Jobs& jobs_;
+  Workers& workers_;
+  Attempts& attempts_;
+};
+
+}  // namespace winnow

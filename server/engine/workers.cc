@@ -1,0 +1,149 @@
+#include "server/engine/workers.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+
+namespace winnow {
+
+RankShape WorkerEntry::Used() const {
+  RankShape used{used_slots};
+  for (const auto& [id, rank] : held) {
+    used.cpus += rank->row.cpus;
+    used.memory_gib += rank->row.memory_gib;
+  }
+  return used;
+}
+
+WorkerRoom WholeRoom(const WorkerRow& worker) {
+  WorkerRoom room{worker.id, worker.slots, worker.storage_id, worker.labels};
+  if (worker.cpus > 0) room.free_cpus = worker.cpus;
+  if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
+  return room;
+}
+
+absl::Status Workers::Load() {
+  all_.clear();
+  roomy_.clear();
+  names_.clear();
+  changed_.clear();
+  if (absl::Status status = marks_.Load(); !status.ok()) return status;
+  absl::StatusOr<std::vector<WorkerRow>> rows = context_.store.workers.List(true);
+  if (!rows.ok()) return rows.status();
+  for (WorkerRow& row : *rows) {
+    WorkerEntry& worker = all_[row.id];
+    worker.row = std::move(row);
+    if (worker.present()) RenewLease(worker);
+  }
+  return absl::OkStatus();
+}
+
+WorkerEntry* Workers::Find(const std::string& id) {
+  auto found = all_.find(id);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+WorkerEntry* Workers::FindPresentByName(const std::string& name) {
+  const auto known = names_.find(name);
+  if (known == names_.end()) return nullptr;
+  WorkerEntry& worker = all_.at(known->second);
+  return worker.present() && worker.row.name == name ? &worker : nullptr;
+}
+
+bool Workers::KnowsName(const std::string& name) const {
+  return marks_.Find(name) != nullptr || std::any_of(all_.begin(), all_.end(), [&name](const auto& entry) {
+           return entry.second.row.name == name;
+         });
+}
+
+void Workers::NoteRoom(const WorkerEntry& worker) {
+  if (worker.live() && worker.used_slots < worker.row.slots) {
+    roomy_.insert(worker.row.id);
+  } else {
+    roomy_.erase(worker.row.id);
+  }
+}
+
+WorkerEntry& Workers::Register(WorkerRow row) {
+  context_.Note(context_.store.workers.Put(row));
+  WorkerEntry& worker = all_[row.id];
+  worker.row = std::move(row);
+  return worker;
+}
+
+void Workers::RenewLease(WorkerEntry& worker) {
+  std::string& named = names_[worker.row.name];
+  if (named != worker.row.id) named = worker.row.id;
+  NoteRoom(worker);
+  context_.deadlines.Set(Deadlines::Kind::kLease, worker.row.id,
+                         context_.steady_us() + context_.options.lease_us);
+}
+
+void Workers::RenewLeases() {
+  for (auto& [id, worker] : all_) {
+    if (worker.present()) RenewLease(worker);
+  }
+}
+
+void Workers::GiveUp(WorkerEntry& worker, WorkerState state) {
+  worker.row.state = state;
+  NoteRoom(worker);
+  context_.Note(context_.store.workers.Put(worker.row));
+  context_.deadlines.Clear(Deadlines::Kind::kLease, worker.row.id);
+  NoteChange(worker.row.id);
+}
+
+void Workers::Hold(Rank& rank) {
+  WorkerEntry& worker = all_.at(rank.row.worker);
+  worker.held[rank.row.id] = &rank;
+  worker.used_slots += rank.row.slots - (WINNOW_MUTANT("a rank takes a slot less than it should") ? 1 : 0);
+  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  NoteRoom(worker);
+  NoteChange(worker.row.id);
+}
+
+void Workers::Release(Rank& rank) {
+  WorkerEntry& worker = all_.at(rank.row.worker);
+  worker.held.erase(rank.row.id);
+  worker.used_slots -= rank.row.slots;
+  worker.held_slots.Set(worker.used_slots, context_.steady_us());
+  NoteRoom(worker);
+  NoteChange(worker.row.id);
+}
+
+std::vector<WorkerRoom> Workers::Rooms() const {
+  std::vector<WorkerRoom> rooms;
+  for (const std::string& id : roomy_) {
+    const WorkerEntry& worker = all_.at(id);
+    if (marks_.Find(worker.row.name) != nullptr) continue;
+    WorkerRoom& room = rooms.emplace_back(WholeRoom(worker.row));
+    const RankShape used = worker.Used();
+    room.free_slots -= used.slots;
+    room.free_cpus -= used.cpus;
+    room.free_memory_gib -= used.memory_gib;
+  }
+  return rooms;
+}
+
+std::vector<WorkerRoom> Workers::WholeRooms() const {
+  std::vector<WorkerRoom> rooms;
+  for (const auto& [id, worker] : all_) {
+    if (worker.live() && marks_.Find(worker.row.name) == nullptr) rooms.push_back(WholeRoom(worker.row));
+  }
+  return rooms;
+}
+
+bool Workers::Share(const std::vector<std::string>& ids, const std::string& storage_id) const {
+  return std::all_of(ids.begin(), ids.end(),
+                     [&](const std::string& id) { return row(id).storage_id == storage_id; });
+}
+
+std::set<std::string> Workers::PresentWith(const std::string& storage_id) const {
+  std::set<std::string> ids;
+  for (const auto& [id, worker] : all_) {
+    if (worker.present() && worker.row.storage_id == storage_id) ids.insert(id);
+  }
+  return ids;
+}
+
+}  // namespace winnow

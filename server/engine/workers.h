@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/placement.h"
+#include "server/engine/context.h"
+#include "server/engine/held_slots.h"
+#include "server/engine/rank.h"
+#include "server/engine/worker_marks.h"
+
+namespace winnow {
+
+struct WorkerEntry {
+  WorkerRow row;
+  int32_t used_slots = 0;             // by what it holds
+  std::map<std::string, Rank*> held;  // ranks that are not gone, by assignment id
+  std::string leaving_reason;         // its own words; "": none
+  // The token (its id; "": none) that its first call since the server's start came with.
+  std::optional<std::string> caller;
+  HeldSlots held_slots;  // used_slots over time
+
+  bool live() const { return row.state == WorkerState::kLive; }
+  bool lost() const { return row.state == WorkerState::kLost; }
+  bool present() const { return live() || row.state == WorkerState::kLeaving; }
+  // The slots, processors and memory that its ranks take.
+  RankShape Used() const;
+};
+
+// The workers: their rows, leases, marks and free room. Owner: the coordinator thread; every method runs
+// inside the batch's transaction.
+class Workers {
+ public:
+  explicit Workers(Context& context) : context_(context), marks_(context) {}
+
+  // Reads everything anew. Every worker that was present gets a whole lease; none holds anything yet.
+  absl::Status Load();
+
+  // Null: unknown.
+  WorkerEntry* Find(const std::string& id);
+  WorkerEntry* FindPresentByName(const std::string& name);
+  // Whether any worker, or a mark, ever had that name.
+  bool KnowsName(const std::string& name) const;
+  // REQUIRES a known id.
+  const WorkerRow& row(const std::string& id) const { return all_.at(id).row; }
+  const std::map<std::string, WorkerEntry>& all() const { return all_; }
+
+  WorkerEntry& Register(WorkerRow row);
+  void RenewLease(WorkerEntry& worker);
+  void RenewLeases();
+  // The worker is lost or has left: `state` is kLost or kGone. The caller ends its ranks.
+  void GiveUp(WorkerEntry& worker, WorkerState state);
+
+  // The rank takes its share of its worker until Release.
+  void Hold(Rank& rank);
+  void Release(Rank& rank);
+  // The free room of the workers that may be given something.
+  std::vector<WorkerRoom> Rooms() const;
+  // The same workers, as if they held nothing.
+  std::vector<WorkerRoom> WholeRooms() const;
+  // Whether all of them have that storage. REQUIRES known ids.
+  bool Share(const std::vector<std::string>& ids, const std::string& storage_id) const;
+  // Ids of those present that have that storage.
+  std::set<std::string> PresentWith(const std::string& storage_id) const;
+
+  WorkerMarks& marks() { return marks_; }
+  const WorkerMarks& marks() const { return marks_; }
+
+  // The worker's state, or the list of ranks wanted of it, has changed: SyncCalls looks at its call after the
+  // commit.
+  void NoteChange(const std::string& id) { changed_.insert(id); }
+  std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
+
+ private:
+  // Keeps roomy_ up to date. Called when the worker's state, its slots or its ranks have changed.
+  void NoteRoom(const WorkerEntry& worker);
+
+  Context& context_;
+  std::map<std::string, WorkerEntry> all_;
+  std::set<std::string> roomy_;               // live workers that have a free slot
+  std::map<std::string, std::string> names_;  // the newest worker of each name; it may be gone
+  std::set<std::string> changed_;
+  WorkerMarks marks_;
+};
+
+// The room of a worker that holds nothing.
+WorkerRoom WholeRoom(const WorkerRow& worker);
+
+}  // namespace winnow

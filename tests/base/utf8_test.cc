@@ -1,0 +1,32 @@
+#include "base/utf8.h"
+
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+TEST_CASE("Utf8: the length of a character", "[base]") {
+  CHECK(Utf8Length("ab") == 1);
+  CHECK(Utf8Length("\xc3\xbc.") == 2);
+  CHECK(Utf8Length("\xe2\x82\xac") == 3);
+  CHECK(Utf8Length("\xed\x9f\xbf") == 3);  // U+D7FF
+  CHECK(Utf8Length("\xf0\x9f\x98\x80") == 4);
+  CHECK(Utf8Length("\xf4\x8f\xbf\xbf") == 4);  // U+10FFFF
+}
+
+TEST_CASE("Utf8: what is no character has length 0", "[base]") {
+  CHECK(Utf8Length("") == 0);
+  CHECK(Utf8Length("\x80") == 0);  // a continuation
+  CHECK(Utf8Length("\xc3") == 0);  // cut short
+  CHECK(Utf8Length("\xe2\x82") == 0);
+  CHECK(Utf8Length("\xe2\x82z") == 0);
+  CHECK(Utf8Length("\xc0\xaf") == 0);  // overlong
+  CHECK(Utf8Length("\xe0\x80\xaf") == 0);
+  CHECK(Utf8Length("\xf0\x80\x80\xaf") == 0);
+  CHECK(Utf8Length("\xed\xa0\x80") == 0);      // a surrogate
+  CHECK(Utf8Length("\xf4\x90\x80\x80") == 0);  // beyond U+10FFFF
+  CHECK(Utf8Length("\xff") == 0);
+}
+
+}  // namespace
+}  // namespace winnow

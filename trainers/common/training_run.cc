@@ -1,0 +1,125 @@
+#include "trainers/common/training_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+
+#include "trainers/common/whole_file.h"
+
+namespace winnow {
+namespace {
+
+// Prints and flushes the metrics of a level in XGBoost's form, "[12]\ttrain-auc:0.81\tvalidation-auc:0.78".
+// REQUIRES: as many values as names.
+void PrintMetricLine(std::FILE* out, int64_t level, std::span<const std::string> names,
+                     std::span<const float> values) {
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), "[{}]", level);
+  for (std::size_t m = 0; m < names.size(); ++m)
+    fmt::format_to(std::back_inserter(line), "\t{}:{}", names[m], values[m]);
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), out);
+  std::fflush(out);
+}
+
+constexpr std::chrono::seconds kCheckpointEvery{2};
+
+}  // namespace
+
+absl::Status TrainingRun::Run() {
+  absl::Status status = AgreeOnRequest(Told(), &ranks_);
+  if (status.ok()) status = LoadAndTrain();
+  uint64_t word = 0;
+  if (status.ok()) status = ranks_.AllReduceMax({&word, 1});  // ends when rank 0 has written
+  if (!status.ok()) ranks_.Fail(status);
+  return status;
+}
+
+int64_t TrainingRun::UpToResource(int64_t levels) const {
+  return files_.resource_to > 0 ? std::min(levels, files_.resource_to) : levels;
+}
+
+void TrainingRun::Warn(const std::string& text) const {
+  if (is_first()) fmt::print(err_, "{}: {}\n", program_, text);
+}
+
+void TrainingRun::WarnOfMisfit(const std::string& problem) const {
+  Warn(fmt::format("the checkpoint in {} {}: training starts anew", files_.checkpoint_folder, problem));
+}
+
+void TrainingRun::Print(int64_t level) const {
+  if (is_first()) PrintMetricLine(out_, level, metric_names(), ValuesAt(level));
+}
+
+void TrainingRun::PrintUnreported(int64_t first) const {
+  const int64_t known = std::min(done(), target());
+  for (int64_t level = std::max(files_.resource_from, first); level < known; ++level) Print(level);
+}
+
+void TrainingRun::WarnOfUndefined() const {
+  const std::vector<float> values = ValuesAt(done() - 1);
+  for (std::size_t m = 0; m < values.size(); ++m) {
+    const bool ranks_classes = metric_names()[m].find("-auc") != std::string::npos;
+    if (ranks_classes && std::isnan(values[m]))
+      Warn(fmt::format("{} is nan: only one class is there", metric_names()[m]));
+  }
+}
+
+absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train_level) {
+  const int64_t first = done();
+  int64_t saved = first;
+  Clock::time_point saved_at = Clock::now();
+  const auto save = [&] {
+    saved_at = Clock::now();
+    if (files_.checkpoint_folder.empty() || !is_first() || done() == saved) return absl::OkStatus();
+    saved = done();
+    return WriteCheckpoint();
+  };
+  while (!is_finished()) {
+    const absl::StatusOr<bool> stops = AnyoneStops(stop_, &ranks_);
+    if (!stops.ok()) return stops.status();
+    if (*stops) break;
+    const absl::Status status = train_level();
+    if (absl::IsCancelled(status)) break;
+    if (!status.ok()) return status;
+    Print(done() - 1);
+    if (done() == first + 1) WarnOfUndefined();
+    StopEarlyIfDue();
+    if (Clock::now() - saved_at < kCheckpointEvery) continue;
+    if (absl::Status written = save(); !written.ok()) return written;
+  }
+  return save();
+}
+
+absl::Status TrainingRun::Finish() {
+  if (is_finished()) return files_.model_folder.empty() || !is_first() ? absl::OkStatus() : WriteModel();
+  if (!files_.checkpoint_folder.empty()) return absl::OkStatus();
+  return absl::CancelledError(
+      fmt::format("told to stop after {} of {} {}s, and without a checkpoint folder nothing is kept", done(),
+                  target(), level_));
+}
+
+absl::Status TrainingRun::WriteTiming(nlohmann::json more) const {
+  if (files_.timing_path.empty()) return absl::OkStatus();
+  more["setup_seconds"] = timing_.setup;
+  more[fmt::format("{}_seconds", level_)] = timing_.levels;
+  more["evaluate_seconds"] = timing_.evaluations;
+  more["bytes_sent"] = timing_.bytes_sent;
+  return WriteFileWhole(files_.timing_path, more.dump() + "\n");
+}
+
+std::string HyperparameterMisfit(const ToldThings& theirs, const ToldThings& ours) {
+  for (const auto& [name, value] : ours) {
+    const auto found = std::find_if(theirs.begin(), theirs.end(),
+                                    [&wanted = name](const auto& entry) { return entry.first == wanted; });
+    if (found == theirs.end()) return fmt::format("was made with no {}, not {}", name, value);
+    if (found->second != value)
+      return fmt::format("was made with {} = {}, not {}", name, found->second, value);
+  }
+  return "";
+}
+
+}  // namespace winnow
