@@ -20,8 +20,8 @@ std::string Named(const JobState& state, double value) {
   return state.spec().objective_metric + " = " + SixDigits(value);
 }
 
-// Whether a trial that has not ended is more than `tolerance` better than the key `best`: survivors of a rung's cut
-// are, of which only the losers have ended.
+// Whether a trial that has not ended is more than `tolerance` better than the key `best`: survivors of a
+// rung's cut are, of which only the losers have ended.
 bool IsBettered(const JobState& state, double best, double tolerance) {
   const auto number = state.leading_trial();
   if (!number || state.trial(*number).ended()) return false;
@@ -48,10 +48,10 @@ std::optional<CompletionMet> Target(const JobState& state, const TrialEnded& end
   const TrialState& trial = state.trial(ended.trial);
   if (trial.value_resource == 0 || !(Sign(state) * trial.value <= Sign(state) * *target)) return std::nullopt;
   const bool mean = state.spec().objective_value == ObjectiveValue::kMean;
-  return CompletionMet{"The target is reached: trial " + std::to_string(ended.trial) + " has completed with " +
-                       Named(state, trial.value) + (mean ? " on average up to" : " at") + " resource " +
-                       std::to_string(trial.value_resource) + "; target_objective is " + DoubleToString(*target) +
-                       "."};
+  return CompletionMet{
+      "The target is reached: trial " + std::to_string(ended.trial) + " has completed with " +
+      Named(state, trial.value) + (mean ? " on average up to" : " at") + " resource " +
+      std::to_string(trial.value_resource) + "; target_objective is " + DoubleToString(*target) + "."};
 }
 
 std::optional<CompletionMet> OnlyFailures(const JobState& state) {
@@ -60,7 +60,8 @@ std::optional<CompletionMet> OnlyFailures(const JobState& state) {
   const auto begin = state.trials().begin(), end = begin + first;
   const auto failed = [](const TrialState& trial) { return trial.phase == TrialPhase::kFailed; };
   if (!std::all_of(begin, end, failed)) return std::nullopt;
-  const auto told = std::find_if(begin, end, [&state](const auto& trial) { return !state.FailedByMachines(trial); });
+  const auto told =
+      std::find_if(begin, end, [&state](const auto& trial) { return !state.FailedByMachines(trial); });
   return CompletionMet{(first == 1 ? std::string("The first trial")
                                    : "All of the first " + std::to_string(first) + " trials") +
                        " failed before any had reported a value of " + state.spec().objective_metric +

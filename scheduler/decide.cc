@@ -107,8 +107,9 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
     case AttemptOutcome::kFinished:
       if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
       return TrialEnded{trial.number, TrialEnd::kFailed,
-                        ended.reason.empty() ? "It ended without a value of " + state.spec().objective_metric + "."
-                                             : ended.reason};
+                        ended.reason.empty()
+                            ? "It ended without a value of " + state.spec().objective_metric + "."
+                            : ended.reason};
     case AttemptOutcome::kFailed:
       return AfterFailure(state, trial, ended.reason);
     case AttemptOutcome::kLost:
@@ -135,17 +136,19 @@ bool IsAllEnded(const JobState& state, const std::string& why) {
 std::string NoValue(const JobState& state) {
   const std::string metric = "a finite " + state.spec().objective_metric;
   const size_t count = state.trials().size();
-  const auto failed = std::find_if(state.trials().begin(), state.trials().end(),
-                                   [](const TrialState& trial) { return trial.phase == TrialPhase::kFailed; });
+  const auto failed = std::find_if(state.trials().begin(), state.trials().end(), [](const TrialState& trial) {
+    return trial.phase == TrialPhase::kFailed;
+  });
   if (failed == state.trials().end()) {
     return count == 1 ? "Its only trial did not report " + metric + "." : "No trial reported " + metric + ".";
   }
   if (count == 1) return "Its only trial failed: " + failed->reason;
   const int64_t failures = state.totals().failed;
   const std::string first = " Trial " + std::to_string(failed->number) + ": " + failed->reason;
-  if (failures == static_cast<int64_t>(count)) return "All " + std::to_string(count) + " trials failed." + first;
-  return std::to_string(failures) + " of " + std::to_string(count) + " trials failed, and no other reported " +
-         metric + "." + first;
+  if (failures == static_cast<int64_t>(count))
+    return "All " + std::to_string(count) + " trials failed." + first;
+  return std::to_string(failures) + " of " + std::to_string(count) +
+         " trials failed, and no other reported " + metric + "." + first;
 }
 
 JobEnded EndOfJob(const JobState& state, const std::string& why) {

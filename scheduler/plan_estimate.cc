@@ -29,7 +29,8 @@ double MadeUpValue(const Configuration& configuration, int64_t level) {
   return quality - depth / std::sqrt(static_cast<double>(level));
 }
 
-// The same job without models and times, of at most `trials` trials, where a part's start-up costs so many units.
+// The same job without models and times, of at most `trials` trials, where a part's start-up costs so many
+// units.
 SearchSpec Simulated(SearchSpec spec, int64_t trials, double startup) {
   if (spec.sampler.kind == SamplerKind::kGp || spec.sampler.kind == SamplerKind::kTpe) {
     spec.sampler.kind = SamplerKind::kSobol;

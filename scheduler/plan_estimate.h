@@ -11,10 +11,11 @@ struct PlanEstimate {
   double startup_fraction = 0;  // of the busy time
 };
 
-// Estimates a job on `slots` slots, where a unit takes `unit_seconds` on one slot and every part takes `startup_seconds`
-// before its first unit. The job is simulated with made-up learning curves and without failures. The work is bounded:
-// a longer job is simulated in part and scaled up. No model is asked: GP and TPE are simulated as SOBOL, and
-// FREEZE_THAW as ASHA whose lowest rung is where FREEZE_THAW's first parts would end. REQUIRES spec is valid.
+// Estimates a job on `slots` slots, where a unit takes `unit_seconds` on one slot and every part takes
+// `startup_seconds` before its first unit. The job is simulated with made-up learning curves and without
+// failures. The work is bounded: a longer job is simulated in part and scaled up. No model is asked: GP and
+// TPE are simulated as SOBOL, and FREEZE_THAW as ASHA whose lowest rung is where FREEZE_THAW's first parts
+// would end. REQUIRES spec is valid.
 PlanEstimate EstimatePlan(const SearchSpec& spec, int slots, double unit_seconds, double startup_seconds = 0);
 
 }  // namespace winnow

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// Of a trial: no level is beyond it.
+// The highest resource level of a trial.
 inline constexpr int64_t kMostResource = 1'000'000'000;
 
 struct Violation {

@@ -60,8 +60,8 @@ struct Teller {
   std::string operator()(const Noticed& f) const { return f.text; }
   std::string operator()(const Suggested& f) const {
     if (f.trial == 0) return fmt::format("The model proposes no further training{}", Because(f.why));
-    return fmt::format("The model proposes {}trial {}{}", f.configuration.empty() ? "to resume " : "", f.trial,
-                       Because(f.why));
+    return fmt::format("The model proposes {}trial {}{}", f.configuration.empty() ? "to resume " : "",
+                       f.trial, Because(f.why));
   }
   std::string operator()(const TrialCreated& f) const {
     std::string where = f.bracket < 0 ? "" : fmt::format(" in bracket {}", f.bracket + 1);

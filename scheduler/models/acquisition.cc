@@ -15,8 +15,8 @@ using Eigen::VectorXd;
 constexpr double kTail = -5;
 constexpr double kLeastVariance = 1e-18;
 
-// h(z) / density(z) for z < kTail, by the continued fraction of Mills' ratio m(x) with x = -z: 1 - x m(x). With
-// m = 1 / (x + t), t = 1 / (x + 2 / (x + 3 / …)), it is t m, a product without cancellation.
+// h(z) / density(z) for z < kTail, by the continued fraction of Mills' ratio m(x) with x = -z: 1 - x m(x).
+// With m = 1 / (x + t), t = 1 / (x + 2 / (x + 3 / …)), it is t m, a product without cancellation.
 struct Tail {
   double over_density;  // h / density
   double ratio;         // cdf / density

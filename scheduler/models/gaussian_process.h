@@ -37,8 +37,8 @@ class GaussianProcess {
   // O(n^3). REQUIRES finite values, and as many columns of points as the map has.
   GaussianProcess(FeatureMap map, Hyperparameters hyperparameters, const Observations& observations);
 
-  // One observation more: O(n^2), and the same as if it had been there from the start. A variance of minus the
-  // noise that all share makes it exact.
+  // One observation more: O(n^2), and the same as if it had been there from the start. A variance of minus
+  // the noise that all share makes it exact.
   void Append(const Eigen::VectorXd& point, double value, double variance);
 
   Prediction Predict(const Eigen::VectorXd& point) const;
@@ -63,8 +63,8 @@ class GaussianProcess {
   Eigen::VectorXd weights_;  // covariance^-1 * centred
 };
 
-// The lower Cholesky factor of a covariance matrix. Where rounding makes it indefinite, as much as it takes is
-// added to the diagonal. The identity for one that is not finite, or zero.
+// The lower Cholesky factor of a covariance matrix. Where rounding makes it indefinite, as much as it takes
+// is added to the diagonal. The identity for one that is not finite, or zero.
 Eigen::MatrixXd CholeskyFactor(Eigen::MatrixXd covariance);
 
 }  // namespace winnow

@@ -132,7 +132,8 @@ std::string AshaPruner::EndOfPaused(const JobState& state, const TrialState& tri
     return standing + ", of the best " + std::to_string(RungOf(state, trial).top->places()) +
            ", but it cannot go on: " + state.completion_met()->reason;
   }
-  return standing + "; " + CutOff(state, trial, level, "went on") + ", and nothing is left that could change it.";
+  return standing + "; " + CutOff(state, trial, level, "went on") +
+         ", and nothing is left that could change it.";
 }
 
 }  // namespace winnow

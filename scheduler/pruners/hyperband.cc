@@ -114,8 +114,8 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
     const TrialState& trial = state.trial(cut.ranking[i]);
     const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
     const std::string reason = rule + ": rank " + std::to_string(i + 1) + of +
-                               SixDigits(*trial.counted_at(rung.resource, state.spec().objective_value)) + "; goes on to resource " +
-                               std::to_string(to) + ".";
+                               SixDigits(*trial.counted_at(rung.resource, state.spec().objective_value)) +
+                               "; goes on to resource " + std::to_string(to) + ".";
     decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
   }
   return decisions;

@@ -11,7 +11,8 @@ namespace winnow {
 
 const Pruner& PrunerOf(const SearchSpec& spec) {
   static const NoPruner none;
-  static const HyperbandPruner hyperband("Hyperband: ", true), successive_halving("Successive halving: ", false);
+  static const HyperbandPruner hyperband("Hyperband: ", true),
+      successive_halving("Successive halving: ", false);
   static const AshaPruner asha;
   static const MedianPruner median;
   static const LearningCurvePruner learning_curve;

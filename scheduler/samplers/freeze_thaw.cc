@@ -73,7 +73,8 @@ class Choice {
     double parts = 0;
     for (size_t rule = 0; rule < kSuggestionRules; ++rule)
       parts += static_cast<double>(state_.suggested_parts(static_cast<SuggestionRule>(rule)));
-    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) + startup_ * parts;
+    return static_cast<double>(state_.totals().resource + state_.totals().reserved_resource) +
+           startup_ * parts;
   }
 
   // Whether the rule has had less than its share of the units after the start.
@@ -107,8 +108,9 @@ class Choice {
     const TrialState& trial = state_.trial(promotion->trial);
     if (const int64_t to = NextLevel(trial); to > promotion->to) {
       promotion->to = to;
-      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " + std::to_string(to) +
-                          " since a part costs " + ThreeDigits(startup_) + " units to start.";
+      promotion->reason = WithoutFullStop(std::move(promotion->reason)) + " at least, and to " +
+                          std::to_string(to) + " since a part costs " + ThreeDigits(startup_) +
+                          " units to start.";
     }
     if (!Pays(promotion->to - trial.checkpoint)) return std::nullopt;
     return promotion;
@@ -194,8 +196,8 @@ class Choice {
     return model.process().Predict(model.points().PointOf(suggestion.configuration));
   }
 
-  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial turns
-  // out to beat the best, of one more to the end.
+  // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial
+  // turns out to beat the best, of one more to the end.
   double Gain(const TrialModel& model, const Prediction& end, int64_t from, int64_t to) const {
     const double part = startup_ + static_cast<double>(to - from);
     const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
@@ -216,13 +218,15 @@ class Choice {
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = EndOf(model, *fresh);
-      most = Gain(model, fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
+      most = Gain(model, fresh_end, 0, lowest_) -
+             NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
     const TrialModel::Known* chosen = nullptr;
     int64_t chosen_to = 0;
     for (const TrialModel::Known& known : model.known()) {
       const TrialState& trial = state_.trial(known.trial);
-      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size()) continue;
+      if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
+        continue;
       if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
       const int64_t to = LevelFor(model, known.end, trial.checkpoint, NextLevel(trial));
       if (!Pays(to - trial.checkpoint)) continue;

@@ -24,9 +24,9 @@ namespace winnow {
 //   best, which has the chance that is predicted, the rest. The longer a job runs, the more a new trial has
 //   to be worth (NewPenalty): what is predicted of it has not been tested by a single report.
 //
-// What a part costs before its first unit (scheduler/state/startup.h) counts like units: in the shares, in the price of
-// a part and of what may follow it. A part trains at least as many units as its start-up costs, so that the
-// lowest rungs are skipped where that is much.
+// What a part costs before its first unit (scheduler/state/startup.h) counts like units: in the shares, in
+// the price of a part and of what may follow it. A part trains at least as many units as its start-up costs,
+// so that the lowest rungs are skipped where that is much.
 //
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
 // exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
@@ -34,7 +34,9 @@ namespace winnow {
 class FreezeThawSampler : public Sampler {
  public:
   // A new trial is always weighed against the paused ones, by the model.
-  std::optional<Suggestion> Draw(const JobState&, TrialNumber, int64_t) const override { return std::nullopt; }
+  std::optional<Suggestion> Draw(const JobState&, TrialNumber, int64_t) const override {
+    return std::nullopt;
+  }
   std::optional<Suggestion> Next(const JobState&) const override { return std::nullopt; }
   bool NeedsModel(const JobState& state) const override {
     return state.may_create() || state.totals().paused > 0;

@@ -67,10 +67,11 @@ Suggested GpSampler::Suggest(const JobState& state) const {
   std::vector<double> refitted = model.refitted();
   auto proposal = Propose(state, model);
   if (!proposal) {
-    return NewTrial(state,
-                    {RandomConfiguration(state.spec(), state.space(), number),
-                     "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
-                    std::move(refitted));
+    return NewTrial(
+        state,
+        {RandomConfiguration(state.spec(), state.space(), number),
+         "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
+        std::move(refitted));
   }
   return NewTrial(state,
                   {std::move(proposal->configuration),

@@ -18,7 +18,8 @@ class RandomSampler : public Sampler {
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw = 0);
 
-// Any configuration that keeps the constraints; of a finite space that is not exhausted, one that was not tried.
+// A configuration that keeps the constraints; on a finite space that is not exhausted, one that was not
+// tried.
 Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 
 // Whether draws keep the constraints often enough to be found: one of the first kMostDraws does, or the space

@@ -86,7 +86,8 @@ History HistoryOf(const JobState& state) {
     const TrialState& trial = state.trials()[i];
     std::optional<double> value;
     if (history.level > 0) {
-      if (Reached(trial) >= history.level) value = trial.counted_at(history.level, state.spec().objective_value);
+      if (Reached(trial) >= history.level)
+        value = trial.counted_at(history.level, state.spec().objective_value);
     } else if (trial.ended() && trial.value_resource > 0) {
       value = trial.value;
     }
@@ -174,8 +175,9 @@ Suggested TpeSampler::Suggest(const JobState& state) const {
   }
   std::string why = "TPE on " + std::to_string(history.results) + " trials";
   if (history.level > 0) why += " at resource " + std::to_string(history.level);
-  return NewTrial(state, {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
-                                                 std::to_string(best) + " as among the others."});
+  return NewTrial(state,
+                  {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
+                                          std::to_string(best) + " as among the others."});
 }
 
 }  // namespace winnow

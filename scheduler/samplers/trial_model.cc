@@ -45,7 +45,8 @@ Hyperparameters Unfitted(size_t parameters) {
 }
 
 // The finite part of a trial's curve, as it counts.
-SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels, ObjectiveValue counts) {
+SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels,
+                  ObjectiveValue counts) {
   SeenCurve curve;
   if (levels.empty()) {
     if (trial.ended() && trial.value_resource > 0) {
@@ -187,7 +188,8 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
   const size_t count = state.trials().size();
   for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
-    SeenCurve curve = CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels, counts_);
+    SeenCurve curve =
+        CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels, counts_);
     const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
     if (trial.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
@@ -267,7 +269,8 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
         {results.seen[at].trial, observations.points.row(i).transpose(), {means[i], variances[i]}});
     // A report that the model takes for luck does not set the mark.
     const std::vector<double>& reached = values[at].at;
-    const double top = counts_ == ObjectiveValue::kBest ? *std::max_element(reached.begin(), reached.end()) : reached.back();
+    const double top =
+        counts_ == ObjectiveValue::kBest ? *std::max_element(reached.begin(), reached.end()) : reached.back();
     best_ = std::max(best_, std::min((top - centre_) / spread_, means[i]));
   }
   results_ = finite;

@@ -80,7 +80,8 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-// min <= sum of coefficient * value <= max, wherever all of its parameters are active. Numeric parameters only.
+// min <= sum of coefficient * value <= max, wherever all of its parameters are active. Numeric parameters
+// only.
 struct LinearConstraint {
   std::vector<std::pair<int, double>> terms;  // index of the parameter, coefficient
   double min = 0;  // -infinity: none
@@ -168,7 +169,8 @@ struct PrunerSettings {
 struct SamplerSettings {
   SamplerKind kind = SamplerKind::kRandom;
   int64_t startup_trials = 0;  // GP, TPE: Sobol points first; 0: the sampler's own default
-  std::vector<int64_t> grid_points;  // GRID: of each continuous or wide integer parameter, in their order; 0: default
+  std::vector<int64_t>
+      grid_points;  // GRID: of each continuous or wide integer parameter, in their order; 0: default
 
   bool operator==(const SamplerSettings&) const = default;
 };
@@ -235,8 +237,8 @@ struct SearchSpec {
     const auto* end = std::get_if<int64_t>(&configuration[own_end_parameter]);
     return end == nullptr ? own_end : *end;
   }
-  // The level at which a trial of `configuration` ends under a pruner without rungs: the trainer's own end, or
-  // limits.max_trial_resource if that is lower; 0: not known beforehand.
+  // The level at which a trial of `configuration` ends under a pruner without rungs: the trainer's own end,
+  // or limits.max_trial_resource if that is lower; 0: not known beforehand.
   int64_t FullResource(const Configuration& configuration) const;
 
   bool operator==(const SearchSpec&) const = default;

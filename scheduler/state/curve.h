@@ -12,8 +12,8 @@
 
 namespace winnow {
 
-// A trial's learning curve: the objective's values by rising resource level, which may be NaN. The first value of a
-// level stays.
+// A trial's learning curve: the objective's values by rising resource level, which may be NaN. The first
+// value of a level stays.
 class Curve {
  public:
   using Point = std::pair<int64_t, double>;  // level, value
@@ -46,7 +46,8 @@ class Curve {
   double sum_ = 0;  // of the values, added by rising level
 };
 
-// Calls `take` with each level of the curve, rising, and with what counts there: the value, or the running mean.
+// Calls `take` with each level of the curve, rising, and with what counts there: the value, or the running
+// mean.
 template <typename Take>
 void ForEachCounted(const Curve& curve, ObjectiveValue counts, Take take) {
   double sum = 0;

@@ -12,12 +12,13 @@
 namespace winnow {
 
 // A job is its list of facts. Some come from outside (kObserved), the others are decisions, recorded in the
-// transaction of the fact that caused them. Each has a sequence number within its job, without gaps. Times are part of
-// the fact: nothing here reads a clock.
+// transaction of the fact that caused them. Each has a sequence number within its job, without gaps. Times
+// are part of the fact: nothing here reads a clock.
 //
-// A kind of fact is declared once, by a struct with kKind, the name of its rows in the database, and kFields, the names
-// of all its members in their order (state/fields.h). Equality, the rows (store/fact_codec.h) and Describe follow from these. What a
-// fact does to a job is in job_state.cc, its sentence for people in store/fact_text.cc.
+// A kind of fact is declared once, by a struct with kKind, the name of its rows in the database, and kFields,
+// the names of all its members in their order (state/fields.h). Equality, the rows (store/fact_codec.h) and
+// Describe follow from these. The effect of a fact on a job is in job_state.cc, its sentence for people in
+// store/fact_text.cc.
 
 enum class AttemptOutcome {
   kFinished,    // exit code 0, or stopped by the worker at its budget
@@ -97,7 +98,8 @@ struct PriorObserved {
   std::string source;    // "job bank-3, trial 7"
 };
 
-// What looks wrong in a job; the numbers are part of every recorded job, and those of winnow.v1.JobNotice.Kind.
+// What looks wrong in a job; the numbers are part of every recorded job, and those of
+// winnow.v1.JobNotice.Kind.
 enum class NoticeKind : int64_t {
   kLevelBelowOne = 1,
   kBeyondBudget = 2,
@@ -134,11 +136,13 @@ struct Suggested {
   static constexpr Field kFields[] = {"trial", "configuration", "based_on", "why",
                                       {"model", Kept::kUnlessDefault}, {"rule", Kept::kUnlessDefault},
                                       {"to", Kept::kUnlessDefault}};
-  TrialNumber trial = 0;  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
+  TrialNumber trial =
+      0;  // a new trial, or a paused one that is to go on; 0: nothing is worth training any more
   Configuration configuration;  // of a new one; empty otherwise
   int64_t based_on = 0;
   std::string why;  // one sentence
-  // What the model was fitted to be, where that was done anew; empty: as before. Its meaning is the model's own.
+  // The parameters of the model, where it was fitted again; empty: as before. Their meaning is the model's
+  // own.
   std::vector<double> model = {};
   SuggestionRule rule = SuggestionRule::kModel;
   int64_t to = 0;  // the level to be trained to next; 0: the pruner decides
@@ -223,10 +227,9 @@ struct JobEnded {
 using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut, BracketEnded,
                               CompletionMet, JobEnded>;
 
-using FactBody =
-    std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested, TimeLimitReached,
-                 PriorObserved, Noticed, Suggested, TrialCreated, TrialResumed, TrialPaused, TrialEnded, RungCut,
-                 BracketEnded, CompletionMet, JobEnded>;
+using FactBody = std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested,
+                              TimeLimitReached, PriorObserved, Noticed, Suggested, TrialCreated, TrialResumed,
+                              TrialPaused, TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded>;
 
 struct Fact {
   int64_t sequence = 0;

@@ -23,7 +23,8 @@ struct Field {
   constexpr Field(const char* field, Kept how = Kept::kAlways) : name(field), kept(how) {}
 };
 
-// A struct of at most 7 members that names all of them, in their order, as its static constexpr Field kFields[].
+// A struct of at most 7 members that names all of them, in their order, as its static constexpr Field
+// kFields[].
 template <typename F>
 concept HasFields = requires { F::kFields; };
 

@@ -11,7 +11,8 @@ void IdenticalCurves::OnPart(const SearchSpec& spec, TrialNumber trial, const Co
   const size_t common = std::min(curve.size(), longest_.size());
   const bool finite =
       std::all_of(curve.begin(), curve.end(), [](const auto& point) { return std::isfinite(point.second); });
-  if (!finite || !std::equal(curve.begin(), curve.begin() + common, longest_.begin(), Identical<Curve::Point>)) {
+  if (!finite ||
+      !std::equal(curve.begin(), curve.begin() + common, longest_.begin(), Identical<Curve::Point>)) {
     differs_ = true;
     longest_ = {};
     configurations_.clear();

@@ -9,15 +9,17 @@
 
 namespace winnow {
 
-// Whether different configurations give one curve, to the bit: then the program hardly reads its arguments. Looked at
-// is each part that a trainer has finished; of curves of different length the shorter counts. One that differs, or that
-// holds a value which is not finite, settles that they are not.
+// Detects that different configurations give one curve, to the bit: then the program hardly reads its
+// arguments. Every part that a trainer finished is compared; of curves of different length, the common
+// beginning. One curve that differs or holds a value that is not finite settles the question for the job: not
+// identical.
 class IdenticalCurves {
  public:
   static constexpr size_t kTrials = 5;
 
   // A part of the trial was finished. O(levels), and O(1) once it is settled.
-  void OnPart(const SearchSpec& spec, TrialNumber trial, const Configuration& configuration, const Curve& curve);
+  void OnPart(const SearchSpec& spec, TrialNumber trial, const Configuration& configuration,
+              const Curve& curve);
 
   // kTrials of them, and no other one.
   bool seen() const { return !differs_ && trials_.size() == kTrials; }

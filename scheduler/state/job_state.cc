@@ -62,7 +62,8 @@ struct Checker {
   }
   std::string operator()(const Noticed& f) const {
     if (std::string why = Unknown(f.trial); !why.empty()) return why;
-    if (static_cast<int64_t>(f.kind) < 1 || static_cast<int64_t>(f.kind) > kMostNoticeKind) return "there is no such kind";
+    if (static_cast<int64_t>(f.kind) < 1 || static_cast<int64_t>(f.kind) > kMostNoticeKind)
+      return "there is no such kind";
     return state.noticed(f.kind) ? "that was noticed already" : "";
   }
   std::string operator()(const Suggested& f) const {
@@ -145,7 +146,8 @@ Search::Search(SearchSpec of)
     : spec(std::move(of)),
       space(spec.parameters, spec.constraints),
       grid(spec.sampler.kind == SamplerKind::kGrid ? GridOf(spec) : nullptr),
-      most_trials(Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)})) {
+      most_trials(
+          Least({spec.limits.max_trials, space.size(), grid == nullptr ? 0 : GridTrials(spec, *grid)})) {
   if (HasBracketTable(spec.pruner.kind)) table = HyperbandTable(spec, most_trials);
 }
 
@@ -169,7 +171,8 @@ JobState::JobState(SearchSpec spec)
 bool JobState::may_create() const {
   const auto created = static_cast<int64_t>(trials_.size());
   const int64_t planned = table().trial_count();  // 0: any number
-  return (most_trials() == 0 || created < most_trials()) && (planned == 0 || created < planned) && !exhausted();
+  return (most_trials() == 0 || created < most_trials()) && (planned == 0 || created < planned) &&
+         !exhausted();
 }
 
 std::optional<TrialNumber> JobState::best_trial() const {
@@ -281,7 +284,8 @@ void JobState::Offer(const TrialState& trial) {
   const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
   const FirstOf::Entry entry{spec().goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
   const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed;
-  const bool completed = trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
+  const bool completed =
+      trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (counts) best_.Add(entry);
   if (counts && completed) best_completed_.Add(entry);
   for (FirstOf* each : {&best_, &best_completed_}) {
@@ -297,10 +301,12 @@ bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
   return trial.phase != TrialPhase::kFailed && trial.value_resource > 0 && key == entry.first;
 }
 
-// What a trial that is stopped now has become: that is not part of the recorded fact, but follows from those before it.
+// What a trial that is stopped now has become: that is not part of the recorded fact, but follows from those
+// before it.
 TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   if (!closing()) {
-    // Only what can never be paid for is given up while it waits for a slot; but a weak bracket's trials are pruned.
+    // Only what can never be paid for is given up while it waits for a slot; but a weak bracket's trials are
+    // pruned.
     const bool pruned = trial.phase != TrialPhase::kPending || trial.to == 0 ||
                         (trial.bracket >= 0 && brackets_[trial.bracket].ended) ||
                         PaysEver(*this, trial.to - trial.checkpoint);
@@ -322,7 +328,8 @@ void JobState::On(const Reported& fact, int64_t time_us) {
   if (trial.curve.Add(fact.resource, fact.objective)) {
     RankBest(trial, fact.resource, fact.objective);
     RankValue(trial);
-    if (spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->top->Has(trial.number)) PassRungs(trial, fact.resource);
+    if (spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->top->Has(trial.number))
+      PassRungs(trial, fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   if (trial.attempt_first.first == 0) trial.attempt_first = {fact.resource, time_us};
@@ -503,7 +510,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   if (rung != nullptr && rung->top) rung->top->Take(trial.number);
   if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
   SetPhase(trial, phase);
-  const bool goes_before = fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
+  const bool goes_before =
+      fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
   if (fact.end == TrialEnd::kFailed) {
     // What ended without a value shows its last line, which differs from trial to trial: all are one failure.
@@ -521,7 +529,8 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   const bool counts = has_value && trial.value_resource > 0;
   const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
-  if (fact.end == TrialEnd::kCompleted) completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
+  if (fact.end == TrialEnd::kCompleted)
+    completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
 }
 
 template <>

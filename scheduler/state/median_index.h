@@ -11,15 +11,16 @@
 
 namespace winnow {
 
-// The running averages of ended trials at every level, in order. The average of a trial up to a level is that
-// of all it reported there or below; after its last report it stays. One that is not finite counts as worst.
+// The running averages of ended trials at every level, in order. The average of a trial up to a level is the
+// mean of all it reported at the level or below; after its last report it stays the same. An average that is
+// not finite counts as worst.
 class MedianIndex {
  public:
   // Not kept: Add does nothing.
   explicit MedianIndex(bool kept = true) : kept_(kept) {}
 
-  // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a copy of its
-  // neighbour. REQUIRES the trial was not added before.
+  // Keys are the curve's values times `sign`: less is better. O(levels log n); a level that is new costs a
+  // copy of its neighbour. REQUIRES the trial was not added before.
   void Add(TrialNumber number, const Curve& curve, double sign);
 
   int64_t trials() const { return trials_; }

@@ -113,7 +113,8 @@ TEST_CASE("Completion: first trials that all fail end the job, with what the tra
   CHECK(job.Start() == 0);
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK(job.state().ended()->reason ==
-        "All of the first 3 trials failed before any had reported a value of score (limits.max_first_failures is "
+        "All of the first 3 trials failed before any had reported a value of score "
+        "(limits.max_first_failures is "
         "3). Trial 1 failed: no column w.");
   CHECK(Verify(spec, job.facts()).ok());
   // Where it is off, as in a job that was recorded without it, all are tried.
@@ -124,7 +125,8 @@ TEST_CASE("Completion: first trials that all fail end the job, with what the tra
   CHECK(failed == 20);
 }
 
-TEST_CASE("Completion: trials beside the first that fail are waited for, as they may be slow", "[scheduler]") {
+TEST_CASE("Completion: trials beside the first that fail are waited for, as they may be slow",
+          "[scheduler]") {
   PlayedJob job(FailingJob(2));
   REQUIRE((job.Start() == 1 && job.Start() == 2 && job.Start() == 3));
   job.End(1, AttemptOutcome::kFailed, "no file");
@@ -142,7 +144,8 @@ TEST_CASE("Completion: trials beside the first that fail are waited for, as they
   SECTION("it fails too") {
     job.End(2, AttemptOutcome::kFailed, "two");
     CHECK(job.state().completion_met()->reason ==
-          "All of the first 3 trials failed before any had reported a value of score (limits.max_first_failures "
+          "All of the first 3 trials failed before any had reported a value of score "
+          "(limits.max_first_failures "
           "is 2). Trial 1 failed: no file");
     CHECK(job.trial(4).reason == job.state().completion_met()->reason);
     job.End(4, AttemptOutcome::kStopped);
@@ -150,8 +153,9 @@ TEST_CASE("Completion: trials beside the first that fail are waited for, as they
   }
 }
 
-TEST_CASE("Completion: first trials that fail in different words may be bad configurations, unless they are many",
-          "[scheduler]") {
+TEST_CASE(
+    "Completion: first trials that fail in different words may be bad configurations, unless they are many",
+    "[scheduler]") {
   PlayedJob job(FailingJob(2));
   int failed = 0;
   for (TrialNumber number; (number = job.Start()) > 0; ++failed)
@@ -168,15 +172,17 @@ TEST_CASE("Completion: what the machines lose is no failure of the trainer's", "
   CHECK(job.trial(1).phase == TrialPhase::kFailed);
   CHECK_FALSE(job.state().completion_met());
   job.End(job.Start(), AttemptOutcome::kFinished);  // without a value
-  CHECK_THAT(job.state().ended()->reason, Catch::StartsWith("All of the first 2 trials failed before") &&
-                                              Catch::EndsWith("Trial 2 failed: It ended without a value of score."));
+  CHECK_THAT(job.state().ended()->reason,
+             Catch::StartsWith("All of the first 2 trials failed before") &&
+                 Catch::EndsWith("Trial 2 failed: It ended without a value of score."));
 }
 
 TEST_CASE("Completion: equal objectives have converged at twenty trials", "[scheduler]") {
   PlayedJob job(Job({{}, 0, 0, 0.001}));
   CHECK(Play(job, std::vector<double>(30, 0.7)) == 20);
   CHECK(job.state().ended()->reason ==
-        "Converged: twice as many trials would improve score = 0.7 by about 0, less than the tolerance of 0.1 %.");
+        "Converged: twice as many trials would improve score = 0.7 by about 0, less than the tolerance of "
+        "0.1 %.");
 }
 
 TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of the best quarter",
@@ -188,7 +194,8 @@ TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of 
   PlayedJob wider(Job({{}, 0, 0, 0.0417})), narrower(Job({{}, 0, 0, 0.0415}));
   CHECK((Play(wider, values) == 20 && Play(narrower, values) == 20));
   CHECK(wider.state().completion_met()->reason ==
-        "Converged: twice as many trials would improve score = 10 by about 0.416, less than the tolerance of 4.17 %.");
+        "Converged: twice as many trials would improve score = 10 by about 0.416, less than the tolerance of "
+        "4.17 %.");
   CHECK_FALSE(narrower.state().completion_met());
 }
 

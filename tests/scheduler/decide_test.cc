@@ -48,13 +48,15 @@ TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the j
             "Its only trial failed: It ended without a value of score.") == 0);
 }
 
-TEST_CASE("Decide: what the worker says of a program that printed no objective is the reason", "[scheduler]") {
+TEST_CASE("Decide: what the worker says of a program that printed no objective is the reason",
+          "[scheduler]") {
   SearchSpec spec = RandomJob(20, 5);
   spec.limits.max_first_failures = 3;
   PlayedJob job(spec);
   for (int trial = 1; trial <= 3; ++trial) {
     job.Start();
-    job.End(trial, AttemptOutcome::kFinished, "The last line was `step 3 Loss: 0." + std::to_string(trial) + "`.");
+    job.End(trial, AttemptOutcome::kFinished,
+            "The last line was `step 3 Loss: 0." + std::to_string(trial) + "`.");
   }
   CHECK(job.trial(1).reason == "The last line was `step 3 Loss: 0.1`.");
   CHECK(job.state().closing());  // lines that differ are one failure

@@ -105,7 +105,8 @@ TEST_CASE("Objective value: reports in any order give the same", "[scheduler]") 
     for (const int64_t level : {4, 2, 5, 1, 3}) mixed.Report(1, level, 0.1 / static_cast<double>(level));
     CHECK(Identical(rising.trial(1).value, mixed.trial(1).value));
     CHECK(rising.trial(1).value_resource == mixed.trial(1).value_resource);
-    CHECK(mixed.trial(1).counted_at(5, counts) == (counts == ObjectiveValue::kBest ? 0.1 / 5 : mixed.trial(1).value));
+    CHECK(mixed.trial(1).counted_at(5, counts) ==
+          (counts == ObjectiveValue::kBest ? 0.1 / 5 : mixed.trial(1).value));
     CheckLoads(mixed);
   }
 }
@@ -159,11 +160,13 @@ TEST_CASE("Objective value: a target is met by what has completed, where the las
     CHECK_FALSE(job.state().completion_met());
     job.End(number, AttemptOutcome::kFinished);
     REQUIRE(job.state().completion_met());
-    CHECK(job.state().completion_met()->reason ==
-          (counts == ObjectiveValue::kLast
-               ? "The target is reached: trial 2 has completed with score = 0.7 at resource 5; target_objective is 0.6."
-               : "The target is reached: trial 2 has completed with score = 0.78 on average up to resource 5; "
-                 "target_objective is 0.6."));
+    CHECK(
+        job.state().completion_met()->reason ==
+        (counts == ObjectiveValue::kLast
+             ? "The target is reached: trial 2 has completed with score = 0.7 at resource 5; "
+               "target_objective is 0.6."
+             : "The target is reached: trial 2 has completed with score = 0.78 on average up to resource 5; "
+               "target_objective is 0.6."));
     CheckLoads(job);
   }
 }

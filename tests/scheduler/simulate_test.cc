@@ -56,7 +56,8 @@ void CheckBest(const JobState& state) {
   for (const TrialState& trial : state.trials()) {
     if (trial.phase == TrialPhase::kFailed || trial.value_resource == 0) continue;
     CheckValue(trial, state.spec().objective_value, sign);
-    const bool behind = state.spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
+    const bool behind =
+        state.spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
     const auto place = std::make_pair(behind, -sign * trial.value);
     if (!best || place < best_place) {
       best = trial.number;

@@ -44,7 +44,8 @@ TEST_CASE("Suggest: the user's configurations come first, then the sampler's", "
   job.Start();
   CHECK(SamplerOf(job.state().spec()).Next(job.state())->configuration == spec.initial[1]);
   job.Start();
-  CHECK(SamplerOf(job.state().spec()).Next(job.state())->why.find("of a scrambled Sobol sequence.") != std::string::npos);
+  CHECK(SamplerOf(job.state().spec()).Next(job.state())->why.find("of a scrambled Sobol sequence.") !=
+        std::string::npos);
 }
 
 TEST_CASE("Suggest: a model is asked once the start is over, and not while an answer waits", "[scheduler]") {

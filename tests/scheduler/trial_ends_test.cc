@@ -1,4 +1,5 @@
-// Which trials were pruned, and which were cancelled: the recorded fact is the same, what came before it tells.
+// Which trials were pruned, and which were cancelled: the recorded fact is the same, what came before it
+// tells.
 
 #include "scheduler/replay.h"
 #include "tests/catch.h"
@@ -10,8 +11,9 @@ namespace {
 
 TEST_CASE("Trial ends: what a rung's cut leaves behind is pruned, what ends with the job is cancelled",
           "[scheduler]") {
-  const FactBody end = GENERATE(FactBody(StopRequested{"enough"}), FactBody(TimeLimitReached{TimeLimit::kWall}),
-                                FactBody(TimeLimitReached{TimeLimit::kNode}));
+  const FactBody end =
+      GENERATE(FactBody(StopRequested{"enough"}), FactBody(TimeLimitReached{TimeLimit::kWall}),
+               FactBody(TimeLimitReached{TimeLimit::kNode}));
   PlayedJob job(HyperbandJob(9, 3));
   for (int i = 0; i < 9; ++i) job.Start();
   for (TrialNumber n = 1; n <= 9; ++n) job.Finish(n, static_cast<double>(n));
@@ -45,7 +47,8 @@ TEST_CASE("Trial ends: first failures that end the job cancel those that run bes
   CHECK(job.state().failures().at("no such file") == FailureCount{1, 1});
 }
 
-TEST_CASE("Trial ends: what the budget cannot pay for is cancelled, in the queue and at a rung", "[scheduler]") {
+TEST_CASE("Trial ends: what the budget cannot pay for is cancelled, in the queue and at a rung",
+          "[scheduler]") {
   SearchSpec spec = HyperbandJob(9, 3);
   spec.limits.max_total_resource = 10;
   PlayedJob job(spec);

@@ -203,8 +203,9 @@ TEST_CASE("Asha stopping: the first passes, then only the best so far, then the 
         "which has 0.5.");
   CHECK(job.trial(5).reason ==
         "ASHA: rung 1 at resource 1: rank 2 of 5 with score = 0.8; the best 1 pass, the cut-off is 0.9.");
-  CHECK(job.trial(7).reason ==
-        "ASHA: rung 1 at resource 1: rank 7 of 7 with score = nan; a value that is not finite does not pass.");
+  CHECK(
+      job.trial(7).reason ==
+      "ASHA: rung 1 at resource 1: rank 7 of 7 with score = nan; a value that is not finite does not pass.");
 }
 
 TEST_CASE("Asha stopping: a report beyond several rungs is judged at each of them, the lowest first",

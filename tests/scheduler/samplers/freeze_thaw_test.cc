@@ -268,7 +268,8 @@ TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[schedu
   CHECK(result.state.trials().size() == 15);
 }
 
-TEST_CASE("Freeze-thaw: once start-up is known, a part takes as long as it, or ends its trial", "[scheduler]") {
+TEST_CASE("Freeze-thaw: once start-up is known, a part takes as long as it, or ends its trial",
+          "[scheduler]") {
   const SearchSpec spec = FreezeThawJob(30);
   const SimulationResult result = RunStarting(spec, 10);
   JobState state(spec);

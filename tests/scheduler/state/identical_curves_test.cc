@@ -36,14 +36,16 @@ TEST_CASE("IdenticalCurves: of curves of different length the shorter counts", "
   CHECK(After({one, kCurve, one, kCurve, {}, one}).seen());
 }
 
-TEST_CASE("IdenticalCurves: one that differs in a value or in its levels settles that they are not", "[scheduler]") {
+TEST_CASE("IdenticalCurves: one that differs in a value or in its levels settles that they are not",
+          "[scheduler]") {
   for (const Curve& other : {Curve{{1, 0.5}, {2, 0.250001}}, Curve{{1, 0.5}, {3, 0.25}}, Curve{{1, -0.5}},
                              Curve{{1, std::numeric_limits<double>::quiet_NaN()}}}) {
     CHECK_FALSE(After({kCurve, other, kCurve, kCurve, kCurve, kCurve, kCurve}).seen());
   }
 }
 
-TEST_CASE("IdenticalCurves: one configuration that is tried again, or on other nodes, is one", "[scheduler]") {
+TEST_CASE("IdenticalCurves: one configuration that is tried again, or on other nodes, is one",
+          "[scheduler]") {
   IdenticalCurves seen;
   SearchSpec spec;
   spec.nodes_parameter = 1;

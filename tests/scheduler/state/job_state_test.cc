@@ -24,7 +24,9 @@ JobState StateAfter(const SearchSpec& spec, const std::vector<FactBody>& bodies)
 
 // One bracket 3@1 1@3, of which two trials have been created.
 SearchSpec SmallJob() { return HyperbandJob(3, 3); }
-TrialCreated Created(TrialNumber number) { return {number, {0.25 * static_cast<double>(number)}, 0, 0, 1, ""}; }
+TrialCreated Created(TrialNumber number) {
+  return {number, {0.25 * static_cast<double>(number)}, 0, 0, 1, ""};
+}
 std::vector<FactBody> TwoCreated() { return {Created(1), Created(2)}; }
 std::vector<FactBody> OneRunning() { return {Created(1), Created(2), AttemptStarted{1, 1, 0, 1}}; }
 std::vector<FactBody> OnePaused() {
@@ -73,7 +75,9 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        [](const JobState& s) { return s.closing() && s.stop_requested() && s.stop_reason() == "enough"; }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
        [](const JobState& s) { return s.closing() && s.time_limit() == TimeLimit::kNode; }},
-      {"a prior is kept", {}, PriorObserved{{0.5}, 0.75, 3, "old"},
+      {"a prior is kept",
+       {},
+       PriorObserved{{0.5}, 0.75, 3, "old"},
        [](const JobState& s) { return s.priors().size() == 1 && s.priors()[0].objective == 0.75; }},
       {"a notice is kept with its time", TwoCreated(), Noticed{1, NoticeKind::kBeyondBudget, "too long"},
        [](const JobState& s) {
@@ -86,7 +90,9 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
                 s.suggested_units(SuggestionRule::kExplore) == 9 &&
                 s.suggested_parts(SuggestionRule::kExplore) == 1;
        }},
-      {"a new trial waits in the queue and fills its rung", {Created(1)}, Created(2),
+      {"a new trial waits in the queue and fills its rung",
+       {Created(1)},
+       Created(2),
        [](const JobState& s) {
          return s.trial(2).phase == TrialPhase::kPending && s.totals().pending == 2 &&
                 s.pending().begin()->second == 1 && s.brackets()[0].rungs[0].entered.size() == 2 &&
@@ -109,7 +115,8 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        }},
       {"one that has failed is no best any more", OnePaused(), TrialEnded{1, TrialEnd::kFailed, "no disk"},
        [](const JobState& s) {
-         return s.trial(1).phase == TrialPhase::kFailed && !s.best_trial() && s.failures().at("no disk").first == 1;
+         return s.trial(1).phase == TrialPhase::kFailed && !s.best_trial() &&
+                s.failures().at("no disk").first == 1;
        }},
       {"a cut leaves its paused trials undecided", OnePaused(), RungCut{0, 0, 1, {1}, 1, 0.5},
        [](const JobState& s) {
@@ -121,7 +128,9 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
       {"a weak bracket is over", TwoCreated(), BracketEnded{0, "weak"},
        [](const JobState& s) { return s.brackets()[0].ended && !s.closing(); }},
       {"a rule that is met closes the job", TwoCreated(), CompletionMet{"the target is reached", false},
-       [](const JobState& s) { return s.closing() && s.completion_met()->reason == "the target is reached"; }},
+       [](const JobState& s) {
+         return s.closing() && s.completion_met()->reason == "the target is reached";
+       }},
       {"the end is kept", TwoCreated(), JobEnded{JobEnd::kStopped, "asked to"},
        [](const JobState& s) { return s.ended()->end == JobEnd::kStopped; }},
   };

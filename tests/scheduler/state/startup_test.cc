@@ -28,7 +28,9 @@ struct Attempt {
     state.Apply({state.last_sequence() + 1, kSecond + std::llround(seconds * kSecond), std::move(body)});
   }
   void Place(int64_t attempt) { Apply(0, AttemptStarted{1, attempt, state.trial(1).checkpoint, 9}); }
-  void Report(double seconds, int64_t attempt, int64_t level) { Apply(seconds, Reported{1, attempt, level, 0.5}); }
+  void Report(double seconds, int64_t attempt, int64_t level) {
+    Apply(seconds, Reported{1, attempt, level, 0.5});
+  }
   // Of a process that was started at second 1.
   void End(double seconds, AttemptOutcome outcome = AttemptOutcome::kFinished) {
     Apply(seconds, AttemptEnded{1, state.trial(1).attempts, outcome, "", 2 * kSecond,
