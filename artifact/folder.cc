@@ -21,9 +21,9 @@ constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 absl::Status FolderError(const fs::path& path, int code) {
   if (code == ELOOP || code == ENOTDIR) {
     return absl::FailedPreconditionError(
-        fmt::format("{}: expected a folder, and no symbolic link", path.string()));
+        fmt::format("{}: expected a directory, and no symbolic link", path.string()));
   }
-  return FileError(path, "cannot open the folder", code);
+  return FileError(path, "cannot open the directory", code);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ absl::StatusOr<OpenFolder> OpenFolder::Wrap(const fs::path& path, int descriptor
   if (descriptor < 0) return FolderError(path, errno);
   OpenFile file(path, descriptor);
   struct stat about {};
-  if (fstat(descriptor, &about) != 0) return FileError(path, "cannot look at the folder", errno);
+  if (fstat(descriptor, &about) != 0) return FileError(path, "cannot stat the directory", errno);
   return OpenFolder(path, std::move(file), about.st_uid);
 }
 
@@ -52,7 +52,7 @@ absl::StatusOr<OpenFolder> OpenFolder::Make(const FolderName& name, mode_t mode)
   for (const fs::path& part : name.below) {
     if (!folder.ok()) break;
     if (mkdirat(folder->descriptor(), part.c_str(), mode) != 0 && errno != EEXIST)
-      return FileError(folder->path() / part, "cannot create folder", errno);
+      return FileError(folder->path() / part, "cannot create directory", errno);
     folder = folder->Inner(part.string());
   }
   return folder;
@@ -69,7 +69,7 @@ absl::StatusOr<OpenFolder> OpenFolder::MakeFolder(const std::string& name, mode_
   if (fstatat(descriptor(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(about.st_mode))
     unlinkat(descriptor(), name.c_str(), 0);
   if (mkdirat(descriptor(), name.c_str(), mode) != 0 && errno != EEXIST)
-    return FileError(path_ / name, "cannot create folder", errno);
+    return FileError(path_ / name, "cannot create directory", errno);
   return Inner(name);
 }
 
@@ -89,9 +89,9 @@ absl::StatusOr<OpenFile> OpenFolder::OpenRegular(const fs::path& path) const {
   if (descriptor < 0) return FileError(whole, "cannot open", errno);
   OpenFile file(whole, descriptor);
   struct stat about {};
-  if (fstat(descriptor, &about) != 0) return FileError(whole, "cannot look at it", errno);
+  if (fstat(descriptor, &about) != 0) return FileError(whole, "cannot stat it", errno);
   if (!S_ISREG(about.st_mode) || !Believes(about.st_uid))
-    return FileError(whole, "is no regular file of its folder's owner", ENOENT);
+    return FileError(whole, "is not a regular file of its directory's owner", ENOENT);
   return file;
 }
 

@@ -50,7 +50,7 @@ absl::Status CheckFile(const v1::ArtifactFile& file) {
 }
 
 absl::Status Changed(const OpenFolder& folder) {
-  return absl::AbortedError(fmt::format("{} changed while it was read", folder.path().string()));
+  return absl::AbortedError(fmt::format("{} changed while being read", folder.path().string()));
 }
 
 absl::StatusOr<v1::ArtifactFile> ReadFile(const OpenFolder& folder, const std::string& path,
@@ -79,8 +79,8 @@ absl::Status AddFolder(const OpenFolder& top, const OpenFolder& folder, const st
     const std::string path = prefix + name;
     if (S_ISDIR(about.st_mode)) {
       if (depth == kMaxFolderDepth) {
-        return absl::InvalidArgumentError(fmt::format("{} has folders in folders, more than {} deep",
-                                                      top.path().string(), kMaxFolderDepth));
+        return absl::InvalidArgumentError(
+            fmt::format("{} has directories nested more than {} deep", top.path().string(), kMaxFolderDepth));
       }
       const absl::StatusOr<OpenFolder> inner = folder.Inner(name);
       if (inner.ok()) return AddFolder(top, *inner, path + "/", depth + 1, listing);
@@ -97,8 +97,8 @@ absl::Status AddFolder(const OpenFolder& top, const OpenFolder& folder, const st
       return absl::InvalidArgumentError(fmt::format("{}: {}", (top.path() / path).string(), why));
     }
     if (listing.files.size() == kMaxManifestFiles) {
-      return absl::InvalidArgumentError(fmt::format("{} has more than {} files: too many to be kept",
-                                                    top.path().string(), kMaxManifestFiles));
+      return absl::InvalidArgumentError(
+          fmt::format("{} has more than {} files: too many to keep", top.path().string(), kMaxManifestFiles));
     }
     listing.files[path] = {about.st_size, about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec,
                            about.st_ino, (about.st_mode & S_IXUSR) != 0};
@@ -118,20 +118,20 @@ absl::Status CheckManifest(const v1::Manifest& manifest) {
   if (manifest.files_size() > kMaxManifestFiles ||
       static_cast<int64_t>(manifest.ByteSizeLong()) > kMaxManifestBytes) {
     return absl::InvalidArgumentError(
-        fmt::format("manifest: {} files in a message of {} bytes; at most {} files and {} bytes can be kept",
+        fmt::format("manifest: {} files in a message of {} bytes; expected at most {} files and {} bytes",
                     manifest.files_size(), manifest.ByteSizeLong(), kMaxManifestFiles, kMaxManifestBytes));
   }
   std::set<std::string_view> paths;
   for (const v1::ArtifactFile& file : manifest.files()) {
     if (absl::Status status = CheckFile(file); !status.ok()) return status;
     if (!paths.empty() && file.path() <= *paths.rbegin())
-      return Invalid(file.path(), "paths come in rising order");
+      return Invalid(file.path(), "paths must be in ascending order");
     paths.insert(file.path());
   }
   for (const std::string_view path : paths) {
     for (size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
       if (paths.count(path.substr(0, slash)) > 0)
-        return Invalid(std::string(path), "its folder is a file too");
+        return Invalid(std::string(path), "its directory is also a file");
     }
   }
   return absl::OkStatus();

@@ -30,7 +30,7 @@ class Draft {
  public:
   static absl::StatusOr<Draft> Make(const fs::path& folder) {
     std::string name = (folder.parent_path() / (DraftPrefix(folder) + "XXXXXX")).string();
-    if (mkdtemp(name.data()) == nullptr) return FileError(name, "cannot make a folder", errno);
+    if (mkdtemp(name.data()) == nullptr) return FileError(name, "cannot create a directory", errno);
     absl::StatusOr<OpenFile> lock = OpenFile::Open(name, O_RDONLY | O_DIRECTORY);
     if (!lock.ok()) return lock.status();
     (void)flock(lock->descriptor(), LOCK_EX | LOCK_NB);  // some network file systems have no locks
@@ -74,8 +74,8 @@ absl::Status WriteFile(const v1::ArtifactFile& file, const fs::path& path, const
     const absl::StatusOr<std::string> bytes = read(blob);
     if (!bytes.ok()) return bytes.status();
     if (static_cast<int64_t>(bytes->size()) != blob.size() || DigestOf(*bytes) != blob.digest()) {
-      return absl::DataLossError(
-          fmt::format("{}: what came for blob {} is not it", file.path(), blob.digest()));
+      return absl::DataLossError(fmt::format("{}: the bytes received for blob {} do not match its digest",
+                                             file.path(), blob.digest()));
     }
     if (absl::Status status = out->Write(*bytes); !status.ok()) return status;
   }
@@ -88,7 +88,7 @@ absl::Status WriteFiles(const v1::Manifest& manifest, const fs::path& root, cons
     const fs::path path = root / file.path();
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
-    if (error) return FileError(path.parent_path(), "cannot make the folder", error.value());
+    if (error) return FileError(path.parent_path(), "cannot create the directory", error.value());
     for (fs::path above = path.parent_path(); folders.insert(above).second;) above = above.parent_path();
     if (absl::Status status = WriteFile(file, path, read); !status.ok()) return status;
   }
@@ -133,7 +133,7 @@ absl::Status RestoreFolder(const v1::Manifest& manifest, const fs::path& folder,
   std::error_code error;
   const fs::path target = fs::absolute(folder).lexically_normal();
   fs::create_directories(target.parent_path(), error);
-  if (error) return FileError(target.parent_path(), "cannot make the folder", error.value());
+  if (error) return FileError(target.parent_path(), "cannot create the directory", error.value());
   RemoveLeftDrafts(target);
   const absl::StatusOr<Draft> draft = Draft::Make(target);
   if (!draft.ok()) return draft.status();

@@ -32,7 +32,7 @@ absl::StatusOr<Listing> ListFinished(const FolderName& folder) {
 absl::Status Copy(const OpenFile& from, const OpenFolder& folder, const std::string& name, mode_t mode) {
   const int descriptor =
       openat(folder.descriptor(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (descriptor < 0) return FileError(folder.path() / name, "cannot make the file", errno);
+  if (descriptor < 0) return FileError(folder.path() / name, "cannot create the file", errno);
   OpenFile to(folder.path() / name, descriptor);
   for (int64_t at = 0;; at += kBlobBytes) {
     const absl::StatusOr<std::string> bytes = from.ReadAt(at, kBlobBytes);
@@ -74,7 +74,7 @@ absl::Status SnapshotFolder(const FolderName& folder, const FolderName& copy) {
   if (!from.ok()) return from.status();
   const absl::StatusOr<Listing> before = ListFinished(folder);
   if (!before.ok()) return before.status();
-  const absl::Status changed = absl::AbortedError(folder.path().string() + " changed while it was read");
+  const absl::Status changed = absl::AbortedError(folder.path().string() + " changed while being read");
   for (const auto& [path, entry] : before->files) {
     const absl::Status status = Keep(*from, *to, path, entry);
     if (absl::IsNotFound(status)) return changed;

@@ -114,7 +114,8 @@ void Commands::DefineJobs() {
                           return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose});
                         });
   Job(watch, &f.job);
-  watch->add_flag("--verbose", f.verbose, "outside a terminal: every event with its reason, not a line a trial");
+  watch->add_flag("--verbose", f.verbose,
+                  "outside a terminal: every event with its reason, instead of one line per trial");
   watch->add_option("--patience", f.patience, "give up when the server has been away for this long (default 600)")
       ->check(Seconds(0, 1e9))
       ->option_text("SECONDS");
@@ -130,7 +131,7 @@ void Commands::DefineJobs() {
       ->check(Whole(0, 63))
       ->option_text("N");
   logs->add_flag("--stderr", f.logs.standard_error, "standard error instead of standard output");
-  logs->add_flag("--raw", f.logs.raw, "on a terminal too, every byte as it was printed, escape sequences included");
+  logs->add_flag("--raw", f.logs.raw, "print every byte on a terminal too, including escape sequences");
   logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
 
   Job(Add("stop", "Stop a job: running trials end, and no further trial starts", Formats::kTextJson,
@@ -151,13 +152,14 @@ void Commands::DefineJobs() {
     command->add_option("--reason", f.worker_scheduling.reason, "shown with the worker")->option_text("TEXT");
     return command;
   };
-  worker(Add("cordon", "Assign nothing new to a worker; what it runs goes on", Formats::kTextJson,
+  worker(Add("cordon", "Assign no new trials to a worker; running ones continue", Formats::kTextJson,
              [&f](Session& session) { return Cordon(session, f.worker_scheduling); }));
-  worker(Add("drain", "Assign nothing new to a worker, and have it checkpoint and hand back what it runs",
-             Formats::kTextJson,
-             [&f](Session& session) { return Drain(session, f.worker_scheduling); }))
+  worker(Add("drain",
+             "Assign no new trials to a worker, and have it save checkpoints and hand back running ones",
+             Formats::kTextJson, [&f](Session& session) { return Drain(session, f.worker_scheduling); }))
       ->add_flag_callback(
-          "--no-wait", [&f] { f.worker_scheduling.wait = false; }, "return at once, not when the worker is empty");
+          "--no-wait", [&f] { f.worker_scheduling.wait = false; },
+          "return at once instead of waiting until the worker is empty");
   worker(Add("uncordon", "Assign trials to a worker again, also to a quarantined one", Formats::kTextJson,
              [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
 }

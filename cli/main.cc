@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status_text.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/output/text.h"
@@ -83,7 +84,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--no-color", flags.no_color, "plain text on terminals too");
   std::string output;
   const CLI::Option* early_output =
-      app.add_option("-o,--output", output, "of a command, standing before it")->group("");
+      app.add_option("-o,--output", output, "output format of a command, given before it")->group("");
   Commands commands(app, flags);
 
   if (argc < 2) {
@@ -120,13 +121,13 @@ int Main(int argc, char** argv) {
                    : flags.output == "csv"   ? Output::kCsv
                                              : Output::kText;
   absl::StatusOr<Endpoint> endpoint = MakeEndpoint(flags.endpoint);
-  if (!endpoint.ok()) return WrongUsage(app, std::string(endpoint.status().message()));
+  if (!endpoint.ok()) return WrongUsage(app, MessageOf(endpoint.status()));
   session.endpoint = *std::move(endpoint);
 
   const Exit result = commands.chosen()(session);
   if (!result.ok()) {
     session.err.Print(fmt::format("{} {}\n", session.err.Paint(Style::kBad, "winnow:"),
-                                  std::string(result.status().message())));
+                                  MessageOf(result.status())));
     return IsUsageError(result.status()) ? kUsage : kFailure;
   }
   if (const int error = session.out.write_error(); error != 0) {

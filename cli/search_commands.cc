@@ -23,18 +23,18 @@ void Commands::DefineSearch() {
       Add("plan", "Show what a job file would run: brackets, rungs, units and time; needs no server",
           Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
   File(plan, &f.plan.file, &f.plan.name);
-  plan->add_option("--workers", f.plan.workers, "for the estimate of time (default 1)")
+  plan->add_option("--workers", f.plan.workers, "number of workers, for the time estimate (default 1)")
       ->check(Whole(1, kMostWorkers))
       ->option_text("N");
-  plan->add_option("--slots", f.plan.slots, "of each worker (default 1)")
+  plan->add_option("--slots", f.plan.slots, "number of slots of each worker (default 1)")
       ->check(Whole(1, kMostSlots))
       ->option_text("N");
   plan->add_option("--unit-seconds", f.plan.unit_seconds,
-                   "how long one unit of training takes; without it, time is not estimated")
+                   "duration of one unit of training; without it, there is no time estimate")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
   plan->add_option("--startup-seconds", f.plan.startup_seconds,
-                   "how long every part takes before its first unit: imports, data (default 0); with --unit-seconds")
+                   "start-up time of every part before its first unit: imports, data (default 0)")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS")
       ->needs("--unit-seconds");
@@ -51,20 +51,22 @@ void Commands::DefineSearch() {
       ->required()
       ->check(NotEmpty(4096))
       ->option_text("CSV REQUIRED");
-  simulate->add_option("--workers", f.simulate.workers, "virtual workers (default 1)")
+  simulate->add_option("--workers", f.simulate.workers, "number of virtual workers (default 1)")
       ->check(Whole(1, kMostWorkers))
       ->option_text("N");
-  simulate->add_option("--slots", f.simulate.slots, "of each (default 1)")
+  simulate->add_option("--slots", f.simulate.slots, "slots of each worker (default 1)")
       ->check(Whole(1, kMostSlots))
       ->option_text("N");
-  simulate->add_option("--seed", f.simulate.seed, "of the first run (default: the file's)")
+  simulate->add_option("--seed", f.simulate.seed, "seed of the first simulation (default: the file's)")
       ->check(Whole(0, INT64_MAX))
       ->option_text("N");
-  simulate->add_option("--seeds", f.simulate.seeds, "number of runs, each with the next seed (default 1)")
+  simulate
+      ->add_option("--seeds", f.simulate.seeds, "number of simulations, each with the next seed (default 1)")
       ->check(Whole(1, kMostSeeds))
       ->option_text("N");
-  simulate->add_option("--startup-seconds", f.simulate.startup_seconds,
-                       "how long every part takes before its first unit: imports, data (default 0)")
+  simulate
+      ->add_option("--startup-seconds", f.simulate.startup_seconds,
+                   "start-up time of every part before its first unit: imports, data (default 0)")
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
 
@@ -111,9 +113,10 @@ CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Ru
 
 void Commands::DefineAsks() {
   Flags& f = flags_;
-  CLI::App* ask = Add(
-      "ask", "Get trials to train yourself (external trainer); a line each: TRIAL ATTEMPT FROM TO NAME=VALUE…",
-      Formats::kTextJson, [&f](Session& session) { return Ask(session, f.ask); });
+  CLI::App* ask =
+      Add("ask",
+          "Get trials to train yourself (external trainer), one per line: TRIAL ATTEMPT FROM TO NAME=VALUE…",
+          Formats::kTextJson, [&f](Session& session) { return Ask(session, f.ask); });
   Job(ask, &f.ask.job);
   ask->add_option("--count", f.ask.count, "at most this many (default 1)")
       ->check(Whole(1, kMostAsked))
@@ -126,7 +129,7 @@ void Commands::DefineAsks() {
       ->check(NotEmpty(128))
       ->option_text("NAME");
 
-  AddTell("tell", "Report metric values of an asked trial, and learn whether to go on",
+  AddTell("tell", "Report metric values of an asked trial, and learn whether to continue",
           [&f](Session& session) { return Tell(session, f.tell); });
   CLI::App* complete =
       AddTell("complete", "Mark an asked trial as done, or as failed",

@@ -71,13 +71,17 @@ endfunction()
 
 # winnow_test(<name> SOURCES <file>... [LINK <target>...] [BINARIES <target>...] [LABEL <label>] [TIMEOUT <seconds>]):
 # a Catch2 program whose cases ctest lists one by one; BINARIES are programs the test runs, built before it.
+# The label is "process" with BINARIES and "unit" without, unless it is given; CONTRIBUTING.md lists all labels.
 function(winnow_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;BINARIES" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(NOT ARG_LABEL)
-    set(ARG_LABEL unit)  # an empty one would vanish from the list of properties below and shift the rest
+    set(ARG_LABEL unit)
+    if(ARG_BINARIES)
+      set(ARG_LABEL process)
+    endif()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE winnow_test_main ${ARG_LINK} winnow_options)

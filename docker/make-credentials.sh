@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes what a server beyond loopback needs to be believed: a certificate authority of its own and the server's
-# certificate, vouched for by it. What is in FOLDER already is kept, so that it may run at every start.
+# Creates the credentials of a server beyond loopback: a certificate authority and the server's certificate,
+# signed by it. Existing files in FOLDER are kept, so it may run at every start.
 #
 #   docker/make-credentials.sh FOLDER NAME_OR_ADDRESS...
 #
 # FOLDER/ca.pem               for workers and clients (--tls-ca, WINNOW_TLS_CA)
 # FOLDER/server.pem, .key     for the server (--tls-cert, --tls-key); its names are the ones given, and localhost
-# FOLDER/ca.key               keep it away from the rest; to vouch for more
+# FOLDER/ca.key               to sign more certificates; keep it apart from the others
 set -euo pipefail
 
 if [ $# -lt 2 ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes tokens by the server's own socket, which only its user can reach: for each ROLE the file FOLDER/ROLE.token. What is in
-# FOLDER already is kept. Give each container a folder with the token that it shows itself, and no other.
+# Creates tokens over the server's socket, which only its user can open: for each ROLE the file FOLDER/ROLE.token. Existing
+# files in FOLDER are kept. Give each container only a directory with its own token.
 #
 #   docker/make-tokens.sh SOCKET FOLDER ROLE...
 set -eu

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains trials of a job by itself: an example of an external trainer, which asks for configurations and tells values.
+"""Trains trials of a job: an example of an external trainer, which asks for configurations and tells values.
 
     winnow submit ask-and-tell.json
     python3 ask_and_tell.py ask-and-tell
 
-Several may run at once, on any host that reaches the server. It talks to the server through the winnow program and its
+Several may run at once, on any host that reaches the server. It uses the winnow program and its
 JSON; the same calls (SuggestTrials, ReportMetrics, CompleteTrial of proto/winnow/v1/tuning.proto) can be made over gRPC
 from any language.
 """
@@ -13,7 +13,7 @@ import argparse
 import json
 import subprocess
 
-NO_MORE = 3  # exit code: the job has ended (ask), or the trial is to be trained no further (tell)
+NO_MORE = 3  # exit code: the job has ended (ask), or the trial should not be trained further (tell)
 
 
 class Winnow:

@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/status_text.h"
+
 namespace winnow {
 namespace {
 
@@ -114,7 +116,7 @@ absl::StatusOr<Filter> Filter::Parse(std::string_view text, const TrialColumns& 
   for (const std::string& word : Texts(rest)) {
     if (words != nullptr) {
       const auto found = std::find(words->begin(), words->end(), word);
-      if (found == words->end()) return Wrong(text, "\"" + word + "\" is not known; " + OneOf(*words));
+      if (found == words->end()) return Wrong(text, "\"" + word + "\" is unknown; " + OneOf(*words));
       filter.one_of_.push_back(static_cast<double>(found - words->begin()));
       continue;
     }
@@ -167,7 +169,7 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(const std::vector<std::string>&
     absl::StatusOr<Filter> filter = Filter::Parse(texts[i], columns);
     if (!filter.ok()) {
       return absl::InvalidArgumentError("filters[" + std::to_string(i) +
-                                        "]: " + std::string(filter.status().message()));
+                                        "]: " + MessageOf(filter.status()));
     }
     filters.push_back(*std::move(filter));
   }

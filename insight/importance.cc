@@ -125,15 +125,14 @@ ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t
     const auto at = [&](uint32_t a, uint32_t b) { return columns.resource[a] < columns.resource[b]; };
     const auto [low, high] = std::minmax_element(rows.begin(), rows.end(), at);
     if (columns.resource[*low] != columns.resource[*high]) {
-      Say(task.note, "Values of different levels are compared: the trials were trained to " +
+      Say(task.note, "Values at different levels are compared: the trials were trained to " +
                          std::to_string(columns.resource[*low]) + " to " +
                          std::to_string(columns.resource[*high]) + " units.");
     }
   }
-  if (rows.size() < kFew) Say(task.note, "Few trials: read this with care.");
+  if (rows.size() < kFew) Say(task.note, "Few trials: the result is uncertain.");
   if (const size_t capped = Cap(task.data.y, columns.goal()); capped > 0) {
-    Say(task.note,
-        std::to_string(capped) + " trials are so far behind the others that only that they are counts.");
+    Say(task.note, std::to_string(capped) + " trials are far worse than the others and were clipped.");
   }
   std::string conditional;
   for (size_t i = 0; i < task.axes.size(); ++i) {
@@ -158,7 +157,7 @@ ForestTask MakeForestTask(const TrialColumns& columns, const std::vector<uint8_t
     if (is_conditional) conditional += (conditional.empty() ? "" : ", ") + axis.name();
   }
   if (!conditional.empty()) {
-    Say(task.note, "Not active in every trial, and without effect where they are not: " + conditional + ".");
+    Say(task.note, "Not active in every trial, and counted as without effect there: " + conditional + ".");
   }
   task.enough = true;
   return task;

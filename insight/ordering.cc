@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<double>> KeysOf(const TrialColumns& columns, const st
       return std::isnan(value) ? kLast : places[static_cast<size_t>(value)];
     });
   }
-  return absl::InvalidArgumentError("order_by: \"" + order_by + "\" is not known; expected one of " + names);
+  return absl::InvalidArgumentError("order_by: \"" + order_by + "\" is unknown; expected one of " + names);
 }
 
 }  // namespace

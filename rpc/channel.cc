@@ -62,7 +62,7 @@ absl::StatusOr<std::string> ReadPem(const char* flag, const std::string& file, c
   }
   const size_t begin = text.find("-----BEGIN ");
   if (begin != std::string::npos && text.find(kind, begin) != std::string::npos) return text;
-  return absl::InvalidArgumentError(fmt::format("{}: {} holds no {} in PEM", flag, file, kind));
+  return absl::InvalidArgumentError(fmt::format("{}: {} contains no {} in PEM", flag, file, kind));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const Endpoint& endpoint) {
@@ -135,13 +135,15 @@ std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status)
         endpoint.ca_file.empty() ? "an authority of this system" : endpoint.ca_file);
   }
   if (tells("wrong version number")) {
-    return "it speaks no TLS there: leave out --tls-ca and WINNOW_TLS_CA, or start it with --tls-cert";
+    return "it does not use TLS there: leave out --tls-ca and WINNOW_TLS_CA, or start it with --tls-cert";
   }
   if (tells("Socket closed") && !endpoint.UsesTls()) {
-    return "it closed the connection: if it speaks TLS, pass the CA certificate that signed its own with --tls-ca FILE";
+    return "it closed the connection: if it uses TLS, pass the CA certificate that signed its own with "
+           "--tls-ca FILE";
   }
   if (tells("Socket closed") && endpoint.cert_file.empty()) {
-    return "it closed the connection: if it asks for clients' certificates, name one by --tls-cert FILE and "
+    return "it closed the connection: if it requires clients' certificates, pass one with --tls-cert FILE "
+           "and "
            "--tls-key "
            "FILE";
   }

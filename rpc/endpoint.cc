@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/status_text.h"
 #include "rpc/address.h"
 
 namespace winnow {
@@ -54,9 +55,9 @@ absl::StatusOr<std::string> ReadToken(const EndpointFlags& flags) {
   in >> token;
   if (!in.is_open()) return Wrong(file.where, fmt::format("{}: {}", file.value, std::strerror(errno)));
   if (LooksLikeToken(token)) return token;
-  return Wrong(
-      file.where,
-      fmt::format("{} holds no token; expected what `winnow token create` printed: \"wnw_…\"", file.value));
+  return Wrong(file.where,
+               fmt::format("{} contains no token; expected what `winnow token create` printed: \"wnw_…\"",
+                           file.value));
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ absl::StatusOr<Endpoint> MakeEndpoint(const EndpointFlags& flags) {
   Setting server = Find(flags.server, "--server", "WINNOW_SERVER");
   if (server.value.empty()) server.value = kDefaultServer;
   const absl::StatusOr<Address> address = ParseAddress(server.value);
-  if (!address.ok()) return Wrong(server.where, std::string(address.status().message()));
+  if (!address.ok()) return Wrong(server.where, MessageOf(address.status()));
   const Setting cert = Find(flags.tls_cert, "--tls-cert", "WINNOW_TLS_CERT");
   const Setting key = Find(flags.tls_key, "--tls-key", "WINNOW_TLS_KEY");
   if (cert.value.empty() != key.value.empty()) {

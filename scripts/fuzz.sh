@@ -54,7 +54,7 @@ for name in "$@"; do
 done
 if [ ${#found[@]} -gt 0 ]; then
   for name in "${found[@]}"; do
-    echo "== $name has found something; the end of build-fuzz/$name.log:" >&2
+    echo "== $name has findings; the end of build-fuzz/$name.log:" >&2
     tail -n 40 "build-fuzz/$name.log" >&2
   done
   exit 1

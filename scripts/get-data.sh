@@ -81,10 +81,10 @@ fi
 warn_synthetic() {
   {
     echo "######################################################################"
-    echo "# SYNTHETIC DATA. The real Bank Marketing data could not be had, so  #"
+    echo "# SYNTHETIC DATA. The real Bank Marketing data is unavailable, so   #"
     echo "# rows of the same shape were generated. Results on them say nothing #"
     echo "# about the real data. To try again with the real data: remove the   #"
-    echo "# folder below, and set WINNOW_DATA_DIR or connect to the network.   #"
+    echo "# directory below; set WINNOW_DATA_DIR or connect to the network.    #"
     echo "######################################################################"
     echo "  $output"
   } >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what Winnow builds with from Debian's packages; with --headline also what bench/headline/run.py compares
-# against and draws with; with --tests that too, what the tests compare against, and what scripts/fuzz.sh builds with;
+# against and draws with; with --tests that too, what the tests compare against, and clang for scripts/fuzz.sh and locks;
 # and with --containers (after --tests) also what builds and runs images.
 # Does nothing where everything is there already, so that it needs no root then.
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/reference anew: a page for the job file, the command line, the API and the metrics, each from what the
+"""Makes docs/reference anew: a page for the job file, the hyperparameters, the command line, the API and the metrics, each from what the
 programs are made of, so that none can say anything else. What a source does not say is an error that names it.
 
   scripts/make-reference.py --bin build/bin
@@ -11,19 +11,20 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from reference import api, command_line, job_file, metrics, protos, roles, server  # noqa: E402
+from reference import api, command_line, hyperparameters, job_file, metrics, protos, roles, server  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 CONTENTS = """# Reference
 
-- [Job file](job-file.md): every field, what may stand there, its default
+- [Job file](job-file.md): every field with its values and its default
+- [Hyperparameters](hyperparameters.md): what winnow-gbdt and winnow-mlp take, with defaults
 - [Command line](cli.md): every command and flag of every program
 - [API](api.md): every method over gRPC and HTTP, the role it needs, every message
 - [Metrics](metrics.md): every Prometheus metric with its unit and labels
 
-`scripts/make-reference.py` makes these pages of the comments in `proto/`, of what the programs print for `--help`, and
-of what a running server says. A test makes them anew and compares: who changes a source runs the script too.
+`scripts/make-reference.py` makes these pages from the comments in `proto/`, the programs' `--help`, and
+a running server. A test makes them again and compares: run the script after changing a source.
 """
 
 
@@ -33,7 +34,8 @@ def pages(folder):
     permissions = roles.read((ROOT / "server/grpc/roles.cc").read_text())
     with server.running(folder) as running:
         openapi, measured = running.openapi(), running.metrics()
-    return {"README.md": CONTENTS, job_file.PAGE: job_file.page(contract), "cli.md": command_line.page(folder),
+    return {"README.md": CONTENTS, job_file.PAGE: job_file.page(contract),
+            hyperparameters.PAGE: hyperparameters.page(folder), "cli.md": command_line.page(folder),
             "api.md": api.page(contract, permissions, openapi), "metrics.md": metrics.page(measured, contract)}
 
 

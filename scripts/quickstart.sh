@@ -5,10 +5,10 @@
 #   scripts/quickstart.sh          run it; the server stays up, so that you can look at the result
 #   scripts/quickstart.sh --stop   stop that server
 #
-# WINNOW_QUICKSTART_DIR   where the server keeps its files       (default: quickstart.d in the repository)
-# WINNOW_LISTEN           where it listens                        (default: 127.0.0.1:7070)
-# WINNOW_HTTP             where its web page is                   (default: 127.0.0.1:8080, if it can be had)
-# WINNOW_DATA_DIR         folder with bank-additional-full.csv.gz (default: download it)
+# WINNOW_QUICKSTART_DIR   directory of the server's files         (default:  quickstart.d in the repository)
+# WINNOW_LISTEN           address for gRPC                        (default:  127.0.0.1:7070)
+# WINNOW_HTTP             address of the web page                 (default: 127.0.0.1:8080, if it is free)
+# WINNOW_DATA_DIR         directory with bank-additional-full.csv.gz (default: download it)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -74,7 +74,7 @@ server_is_up || start_server
 WINNOW_SERVER=${listen%:*}:$(cat "$home/port")
 export WINNOW_SERVER
 "$bin/winnow" submit examples/direct-marketing.json --watch
-page="it has none: $(grep -m1 -o 'page.*' "$home/server.log" || echo "see $home/server.log")"
+page="none: $(grep -m1 -o 'page.*' "$home/server.log" || echo "see $home/server.log")"
 if [ -s "$home/http-port" ]; then page=$(grep -m1 -o 'https\?://[^ ]*' "$home/server.log"); fi
 cat <<END
 

@@ -13,11 +13,12 @@
 #include <fstream>
 #include <future>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
+#include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "server/engine/coordinator.h"
 #include "server/engine/metrics.h"
@@ -77,27 +78,28 @@ void Declare(CLI::App& app, Flags& flags) {
                                                                    {"error", spdlog::level::err}};
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
   app.add_option("--db", flags.db, "Database file; created if missing")->type_name("FILE")->capture_default_str();
-  app.add_option("--listen", flags.listen,
-                 "Where to listen for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
+  app.add_option(
+         "--listen", flags.listen,
+         "Address for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   app.add_option("--http", flags.http,
-                 "Where to listen for the web page and JSON over HTTP; \"off\": nowhere. Beyond loopback as --listen "
+                 "Address for the web page and JSON over HTTP; \"off\": none. Beyond loopback as --listen "
                  "(default: 127.0.0.1:8080, if it is free)")
       ->option_text("HOST:PORT");
   app.add_option("--http-port-file", flags.http_port_file,
                  "File to which the port of --http is written once the server listens")
       ->option_text("FILE");
   app.add_option("--tls-cert", flags.tls.cert,
-                 "Certificate of this server (PEM): turns on TLS, and every caller needs a token")
+                 "Certificate of this server (PEM); turns on TLS and requires tokens")
       ->option_text("FILE");
   app.add_option("--tls-key", flags.tls.key, "Private key of the certificate (PEM)")->option_text("FILE");
   app.add_option("--tls-client-ca", flags.tls.client_ca,
-                 "CA certificate that signed clients' certificates (PEM): each client must show one")
+                 "CA certificate that signed clients' certificates (PEM); clients then need one")
       ->option_text("FILE");
   app.add_flag("--require-tokens", flags.require_tokens,
-               "Callers need a token without TLS too; the socket STATE_DIR/server.sock needs none");
-  app.add_option("--rate-limit", flags.rate_limit, "Calls of each caller, per second; 0: any number")
+               "Require tokens without TLS too, except on the socket STATE_DIR/server.sock");
+  app.add_option("--rate-limit", flags.rate_limit, "Most calls per second of each caller; 0: no limit")
       ->type_name("CALLS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
@@ -105,15 +107,16 @@ void Declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
   app.add_option("--slots", flags.slots,
-                 "Trials (ranks) at a time of each local worker (default: as many as processors)")
+                 "Concurrent trials (ranks) of each local worker (default: number of CPUs)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--run-as", flags.run_as,
-                 "Whom trainers of local workers run as: USER[:GROUP], or FIRST-LAST[:GROUP], numbers that no user has, "
-                 "of which each trial gets one of its own (default: as this server)")
+                 "User for trainers of local workers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused "
+                 "user ids, "
+                 "one per trial (default: the server's own)")
       ->option_text("USERS");
   app.add_option("--declare-workers", flags.declared,
-                 "Workers that may come, so that jobs may ask for them: \"8 x slots=4,cpus=16,memory_gib=64,label=gpu\"; "
-                 "may be given again")
+                 "Workers that may join later, so that jobs that need them are accepted: "
+                 "\"8 x slots=4,cpus=16,memory_gib=64,label=gpu\"; may be given again")
       ->allow_extra_args(false)
       ->option_text("TEXT");
   app.add_option("--lease", flags.lease_seconds,
@@ -121,8 +124,9 @@ void Declare(CLI::App& app, Flags& flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0))
       ->capture_default_str();
-  app.add_option("--state-dir", flags.state_dir,
-                 "Directory of local workers, checkpoints and models (default: the database's path and \".d\")")
+  app.add_option(
+         "--state-dir", flags.state_dir,
+         "Directory for local workers, checkpoints and models (default: the database's path and \".d\")")
       ->type_name("DIR");
   app.add_option("--port-file", flags.port_file,
                  "File to which the port of --listen is written once the server listens")
@@ -133,16 +137,16 @@ void Declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app.add_option("--read-dir", flags.read_dirs,
-                 "Folder of files that jobs may name and the server reads (tables and studies of a warm start; what is "
-                 "checked when a job is submitted); may be given again (default: every file where nobody needs a token, "
-                 "else none)")
+                 "Directory in which the server may read files that jobs name (warm start; checks at "
+                 "submission); may be "
+                 "given again (default: all files if tokens are not required, else none)")
       ->allow_extra_args(false)
       ->option_text("DIR");
   app.add_option("--secrets-dir", flags.secrets_dir,
-                 "Folder of secrets for local workers, see winnow-worker --secrets-dir (default: none)")
+                 "Directory of secrets for local workers, see winnow-worker --secrets-dir (default: none)")
       ->option_text("DIR");
   app.add_flag("--accept-log-damage", flags.accept_log_damage,
-               "Start although the database's log is damaged: what was recorded after the damage is forgotten");
+               "Start although the database's log is damaged; records after the damage are lost");
   app.add_flag("--check", flags.check,
                "Verify the database, also beside a running server, and exit: 0 if it is sound, else 1");
   app.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
@@ -191,21 +195,21 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
 // Checks what the parser does not. Returns the error, or "".
 std::string Check(const Flags& flags) {
   if (flags.db.empty()) return "--db: \"\" is not a name; expected a file";
-  if (flags.db == ":memory:") return "--db: \":memory:\" would be forgotten; expected a file";
+  if (flags.db == ":memory:") return "--db: \":memory:\" would not be saved; expected a file";
   if (!(flags.lease_seconds > 0)) return "--lease: expected a number of seconds from 0.1 to 86400";  // nan
   if (const auto declared = Declared(flags); !declared.ok())
-    return "--declare-workers: " + std::string(declared.status().message());
+    return "--declare-workers: " + MessageOf(declared.status());
   if (!flags.http.empty() && flags.http != kNoHttp) {
     const bool guarded = flags.tls.used() && TokensRequired(flags);
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
-    if (!status.ok()) return std::string(status.message());
+    if (!status.ok()) return MessageOf(status);
   }
   if (const auto files = FilesOfJobs(flags); !files.ok())
-    return "--read-dir: " + std::string(files.status().message());
+    return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
-  return std::string(CheckListen(ServerOptions(flags)).message());
+  return MessageOf(CheckListen(ServerOptions(flags)));
 }
 
 // Prints the error in the flags; returns the exit code.
@@ -236,7 +240,7 @@ class Signals {
   void WaitForFirst() { first_.get_future().wait(); }
   // Sets the action of a second signal.
   void OnSecond(std::function<void()> action) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     second_ = std::move(action);
   }
 
@@ -249,19 +253,19 @@ class Signals {
         first = false;
         continue;
       }
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (second_) second_();
     }
   }
   std::promise<void> first_;
-  std::mutex mutex_;
-  std::function<void()> second_;  // guarded by mutex_
+  Mutex mutex_;
+  std::function<void()> second_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
 // Exits at once: everything acknowledged is recorded, and the next server reads it.
 void LeaveAtOnce() {
-  spdlog::warn("stopped without waiting any longer for what was still read or computed");
+  spdlog::warn("stopped without waiting for unfinished reads and computations");
   spdlog::shutdown();
   std::_Exit(0);
 }
@@ -272,7 +276,7 @@ int CheckAndTell(const Flags& flags) {
   const absl::StatusOr<CheckSummary> summary = CheckDatabase(flags.db, StateDir(flags), tell);
   if (!summary.ok()) {
     std::fflush(stdout);
-    fmt::print(stderr, "winnow-server: {}\n", std::string(summary.status().message()));
+    fmt::print(stderr, "winnow-server: {}\n", MessageOf(summary.status()));
     return 1;
   }
   fmt::print("{}\n", Text(*summary, flags.db));
@@ -290,21 +294,22 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> OpenArtifacts(const Flags& flags)
 
 // Adds to the metrics of the coordinator and the gRPC server. The arguments outlive the metrics' last use.
 void AddGauges(Metrics& metrics, Coordinator& coordinator, ArtifactStore* artifacts) {
-  metrics.AddGauge("winnow_queue_length", "What callers want that waits for its batch",
+  metrics.AddGauge("winnow_queue_length", "Calls that wait for their batch",
                    [&coordinator] { return static_cast<double>(coordinator.queue_length()); });
-  metrics.AddGauge("winnow_database_bytes", "The database with its log", [file = coordinator.database_file()] {
-    double bytes = 0;
-    for (const char* part : {"", "-wal"}) {
-      std::error_code error;
-      const auto size = fs::file_size(file + part, error);
-      if (!error) bytes += static_cast<double>(size);
-    }
-    return bytes;
-  });
+  metrics.AddGauge("winnow_database_bytes", "Size of the database with its log",
+                   [file = coordinator.database_file()] {
+                     double bytes = 0;
+                     for (const char* part : {"", "-wal"}) {
+                       std::error_code error;
+                       const auto size = fs::file_size(file + part, error);
+                       if (!error) bytes += static_cast<double>(size);
+                     }
+                     return bytes;
+                   });
   if (artifacts == nullptr) return;
-  metrics.AddGauge("winnow_artifact_bytes", "Checkpoints and models in the artifact store",
+  metrics.AddGauge("winnow_artifact_bytes", "Size of the checkpoints and models in the artifact store",
                    [artifacts] { return static_cast<double>(artifacts->used_bytes()); });
-  metrics.AddGauge("winnow_artifact_quota_bytes", "What the artifact store may hold",
+  metrics.AddGauge("winnow_artifact_quota_bytes", "Quota of the artifact store",
                    [artifacts] { return static_cast<double>(artifacts->quota_bytes()); });
 }
 
@@ -322,7 +327,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const Flags& flags, GrpcSe
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(options, grpc.InProcessChannel());
   if (!server.ok()) {
     if (!flags.http.empty()) return server.status();
-    spdlog::warn("the web page is left out: {}", std::string(server.status().message()));
+    spdlog::warn("no web page: {}", MessageOf(server.status()));
     return nullptr;
   }
   if (absl::Status status = WritePort(flags.http_port_file, (*server)->port()); !status.ok()) return status;
@@ -340,7 +345,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
   flags.db = own->database();
   absl::Status status = CheckLog(flags.db);
   if (!status.ok() && !flags.accept_log_damage) return status;
-  if (!status.ok()) spdlog::warn("started all the same: {}", std::string(status.message()));
+  if (!status.ok()) spdlog::warn("started in spite of this: {}", MessageOf(status));
   absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(flags.db);
   if (!store.ok()) return store.status();
 
@@ -365,7 +370,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
       Coordinator::Start(*std::move(store), hub, std::move(options));
   if (!coordinator.ok()) return coordinator.status();
   (*coordinator)->OnFatal([](const absl::Status& why) {
-    spdlog::critical("stopping, since nothing more can be recorded: {}", std::string(why.message()));
+    spdlog::critical("stopping, because nothing more can be recorded: {}", MessageOf(why));
     spdlog::shutdown();
     std::_Exit(1);  // local workers continue, and report to the next server
   });
@@ -411,8 +416,8 @@ absl::Status Serve(Flags flags, Signals& signals) {
   spdlog::info("winnow-server {} listens on {}; database {}; {} local workers of {} slots", WINNOW_VERSION,
                address, flags.db, flags.local_workers, flags.slots);
   if (!listen.socket.empty()) {
-    spdlog::info("{}callers need a token; one is made with: winnow --server unix:{} token create --role admin",
-                 listen.tls.used() ? "TLS is spoken, and " : "", listen.socket);
+    spdlog::info("{}tokens are required; create one with: winnow --server unix:{} token create --role admin",
+                 listen.tls.used() ? "TLS is on, and " : "", listen.socket);
   }
 
   signals.WaitForFirst();
@@ -455,7 +460,7 @@ int Main(int argc, char** argv) {
   Signals signals(set);
   absl::Status status = Serve(std::move(flags), signals);
   if (status.ok()) return 0;
-  fmt::print(stderr, "winnow-server: {}\n", std::string(status.message()));
+  fmt::print(stderr, "winnow-server: {}\n", MessageOf(status));
   return 1;
 }
 

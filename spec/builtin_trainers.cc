@@ -3,206 +3,128 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "spec/builtin_mlp.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow {
 namespace {
 
-using Kind = HyperparameterKind;
+constexpr int64_t kMostRounds = 1'000'000'000'000'000;
 
-constexpr double kMostRounds = 1e15;            // reals below are whole numbers of rounds
-constexpr double kMostTweediePower = 1.999999;  // winnow-gbdt takes any number below 2
+using Texts = std::map<std::string, std::string>;
 
-// As short as winnow-gbdt prints them: no zeros that could be left out.
-constexpr const char* kGbdtMetricRegex =
-    R"(error@(0|[1-9][0-9]{0,5})(\.[0-9]{0,3}[1-9])?|tweedie-nloglik@1(\.[0-9]{0,3}[1-9])?|)"
-    R"((ndcg|map)(@[1-9][0-9]{0,5})?-?|pre@[1-9][0-9]{0,5})";
-
-BuiltinHyperparameter Real(std::string name, std::optional<double> min, std::optional<double> max = {},
-                           bool above_min = false) {
-  return {std::move(name), Kind::kReal, min, max, above_min, {}, true};
-}
-BuiltinHyperparameter Integer(std::string name, double min, double max, bool tunable = true) {
-  return {std::move(name), Kind::kInteger, min, max, false, {}, tunable};
-}
-BuiltinHyperparameter Text(std::string name, std::vector<std::string> choices, bool tunable = true) {
-  return {std::move(name), Kind::kText, {}, {}, false, std::move(choices), tunable};
+// The configurations, with what they leave out taken from `defaults`.
+std::vector<Texts> WithDefaults(const Texts& defaults, std::vector<Texts> configurations) {
+  for (Texts& configuration : configurations) configuration.insert(defaults.begin(), defaults.end());
+  return configurations;
 }
 
-// What is said of boosted trees again and again: XGBoost's own defaults; half-size steps with sampled rows
-// and columns; small steps with columns sampled hard; shallow trees; deep trees that are held back; for rare
-// classes, leaves that must be large and steps that are bounded.
-std::vector<std::map<std::string, std::string>> GbdtPortfolio() {
-  const std::map<std::string, std::string> defaults = {{"num_round", "10000000"},
-                                                       {"eta", "0.3"},
-                                                       {"max_depth", "6"},
-                                                       {"min_child_weight", "1"},
-                                                       {"gamma", "0"},
-                                                       {"lambda", "1"},
-                                                       {"alpha", "0"},
-                                                       {"subsample", "1"},
-                                                       {"colsample_bytree", "1"},
-                                                       {"max_leaves", "0"},
-                                                       {"colsample_bylevel", "1"},
-                                                       {"colsample_bynode", "1"},
-                                                       {"max_bin", "256"},
-                                                       {"max_delta_step", "0"},
-                                                       {"scale_pos_weight", "1"}};
-  const auto with = [&defaults](std::map<std::string, std::string> other) {
-    other.insert(defaults.begin(), defaults.end());
-    return other;
+// Common advice on boosted trees: XGBoost's own defaults; half-size steps with sampled rows and columns;
+// small steps with few columns; shallow trees; deep trees with strong regularisation; for rare classes, large
+// leaves and bounded steps.
+std::vector<Texts> GbdtPortfolio() {
+  const Texts defaults = {{"num_round", "10000000"},
+                          {"eta", "0.3"},
+                          {"max_depth", "6"},
+                          {"min_child_weight", "1"},
+                          {"gamma", "0"},
+                          {"lambda", "1"},
+                          {"alpha", "0"},
+                          {"subsample", "1"},
+                          {"colsample_bytree", "1"},
+                          {"max_leaves", "0"},
+                          {"colsample_bylevel", "1"},
+                          {"colsample_bynode", "1"},
+                          {"max_bin", "256"},
+                          {"max_delta_step", "0"},
+                          {"scale_pos_weight", "1"}};
+  return WithDefaults(
+      defaults,
+      {{},
+       {{"eta", "0.15"}, {"max_depth", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.8"}},
+       {{"eta", "0.05"}, {"min_child_weight", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.5"}},
+       {{"max_depth", "3"}, {"subsample", "0.8"}},
+       {{"eta", "0.08"},
+        {"max_depth", "9"},
+        {"min_child_weight", "10"},
+        {"gamma", "1"},
+        {"lambda", "10"},
+        {"alpha", "1"},
+        {"subsample", "0.7"},
+        {"colsample_bytree", "0.4"}},
+       {{"eta", "0.1"},
+        {"max_depth", "4"},
+        {"min_child_weight", "20"},
+        {"max_delta_step", "1"},
+        {"subsample", "0.9"},
+        {"colsample_bytree", "0.6"}}});
+}
+
+// Common advice on multilayer perceptrons: SGD with momentum; smaller steps that fall along a cosine; Adam;
+// AdamW with dropout and decay on wider layers; large batches with a warm-up; a small network with dropout.
+std::vector<Texts> MlpPortfolio() {
+  const Texts defaults = {
+      {"epochs", "1000000"},  {"learning_rate", "0.1"},   {"momentum", "0.9"},       {"batch_size", "128"},
+      {"num_layers", "2"},    {"layer_width", "256"},     {"dropout", "0"},          {"input_dropout", "0"},
+      {"weight_decay", "0"},  {"label_smoothing", "0"},   {"clip_norm", "0"},        {"warmup_epochs", "0"},
+      {"beta1", "0.9"},       {"beta2", "0.999"},         {"epsilon", "0.00000001"}, {"optimizer", "sgd"},
+      {"activation", "relu"}, {"schedule", "constant"},   {"batch_norm", "none"},    {"sift_beta", "0"},
+      {"nesterov", "false"},  {"min_learning_rate", "0"}, {"weight_init", "he"}};
+  return WithDefaults(
+      defaults,
+      {{},
+       {{"learning_rate", "0.03"}, {"schedule", "cosine"}, {"weight_decay", "0.0005"}},
+       {{"optimizer", "adam"}, {"learning_rate", "0.001"}},
+       {{"optimizer", "adamw"},
+        {"learning_rate", "0.002"},
+        {"layer_width", "512"},
+        {"dropout", "0.2"},
+        {"weight_decay", "0.01"},
+        {"schedule", "cosine"}},
+       {{"batch_size", "512"}, {"learning_rate", "0.2"}, {"warmup_epochs", "1"}},
+       {{"layer_width", "128"}, {"num_layers", "1"}, {"dropout", "0.1"}, {"learning_rate", "0.05"}}});
+}
+
+std::vector<BuiltinTrainer> MakeBuiltinTrainers() {
+  const std::string resource_regex = R"(^\[([0-9]+)\])";  // "[0]", "[1]", ...: one less than the resource
+  return {{"gbdt", &gbdt::GbdtDeclaration(), "num_round", resource_regex, 1, GbdtPortfolio()},
+          {"mlp", &mlp::MlpDeclaration(), "epochs", resource_regex, 1, MlpPortfolio()}};
+}
+
+// The metrics that winnow-mlp prints apart from those of validation data: "train:loss" for those of
+// `evaluated` that training computes anyway, or for all where nothing is validated; "samples-per-second"; and
+// with distribution PARAMETER_SERVER how stale gradients were.
+std::vector<std::string> MlpTrainingMetrics(const mlp::MlpParameters& p,
+                                            const std::vector<std::string>& evaluated, bool validates) {
+  const bool sees_rmse = p.loss == mlp::LossKind::kSquared && p.teacher.empty();
+  const auto is_seen = [sees_rmse](const std::string& metric) {
+    return metric == "loss" || metric == "accuracy" || metric == "error" || (metric == "rmse" && sees_rmse);
   };
-  return {
-      with({}),
-      with({{"eta", "0.15"}, {"max_depth", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.8"}}),
-      with({{"eta", "0.05"}, {"min_child_weight", "5"}, {"subsample", "0.8"}, {"colsample_bytree", "0.5"}}),
-      with({{"max_depth", "3"}, {"subsample", "0.8"}}),
-      with({{"eta", "0.08"},
-            {"max_depth", "9"},
-            {"min_child_weight", "10"},
-            {"gamma", "1"},
-            {"lambda", "10"},
-            {"alpha", "1"},
-            {"subsample", "0.7"},
-            {"colsample_bytree", "0.4"}}),
-      with({{"eta", "0.1"},
-            {"max_depth", "4"},
-            {"min_child_weight", "20"},
-            {"max_delta_step", "1"},
-            {"subsample", "0.9"},
-            {"colsample_bytree", "0.6"}})};
-}
-
-// As trainers/gbdt/hyperparameters/hyperparameters.cc takes them, but at least one round: none would report nothing.
-BuiltinTrainer Gbdt() {
-  BuiltinTrainer trainer;
-  trainer.name = "gbdt";
-  trainer.program = "winnow-gbdt";
-  trainer.resource_parameter = "num_round";
-  trainer.default_resource = 10;
-  trainer.resource_regex = R"(^\[([0-9]+)\])";
-  trainer.resource_offset = 1;
-  trainer.metrics = {"auc",
-                     "aucpr",
-                     "logloss",
-                     "error",
-                     "rmse",
-                     "rmsle",
-                     "mae",
-                     "mape",
-                     "mphe",
-                     "mlogloss",
-                     "merror",
-                     "poisson-nloglik",
-                     "gamma-nloglik",
-                     "gamma-deviance",
-                     "tweedie-nloglik",
-                     "quantile",
-                     "ndcg",
-                     "map",
-                     "pre"};
-  trainer.metric_regex = kGbdtMetricRegex;
-  trainer.metric_examples = {"error@0.7", "tweedie-nloglik@1.3", "ndcg@5", "ndcg@5-", "map-", "pre@10"};
-  trainer.metrics_by = "objective";
-  trainer.own_metrics = {{"reg:squarederror", {"rmse"}},
-                         {"reg:logistic", {"rmse"}},
-                         {"binary:logistic", {"logloss"}},
-                         {"binary:logitraw", {"logloss"}},
-                         {"binary:hinge", {"error"}},
-                         {"reg:squaredlogerror", {"rmsle"}},
-                         {"reg:absoluteerror", {"mae"}},
-                         {"reg:pseudohubererror", {"mphe"}},
-                         {"reg:quantileerror", {"quantile"}},
-                         {"count:poisson", {"poisson-nloglik"}},
-                         {"reg:gamma", {"gamma-nloglik"}},
-                         {"reg:tweedie", {"tweedie-nloglik"}},
-                         {"multi:softmax", {"mlogloss"}},
-                         {"multi:softprob", {"mlogloss"}},
-                         {"rank:ndcg", {"map"}},
-                         {"rank:pairwise", {"map"}}};
-  trainer.hyperparameters = {
-      Integer("num_round", 1, 1e7),
-      Real("eta", 0, 1),
-      Real("lambda", 0),
-      Real("alpha", 0),
-      Real("gamma", 0),
-      Real("min_child_weight", 0),
-      Integer("max_depth", 0, 1e6),
-      Integer("max_leaves", 0, 1e9),
-      Real("max_delta_step", 0),
-      Real("subsample", 0, 1, true),
-      Real("colsample_bytree", 0, 1),
-      Real("colsample_bylevel", 0, 1),
-      Real("colsample_bynode", 0, 1),
-      Integer("max_bin", 2, 65535),
-      Real("scale_pos_weight", 0),
-      Real("base_score", {}),
-      Integer("seed", 0, 9e15),
-      Integer("nthread", 0, 1024, false),
-      Integer("num_class", 0, 10000, false),
-      Integer("early_stopping_rounds", 0, 1e7),
-      Integer("num_parallel_tree", 1, 10000),
-      Real("rate_drop", 0, 1),
-      Integer("one_drop", 0, 1),
-      Real("skip_drop", 0, 1),
-      Text("sample_type", {"uniform", "weighted"}),
-      Text("normalize_type", {"tree", "forest"}),
-      Text("enable_categorical", {"0", "1", "true", "false"}),
-      Integer("max_cat_to_onehot", 1, 1e6),
-      Integer("max_cat_threshold", 1, 1e6),
-      Real("huber_slope", 0, 1e9, true),
-      Real("tweedie_variance_power", 1, kMostTweediePower),
-      Real("quantile_alpha", 0, 1, false),
-      Integer("lambdarank_num_pair_per_sample", 1, 1e6),
-      Text("lambdarank_pair_method", {"topk"}, false),
-      Integer("ndcg_exp_gain", 0, 1, false),
-      Text("monotone_constraints", {}, false),
-      Text("interaction_constraints", {}, false),
-      Text("objective",
-           {"binary:logistic", "binary:logitraw", "binary:hinge", "reg:squarederror", "reg:squaredlogerror",
-            "reg:logistic", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror", "count:poisson",
-            "reg:gamma", "reg:tweedie", "multi:softmax", "multi:softprob", "rank:ndcg", "rank:pairwise"},
-           false),
-      Text("eval_metric", {}, false),
-      Text("tree_method", {"hist", "exact", "approx", "auto"}),
-      Text("booster", {"gbtree", "dart"}),
-      Text("grow_policy", {"depthwise", "lossguide"}),
-  };
-  for (const char* accepted :
-       {"lambda_bias", "aft_loss_distribution", "feature_selector", "top_k", "sketch_eps", "refresh_leaf",
-        "predictor", "single_precision_histogram", "deterministic_histogram", "verbosity", "silent",
-        "validate_parameters", "disable_default_eval_metric", "csv_weights", "num_pairsample",
-        "fix_list_weight"}) {
-    trainer.hyperparameters.push_back(Text(accepted, {}, false));
+  std::vector<std::string> printed;
+  for (const std::string& metric : evaluated) {
+    if (!validates || is_seen(metric)) printed.push_back("train:" + metric);
   }
-  trainer.aliases = {{"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
-                     {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"}};
-  trainer.portfolio = GbdtPortfolio();
-  return trainer;
+  printed.emplace_back("samples-per-second");
+  if (p.distribution == mlp::Distribution::kParameterServer) {
+    printed.emplace_back("staleness-mean");
+    printed.emplace_back("staleness-max");
+  }
+  return printed;
 }
 
 }  // namespace
 
-std::string_view BuiltinTrainer::FirstName(std::string_view hyperparameter) const {
-  for (const auto& [alias, meant] : aliases) {
-    if (alias == hyperparameter) return meant;
-  }
-  return hyperparameter;
-}
-
-const BuiltinHyperparameter* BuiltinTrainer::Find(std::string_view hyperparameter) const {
-  const auto found =
-      std::find_if(hyperparameters.begin(), hyperparameters.end(),
-                   [name = FirstName(hyperparameter)](const auto& known) { return known.name == name; });
-  return found == hyperparameters.end() ? nullptr : &*found;
+std::optional<Hyperparameter> BuiltinTrainer::Find(std::string_view hyperparameter) const {
+  const Hyperparameter* known = declaration->Find(hyperparameter);
+  if (known == nullptr) return std::nullopt;
+  Hyperparameter found = *known;
+  if (found.name == resource_parameter) found.range.low = std::max(found.range.low, 1.0);
+  return found;
 }
 
 const std::vector<BuiltinTrainer>& BuiltinTrainers() {
-  static const std::vector<BuiltinTrainer> trainers = {Gbdt(), MlpTrainer()};
+  static const std::vector<BuiltinTrainer> trainers = MakeBuiltinTrainers();
   return trainers;
 }
 
@@ -213,78 +135,34 @@ const BuiltinTrainer* FindBuiltinTrainer(std::string_view name) {
   return nullptr;
 }
 
-bool IsMetric(const BuiltinTrainer& trainer, const std::string& metric) {
-  const auto& known = trainer.metrics;
-  return std::find(known.begin(), known.end(), metric) != known.end() ||
-         RE2::FullMatch(metric, trainer.metric_regex);
-}
-
-std::optional<std::string> ChoiceOf(const BuiltinHyperparameter& known, std::string_view text) {
-  if (known.choices.empty()) return std::string(text);
-  const auto same = [&known](std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&known](unsigned char x, unsigned char y) {
-      return known.any_case ? std::tolower(x) == std::tolower(y) : x == y;
-    });
-  };
-  for (const std::string& choice : known.choices) {
-    if (same(choice, text)) return choice;
-  }
-  for (const auto& [synonym, choice] : known.synonyms) {
-    if (same(synonym, text)) return choice;
-  }
-  return std::nullopt;
-}
-
-std::string StaticValue(const v1::TuningJobSpec& spec, std::string_view hyperparameter) {
+Given GivenIn(const v1::TuningJobSpec& spec) {
+  Given given;
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
-  if (trainer == nullptr) return "";
-  const std::string_view meant = trainer->FirstName(hyperparameter);
-  const auto& given = spec.static_hyperparameters();
-  if (const auto own = given.find(std::string(meant)); own != given.end()) return own->second;
-  for (const auto& [alias, first] : trainer->aliases) {
-    if (first != meant) continue;
-    if (const auto found = given.find(alias); found != given.end()) return found->second;
+  if (trainer == nullptr) return given;
+  for (const auto& [name, value] : spec.static_hyperparameters()) {
+    const auto known = trainer->Find(name);
+    if (known && Read(*known, value)) {
+      given.values.emplace(known->name, value);
+    } else if (known) {
+      given.open.emplace(known->name);
+    }
   }
-  return "";
+  for (const v1::ParameterSpec& parameter : spec.parameters()) {
+    if (const auto known = trainer->Find(parameter.name())) given.open.emplace(known->name);
+  }
+  for (const std::string& name : given.open) given.values.erase(name);
+  return given;
 }
 
 int64_t FixedEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return 0;
-  const std::string text = StaticValue(spec, trainer->resource_parameter);
-  if (text.empty()) return trainer->default_resource;
-  double rounds = 0;  // "1e2" is a whole number too
-  std::from_chars(text.data(), text.data() + text.size(), rounds);
-  return rounds >= 1 && rounds < kMostRounds ? static_cast<int64_t>(rounds) : 0;
-}
-
-std::vector<std::string> EvaluatedMetrics(const BuiltinTrainer& trainer, std::string_view eval_metric,
-                                          std::string_view chosen) {
-  std::vector<std::string> metrics;
-  const auto add = [&metrics](std::string_view name) {
-    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
-    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-    if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.emplace_back(name);
-  };
-  if (eval_metric.empty()) {
-    const BuiltinHyperparameter* by = trainer.Find(trainer.metrics_by);
-    const std::string meant = by == nullptr ? "" : ChoiceOf(*by, chosen).value_or("");
-    for (const BuiltinMetrics& own : trainer.own_metrics) {
-      if (own.of == meant) return own.metrics;
-    }
-    return trainer.own_metrics.front().metrics;
+  std::string text = trainer->declaration->DefaultOf(trainer->resource_parameter);
+  for (const auto& [name, value] : spec.static_hyperparameters()) {
+    if (trainer->FirstName(name) == trainer->resource_parameter && !value.empty()) text = value;
   }
-  const auto list = nlohmann::json::parse(eval_metric.begin(), eval_metric.end(), nullptr, false);
-  if (list.is_array()) {
-    for (const auto& name : list) add(name.is_string() ? name.get<std::string>() : name.dump());
-    return metrics;
-  }
-  for (size_t from = 0; from <= eval_metric.size();) {
-    const size_t comma = std::min(eval_metric.find(',', from), eval_metric.size());
-    add(eval_metric.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return metrics;
+  const int64_t rounds = ReadWhole(text).value_or(0);
+  return rounds >= 1 && rounds < kMostRounds ? rounds : 0;
 }
 
 std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
@@ -293,12 +171,13 @@ std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
   const auto train = spec.channels().find("train");
   const bool split = train != spec.channels().end() && train->second.validation_fraction() > 0;
   const bool validates = split || spec.channels().count("validation") > 0;
-  const std::vector<std::string> evaluated =
-      EvaluatedMetrics(*trainer, StaticValue(spec, "eval_metric"), StaticValue(spec, trainer->metrics_by));
+  const Given given = GivenIn(spec);
+  const std::vector<std::string> evaluated = trainer->declaration->metrics(given);
+  const bool is_mlp = trainer->name == "mlp";
   std::vector<std::string> printed;
-  if (!trainer->trains_as_it_validates) printed = MlpTrainingMetrics(spec, evaluated, validates);
+  if (is_mlp) printed = MlpTrainingMetrics(mlp::KnownMlpParameters(given), evaluated, validates);
   for (const std::string& metric : evaluated) {
-    if (trainer->trains_as_it_validates) printed.push_back("train:" + metric);
+    if (!is_mlp) printed.push_back("train:" + metric);
     if (validates) printed.push_back("validation:" + metric);
   }
   return printed;

@@ -8,12 +8,12 @@
 #include <map>
 #include <set>
 
+#include "base/names.h"
 #include "spec/builtin_trainers.h"
 #include "spec/check_cluster.h"
 #include "spec/check_hyperparameters.h"
 #include "spec/check_search.h"
 #include "spec/check_size.h"
-#include "spec/names.h"
 #include "spec/placeholders.h"
 #include "spec/values.h"
 #include "spec/violations.h"
@@ -37,9 +37,9 @@ bool IsName(const std::string& name, size_t most, const std::string& punctuation
 // "s3://bucket/x".
 bool IsUrl(const std::string& path) {
   const size_t end = path.find("://");
-  return end != std::string::npos && end > 0 && std::all_of(path.begin(), path.begin() + end, [](unsigned char c) {
-    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
-  });
+  return end != std::string::npos && end > 0 &&
+         std::all_of(path.begin(), path.begin() + end,
+                     [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
 }
 
 class SpecChecker {
@@ -221,7 +221,8 @@ class SpecChecker {
   void Secrets() {
     const std::map<std::string, std::string> sorted(trainer_.secrets().begin(), trainer_.secrets().end());
     if (static_cast<int>(sorted.size()) > kMostSecrets) {
-      return Add("trainer.secrets", fmt::format("has {} secrets; expected at most {}", sorted.size(), kMostSecrets));
+      return Add("trainer.secrets",
+                 fmt::format("has {} secrets; expected at most {}", sorted.size(), kMostSecrets));
     }
     for (const auto& [variable, secret] : sorted) {
       const std::string at = "trainer.secrets." + variable;
@@ -251,12 +252,13 @@ class SpecChecker {
         Add(at, "has the variable SM_CHANNEL_" + variable + ", as channel " + other->second +
                     " has; expected names that differ in more");
       }
-      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a folder");
+      if (channel.path().empty()) Add(at + ".path", "is missing; expected a file or a directory");
       if (channel.path().find('\0') != std::string::npos)
         Add(at + ".path", "holds a NUL character; expected none");
       if (IsUrl(channel.path()))
         Add(at + ".path", "is " + Quoted(channel.path()) +
-                              ", and URLs are not fetched; expected a file or a folder on the workers: mount it there, or "
+                              ", and URLs are not fetched; expected a file or a directory on the workers: "
+                              "mount it there, or "
                               "copy it before");
       Reading(at, name, channel);
     }
@@ -316,7 +318,8 @@ class SpecChecker {
                                 "; expected MAXIMIZE or MINIMIZE");
     }
     if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
-      Add("objective.value", fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
+      Add("objective.value",
+          fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
     std::vector<std::string> printed = PrintedMetrics(spec_);
     for (const v1::MetricDefinition& metric : trainer_.metrics()) printed.push_back(metric.name());
     const std::string& metric = objective.metric();

@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
 #include "scheduler/space/types.h"
 #include "spec/builtin_trainers.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {
@@ -102,7 +102,7 @@ class ClusterChecker {
       Add(at, Quoted(name) + " exists only under a condition; expected one that every trial has");
     }
     const BuiltinTrainer* trainer = FindBuiltinTrainer(spec_.trainer().builtin());
-    if (trainer != nullptr && trainer->Find(name) != nullptr) {
+    if (trainer != nullptr && trainer->Find(name)) {
       return Add(at, Quoted(name) + " is a hyperparameter of " + trainer->name + "; expected another name");
     }
     Range(fmt::format("parameters[{}]", index), parameter);

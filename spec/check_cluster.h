@@ -7,8 +7,8 @@
 
 namespace winnow {
 
-// What is wrong with `cluster` and `scheduling`, but for the range of cluster.nodes (ValidateSearch) and for
-// whether any worker could hold it (server/engine/feasible.h).
+// The violations in `cluster` and `scheduling`. ValidateSearch checks the range of cluster.nodes, and
+// server/engine/feasible.h whether any worker has room for a rank.
 std::vector<Violation> CheckCluster(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

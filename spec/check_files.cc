@@ -1,3 +1,5 @@
+#include "spec/check_files.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 #include <system_error>
 
 #include "spec/builtin_trainers.h"
-#include "spec/check.h"
 
 namespace winnow {
 namespace {
@@ -20,13 +21,13 @@ std::string Unreadable(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    return error && error != std::errc::no_such_file_or_directory ? error.message() : "is not there";
+    return error && error != std::errc::no_such_file_or_directory ? error.message() : "does not exist";
   const int mode = fs::is_directory(status) ? R_OK | X_OK : R_OK;
   return access(path.c_str(), mode) == 0 ? "" : "cannot be read";
 }
 
-// The files that a built-in trainer reads as one channel: of a folder those whose name does not begin with a point. Absent:
-// one of them may not be told of, so that even their number would say something.
+// The files that a built-in trainer reads as one channel: the file itself, or those of the folder whose names
+// do not begin with a point. Absent: the caller may not learn about one of them, so not even their number.
 std::optional<std::vector<fs::path>> FilesOf(const fs::path& path, const MayTell& may_tell) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
@@ -46,7 +47,7 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
   const std::optional<std::vector<fs::path>> told = FilesOf(path, may_tell);
   if (!told) return "";
   const std::vector<fs::path>& files = *told;
-  if (files.empty()) return path.string() + " holds no regular files; expected data files";
+  if (files.empty()) return path.string() + " contains no regular files; expected data files";
   for (const fs::path& file : files) {
     std::error_code error;
     if (const std::string why = Unreadable(file); !why.empty())
@@ -55,8 +56,10 @@ std::string Unusable(const v1::Channel& channel, const fs::path& path, int nodes
       return file.string() + " is empty; expected data";
   }
   if (channel.distribution() != "sharded" || static_cast<int>(files.size()) >= nodes) return "";
-  return fmt::format("{} is {} for {} ranks; expected a folder with at least one file for each, as distribution is sharded",
-                     path.string(), files.size() == 1 ? "one file" : fmt::format("{} files", files.size()), nodes);
+  return fmt::format(
+      "{} is {} for {} ranks; expected a directory with at least one file for each, because distribution is "
+      "sharded",
+      path.string(), files.size() == 1 ? "one file" : fmt::format("{} files", files.size()), nodes);
 }
 
 void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const MayTell& may_tell,
@@ -69,7 +72,7 @@ void CheckChannels(const v1::TuningJobSpec& spec, const fs::path& folder, const 
     if (!may_tell(path)) continue;
     std::string problem;
     if (const std::string why = Unreadable(path); !why.empty())
-      problem = path.string() + " " + why + "; expected a file or folder that can be read";
+      problem = path.string() + " " + why + "; expected a readable file or directory";
     else if (builtin)
       problem = Unusable(channel, path, std::max(1, spec.cluster().nodes()), may_tell);
     if (!problem.empty()) violations->push_back({"channels." + name + ".path", problem});
@@ -96,7 +99,8 @@ bool ReadsRelative(const v1::WarmStartSpec& warm) {
   const auto relative = [](const std::string& name) { return !name.empty() && name[0] != '/'; };
   const auto& studies = warm.optuna_studies();
   return std::any_of(warm.csv_files().begin(), warm.csv_files().end(), relative) ||
-         std::any_of(studies.begin(), studies.end(), [&](const auto& study) { return relative(study.file()); });
+         std::any_of(studies.begin(), studies.end(),
+                     [&](const auto& study) { return relative(study.file()); });
 }
 
 void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
@@ -108,7 +112,7 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
     if (const std::string why = Unreadable(path); !why.empty()) {
       violations->push_back({at, path.string() + " " + why + "; expected " + what + " that can be read"});
     } else if (fs::is_directory(path, error)) {
-      violations->push_back({at, path.string() + " is a folder; expected " + what});
+      violations->push_back({at, path.string() + " is a directory; expected " + what});
     }
   };
   const v1::WarmStartSpec& warm = spec.warm_start();
@@ -126,7 +130,7 @@ void CheckWarmStart(const v1::TuningJobSpec& spec, const fs::path& folder,
 std::vector<Violation> CheckFiles(const v1::TuningJobSpec& spec, Training training, const MayTell& may_tell) {
   std::vector<Violation> violations;
   const fs::path folder(spec.working_directory());
-  // An external job is not started by Winnow: its folder, if it names one, is that of what the server reads itself.
+  // Winnow does not start an external job. Its folder, if it names one, holds what the server reads itself.
   const bool starts = !spec.trainer().external();
   const bool needed = starts || !folder.empty() || ReadsRelative(spec.warm_start());
   if (needed && !folder.is_absolute()) {

@@ -4,49 +4,23 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/check_mlp.h"
 #include "spec/cluster.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {
 
-std::optional<double> ReadReal(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
+using ValueKind = Hyperparameter::Kind;
 
-std::string Legal(const BuiltinHyperparameter& known) {
-  if (known.kind == HyperparameterKind::kText) {
-    return known.choices.empty() ? "a text" : "one of " + Joined(known.choices);
-  }
-  const char* what = known.kind == HyperparameterKind::kInteger ? "a whole number" : "a number";
-  const std::string more = known.above_min ? "more than " : "at least ";
-  if (!known.min) return what;
-  if (!known.max) return fmt::format("{} of {}{}", what, more, *known.min);
-  return fmt::format("{} of {}{} and {} {}", what, more, *known.min,
-                     known.below_max ? "less than" : "at most", *known.max);
-}
-
-bool InRange(const BuiltinHyperparameter& known, double value) {
-  if (known.min && (known.above_min ? value <= *known.min : value < *known.min)) return false;
-  return !known.max || (known.below_max ? value < *known.max : value <= *known.max);
-}
-
-bool Takes(const BuiltinHyperparameter& known, const std::string& text) {
-  if (known.kind == HyperparameterKind::kText) return ChoiceOf(known, text).has_value();
-  const auto value = ReadReal(text);
-  if (!value || !InRange(known, *value)) return false;
-  return known.kind != HyperparameterKind::kInteger || *value == std::floor(*value);
+bool IsNumber(const Hyperparameter& known) {
+  return known.kind == ValueKind::kReal || known.kind == ValueKind::kWhole;
 }
 
 class HyperparameterChecker {
@@ -78,9 +52,9 @@ class HyperparameterChecker {
         Tuned(at, parameter);
       }
     }
-    if (trainer_ != nullptr && trainer_->name == "gbdt") Together(fixed);
+    if (trainer_ != nullptr) Together();
     if (trainer_ != nullptr && trainer_->name == "mlp") {
-      for (Violation& violation : CheckMlp(spec_)) violations_.push_back(std::move(violation));
+      for (Violation& violation : CheckMlpRanks(spec_)) violations_.push_back(std::move(violation));
     }
     return std::move(violations_);
   }
@@ -98,30 +72,27 @@ class HyperparameterChecker {
                 " is not a hyperparameter's name; expected 1 to 128 letters, digits, '_', '-', '.' or ':'");
   }
 
-  const BuiltinHyperparameter* Known(const std::string& at, const std::string& name) {
-    const BuiltinHyperparameter* known = trainer_->Find(name);
-    if (known == nullptr) {
-      std::vector<std::string> names;
-      for (const auto& h : trainer_->hyperparameters) names.push_back(h.name);
-      Add(at, Quoted(name) + " is not a hyperparameter of " + trainer_->name + DidYouMean(name, names));
-      return nullptr;
+  std::optional<Hyperparameter> Known(const std::string& at, const std::string& name) {
+    std::optional<Hyperparameter> known = trainer_->Find(name);
+    if (!known) {
+      Add(at, Quoted(name) + " is not a hyperparameter of " + trainer_->name +
+                  DidYouMean(name, trainer_->declaration->Names()));
+      return std::nullopt;
     }
-    if (!given_.emplace(known->name, name).second && given_[known->name] != name) {
-      Add(at,
-          Quoted(name) + " means the same as " + Quoted(given_[known->name]) + "; expected one of the two");
-    }
+    const std::string& first = given_.try_emplace(std::string(known->name), name).first->second;
+    if (first != name)
+      Add(at, Quoted(name) + " means the same as " + Quoted(first) + "; expected one of the two");
     return known;
   }
 
   void Static(const std::string& at, const std::string& name, const std::string& value) {
-    const BuiltinHyperparameter* known = Known(at, name);
-    if (known == nullptr || name == "eval_metric") return;
-    if (!Takes(*known, value)) Add(at, "is " + Quoted(value) + "; expected " + Legal(*known));
+    const auto known = Known(at, name);
+    if (known && !Read(*known, value)) Add(at, "is " + Quoted(value) + "; expected " + Expected(*known));
   }
 
   void Tuned(const std::string& at, const v1::ParameterSpec& parameter) {
-    const BuiltinHyperparameter* known = Known(at + ".name", parameter.name());
-    if (known == nullptr) return;
+    const auto known = Known(at + ".name", parameter.name());
+    if (!known) return;
     if (!known->tunable) {
       Add(at + ".name", Quoted(parameter.name()) + " cannot be tuned; expected it in static_hyperparameters");
       return;
@@ -131,9 +102,9 @@ class HyperparameterChecker {
         return Ends(at + ".integer", *known, static_cast<double>(parameter.integer().min()),
                     static_cast<double>(parameter.integer().max()));
       case v1::ParameterSpec::kContinuous:
-        if (known->kind == HyperparameterKind::kInteger) {
+        if (known->kind == ValueKind::kWhole || known->kind == ValueKind::kTruth) {
           return Add(at + ".continuous",
-                     Quoted(parameter.name()) + " is " + Legal(*known) + "; expected an integer range");
+                     Quoted(parameter.name()) + " is " + Expected(*known) + "; expected an integer range");
         }
         return Ends(at + ".continuous", *known, parameter.continuous().min(), parameter.continuous().max());
       case v1::ParameterSpec::kDiscrete:
@@ -143,91 +114,66 @@ class HyperparameterChecker {
     }
   }
 
-  void Ends(const std::string& at, const BuiltinHyperparameter& known, double min, double max) {
-    if (known.kind == HyperparameterKind::kText) {
-      return Add(at, Quoted(known.name) + " is " + Legal(known) + "; expected a categorical range");
-    }
-    if (!InRange(known, min))
-      Add(at + ".min", "is " + DoubleToString(min) + "; " + known.name + " is " + Legal(known));
-    if (!InRange(known, max))
-      Add(at + ".max", "is " + DoubleToString(max) + "; " + known.name + " is " + Legal(known));
+  // Whether it can be searched as a number; else a violation says so.
+  bool HasNumbers(const std::string& at, const Hyperparameter& known) {
+    if (IsNumber(known) || known.kind == ValueKind::kTruth) return true;
+    Add(at, Quoted(known.name) + " is " + Expected(known) + "; expected a categorical range");
+    return false;
   }
 
-  void Numbers(const std::string& at, const BuiltinHyperparameter& known, const v1::DiscreteRange& range) {
-    if (known.kind == HyperparameterKind::kText) {
-      return Add(at, Quoted(known.name) + " is " + Legal(known) + "; expected a categorical range");
+  void Ends(const std::string& at, const Hyperparameter& known, double min, double max) {
+    if (!HasNumbers(at, known)) return;
+    for (const auto& [end, value] : {std::pair(".min", min), std::pair(".max", max)}) {
+      if (std::isfinite(value) && !known.range.Holds(value)) NotLegal(at + end, known, DoubleToString(value));
     }
-    if (known.name == trainer_->resource_parameter) {
-      return Add(at, Quoted(known.name) + " says how far a trial goes; expected an integer range");
-    }
+  }
+
+  void Numbers(const std::string& at, const Hyperparameter& known, const v1::DiscreteRange& range) {
+    if (!HasNumbers(at, known) || SaysHowFar(at, known)) return;
     for (int i = 0; i < range.values_size(); ++i) {
       const std::string text = DoubleToString(range.values(i));
-      if (std::isfinite(range.values(i)) && !Takes(known, text)) {
-        Add(fmt::format("{}.values[{}]", at, i), "is " + text + "; " + known.name + " is " + Legal(known));
-      }
+      if (std::isfinite(range.values(i)) && !Read(known, text))
+        NotLegal(fmt::format("{}.values[{}]", at, i), known, text);
     }
   }
 
-  void Choices(const std::string& at, const BuiltinHyperparameter& known, const v1::CategoricalRange& range) {
-    if (known.name == trainer_->resource_parameter) {
-      return Add(at, Quoted(known.name) + " says how far a trial goes; expected an integer range");
-    }
+  void Choices(const std::string& at, const Hyperparameter& known, const v1::CategoricalRange& range) {
+    if (SaysHowFar(at, known)) return;
     for (int i = 0; i < range.values_size(); ++i) {
-      if (Takes(known, range.values(i))) continue;
-      Add(fmt::format("{}.values[{}]", at, i),
-          "is " + Quoted(range.values(i)) + "; " + known.name + " is " + Legal(known));
+      if (!Read(known, range.values(i)))
+        NotLegal(fmt::format("{}.values[{}]", at, i), known, Quoted(range.values(i)));
     }
   }
 
-  // What depends on the objective, as trainers/gbdt checks it.
-  void Together(const std::map<std::string, std::string>& fixed) {
-    const auto given = [&fixed](const char* name) {
-      const auto found = fixed.find(name);
-      return found == fixed.end() ? std::string() : found->second;
-    };
-    const std::string objective = given("objective").empty() ? "reg:squarederror" : given("objective");
-    const bool multi = objective.rfind("multi:", 0) == 0;
-    const double classes = ReadReal(given("num_class")).value_or(0);
-    if (multi && classes < 2) {
-      Add("static_hyperparameters.num_class",
-          (given("num_class").empty() ? "is missing" : "is " + Quoted(given("num_class"))) +
-              "; expected at least 2 with objective " + objective);
-    }
-    if (!multi && classes > 1) {
-      Add("static_hyperparameters.num_class",
-          "is " + Quoted(given("num_class")) + "; expected none with objective " + objective);
-    }
-    const auto base = ReadReal(given("base_score"));
-    const bool of_probability = objective == "binary:logistic" || objective == "reg:logistic";
-    const bool of_log =
-        objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie";
-    if (base && ((of_probability && !(*base > 0 && *base < 1)) || (of_log && !(*base > 0)))) {
-      Add("static_hyperparameters.base_score", "is " + Quoted(given("base_score")) + "; expected a number " +
-                                                   (of_log ? "above 0" : "between 0 and 1") +
-                                                   " with objective " + objective);
-    }
-    if (fixed.count("eval_metric") == 0) return;
-    for (const std::string& metric : EvaluatedMetrics(*trainer_, given("eval_metric"), objective)) {
-      const auto& known = trainer_->metrics;
-      const std::string plain = metric.substr(0, metric.find_first_of('@'));
-      const bool has_suffix = plain.size() < metric.size() || (!metric.empty() && metric.back() == '-');
-      const bool of_both = plain == "auc" || plain == "aucpr";
-      if (!IsMetric(*trainer_, metric)) {
-        Add("static_hyperparameters.eval_metric",
-            Quoted(metric) + " is not a metric of " + trainer_->name +
-                (has_suffix ? "; expected one like " + Joined(trainer_->metric_examples)
-                            : DidYouMean(metric, known)));
-      } else if (!of_both && (metric == "mlogloss" || metric == "merror") != multi) {
-        Add("static_hyperparameters.eval_metric",
-            Quoted(metric) + " does not go with objective " + objective + "; expected " +
-                (multi ? "mlogloss, merror, auc or aucpr" : "another than mlogloss and merror"));
+  void NotLegal(const std::string& at, const Hyperparameter& known, const std::string& value) {
+    Add(at, fmt::format("is {}; {} is {}", value, known.name, Expected(known)));
+  }
+
+  bool SaysHowFar(const std::string& at, const Hyperparameter& known) {
+    if (known.name != trainer_->resource_parameter) return false;
+    Add(at, Quoted(known.name) + " says how far a trial goes; expected an integer range");
+    return true;
+  }
+
+  // Values that do not go together in any trial.
+  void Together() {
+    for (const Contradiction& found : trainer_->declaration->contradictions(GivenIn(spec_))) {
+      const auto given = given_.find(found.name);
+      const std::string& name = given == given_.end() ? found.name : given->second;
+      std::string at = "static_hyperparameters." + name;
+      for (int i = 0; i < spec_.parameters_size(); ++i) {
+        if (spec_.parameters(i).name() == name) at = fmt::format("parameters[{}].name", i);
       }
+      Add(at, (found.value             ? "is " + Quoted(*found.value)
+               : given == given_.end() ? "is missing"
+                                       : Quoted(name) + " is tuned") +
+                  "; expected " + found.expected);
     }
   }
 
   const v1::TuningJobSpec& spec_;
   const BuiltinTrainer* trainer_;
-  std::map<std::string, std::string> given_;  // by first name: under which it was given
+  std::map<std::string, std::string> given_;  // first name -> the name that the spec gives
   std::vector<Violation> violations_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace winnow {
 
-// Part of CheckSpec (spec/check.h): names, and for a built-in trainer the values it takes. Ranges themselves
-// are ValidateSearch's.
+// The violations in the names of hyperparameters, and in their values and ranges as far as a built-in trainer
+// restricts them. ValidateSearch checks the ranges themselves.
 std::vector<Violation> CheckHyperparameters(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

@@ -9,10 +9,10 @@
 #include <set>
 #include <string>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
 #include "spec/initial_configurations.h"
-#include "spec/names.h"
 #include "spec/search_spec.h"
 #include "spec/strategy.h"
 #include "spec/values.h"

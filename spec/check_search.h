@@ -7,9 +7,9 @@
 
 namespace winnow {
 
-// What is wrong with the search space, strategy, sampler, pruner, initial configurations, completion and warm
-// start: names that stand for nothing, settings that what searches does not use, and all that
-// scheduler/validate.h finds.
+// The violations in the search space, strategy, sampler, pruner, initial configurations, completion and warm
+// start: unknown names, settings that the sampler or the pruner does not use, and what scheduler/validate.h
+// finds.
 std::vector<Violation> CheckSearch(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

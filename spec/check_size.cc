@@ -23,8 +23,10 @@ class SizeChecker {
   std::vector<Violation> Run() {
     const size_t bytes = spec_.ByteSizeLong();
     if (bytes > kMostSpecBytes) {
-      Add("spec", fmt::format("has {} bytes; expected at most {}: long lists belong into files that the trainer reads",
-                              bytes, kMostSpecBytes));
+      Add("spec",
+          fmt::format(
+              "has {} bytes; expected at most {}: long lists belong into files that the trainer reads", bytes,
+              kMostSpecBytes));
     }
     Parameters();
     Trainer();
@@ -32,7 +34,8 @@ class SizeChecker {
     Count("channels", spec_.channels_size(), kMostEntries);
     Count("constraints", spec_.constraints_size(), kMostEntries);
     for (int i = 0; i < spec_.constraints_size(); ++i) {
-      Count(fmt::format("constraints[{}].coefficients", i), spec_.constraints(i).coefficients_size(), kMostEntries);
+      Count(fmt::format("constraints[{}].coefficients", i), spec_.constraints(i).coefficients_size(),
+            kMostEntries);
     }
     Count("sampler.grid_points", spec_.sampler().grid_points_size(), kMostEntries);
     Count("initial_configurations", spec_.initial_configurations_size(), kMostInitialConfigurations);
@@ -77,8 +80,8 @@ class SizeChecker {
     size_t expressions = trainer.resource_regex().size();
     for (const v1::MetricDefinition& metric : trainer.metrics()) expressions += metric.regex().size();
     if (expressions <= kMostExpressionBytes) return;
-    Add("trainer.metrics", fmt::format("have expressions of {} bytes together; expected at most {}", expressions,
-                                       kMostExpressionBytes));
+    Add("trainer.metrics", fmt::format("have expressions of {} bytes together; expected at most {}",
+                                       expressions, kMostExpressionBytes));
   }
 
   const v1::TuningJobSpec& spec_;

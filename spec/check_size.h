@@ -10,8 +10,9 @@ namespace winnow {
 
 inline constexpr size_t kMostSpecBytes = 1 << 20;
 
-// Whether the spec is small enough for everything else to be looked at: its bytes, the lengths of its lists, and of its
-// expressions in sum. Takes time in proportion to the spec, whatever it says.
+// The violations of the limits on the spec's bytes, the lengths of its lists and the sum of the lengths of
+// its expressions. A spec without them is small enough for all other checks. Takes time linear in the spec's
+// size.
 std::vector<Violation> CheckSize(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

@@ -8,16 +8,16 @@
 
 namespace winnow {
 
-// What each rank of the job's trials takes of its worker, defaults filled in.
+// The slots, processors, memory and labels that each rank of the job's trials needs on its worker.
 RankShape ShapeOf(const v1::TuningJobSpec& spec);
 
-// The job's part among those of its priority; more than 0 in a checked spec.
+// The job's weight among the jobs of its priority; more than 0 in a checked spec.
 double WeightOf(const v1::TuningJobSpec& spec);
 
-// Whether it is the number of ranks that this hyperparameter says, so that no trainer is given it by itself.
+// Whether this hyperparameter is the number of ranks. The trainer does not get such a hyperparameter.
 bool IsNodesParameter(const v1::TuningJobSpec& spec, const std::string& name);
 
-// How many ranks a trial of the job may have, rising, without repetition; those outside 1 to 64 are left out.
+// The numbers of ranks from 1 to 64 that a trial of the job may have, ascending and distinct.
 std::vector<int32_t> NodeCounts(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

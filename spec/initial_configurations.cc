@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
 #include "spec/builtin_trainers.h"
-#include "spec/names.h"
 #include "spec/values.h"
 
 namespace winnow {

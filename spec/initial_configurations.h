@@ -7,13 +7,14 @@
 
 namespace winnow {
 
-// The spec's own, in their order, then the built-in trainer's portfolio if it is asked for: each of its
-// configurations that differs from those before, numbers moved to the nearest end of their range; one whose
-// text is none of a category's, or that breaks a constraint, is left out. `search` holds the space.
+// The spec's own initial configurations in their order, then the built-in trainer's portfolio if
+// `use_portfolio` is set. Numbers of the portfolio are moved to the nearest value in their range. A
+// configuration of the portfolio is left out if it is already there, if a text is not among a category's
+// values, or if it breaks a constraint. `search` holds the space.
 std::vector<Configuration> InitialConfigurations(const v1::TuningJobSpec& spec, const SearchSpec& search);
 
-// What keeps the spec's own from being points of the space, but for constraints. REQUIRES the names of
-// `search` are valid.
+// The reasons why the spec's own initial configurations are not points of the space. Constraints are not
+// checked. REQUIRES: the names in `search` are valid.
 std::vector<Violation> CheckInitialConfigurations(const v1::TuningJobSpec& spec, const SearchSpec& search);
 
 }  // namespace winnow

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "base/names.h"
 #include "spec/json_tree.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {
@@ -97,7 +97,8 @@ class Reader {
       const std::string at = path.empty() ? key : path + "." + key;
       const FieldDescriptor* field = FindField(type, key);
       if (field == nullptr) {
-        Add(at, "unknown field in " + (path.empty() ? "the job file" : path) + DidYouMean(key, FieldNames(type)));
+        Add(at,
+            "unknown field in " + (path.empty() ? "the job file" : path) + DidYouMean(key, FieldNames(type)));
         continue;
       }
       if (!seen.insert(field).second) {

@@ -8,17 +8,17 @@ namespace winnow {
 
 struct JsonMember;
 
-// A JSON document as written: repeated members and the text of numbers are kept.
+// A value of a JSON document. Repeated members and the text of numbers are kept.
 struct JsonNode {
   enum class Kind { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kNull;
   bool boolean = false;
-  std::string text;  // of a string: its value; of a number: as written, integers in plain decimal
+  std::string text;  // a string's value; a number as written, integers in plain decimal
   std::vector<JsonNode> items;
   std::vector<JsonMember> members;  // in order
 
-  // As JSON, cut to about 60 bytes: for messages.
+  // The value as JSON for messages, cut to about 60 bytes.
   std::string Shown() const;
 };
 

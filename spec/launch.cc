@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr int64_t kDefaultGraceMs = 10'000;
 
-struct Hyperparameter {
+struct GivenValue {
   std::string name;
   std::string text;
   bool number = false;
@@ -30,8 +30,8 @@ bool IsJsonNumber(const std::string& text) {
 }
 
 // Static ones by name, then those that are tuned and active in the order of the spec.
-std::vector<Hyperparameter> All(const v1::TuningJobSpec& spec, const Configuration& configuration) {
-  std::vector<Hyperparameter> all;
+std::vector<GivenValue> All(const v1::TuningJobSpec& spec, const Configuration& configuration) {
+  std::vector<GivenValue> all;
   const std::map<std::string, std::string> fixed(spec.static_hyperparameters().begin(),
                                                  spec.static_hyperparameters().end());
   for (const auto& [name, text] : fixed) all.push_back({name, text, IsJsonNumber(text)});
@@ -55,9 +55,9 @@ std::string Escaped(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string HyperparametersJson(const std::vector<Hyperparameter>& hyperparameters) {
+std::string HyperparametersJson(const std::vector<GivenValue>& hyperparameters) {
   std::string json;
-  for (const Hyperparameter& h : hyperparameters) {
+  for (const GivenValue& h : hyperparameters) {
     json += (json.empty() ? "{" : ", ") + Escaped(h.name) + ": " + (h.number ? h.text : Escaped(h.text));
   }
   return json.empty() ? "{}" : json + "}";
@@ -89,7 +89,7 @@ Json ChannelJson(const v1::Channel& channel, const std::string& path) {
 }
 
 void AddBuiltin(const v1::TuningJobSpec& spec, const BuiltinTrainer& trainer, Launch& launch) {
-  launch.command = {trainer.program};
+  launch.command = {std::string(trainer.declaration->program)};
   launch.resource_regex = trainer.resource_regex;
   launch.resource_offset = trainer.resource_offset;
   for (const std::string& metric : PrintedMetrics(spec)) {
@@ -118,10 +118,10 @@ bool FollowsItsFlag(const v1::TrainerSpec& trainer, int index) {
 }
 
 // `width`: the hyperparameter that is the number of ranks, if there is one; no argument but a placeholder's.
-void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter>& hyperparameters,
-                const std::optional<Hyperparameter>& width, Launch& launch) {
+void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& hyperparameters,
+                const std::optional<GivenValue>& width, Launch& launch) {
   std::map<std::string, std::string> values;
-  for (const Hyperparameter& h : hyperparameters) values[h.name] = h.text;
+  for (const GivenValue& h : hyperparameters) values[h.name] = h.text;
   if (width) values[width->name] = width->text;
   bool any_placeholder = false;
   for (int i = 0; i < trainer.command_size(); ++i) {
@@ -134,7 +134,7 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter
     }
   }
   if (!any_placeholder) {
-    for (const Hyperparameter& h : hyperparameters) {
+    for (const GivenValue& h : hyperparameters) {
       launch.command.push_back("--" + h.name);
       launch.command.push_back(h.text);
     }
@@ -147,9 +147,9 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<Hyperparameter
 }  // namespace
 
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed) {
-  std::vector<Hyperparameter> hyperparameters = All(spec, configuration);
-  std::optional<Hyperparameter> width;
-  const auto is_width = [&spec](const Hyperparameter& h) { return IsNodesParameter(spec, h.name); };
+  std::vector<GivenValue> hyperparameters = All(spec, configuration);
+  std::optional<GivenValue> width;
+  const auto is_width = [&spec](const GivenValue& h) { return IsNodesParameter(spec, h.name); };
   if (const auto found = std::find_if(hyperparameters.begin(), hyperparameters.end(), is_width);
       found != hyperparameters.end()) {
     width = *found;
@@ -159,7 +159,7 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   auto& environment = launch.environment;
   environment.insert(spec.trainer().environment().begin(), spec.trainer().environment().end());
   environment["SM_HPS"] = HyperparametersJson(hyperparameters);
-  for (const Hyperparameter& h : hyperparameters) environment[VariableName("SM_HP_", h.name)] = h.text;
+  for (const GivenValue& h : hyperparameters) environment[VariableName("SM_HP_", h.name)] = h.text;
   Json channels = Json::object();
   for (const auto& [name, channel] : spec.channels()) {
     const std::string path = AbsolutePath(spec, channel.path());

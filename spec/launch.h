@@ -10,10 +10,10 @@
 
 namespace winnow {
 
-// What a trial's process needs that does not depend on rank, attempt or worker (docs/trainer-contract.md).
+// What a trial's processes need, as far as it does not depend on rank, attempt or worker
+// (docs/trainer-contract.md).
 struct Launch {
-  std::vector<std::string>
-      command;  // of a built-in: its program's bare name, to be found beside the worker's
+  std::vector<std::string> command;  // a built-in trainer: the name of its program, beside the worker's
   std::map<std::string, std::string> environment;
   std::vector<v1::MetricDefinition> metrics;
   std::string resource_regex;
@@ -23,10 +23,11 @@ struct Launch {
   std::string working_directory;  // absolute
 };
 
-// A conditional hyperparameter that does not exist in `configuration` is in no variable and no argument; the
-// argument that holds its placeholder is left out, and so is a flag before it whose value it is ("--depth",
-// "{{depth}}"). The one that cluster.nodes_parameter names is given by its placeholder only. REQUIRES
-// CheckSpec found nothing, the trainer is not external, and `configuration` belongs to spec.parameters.
+// The launch of a trial with this configuration. A conditional hyperparameter that does not exist in
+// `configuration` gets no variable and no argument: the argument with its placeholder is left out, and so is
+// the flag before it ("--depth", "{{depth}}"). The hyperparameter of cluster.nodes_parameter is passed by its
+// placeholder only. REQUIRES: CheckSpec found nothing, the trainer is not external, and `configuration`
+// belongs to spec.parameters.
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed);
 
 }  // namespace winnow

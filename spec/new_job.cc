@@ -3,7 +3,7 @@
 namespace winnow {
 namespace {
 
-// One may be a bad configuration, and two; the third with nothing to show is nearly always the job's own fault.
+// One or two failures may be bad configurations. A third without any success is nearly always the job's own.
 constexpr int64_t kFirstFailures = 3;
 
 }  // namespace

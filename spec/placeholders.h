@@ -7,12 +7,12 @@
 
 namespace winnow {
 
-// The names in "{{name}}" within a command's argument, in order; blanks round a name do not count. What is
-// not closed is plain text.
+// The names in "{{name}}" within a command's argument, in order, without blanks around them. Text after an
+// unclosed "{{" is plain.
 std::vector<std::string> Placeholders(std::string_view argument);
 
-// With every placeholder replaced by its value; one without a value stays as it is. Values are not
-// searched for placeholders again.
+// The argument with every placeholder replaced by its value. A placeholder without a value stays as it is.
+// Placeholders within values are not replaced.
 std::string ReplacePlaceholders(std::string_view argument, const std::map<std::string, std::string>& values);
 
 }  // namespace winnow

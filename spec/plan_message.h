@@ -5,6 +5,7 @@
 
 namespace winnow {
 
+// The plan as the message that clients get.
 v1::TuningPlan PlanMessage(const Plan& plan);
 
 }  // namespace winnow

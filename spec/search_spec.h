@@ -5,10 +5,10 @@
 
 namespace winnow {
 
-// What the scheduler needs to know of the spec, defaults filled in. REQUIRES CheckSpec found nothing.
+// The part of the spec that the scheduler needs, with defaults filled in. REQUIRES: CheckSpec found nothing.
 SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec);
 
-// Whether a grid chooses values from the range; from any other it takes all.
+// Whether a grid takes some values of the range. It takes all values of the other ranges.
 bool TakesGridPoints(const Range& range);
 
 }  // namespace winnow

@@ -7,22 +7,22 @@
 
 namespace winnow {
 
-// What searches, by what the user named: kinds and settings with all defaults filled in.
+// The sampler and the pruner of a job, with all defaults filled in.
 struct Strategy {
-  v1::Strategy name = v1::STRATEGY_UNSPECIFIED;  // that the kinds below were taken from; UNSPECIFIED: none
-  SamplerSettings sampler;                       // but for grid_points
+  v1::Strategy name = v1::STRATEGY_UNSPECIFIED;  // the strategy that stands for the pair; UNSPECIFIED: none
+  SamplerSettings sampler;                       // without grid_points
   PrunerSettings pruner;
 };
 
-// The strategy of the spec, or the default one; `sampler`, `pruner` and `hyperband` in their places. A
-// sampler or a pruner of a kind of its own, without a strategy, goes with the NONE pruner and the GP sampler.
+// The strategy of the spec, or the default one, changed by `sampler`, `pruner` and `hyperband`. Where the
+// spec names no strategy, a sampler is combined with the NONE pruner, and a pruner with the GP sampler.
 Strategy StrategyOf(const v1::TuningJobSpec& spec);
 
-// How far the built-in trainer trains a trial by itself: a number of rounds, the largest of a tuned one, or
-// the trainer's default; 0: not known, as of every other trainer.
+// How far the built-in trainer trains a trial that is not stopped, in rounds or epochs: the static number,
+// the largest tuned one, or the trainer's default. 0: not known, which is so for all other trainers.
 int64_t OwnEndOf(const v1::TuningJobSpec& spec);
 
-// As job files name them.
+// The kinds as job files name them.
 std::string KindName(SamplerKind kind);
 std::string KindName(PrunerKind kind);
 

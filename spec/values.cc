@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/names.h"
 #include "scheduler/space/space.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {

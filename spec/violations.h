@@ -6,8 +6,8 @@
 
 namespace winnow {
 
-// Adds what a later check found, except about fields that are already said to be wrong, their parts or their
-// wholes, or what they depend on.
+// Adds the violations that a later check found, except those of fields for which `violations` already has
+// one, of their parts, of the messages that hold them, and of fields that depend on them.
 void AddUnrelated(const std::vector<Violation>& found, std::vector<Violation>* violations);
 
 }  // namespace winnow

@@ -5,81 +5,104 @@
 #include <algorithm>
 
 #include "spec/builtin_trainers.h"
-#include "spec/check_mlp.h"
+#include "spec/cluster.h"
+#include "trainers/mlp/hyperparameters/hyperparameters.h"
 
 namespace winnow {
 namespace {
 
-// From which on momentum and stale gradients together are known to be fatal on several nodes.
+// The least momentum that is known to make training with stale gradients collapse on several nodes.
 constexpr double kRiskyMomentum = 0.5;
 
-// Whether some trial may have it: its static value, or one of the values that are searched.
-bool MayBe(const v1::TuningJobSpec& spec, const char* name, const std::string& otherwise,
-           const std::string& choice) {
-  const BuiltinTrainer& mlp = *FindBuiltinTrainer(spec.trainer().builtin());
-  for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    if (mlp.FirstName(parameter.name()) != name) continue;
-    const auto& values = parameter.categorical().values();
-    return std::any_of(values.begin(), values.end(),
-                       [&](const std::string& value) { return ChoiceOf(*mlp.Find(name), value) == choice; });
-  }
-  return MlpSettings(spec).FixedIs(name, otherwise, choice);
-}
+using mlp::Distribution;
 
-// The largest momentum that a trial may have.
-double MostMomentum(const v1::TuningJobSpec& spec) {
-  const BuiltinTrainer& mlp = *FindBuiltinTrainer(spec.trainer().builtin());
-  for (const v1::ParameterSpec& parameter : spec.parameters()) {
-    if (mlp.FirstName(parameter.name()) != "momentum") continue;
-    if (parameter.has_continuous()) return parameter.continuous().max();
-    const auto& values = parameter.discrete().values();
-    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-  }
-  return MlpSettings(spec).FixedNumber("momentum", 0).value_or(0);
-}
+// What is known of the spec's mlp.
+struct MlpJob {
+  explicit MlpJob(const v1::TuningJobSpec& job)
+      : spec(job), given(GivenIn(job)), known(mlp::KnownMlpParameters(given)) {}
 
-// A bound on staleness is none: with one of 0 a gradient is still as old as there are other workers. Steps
-// divided by staleness are not enough: fresh gradients among the stale keep their whole rate.
-bool CorrectsStaleness(const v1::TuningJobSpec& spec) {
-  const MlpSettings settings(spec);
-  return settings.IsTuned("implicit_momentum_correction") ||
-         settings.FixedNumber("implicit_momentum_correction", 0).value_or(0) > 0;
-}
+  bool IsOpen(const char* name) const { return given.open.count(name) > 0; }
+
+  // Whether some trial may have this value: it is static or the default, or one of the values that are
+  // searched.
+  template <class Enum>
+  bool MayBe(const char* name, Enum mlp::MlpParameters::*member, Enum value) const {
+    for (const v1::ParameterSpec& parameter : spec.parameters()) {
+      const Hyperparameter* tuned = mlp::MlpDeclaration().Find(parameter.name());
+      if (tuned == nullptr || tuned->name != name) continue;
+      const auto& values = parameter.categorical().values();
+      return std::any_of(values.begin(), values.end(), [&](const std::string& text) {
+        const auto reading = Read(*tuned, text);
+        return reading && reading->whole == static_cast<int64_t>(value);
+      });
+    }
+    return !IsOpen(name) && known.*member == value;
+  }
+
+  // The largest momentum that a trial may have.
+  double MostMomentum() const {
+    for (const v1::ParameterSpec& parameter : spec.parameters()) {
+      if (mlp::MlpDeclaration().FirstName(parameter.name()) != "momentum") continue;
+      if (parameter.has_continuous()) return parameter.continuous().max();
+      const auto& values = parameter.discrete().values();
+      return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    }
+    return known.momentum;
+  }
+
+  const v1::TuningJobSpec& spec;
+  const Given given;
+  const mlp::MlpParameters known;
+};
 
 void WarnOfMlp(const v1::TuningJobSpec& spec, std::vector<std::string>* warnings) {
-  const MlpSettings settings(spec);
-  const int64_t nodes = settings.nodes();
+  const MlpJob job(spec);
+  const mlp::MlpParameters& p = job.known;
+  const auto may_distribute = [&job](Distribution way) {
+    return job.MayBe("distribution", &mlp::MlpParameters::distribution, way);
+  };
+  const std::vector<int32_t> counts = NodeCounts(spec);
+  const int64_t nodes = counts.empty() ? 1 : counts.back();
   if (nodes == 1) {
-    for (const char* other : {"ZERO", "PIPELINE", "LOCAL_SGD", "PARAMETER_SERVER"}) {
-      if (MayBe(spec, "distribution", "ALL_REDUCE", other))
+    const std::pair<const char*, Distribution> ways[] = {
+        {"ZERO", Distribution::kZero},
+        {"PIPELINE", Distribution::kPipeline},
+        {"LOCAL_SGD", Distribution::kLocalSgd},
+        {"PARAMETER_SERVER", Distribution::kParameterServer}};
+    for (const auto& [name, way] : ways) {
+      if (may_distribute(way))
         warnings->push_back(
             fmt::format("distribution {} does nothing on one node; cluster.nodes says how "
                         "many train one model",
-                        other));
+                        name));
     }
     return;
   }
-  const bool scales =
-      settings.IsTuned("scale_learning_rate") || settings.FixedIs("scale_learning_rate", "false", "true");
-  const bool warms_up =
-      settings.IsTuned("warmup_epochs") || settings.FixedNumber("warmup_epochs", 0).value_or(0) > 0;
-  if (MayBe(spec, "batch_scaling", "NONE", "LINEAR")) {
-    const auto batch = settings.FixedNumber("batch_size", 128);
+  const bool scales = job.IsOpen("scale_learning_rate") || p.scale_learning_rate;
+  const bool warms_up = job.IsOpen("warmup_epochs") || p.warmup_epochs > 0;
+  if (job.MayBe("batch_scaling", &mlp::MlpParameters::batch_scaling, mlp::BatchScaling::kLinear)) {
+    const std::string batch = job.IsOpen("batch_size") ? "" : fmt::format(" = {}", p.batch_size * nodes);
     std::string text = fmt::format(
         "batch_scaling LINEAR: on {} nodes the batch is batch_size x {}{}: the model takes {} times fewer "
         "steps an epoch, and is another one than on one node",
-        nodes, nodes, batch ? fmt::format(" = {}", *batch * static_cast<double>(nodes)) : "", nodes);
+        nodes, nodes, batch, nodes);
     if (!scales || !warms_up)
       text +=
           fmt::format("; what helps: {}{}{} (Goyal et al. 2017)", scales ? "" : "scale_learning_rate true",
                       scales || warms_up ? "" : " and ", warms_up ? "" : "warmup_epochs 5");
     warnings->push_back(text);
   }
-  if (!MayBe(spec, "distribution", "ALL_REDUCE", "PARAMETER_SERVER")) return;
+  if (!may_distribute(Distribution::kParameterServer)) return;
   warnings->push_back(
       "distribution PARAMETER_SERVER depends on which node is faster: its results cannot be repeated");
-  const double momentum = MostMomentum(spec);
-  if (!MayBe(spec, "optimizer", "sgd", "sgd") || momentum < kRiskyMomentum || CorrectsStaleness(spec)) return;
+  const double momentum = job.MostMomentum();
+  const bool has_momentum =
+      job.MayBe("optimizer", &mlp::MlpParameters::optimizer, mlp::OptimizerKind::kSgd) &&
+      momentum >= kRiskyMomentum;
+  // Nothing else corrects staleness: with a bound of 0 a gradient is still as old as there are other workers,
+  // and where steps are divided by staleness, fresh gradients among the stale ones keep their whole rate.
+  const bool corrects = job.IsOpen("implicit_momentum_correction") || p.implicit_momentum_correction > 0;
+  if (!has_momentum || corrects) return;
   warnings->push_back(fmt::format(
       "distribution PARAMETER_SERVER with momentum {} on {} nodes: gradients that are computed on old "
       "weights "

@@ -7,7 +7,8 @@
 
 namespace winnow {
 
-// What a valid spec may not mean: sentences that name the field, say what it does, and what would help.
+// Warnings about a valid spec that may not do what its author wants. Each is a sentence with the field, what
+// it does, and what would help.
 std::vector<std::string> SpecWarnings(const v1::TuningJobSpec& spec);
 
 }  // namespace winnow

@@ -26,7 +26,7 @@ absl::Status CheckFile(Database& database, const TellFinding& tell) {
   if (!status.ok()) return status;
   Statement keys(database, "PRAGMA foreign_key_check");
   return keys.Bind().ForEach([&] {
-    tell(fmt::format("a row of {} refers to a row of {} that is not there", keys.Text(0), keys.Text(2)));
+    tell(fmt::format("a row of {} refers to a missing row of {}", keys.Text(0), keys.Text(2)));
     return absl::OkStatus();
   });
 }

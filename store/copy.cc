@@ -27,7 +27,7 @@ absl::Status CopyPages(Database& source, Database& copy, const std::function<boo
   while (code == SQLITE_OK && !cancelled()) code = sqlite3_backup_step(backup, kPagesPerStep);
   sqlite3_backup_finish(backup);
   if (code == SQLITE_DONE) return absl::OkStatus();
-  if (code == SQLITE_OK) return absl::CancelledError("the copy is wanted no more");
+  if (code == SQLITE_OK) return absl::CancelledError("the copy was cancelled");
   // A damaged source is the source's fault, whichever side reports it.
   return ((code & 0xff) == SQLITE_CORRUPT ? source : copy).Error(code, "copy");
 }

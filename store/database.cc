@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cassert>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+
+#include "base/check.h"
 
 namespace winnow {
 namespace {
@@ -185,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& file
   // SQLite falls back to read-only, and would report it only at the first write.
   if (mode == OpenMode::kReadWrite && sqlite3_db_readonly(handle, "main") == 1) {
     return absl::FailedPreconditionError(
-        file + ": cannot be written: check owner and permissions of the file and its folder");
+        file + ": cannot be written: check owner and permissions of the file and its directory");
   }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   absl::Status status = database->Execute(Settings(mode));
@@ -306,7 +306,7 @@ absl::StatusOr<bool> Statement::Next() {
 absl::Status Statement::Run() {
   absl::StatusOr<bool> row = Next();
   if (!row.ok()) return row.status();
-  assert(!*row);
+  WINNOW_CHECK(!*row, "a statement that is only run gives no row: " + std::string(sql_));
   return absl::OkStatus();
 }
 
@@ -334,7 +334,7 @@ std::string Statement::Text(int column) const {
 }
 
 absl::StatusOr<std::unique_ptr<Transaction>> Transaction::Begin(Database& database) {
-  if (database.in_transaction_) std::abort();
+  WINNOW_CHECK(!database.in_transaction_, "one transaction at a time");
   absl::Status status = database.Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   database.in_transaction_ = true;
@@ -342,7 +342,7 @@ absl::StatusOr<std::unique_ptr<Transaction>> Transaction::Begin(Database& databa
 }
 
 absl::StatusOr<std::unique_ptr<Transaction>> Transaction::BeginRead(Database& database) {
-  if (database.in_transaction_) std::abort();
+  WINNOW_CHECK(!database.in_transaction_, "one transaction at a time");
   absl::Status status = database.Execute("BEGIN");
   if (!status.ok()) return status;
   database.in_transaction_ = true;

@@ -96,7 +96,7 @@ FactTable::FactTable(Database& database)
              " GROUP BY trial, metric, resource ORDER BY trial, metric, resource LIMIT ?7") {}
 
 absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
-  WINNOW_CHECK(!std::holds_alternative<Reported>(fact.body), "a report has a row of its own");
+  WINNOW_CHECK(!std::holds_alternative<Reported>(fact.body), "reports have a table of their own");
   StoredFact stored = EncodeFact(fact);
   return event_.Bind(job, fact.sequence, fact.time_us, stored.kind, stored.trial, stored.detail).Run();
 }

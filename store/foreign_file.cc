@@ -36,8 +36,8 @@ int64_t RegularBytesAt(int folder, const std::string& path, uint64_t resolve) {
 }
 
 absl::Status NotFound(int error, uint64_t resolve) {
-  if (resolve == kBeneath && LeadsOut(error)) return absl::PermissionDeniedError("leads out of its folder");
-  if (error == ENOENT || error == ENOTDIR) return absl::InvalidArgumentError("is not there");
+  if (resolve == kBeneath && LeadsOut(error)) return absl::PermissionDeniedError("leaves its directory");
+  if (error == ENOENT || error == ENOTDIR) return absl::InvalidArgumentError("does not exist");
   return absl::InvalidArgumentError(fmt::format("cannot be read: {}", strerrordesc_np(error)));
 }
 
@@ -48,7 +48,7 @@ GoOn GoOnFor(std::chrono::milliseconds limit) {
   return [end, limit] {
     if (std::chrono::steady_clock::now() < end) return absl::OkStatus();
     return absl::DeadlineExceededError(
-        fmt::format("takes longer to read than {} s", std::chrono::duration<double>(limit).count()));
+        fmt::format("takes longer than {} s to read", std::chrono::duration<double>(limit).count()));
   };
 }
 
@@ -67,10 +67,10 @@ absl::StatusOr<ForeignFile> ForeignFile::OpenAt(int folder, const std::string& p
   if (!found.ok()) return NotFound(errno, resolve);
   struct stat stat {};
   if (fstat(found.get(), &stat) != 0) return NotFound(errno, resolve);
-  if (S_ISDIR(stat.st_mode)) return absl::InvalidArgumentError("is a folder; expected a regular file");
+  if (S_ISDIR(stat.st_mode)) return absl::InvalidArgumentError("is a directory; expected a regular file");
   if (!S_ISREG(stat.st_mode)) return absl::InvalidArgumentError("is not a regular file");
   if (may_open != nullptr && !may_open(stat.st_dev, stat.st_ino)) {
-    return absl::InvalidArgumentError("is in use by this server itself; expected another file");
+    return absl::InvalidArgumentError("is used by this server itself; expected another file");
   }
   ForeignFile file;
   const std::string same = fmt::format("/proc/self/fd/{}", found.get());

@@ -5,7 +5,8 @@
 namespace winnow {
 namespace {
 
-constexpr char kBaseTables[] = R"sql(
+// The tables of 0.1.0.
+constexpr char kFirstRelease[] = R"sql(
 CREATE TABLE jobs (
   job INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -15,7 +16,8 @@ CREATE TABLE jobs (
   reason TEXT NOT NULL,
   create_us INTEGER NOT NULL,
   end_us INTEGER NOT NULL,                  -- 0: has not ended
-  last_sequence INTEGER NOT NULL
+  last_sequence INTEGER NOT NULL,
+  warm_start TEXT NOT NULL DEFAULT ''       -- what it was started with, in a sentence or two
 );
 -- Ids stay taken after their job was deleted: checkpoints on workers go by them.
 CREATE TABLE taken_ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -76,7 +78,11 @@ CREATE TABLE workers (
   rendezvous_port INTEGER NOT NULL,
   state TEXT NOT NULL,
   register_us INTEGER NOT NULL,
-  last_sync_us INTEGER NOT NULL             -- written when the state changes
+  last_sync_us INTEGER NOT NULL,            -- written when the state changes
+  labels TEXT NOT NULL DEFAULT '{}',        -- JSON object of strings
+  cpus REAL NOT NULL DEFAULT 0,             -- 0: not known
+  memory_gib REAL NOT NULL DEFAULT 0,       -- 0: not known
+  limits TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 
 CREATE TABLE assignments (
@@ -96,12 +102,16 @@ CREATE TABLE assignments (
   place_us INTEGER NOT NULL,
   start_us INTEGER NOT NULL,                -- of the process; 0: it never ran
   end_us INTEGER NOT NULL,
+  slots INTEGER NOT NULL DEFAULT 1,
+  cpus REAL NOT NULL DEFAULT 0,
+  memory_gib REAL NOT NULL DEFAULT 0,
+  phase TEXT NOT NULL DEFAULT 'started',    -- placed, prepared (waits for the other ranks), started
+  -- of a failure: '', out_of_memory, time_limit, not_started, ranks_gone
+  cause TEXT NOT NULL DEFAULT '',
   UNIQUE (job, trial, attempt, rank)
 );
 CREATE INDEX assignments_held ON assignments (worker) WHERE state <> 'gone';
-)sql";
 
-constexpr char kLogs[] = R"sql(
 CREATE TABLE logs (
   assignment INTEGER NOT NULL REFERENCES assignments ON DELETE CASCADE,
   stream INTEGER NOT NULL,                  -- 0: standard output, 1: standard error
@@ -112,31 +122,10 @@ CREATE TABLE logs (
 );
 -- Facts are read in order of sequence; so are the reports among them.
 CREATE UNIQUE INDEX reports_in_order ON reports (job, sequence) WHERE sequence > 0;
-)sql";
 
-constexpr char kIdentity[] = R"sql(
 -- One row: tells this file from every other, whatever its name.
 CREATE TABLE identity (id TEXT NOT NULL);
 INSERT INTO identity (id) VALUES (LOWER(HEX(RANDOMBLOB(8))));
-)sql";
-
-constexpr char kWarmStart[] = R"sql(
--- What the job was started with, in a sentence or two; '': nothing.
-ALTER TABLE jobs ADD COLUMN warm_start TEXT NOT NULL DEFAULT '';
-)sql";
-
-constexpr char kClusters[] = R"sql(
--- What workers have and what ranks take of it.
-ALTER TABLE workers ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';      -- JSON object of strings
-ALTER TABLE workers ADD COLUMN cpus REAL NOT NULL DEFAULT 0;           -- 0: not known
-ALTER TABLE workers ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;     -- 0: not known
-ALTER TABLE workers ADD COLUMN limits TEXT NOT NULL DEFAULT '';
-ALTER TABLE assignments ADD COLUMN slots INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE assignments ADD COLUMN cpus REAL NOT NULL DEFAULT 0;
-ALTER TABLE assignments ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;
--- placed (its worker is to prepare it), prepared (it waits for the other ranks), started (all were told to start)
-ALTER TABLE assignments ADD COLUMN phase TEXT NOT NULL DEFAULT 'started';
-ALTER TABLE assignments ADD COLUMN cause TEXT NOT NULL DEFAULT '';     -- of a failure: '', out_of_memory, time_limit, not_started, ranks_gone
 
 -- Workers that are given nothing new, by name: it stays when they register anew.
 CREATE TABLE worker_marks (
@@ -179,9 +168,7 @@ CREATE TABLE tokens (
   expire_us INTEGER NOT NULL,               -- 0: never
   revoke_us INTEGER NOT NULL                -- 0: not revoked
 ) WITHOUT ROWID;
-)sql";
 
-constexpr char kUsage[] = R"sql(
 -- How busy workers are, in steps of 10, 60 and 600 seconds; see store/usage.h. By name: it stays over restarts.
 CREATE TABLE usage_workers (
   worker INTEGER PRIMARY KEY,
@@ -206,9 +193,7 @@ CREATE TABLE assignment_usage (
   memory INTEGER NOT NULL,                  -- highest, in MiB
   PRIMARY KEY (assignment, second)
 ) WITHOUT ROWID;
-)sql";
 
-constexpr char kSummaries[] = R"sql(
 -- When a job's best value changed, and to what.
 CREATE TABLE best_steps (
   job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
@@ -224,9 +209,6 @@ CREATE TABLE job_descriptions (
   job INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
   description BLOB NOT NULL
 );
-)sql";
-
-constexpr char kTrialEvents[] = R"sql(
 CREATE INDEX events_of_trial ON events (job, trial);
 )sql";
 
@@ -270,13 +252,13 @@ constexpr char kDrainedRanks[] = R"sql(
 UPDATE assignments SET state = 'drained' WHERE state = 'revoked' AND reason <> '';
 )sql";
 
-absl::Status Apply(Database& database, int64_t version, const char* sql) {
+absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
-  absl::Status status = database.Execute(sql);
+  absl::Status status = database.Execute(migration.sql);
   if (!status.ok()) return status;
   status = database.Execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, version));
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, migration.version));
   if (!status.ok()) return status;
   return (*transaction)->Commit();
 }
@@ -294,12 +276,17 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
     return absl::FailedPreconditionError(database.file() +
                                          ": this SQLite file belongs to another program; name another file");
   }
-  int64_t newest = static_cast<int64_t>(Migrations().size());
-  if (*version > newest) {
+  if (*version > NewestVersion()) {
     return absl::FailedPreconditionError(
         fmt::format("{}: written by a newer Winnow (file version {}, this program knows up to {}); install "
                     "that version or name another file",
-                    database.file(), *version, newest));
+                    database.file(), *version, NewestVersion()));
+  }
+  if (!empty && *version < Migrations().front().version) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: written by a version before the first release (file version {}, 0.1.0 wrote {}); name another "
+                    "file",
+                    database.file(), *version, Migrations().front().version));
   }
   return *version;
 }
@@ -308,17 +295,10 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
 
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
-      {"jobs, facts, workers and assignments", kBaseTables},
-      {"what trials print; reports in order of sequence", kLogs},
-      {"the file's identity", kIdentity},
-      {"what jobs were started with", kWarmStart},
-      {"clusters, artifacts and tokens", kClusters},
-      {"how busy workers and ranks are", kUsage},
-      {"how jobs came to their best, and ended", kSummaries},
-      {"a trial's events without those of its job", kTrialEvents},
-      {"trials that were pruned, and those that were cancelled", kPrunedOrCancelled},
-      {"whose jobs are", kOwners},
-      {"ranks whose worker is drained", kDrainedRanks},
+      {8, kFirstRelease},
+      {9, kPrunedOrCancelled},
+      {10, kOwners},
+      {11, kDrainedRanks},
   };
   return kMigrations;
 }
@@ -326,8 +306,9 @@ const std::vector<Migration>& Migrations() {
 absl::Status Migrate(Database& database) {
   absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
-  for (size_t i = *version; i < Migrations().size(); ++i) {
-    absl::Status status = Apply(database, static_cast<int64_t>(i) + 1, Migrations()[i].sql);
+  for (const Migration& migration : Migrations()) {
+    if (migration.version <= *version) continue;
+    absl::Status status = Apply(database, migration);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -336,11 +317,10 @@ absl::Status Migrate(Database& database) {
 absl::Status CheckVersion(Database& database) {
   absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
-  int64_t newest = static_cast<int64_t>(Migrations().size());
-  if (*version == newest) return absl::OkStatus();
+  if (*version == NewestVersion()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       fmt::format("{}: file version {}, expected {}; open it with winnow-server first", database.file(),
-                  *version, newest));
+                  *version, NewestVersion()));
 }
 
 }  // namespace winnow

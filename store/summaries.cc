@@ -9,7 +9,6 @@ SummaryTable::SummaryTable(Database& database)
       steps_(database,
              "SELECT sequence, time_us, trial, objective, resource FROM best_steps"
              " WHERE job = ?1 AND sequence > ?2 ORDER BY sequence"),
-      last_step_(database, "SELECT IFNULL(MAX(sequence), 0) FROM best_steps WHERE job = ?1"),
       put_(database, "INSERT OR REPLACE INTO job_descriptions (job, description) VALUES (?1, ?2)"),
       description_(database, "SELECT description FROM job_descriptions WHERE job = ?1"),
       undescribed_(database,
@@ -28,14 +27,6 @@ absl::StatusOr<std::vector<BestStep>> SummaryTable::Steps(int64_t job, int64_t a
   });
   if (!status.ok()) return status;
   return steps;
-}
-
-absl::StatusOr<int64_t> SummaryTable::LastStep(int64_t job) {
-  const absl::StatusOr<bool> row = last_step_.Bind(job).Next();
-  if (!row.ok()) return row.status();
-  const int64_t last = *row ? last_step_.Int(0) : 0;
-  last_step_.Reset();
-  return last;
 }
 
 absl::Status SummaryTable::PutDescription(int64_t job, const std::string& description) {

@@ -31,8 +31,6 @@ class SummaryTable {
   absl::Status AddStep(int64_t job, const BestStep& step);
   // In order; those with a sequence above `after`.
   absl::StatusOr<std::vector<BestStep>> Steps(int64_t job, int64_t after = 0);
-  // 0: none.
-  absl::StatusOr<int64_t> LastStep(int64_t job);
 
   // `description` is a winnow.v1.TuningJob without its spec. Replaces an earlier one.
   absl::Status PutDescription(int64_t job, const std::string& description);
@@ -42,7 +40,7 @@ class SummaryTable {
   absl::StatusOr<std::vector<std::string>> Undescribed();
 
  private:
-  Statement add_step_, steps_, last_step_, put_, description_, undescribed_;
+  Statement add_step_, steps_, put_, description_, undescribed_;
 };
 
 }  // namespace winnow

@@ -193,8 +193,9 @@ absl::Status CheckLog(const std::string& file) {
                             : look->bad == kNone ? fmt::format("after frame {}, where it ends,", look->good)
                                                  : fmt::format("in frame {}", look->bad + 1);
   return absl::DataLossError(fmt::format(
-      "{0}-wal: the log is damaged {1} of {2} frames, and what was acknowledged after that would be forgotten; restore a "
-      "backup, or, to do without, copy {0}, {0}-wal and {0}-shm away and start once with --accept-log-damage",
+      "{0}-wal: the log is damaged {1} of {2} frames, and records after that would be lost; restore a "
+      "backup; or, to go on without these records, save copies of {0}, {0}-wal and {0}-shm and start once "
+      "with --accept-log-damage",
       file, where, look->frames));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mutant.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "spdlog/spdlog.h"
 #include "worker/outcomes.h"
@@ -144,13 +145,12 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
         if (!ever_connected_) {
           TellWaiting(status);
         } else if (SetConnected(false)) {
-          spdlog::warn("no answer from the server: {}; training goes on and the server is tried again",
-                       status.ToString());
+          spdlog::warn("no answer from the server: {}; training continues, retrying", status.ToString());
         }
         break;
       case AgentState::Setback::kRegisterAgain:
         spdlog::warn("the server has given this worker up ({}); ending all trainers",
-                     std::string(status.message()));
+                     MessageOf(status));
         RegisterAgain();
         break;
       case AgentState::Setback::kRefused:
@@ -210,10 +210,10 @@ void Agent::Start(const std::string& id) {
        [this, id](v1::Outcome outcome) { Ended(id, std::move(outcome)); },
        [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); }});
   if (!trainer.ok()) {
-    spdlog::warn("cannot start {}: {}", Name(running.assignment), std::string(trainer.status().message()));
+    spdlog::warn("cannot start {}: {}", Name(running.assignment), MessageOf(trainer.status()));
     Ended(id, absl::IsResourceExhausted(trainer.status())
                   ? NotStartedOutcome(trainer.status())
-                  : FailedOutcome(std::string(trainer.status().message())));
+                  : FailedOutcome(MessageOf(trainer.status())));
     return;
   }
   spdlog::info("started {}: {}", id, Name(running.assignment));
@@ -234,7 +234,7 @@ void Agent::EndUnstarted(const std::string& id, v1::Outcome::Kind kind) {
   trainers_->AbandonPrepare(id);
   v1::Outcome outcome;
   outcome.set_kind(kind);
-  outcome.set_reason("it had not started");
+  outcome.set_reason("not started");
   Ended(id, std::move(outcome));
 }
 
@@ -332,7 +332,7 @@ void Agent::WatchOffline() {
   }
   leave_status_ = absl::UnavailableError(fmt::format(
       "no answer from the server for {} s", std::chrono::duration<double>(options_.offline_timeout).count()));
-  spdlog::error("{}; stopping", std::string(leave_status_.message()));
+  spdlog::error("{}; stopping", MessageOf(leave_status_));
   BeginLeaving(false, "");
 }
 

@@ -17,12 +17,12 @@ GrpcSyncClient::GrpcSyncClient(const std::shared_ptr<grpc::Channel>& channel, En
 
 GrpcSyncClient::~GrpcSyncClient() {
   std::map<uint64_t, std::shared_ptr<Call>> calls;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   calls = calls_;
-  lock.unlock();  // a callback may run inside TryCancel
+  lock.Unlock();  // a callback may run inside TryCancel
   for (const auto& [number, call] : calls) call->context.TryCancel();
-  lock.lock();
-  ended_.wait(lock, [this] { return calls_.empty(); });
+  lock.Lock();
+  while (!calls_.empty()) ended_.Wait(mutex_);
 }
 
 void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::chrono::milliseconds timeout,
@@ -31,7 +31,7 @@ void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::
   call->request = request;
   call->context.set_deadline(std::chrono::system_clock::now() + timeout);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     calls_[number] = call;
   }
   // The callback owns nothing: a context holds the channel, and gRPC's thread must never release the last
@@ -42,16 +42,16 @@ void GrpcSyncClient::Sync(uint64_t number, const v1::SyncRequest& request, std::
                          done(absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                                            ExplainFailure(endpoint_, status)),
                               std::move(raw->response));
-                         std::lock_guard lock(mutex_);
+                         MutexLock lock(mutex_);
                          calls_.erase(number);
-                         ended_.notify_all();
+                         ended_.NotifyAll();
                        });
 }
 
 void GrpcSyncClient::Cancel(uint64_t number) {
   std::shared_ptr<Call> call;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (const auto found = calls_.find(number); found != calls_.end()) call = found->second;
   }
   if (call != nullptr) call->context.TryCancel();

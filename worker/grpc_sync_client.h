@@ -3,12 +3,11 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "rpc/endpoint.h"
 #include "winnow/v1/worker.grpc.pb.h"
 #include "worker/sync_client.h"
@@ -32,9 +31,9 @@ class GrpcSyncClient : public SyncClient {
 
   const std::unique_ptr<v1::WorkerService::Stub> stub_;
   const Endpoint endpoint_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  std::map<uint64_t, std::shared_ptr<Call>> calls_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar ended_;
+  std::map<uint64_t, std::shared_ptr<Call>> calls_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

@@ -24,6 +24,7 @@
 
 #include "CLI/CLI.hpp"
 #include "artifact/folder.h"
+#include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "fmt/format.h"
 #include "rpc/channel.h"
@@ -111,49 +112,50 @@ void Declare(CLI::App* app, Flags* flags) {
          "--token-file", flags->endpoint.token_file,
          "File with this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
       ->type_name("FILE");
-  app->add_option("--name", flags->name, "Name that stays over restarts (default: the host's name)")
+  app->add_option("--name", flags->name, "Name that persists over restarts (default: the host's name)")
       ->check(CheckName)
       ->option_text("NAME");
-  app->add_option("--slots", flags->slots, "Trials (ranks) at a time (default: as many as processors)")
+  app->add_option("--slots", flags->slots, "Concurrent trials (ranks) (default: number of CPUs)")
       ->check(CLI::Range(1, 1024));
   app->add_option("--work-dir", flags->work_dir,
-                  "Directory of this worker alone (default: ~/.winnow/worker/NAME)")
+                  "Directory used by this worker only (default: ~/.winnow/worker/NAME)")
       ->type_name("DIR");
   app->add_option("--shared-dir", flags->shared_dir,
                   "Directory of checkpoints and models, shared with other workers (default: WORK_DIR/shared)")
       ->type_name("DIR");
-  app->add_option("--secrets-dir", flags->secrets_dir,
-                  "Folder of secrets that jobs may ask for: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
-                  "(default: none)")
-      ->option_text("DIR");
   app->add_option(
-         "--host", flags->host,
-         "Name or address under which other ranks reach this machine (default: the address from which it "
-         "reaches the server)")
+         "--secrets-dir", flags->secrets_dir,
+         "Directory of secrets for jobs: OWNER/NAME for the jobs of one owner, everyone/NAME for all "
+         "(default: none)")
+      ->option_text("DIR");
+  app->add_option("--host", flags->host,
+                  "Host name or address of this machine for other ranks (default: the address from which it "
+                  "reaches the server)")
       ->check([](const std::string& host) { return host.empty() ? "expected a name or an address" : ""; })
       ->option_text("HOST");
   app->add_option("--rendezvous-port", flags->rendezvous_port,
-                  "First of SLOTS ports at which the ranks of a trial meet; if all are taken, any free one")
+                  "First of SLOTS ports at which the ranks of a trial meet; if all are in use, any free one")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   app->add_option("--label", flags->label_texts,
-                  "What jobs may ask for; may be given again (gpu=N is detected)")
+                  "Label that jobs can require; may be given again (gpu=N is detected)")
       ->type_name("NAME[=VALUE]");
   app->add_option("--cpus", flags->capacity.cpus,
-                  "Processors for trainers (default: what affinity and control groups allow)")
+                  "CPUs for trainers (default: what affinity and control groups allow)")
       ->check(CLI::Range(0.001, 1e6));
   app->add_option("--memory-gib", flags->capacity.memory_gib,
                   "Memory for trainers (default: the host's, or what control groups allow)")
       ->type_name("GIB")
       ->check(CLI::Range(0.001, 1e9));
   app->add_option("--host-workers", flags->host_workers,
-                  "Workers that share this host: each takes its part of the default processors and memory")
+                  "Number of workers on this host; divides the default CPUs and memory among them")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app->add_option("--preemption-command", flags->preemption.command,
-                  "Shell command whose exit code 0 says that this machine will be taken away (default: none)")
+                  "Shell command whose exit code 0 means that this machine will be preempted (default: none)")
       ->type_name("COMMAND");
-  app->add_option("--preemption-file", flags->preemption.file, "File whose existence says so (default: none)")
+  app->add_option("--preemption-file", flags->preemption.file,
+                  "File whose existence means the same (default: none)")
       ->type_name("FILE");
   app->add_option("--preemption-interval", flags->preemption_interval,
                   "Time between two runs of the preemption command")
@@ -165,11 +167,13 @@ void Declare(CLI::App* app, Flags* flags) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  app->add_option("--run-as", flags->run_as_text,
-                  "Whom trainers run as: USER[:GROUP], or FIRST-LAST[:GROUP], numbers that no user has, of which each "
-                  "trial gets one of its own (default: as this worker)")
+  app->add_option(
+         "--run-as", flags->run_as_text,
+         "User for trainers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused user ids, one per trial "
+         "(default: the worker's own)")
       ->option_text("USERS");
-  app->add_flag("--check", flags->check, "Verify the flags and what they name, and end: 0 if this worker could run");
+  app->add_flag("--check", flags->check,
+                "Check the flags and the files that they name, and exit: 0 if this worker could run");
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text("LEVEL");
@@ -178,7 +182,7 @@ void Declare(CLI::App* app, Flags* flags) {
 // Fills in the defaults that depend on other flags. Returns the error, or "".
 std::string Complete(Flags* flags) {
   absl::StatusOr<Endpoint> server = MakeEndpoint(flags->endpoint);
-  if (!server.ok()) return std::string(server.status().message());
+  if (!server.ok()) return MessageOf(server.status());
   flags->server = *std::move(server);
   if (!(flags->offline_timeout >= 0)) return "--offline-timeout: expected a number of seconds from 0 to 1e9";
   if (flags->host.empty()) flags->host = OwnAddressTowards(flags->server.address);
@@ -197,14 +201,14 @@ std::string Complete(Flags* flags) {
       std::chrono::milliseconds(static_cast<int64_t>(flags->preemption_interval * 1000));
   if (!flags->run_as_text.empty()) {
     absl::StatusOr<RunAs> run_as = RunAs::Parse(flags->run_as_text);
-    if (!run_as.ok()) return "--run-as: " + std::string(run_as.status().message());
-    if (absl::Status may = CheckMayRunAs(); !may.ok()) return "--run-as: " + std::string(may.message());
+    if (!run_as.ok()) return "--run-as: " + MessageOf(run_as.status());
+    if (absl::Status may = CheckMayRunAs(); !may.ok()) return "--run-as: " + MessageOf(may);
     flags->run_as = *std::move(run_as);
   }
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());
   if (flags->rendezvous_port + flags->slots - 1 > 65535) {
-    return fmt::format("--rendezvous-port: {} leaves no {} ports up to 65535", flags->rendezvous_port,
+    return fmt::format("--rendezvous-port: {} leaves fewer than {} ports up to 65535", flags->rendezvous_port,
                        flags->slots);
   }
   if (flags->work_dir.empty()) {
@@ -273,17 +277,19 @@ absl::Status CheckRunAs(const Flags& flags) {
     const TrainerUser user = flags.run_as->user(i);
     for (const std::string& file : SecretFiles(flags)) {
       if (Obstacle(user, file).empty()) {
-        return absl::FailedPreconditionError(fmt::format(
-            "{} can be read by user {}, whom trainers run as; expected to be this worker's user's alone (chmod go-rwx)",
-            file, user.uid));
+        return absl::FailedPreconditionError(
+            fmt::format("{} can be read by user {}, as whom trainers run; only this worker's user may read "
+                        "it (chmod go-rwx)",
+                        file, user.uid));
       }
     }
     for (const std::string& folder : {flags.work_dir, flags.shared_dir}) {
       if (const fs::path above = Obstacle(user, folder); !above.empty()) {
-        return absl::FailedPreconditionError(fmt::format(
-            "user {}, whom trainers run as, may not pass {}, on the way to {}; name another folder by --work-dir "
-            "or --shared-dir, or let it through (chmod a+x)",
-            user.uid, above.string(), folder));
+        return absl::FailedPreconditionError(
+            fmt::format("user {}, as whom trainers run, has no access to {}, which is above {}; name another "
+                        "directory with "
+                        "--work-dir or --shared-dir, or allow access (chmod a+x)",
+                        user.uid, above.string(), folder));
       }
     }
   }
@@ -317,32 +323,33 @@ int Work(const Flags& flags) {
 
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(flags.server);
   if (!channel.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(channel.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(channel.status()));
     return 2;
   }
   const auto lock = WorkFolderLock::Take(flags.work_dir);
   if (!lock.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(lock.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(lock.status()));
     return 1;
   }
   if (flags.run_as.has_value()) {
     if (absl::Status status = BeginRunAs(flags); !status.ok()) {
-      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));
       return 1;
     }
   } else if (geteuid() == 0) {
-    spdlog::warn("trainers run as root, as this worker does, and can read and do all that it can; give them users "
-                 "of their own, for example by --run-as 61184-61247");
+    spdlog::warn(
+        "trainers run as root, as this worker does, and can do all that it can; use other users for them, "
+        "for example --run-as 61184-61247");
   }
   const auto storage_id = ReadOrMakeStorageId(flags.shared_dir);
   if (!storage_id.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(storage_id.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(storage_id.status()));
     return 1;
   }
 
   const auto folder_id = ReadOrMakeWorkFolderId(flags.work_dir);
   if (!folder_id.ok()) {
-    fmt::print(stderr, "winnow-worker: {}\n", std::string(folder_id.status().message()));
+    fmt::print(stderr, "winnow-worker: {}\n", MessageOf(folder_id.status()));
     return 1;
   }
   // Gives the folder one name, however the flag spells it.
@@ -353,7 +360,7 @@ int Work(const Flags& flags) {
   if (flags.run_as.has_value()) {
     auto created = TrainerUsers::Create(*flags.run_as, kUserRegistry);
     if (!created.ok()) {
-      fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(created.status().message()));
+      fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(created.status()));
       return 1;
     }
     users.emplace(*std::move(created));
@@ -362,8 +369,8 @@ int Work(const Flags& flags) {
                                                 users.has_value() ? &users->run_as() : nullptr);
   if (users.has_value()) users->ReclaimAll();
   if (leftovers.killed > 0) {
-    spdlog::warn("killed {} processes that trainers of an earlier worker had left{}", leftovers.killed,
-                 leftovers.all_gone ? "" : "; some are not gone yet");
+    spdlog::warn("killed {} processes left by trainers of an earlier worker{}", leftovers.killed,
+                 leftovers.all_gone ? "" : "; some still exist");
   }
 
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -397,7 +404,7 @@ int Work(const Flags& flags) {
   EventLoop loop;
   Limiter limiter(&loop, work, folder_id->substr(0, 16));
   if (limiter.leftovers() > 0) {
-    spdlog::warn("killed {} processes that trainers of an earlier worker had left in their groups",
+    spdlog::warn("killed {} processes left by trainers of an earlier worker in their groups",
                  limiter.leftovers());
   }
   options.identity.limits = limiter.Name();
@@ -423,11 +430,11 @@ int Work(const Flags& flags) {
     preempted = true;
     agent.Leave(std::move(reason));
   });
-  spdlog::info("worker {} for {}; work folder {}, shared folder {}", flags.name, flags.server.address,
+  spdlog::info("worker {} for {}; work directory {}, shared directory {}", flags.name, flags.server.address,
                flags.work_dir, flags.shared_dir);
   const absl::Status status = agent.Run(&loop);
   fs::remove(connected, ignored);
-  if (!status.ok()) spdlog::error("{}", std::string(status.message()));
+  if (!status.ok()) spdlog::error("{}", MessageOf(status));
   // The server copes with lost assignments; only a worker that gave up by itself has failed.
   return status.ok() || leaving || preempted ? 0 : 1;
 }
@@ -450,7 +457,7 @@ int Main(int argc, char** argv) {
   HideFromOthers();
   if (flags.check) {
     const absl::Status status = flags.run_as.has_value() ? CheckRunAs(flags) : absl::OkStatus();
-    if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", std::string(status.message()));
+    if (!status.ok()) fmt::print(stderr, "winnow-worker: --run-as: {}\n", MessageOf(status));
     return status.ok() ? 0 : 1;
   }
   spdlog::set_default_logger(spdlog::stderr_logger_st("worker"));

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include "base/status_text.h"
+
 namespace winnow {
 namespace {
 
@@ -21,7 +23,7 @@ v1::Outcome FailedOutcome(std::string reason) {
 }
 
 v1::Outcome NotStartedOutcome(const absl::Status& status) {
-  v1::Outcome outcome = FailedOutcome(std::string(status.message()));
+  v1::Outcome outcome = FailedOutcome(MessageOf(status));
   if (absl::IsUnavailable(status)) {
     outcome.set_exit_code(kTemporaryFailure);
   } else {

@@ -69,7 +69,7 @@ void PreemptionWatch::RunCommand() {
   process_ = *std::move(process);
   hang_timer_ = loop_->After(source_.patience, [this] {
     hang_timer_ = 0;
-    spdlog::warn("the preemption command hangs and is killed: {}", source_.command);
+    spdlog::warn("the preemption command hangs; killing it: {}", source_.command);
     process_->Stop(std::chrono::seconds(0));
   });
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -46,7 +47,7 @@ absl::StatusOr<std::optional<std::string>> ReadValue(int folder, const std::stri
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   const Fd file(static_cast<int>(syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how)));
   if (file.fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-  if (file.fd < 0 && (errno == EXDEV || errno == ELOOP)) return Wrong("is a link that leads out of the folder");
+  if (file.fd < 0 && (errno == EXDEV || errno == ELOOP)) return Wrong("is a link that leaves the directory");
   if (file.fd < 0) return Wrong(fmt::format("cannot be read: {}", strerrordesc_np(errno)));
   struct stat stat {};
   if (fstat(file.fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return Wrong("is not a regular file");
@@ -59,11 +60,12 @@ absl::StatusOr<std::optional<std::string>> ReadValue(int folder, const std::stri
     if (got == 0) break;
     size += got;
   }
-  if (size > kMostBytes) return Wrong(fmt::format("has more than {} bytes; expected at most so many", kMostBytes));
+  if (size > kMostBytes) return Wrong(fmt::format("has more than {} bytes, the maximum", kMostBytes));
   value.resize(size);
   if (value.ends_with('\n')) value.pop_back();
   if (value.ends_with('\r')) value.pop_back();
-  if (value.find('\0') != std::string::npos) return Wrong("holds a NUL, which no environment can");
+  if (value.find('\0') != std::string::npos)
+    return Wrong("contains a NUL, which environment variables cannot");
   if (value.size() < kLeastBytes) {
     return Wrong(fmt::format("has {} bytes; expected at least {}, since a shorter one cannot be hidden in what the "
                              "trainer prints",
@@ -81,12 +83,13 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
   if (assignment.secrets().empty()) return values;
   const std::map<std::string, std::string> wanted(assignment.secrets().begin(), assignment.secrets().end());
   if (folder.empty()) {
-    return Wrong(fmt::format("worker {} has no secrets, and the job asks for \"{}\"; it is given them by --secrets-dir",
-                             worker, wanted.begin()->second));
+    return Wrong(
+        fmt::format("worker {} has no secrets, and the job requires \"{}\"; start it with --secrets-dir",
+                    worker, wanted.begin()->second));
   }
   const Fd opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (opened.fd < 0) {
-    return Wrong(fmt::format("worker {} cannot read its folder of secrets: {}", worker, strerrordesc_np(errno)));
+    return Wrong(fmt::format("worker {} cannot read its --secrets-dir: {}", worker, strerrordesc_np(errno)));
   }
   std::vector<std::string> places;
   if (IsFileName(assignment.owner())) places.push_back(assignment.owner());
@@ -97,7 +100,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
       absl::StatusOr<std::optional<std::string>> value = ReadValue(opened.fd, place + "/" + name);
       if (!value.ok()) {
         return Wrong(fmt::format("the secret \"{}\" of worker {} ({}/{}) {}", name, worker, place, name,
-                                 std::string(value.status().message())));
+                                 MessageOf(value.status())));
       }
       if (!*value) continue;
       values[variable] = **std::move(value);

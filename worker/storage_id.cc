@@ -3,12 +3,12 @@
 #include <sys/random.h>
 
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "base/check.h"
 #include "fmt/format.h"
 #include "worker/host/folders.h"
 
@@ -25,7 +25,8 @@ bool IsId(std::string_view text) {
 
 std::string RandomId() {
   std::array<unsigned char, 16> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  WINNOW_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
+               "the kernel gives random bytes");
   std::string id;
   for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
   return id;
@@ -49,10 +50,10 @@ absl::StatusOr<std::string> ReadOrMakeId(const fs::path& folder, const std::stri
   std::string id;
   std::ifstream(path) >> id;
   if (!IsId(id)) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: \"{}\" is not an id of 32 hexadecimal digits; if the folder is writable, remove the "
-                    "file and start again",
-                    path.string(), id));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: \"{}\" is not an id of 32 hexadecimal digits; if the directory is writable, remove the "
+        "file and start again",
+        path.string(), id));
   }
   return id;
 }

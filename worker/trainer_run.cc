@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/folder.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/failure_cause.h"
 #include "worker/host/leftover_processes.h"
@@ -50,7 +51,7 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 
 // Folders and files that cannot be made are the machine's fault.
 absl::Status OfMachine(const absl::Status& status) {
-  return absl::ResourceExhaustedError(std::string(status.message()));
+  return absl::ResourceExhaustedError(MessageOf(status));
 }
 
 // Replaces the values of `inherited` that name the worker's user by the trainer's user's.
@@ -172,7 +173,7 @@ absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, c
                       [self](const ProcessEnd& end) { self->Gone(end); }});
   if (!process.ok()) {
     Redactor redactor(hidden);
-    const std::string why = redactor.Add(std::string(process.status().message()));
+    const std::string why = redactor.Add(MessageOf(process.status()));
     return absl::Status(process.status().code(), why + redactor.End());
   }
   run->process_ = *std::move(process);
@@ -320,7 +321,8 @@ void TrainerRun::Notice(v1::JobNotice::Kind kind, const std::string& text) {
 void TrainerRun::NoticeOfLevel(int64_t level) {
   if (noticed_.contains(v1::JobNotice::LEVEL_BELOW_ONE)) return;
   Notice(v1::JobNotice::LEVEL_BELOW_ONE,
-         fmt::format("Trial {} reported level {}, and its values there were not recorded: levels begin at 1. If the program "
+         fmt::format("Trial {} reported level {}. Its values were not recorded, because levels begin at 1. "
+                     "If the program "
                      "counts from {}, set trainer.resource_offset to {}.",
                      assignment_.trial(), level, level - assignment_.resource_offset(),
                      assignment_.resource_offset() + 1 - level));
@@ -335,31 +337,39 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
     const bool anew = had_checkpoint_ ? !counted && reading.resource == 1 && from > 1
                                       : counted || reading.resource <= from;
     if (anew) {
-      Notice(v1::JobNotice::PART_BEGAN_ANEW,
-             fmt::format("Trial {} was to go on from level {}, and {}. It trains everything again at each part. "
-                         "Save a checkpoint into WINNOW_CHECKPOINT_DIR and go on from it, or set trainer.resumes to false.",
-                         assignment_.trial(), from,
-                         had_checkpoint_ ? "began at level 1 as if it had no checkpoint"
-                                         : "found no checkpoint: its earlier parts left none in WINNOW_CHECKPOINT_DIR"));
+      Notice(
+          v1::JobNotice::PART_BEGAN_ANEW,
+          fmt::format(
+              "Trial {} should resume from level {}, but {}. It trains everything again in each part. "
+              "Save a checkpoint in WINNOW_CHECKPOINT_DIR and resume from it, or set trainer.resumes to "
+              "false.",
+              assignment_.trial(), from,
+              had_checkpoint_ ? "began at level 1 as if it had no checkpoint"
+                              : "found no checkpoint: its earlier parts left none in WINNOW_CHECKPOINT_DIR"));
     }
   }
   // A trainer that cannot resume is stopped at its level, and may have printed more by then.
   const bool told = noticed_.contains(v1::JobNotice::BEYOND_BUDGET);
   if (assignment_.resumes() && to > 0 && reading.resource > to && !told) {
-    Notice(v1::JobNotice::BEYOND_BUDGET,
-           fmt::format("Trial {} reported level {}, but was to train to level {}: it trains past its budget, and what it "
-                       "reports there is not recorded. Train to WINNOW_RESOURCE_TO, save a checkpoint and exit, or set "
-                       "trainer.resumes to false: then it is stopped there.",
-                       assignment_.trial(), reading.resource, to));
+    Notice(
+        v1::JobNotice::BEYOND_BUDGET,
+        fmt::format("Trial {} reported level {}, but should train to level {}: it trains past its budget, "
+                    "and its values "
+                    "there are not recorded. Train to WINNOW_RESOURCE_TO, save a checkpoint and exit; or set "
+                    "trainer.resumes to false, and Winnow stops it there.",
+                    assignment_.trial(), reading.resource, to));
   }
 }
 
 void TrainerRun::NoticeOfWorlds() {
   Notice(v1::JobNotice::SEPARATE_WORLDS,
-         fmt::format("Rank {} of {} of trial {} reports {} without a connection to another rank: each rank seems to train a "
-                     "model of its own. Join the ranks by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; an MPI program is to "
-                     "be started by rank 0 alone, with mpirun.",
-                     assignment_.rank(), assignment_.world_size(), assignment_.trial(), assignment_.objective_metric()));
+         fmt::format("Rank {} of {} of trial {} reports {} without a connection to another rank: each rank "
+                     "seems to train its "
+                     "own model. Connect the ranks with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; for "
+                     "an MPI program, "
+                     "let only rank 0 start it, with mpirun.",
+                     assignment_.rank(), assignment_.world_size(), assignment_.trial(),
+                     assignment_.objective_metric()));
 }
 
 void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
@@ -374,8 +384,9 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   }
   if (names.empty()) return;
   Notice(v1::JobNotice::UNMATCHED_METRIC,
-         fmt::format("Trial {} finished, and no line matched {}; {}. Metrics are read from standard output alone.",
-                     assignment_.trial(), names, DescribeLines()));
+         fmt::format(
+             "Trial {} finished, but no line matched {}; {}. Metrics are read from standard output only.",
+             assignment_.trial(), names, DescribeLines()));
 }
 
 std::string TrainerRun::DescribeLines() const {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "artifact/files.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/host/folders.h"
 
@@ -27,7 +28,7 @@ absl::Status CheckJob(std::string_view job) {
       job.find('\0') == std::string_view::npos) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(fmt::format("job id \"{}\" cannot be the name of a folder", job));
+  return absl::InvalidArgumentError(fmt::format("job id \"{}\" cannot be the name of a directory", job));
 }
 
 absl::Status GiveError(const OpenFolder& folder, const std::string& name) {
@@ -49,8 +50,8 @@ absl::Status GiveContents(const OpenFolder& folder, uid_t before, const TrainerU
     if (fchownat(file.descriptor(), "", user.uid, user.gid, AT_EMPTY_PATH) != 0) return GiveError(folder, name);
     if (!S_ISDIR(about.st_mode)) return absl::OkStatus();
     if (depth == kMostGivenDepth) {
-      return absl::ResourceExhaustedError(
-          fmt::format("{} has folders in folders, more than {} deep", folder.path().string(), kMostGivenDepth));
+      return absl::ResourceExhaustedError(fmt::format("{} has directories nested more than {} deep",
+                                                      folder.path().string(), kMostGivenDepth));
     }
     const absl::StatusOr<OpenFolder> inner = folder.Inner(name);
     return inner.ok() ? GiveContents(*inner, before, user, depth + 1) : inner.status();
@@ -92,8 +93,8 @@ absl::StatusOr<TrialDirectories> MakeTrialDirectories(const fs::path& shared, st
     if (!folder.ok()) return folder.status();
     if (!empty_checkpoint || part != kTrialFolders[0]) continue;
     if (absl::Status status = folder->RemoveAll(); !status.ok()) {
-      return absl::FailedPreconditionError(fmt::format("cannot empty folder {}: {}", folder->path().string(),
-                                                       std::string(status.message())));
+      return absl::FailedPreconditionError(fmt::format(
+          "cannot empty directory {}: {}", folder->path().string(), MessageOf(status)));
     }
   }
   return NameTrialDirectories(shared, job, trial);

@@ -52,7 +52,7 @@ absl::StatusOr<WorkFolderLock> WorkFolderLock::Take(const fs::path& work) {
     std::string pid;
     std::ifstream(path) >> pid;
     return absl::FailedPreconditionError(fmt::format(
-        "work folder {} is used by another winnow-worker (process {}); give this one its own --work-dir",
+        "work directory {} is used by another winnow-worker (process {}); give this one its own --work-dir",
         work.string(), pid.empty() ? "unknown" : pid));
   }
   const std::string pid = fmt::format("{}\n", getpid());

@@ -19,7 +19,6 @@ import hashlib
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,9 @@ import time
 
 import data_sets
 import systems
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = "WINNOW_BENCH_NAMESPACE"
@@ -74,12 +76,6 @@ def run_ranks(commands, environments):
             raise RuntimeError(errors.strip()[-500:])
         seconds += usage.ru_utime + usage.ru_stime
     return {"cpu": seconds, "wall": time.perf_counter() - start, "bytes": loopback_bytes() - sent}
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def digest(path):

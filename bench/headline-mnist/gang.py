@@ -4,13 +4,15 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import re
 import signal
-import socket
 import subprocess
+import sys
 import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 RENDEZVOUS_SECONDS = 30
 PATIENCE_SECONDS = 60
@@ -33,18 +35,6 @@ def loopback_bytes():
         if line.strip().startswith("lo:"):
             return int(line.split(":")[1].split()[8])  # the ninth figure: bytes sent
     return 0
-
-
-def free_port():
-    """Below the ports that the kernel hands out to others by itself, which begin at 32768."""
-    while True:
-        port = random.randrange(20000, 32768)
-        with socket.socket() as listener:
-            try:
-                listener.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def weights_digest(path):

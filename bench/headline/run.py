@@ -85,6 +85,18 @@ def require_data(folder, parts):
     return found[0]
 
 
+def one_line_a_record(value, indent=""):
+    """As JSON: what has no record of its own within it is one line."""
+    parts = list(value.values() if isinstance(value, dict) else value) if isinstance(value, (dict, list)) else []
+    if not any(isinstance(part, (dict, list)) and part for part in parts):
+        return json.dumps(value)
+    inner = [one_line_a_record(part, indent + " ") for part in parts]
+    if isinstance(value, dict):
+        inner = [f"{json.dumps(name)}: {text}" for name, text in zip(value, inner)]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return begin + "\n" + ",\n".join(f"{indent} {text}" for text in inner) + f"\n{indent}{end}"
+
+
 class Results:
     """The JSON file: {"parts": {name: what it gave, how long it took, where it ran}}."""
 
@@ -96,7 +108,7 @@ class Results:
         self.parts[name] = part
         self.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.path.with_suffix(".part")
-        unfinished.write_text(json.dumps({"parts": self.parts}, indent=1) + "\n")
+        unfinished.write_text(one_line_a_record({"parts": self.parts}) + "\n")
         unfinished.replace(self.path)
 
 

@@ -21,13 +21,15 @@ import argparse
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 import systems
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from free_port import free_port  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = "WINNOW_BENCH_NAMESPACE"
@@ -77,12 +79,6 @@ def loopback_bytes():
         if line.strip().startswith("lo:"):
             return int(line.split(":")[1].split()[8])  # the ninth figure: bytes sent
     return 0
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Refused(Exception):

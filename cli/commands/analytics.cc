@@ -133,7 +133,7 @@ Exit ShowMetrics(Session& session, const MetricsOptions& options) {
   } else if (session.output == Output::kCsv) {
     session.out.Print(CurvesCsv(*answer));
   } else if (answer->points().empty()) {
-    session.out.Print("No such values have been reported\n");
+    session.out.Print("No such values were reported\n");
   } else {
     session.out.Print(CurvesText(session, *answer));
   }

@@ -45,7 +45,7 @@ absl::StatusOr<std::pair<std::string, double>> ReadMetric(const std::string& tex
 template <class Request>
 absl::Status Fill(Session& session, const TellOptions& options, Request* request) {
   if (!options.metrics.empty() && options.resource == 0) {
-    return UsageError("--resource is missing; expected the level at which the metrics were seen");
+    return UsageError("--resource is missing; expected the level of the metrics");
   }
   for (const std::string& text : options.metrics) {
     const auto metric = ReadMetric(text);
@@ -98,7 +98,8 @@ Exit Ask(Session& session, const AskOptions& options) {
   }
   if (!answer->trials().empty()) return kSuccess;
   if (!IsEnd(answer->job_state())) {
-    session.err.Print(fmt::format("winnow: {} has no trial to give yet; ask again, or longer with --wait\n", *id));
+    session.err.Print(
+        fmt::format("winnow: {} has no trial yet; ask again, or wait longer with --wait\n", *id));
     return kSuccess;
   }
   session.err.Print(fmt::format("winnow: {} has ended: {}\n", *id, StateText(answer->job_state())));
@@ -120,7 +121,7 @@ Exit Tell(Session& session, const TellOptions& options) {
 
 Exit Complete(Session& session, const TellOptions& options) {
   if (!options.reason.empty() && !options.failed) {
-    return UsageError("--reason is given without --failed; expected it of a failure only");
+    return UsageError("--reason needs --failed");
   }
   v1::CompleteTrialRequest request;
   if (const absl::Status status = Fill(session, options, &request); !status.ok()) return status;

@@ -79,11 +79,12 @@ class PartFile {
 Exit Backup(Session& session, const BackupOptions& options) {
   std::error_code none;
   if (fs::is_directory(options.file, none)) {
-    return UsageError(fmt::format("FILE: {} is a folder; expected the name of a file", Clean(options.file)));
+    return UsageError(
+        fmt::format("FILE: {} is a directory; expected the name of a file", Clean(options.file)));
   }
   if (!options.force && fs::exists(options.file, none)) {
-    return absl::AlreadyExistsError(fmt::format(
-        "{} is there already; name another file, or replace it with --force", Clean(options.file)));
+    return absl::AlreadyExistsError(
+        fmt::format("{} already exists; name another file, or replace it with --force", Clean(options.file)));
   }
   PartFile file(options.file);
   absl::Status status = file.Open();
@@ -95,9 +96,8 @@ Exit Backup(Session& session, const BackupOptions& options) {
   });
   if (!status.ok()) return status;
   if (file.written() != expected) {
-    return absl::DataLossError(
-        fmt::format("the copy broke off after {} of {} bytes; nothing is saved, try again", file.written(),
-                    std::max<int64_t>(expected, 0)));
+    return absl::DataLossError(fmt::format("the copy ended after {} of {} bytes; nothing is saved, try again",
+                                           file.written(), std::max<int64_t>(expected, 0)));
   }
   status = file.Keep(options.force);
   if (!status.ok()) return status;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/status_text.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
@@ -37,9 +38,8 @@ std::string ComparisonText(const Session& session, const v1::Comparison& compari
                {fmt::format("{:.1f}", row.node_seconds())},
                {row.pareto() ? "*" : ""}});
   }
-  return table.Text(session.out) +
-         fmt::format("\n{}; *: no other is as good in best, elapsed and node-seconds and better in one\n",
-                     GoalText(comparison.objective()));
+  return table.Text(session.out) + fmt::format("\n{}; *: Pareto front of best, elapsed and node-seconds\n",
+                                               GoalText(comparison.objective()));
 }
 
 std::string ComparisonCsv(const v1::Comparison& comparison) {
@@ -58,7 +58,7 @@ std::string ComparisonCsv(const v1::Comparison& comparison) {
 Exit Compare(Session& session, const CompareOptions& options) {
   const bool of_trials = options.by_nodes || !options.by.empty();
   if (of_trials && options.jobs.size() != 1) {
-    return UsageError(fmt::format("{}: the trials of one job are compared; expected one JOB, not {}",
+    return UsageError(fmt::format("{}: compares the trials of one job; expected one JOB, not {}",
                                   options.by_nodes ? "--by-nodes" : "--by", options.jobs.size()));
   }
   v1::CompareRequest request;
@@ -66,7 +66,7 @@ Exit Compare(Session& session, const CompareOptions& options) {
   request.set_by(of_trials ? options.by : "#job");
   auto comparison = session.client().Compare(request);
   if (absl::IsInvalidArgument(comparison.status()) && comparison.status().message().rfind("by: ", 0) == 0) {
-    return UsageError("--" + std::string(comparison.status().message()));
+    return UsageError("--" + MessageOf(comparison.status()));
   }
   if (!comparison.ok()) return comparison.status();
   if (of_trials) {

@@ -138,7 +138,7 @@ Exit Download(Session& session, const DownloadOptions& options) {
   absl::StatusOr<v1::Artifact> artifact = source.Get(request, waits);
   if (!artifact.ok()) return artifact.status();
   if (artifact->manifest().files().empty()) {
-    return absl::NotFoundError(fmt::format("trial {} of {} has left no {}: its trainer wrote no file into {}",
+    return absl::NotFoundError(fmt::format("trial {} of {} has no {}: its trainer wrote no file into {}",
                                            artifact->trial(), job->id(), kind,
                                            options.checkpoint ? "WINNOW_CHECKPOINT_DIR" : "SM_MODEL_DIR"));
   }
@@ -146,7 +146,7 @@ Exit Download(Session& session, const DownloadOptions& options) {
                                             [&](const v1::BlobName& blob) { return source.Blob(blob); });
   if (absl::IsNotFound(status)) {
     return absl::NotFoundError(
-        fmt::format("the {} was replaced or deleted while it was fetched; try again", kind));
+        fmt::format("the {} was replaced or deleted while being fetched; try again", kind));
   }
   if (!status.ok()) return status;
   if (session.output == Output::kJson) {

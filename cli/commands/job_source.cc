@@ -16,6 +16,7 @@
 #include "cli/output/text.h"
 #include "scheduler/validate.h"
 #include "spec/check.h"
+#include "spec/check_files.h"
 #include "spec/job_file.h"
 #include "spec/violations.h"
 #include "spec/warnings.h"
@@ -55,7 +56,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   struct stat status = {};
   if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
     close(fd);
-    return absl::InvalidArgumentError(fmt::format("{} is a folder; expected a job file", Shown(path)));
+    return absl::InvalidArgumentError(fmt::format("{} is a directory; expected a job file", Shown(path)));
   }
   auto text = ReadAll(fd, path);
   close(fd);
@@ -83,7 +84,7 @@ absl::StatusOr<v1::TuningJobSpec> LoadJob(const std::string& path, const std::st
   if (readable) {
     AddUnrelated(CheckSpec(job.spec), &violations);
     if (job.spec.name() == "latest") {
-      violations.push_back({"name", "\"latest\" stands for the newest job; expected another name"});
+      violations.push_back({"name", "\"latest\" means the newest job; expected another name"});
     }
     // Errors found here are reported together with missing files; otherwise the server checks the files.
     if (!violations.empty() && ours) AddUnrelated(CheckFiles(job.spec), &violations);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_text.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -156,13 +157,13 @@ Exit StopJob(Session& session, const std::string& name) {
 
 Exit DeleteJob(Session& session, const std::string& job) {
   if (job == "latest") {
-    return UsageError("delete takes a job's id, not \"latest\", so that none is deleted by mistake. See: " +
+    return UsageError("delete takes a job's id, not \"latest\", so that no job is deleted by mistake. See: " +
                       session.Hint("list"));
   }
   const absl::Status status = session.client().Delete(job);
   if (absl::IsFailedPrecondition(status)) {
     return absl::FailedPreconditionError(fmt::format(
-        "{}\nStop it first with: {}", std::string(status.message()), session.Hint("stop " + job)));
+        "{}\nStop it first with: {}", MessageOf(status), session.Hint("stop " + job)));
   }
   if (!status.ok()) return status;
   session.out.Print(session.output == Output::kJson ? ToJson(v1::DeleteTuningJobResponse())

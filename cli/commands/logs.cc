@@ -62,7 +62,7 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
     if (options.follow) request.mutable_wait()->set_seconds(kWaitSeconds);
   }
   session.out.Print(clean.Finish());
-  if (truncated) session.err.Print("winnow: more was printed than the server keeps\n");
+  if (truncated) session.err.Print("winnow: the output was longer than the server keeps\n");
   return kSuccess;
 }
 

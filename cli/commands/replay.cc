@@ -15,7 +15,7 @@ Exit Replay(Session& session, const std::string& job, bool verify) {
   if (session.output == Output::kJson) {
     session.out.Print(ToJson(*answer));
   } else if (same) {
-    session.out.Print(fmt::format("{}: {} recorded, {} decided again, all the same\n",
+    session.out.Print(fmt::format("{}: {} recorded, {} recomputed, all the same\n",
                                   session.out.Paint(Style::kGood, "verified"), Count(answer->facts(), "fact"),
                                   Thousands(answer->decisions())));
   } else {

@@ -177,14 +177,14 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
   if (!table.ok()) return table.status();
   if (Furthest(search) > table->levels()) {
     return absl::InvalidArgumentError(
-        fmt::format("{} has {}, but the job trains to {}; expected a level for each unit", Clean(given.table),
+        fmt::format("{} has {}, but the job trains to {}; expected one level per unit", Clean(given.table),
                     Count(table->levels(), "level"), Thousands(Furthest(search))));
   }
   SimulateOptions options = given;
   options.slots /= ShapeOf(*spec).slots;  // slots for ranks
   if (search.MostNodes() > options.workers * options.slots) {
     return absl::InvalidArgumentError(
-        fmt::format("a trial takes {}, but the workers have room for {}; expected more --workers or --slots",
+        fmt::format("a trial needs {}, but the workers have {}; expected more --workers or --slots",
                     Count(search.MostNodes(), "node"), options.workers * options.slots));
   }
   std::vector<Run> runs;

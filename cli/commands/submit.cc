@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/status_text.h"
 #include "cli/commands/job_source.h"
 #include "cli/commands/watch.h"
 #include "cli/output/format.h"
@@ -30,10 +31,10 @@ Exit Submit(Session& session, const SubmitOptions& options) {
   request.set_request_id(options.request_id.empty() ? FreshRequestId() : options.request_id);
   const auto job = session.client().Create(request);
   if (absl::IsDeadlineExceeded(job.status())) {
-    return absl::DeadlineExceededError(
-        fmt::format("{}\nThe job may have been made all the same. To ask again without making a second one, "
-                    "add --request-id {}",
-                    std::string(job.status().message()), request.request_id()));
+    return absl::DeadlineExceededError(fmt::format(
+        "{}\nThe job may have been created anyway. To submit again without creating a second one, "
+        "add --request-id {}",
+        MessageOf(job.status()), request.request_id()));
   }
   if (!job.ok()) return job.status();
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/status_text.h"
 #include "cli/commands/jobs.h"
 #include "cli/commands/summary.h"
 #include "cli/output/format.h"
@@ -195,7 +196,7 @@ absl::Status GaveUp(const Session& session, const std::string& job, absl::Durati
   return absl::UnavailableError(fmt::format(
       "waited {} for the server, which is still away; the job may go on.\nWatch it again with: {}\n"
       "Wait longer with --patience SECONDS. The last try: {}",
-      DurationText(absl::ToDoubleSeconds(away)), session.Hint("watch " + job), std::string(last.message())));
+      DurationText(absl::ToDoubleSeconds(away)), session.Hint("watch " + job), MessageOf(last)));
 }
 
 }  // namespace

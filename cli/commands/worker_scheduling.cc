@@ -50,7 +50,7 @@ absl::StatusOr<bool> AwaitEmpty(Session& session, v1::Worker* worker) {
 Exit Cordon(Session& session, const WorkerSchedulingOptions& options) {
   const auto worker = Set(session, options, v1::Worker::CORDONED);
   if (!worker.ok()) return worker.status();
-  return Show(session, *worker, "is cordoned: it gets no new trials; what it runs goes on");
+  return Show(session, *worker, "is cordoned: it gets no new trials; running ones continue");
 }
 
 Exit Drain(Session& session, const WorkerSchedulingOptions& options) {

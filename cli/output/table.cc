@@ -1,9 +1,9 @@
 #include "cli/output/table.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
+#include "base/check.h"
 #include "cli/output/text.h"
 #include "flags/wrap.h"
 
@@ -15,7 +15,7 @@ constexpr size_t kLeastOfLast = 12;  // columns to which a last cell shrinks bef
 }  // namespace
 
 void Table::Add(std::vector<Cell> cells) {
-  if (cells.size() != columns_.size()) std::abort();
+  WINNOW_CHECK(cells.size() == columns_.size(), "a row has a cell for each column");
   for (Cell& cell : cells) cell.text = Clean(cell.text);
   rows_.push_back(std::move(cells));
 }

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
+#include "base/status_text.h"
 #include "cli/output/text.h"
 #include "rpc/channel.h"
 #include "winnow/v1/admin.grpc.pb.h"
@@ -50,9 +51,9 @@ struct Client::Connection {
   std::unique_ptr<v1::TuningService::Stub> stub;  // null without a channel, as the next two
   std::unique_ptr<v1::InsightService::Stub> insight;
   std::unique_ptr<v1::AdminService::Stub> admin;
-  std::mutex mutex;
-  grpc::ClientContext* watching = nullptr;  // guarded by mutex
-  bool cancelled = false;                   // guarded by mutex
+  Mutex mutex;
+  grpc::ClientContext* watching ABSL_GUARDED_BY(mutex) = nullptr;
+  bool cancelled ABSL_GUARDED_BY(mutex) = false;
 
   // Only this function sets a call's deadline.
   static void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
@@ -92,7 +93,7 @@ struct Client::Connection {
                                               Clean(ExplainFailure(endpoint, status)), Advice()));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::Status(
-            code, fmt::format("winnow-server at {} gave no answer within {} s.\nIt may be busy: try "
+            code, fmt::format("winnow-server at {} did not answer within {} s.\nIt may be busy: try "
                               "again, or wait longer with --timeout SECONDS.",
                               endpoint.address, absl::ToDoubleSeconds(longest)));
       case grpc::StatusCode::UNIMPLEMENTED:
@@ -103,7 +104,7 @@ struct Client::Connection {
       case grpc::StatusCode::INVALID_ARGUMENT: {
         v1::BadRequest details;
         const bool listed = details.ParseFromString(status.error_details()) && details.violations_size() > 0;
-        return absl::Status(code, listed ? "the server refuses it:" + Violations(details) : said);
+        return absl::Status(code, listed ? "the server refused it:" + Violations(details) : said);
       }
       default:
         return absl::Status(code, said);
@@ -142,7 +143,7 @@ absl::Status Client::ExplainUnknown(absl::Status status, const std::string& job)
   for (const auto& known : list->jobs()) ids.push_back(known.id());
   if (std::find(ids.begin(), ids.end(), job) != ids.end()) {
     return absl::NotFoundError(
-        fmt::format("{}\nSee what there is with: winnow trials {}", std::string(status.message()), job));
+        fmt::format("{}\nSee what there is with: winnow trials {}", MessageOf(status), job));
   }
   if (ids.empty()) {
     return absl::NotFoundError(fmt::format(
@@ -345,7 +346,7 @@ absl::Status Client::Watch(const std::string& job, int64_t after_sequence,
   grpc::ClientContext context;
   Connection::SetDeadline(context, kWatchDeadline);
   {
-    const std::lock_guard lock(connection_->mutex);
+    MutexLock lock(connection_->mutex);
     if (connection_->cancelled) return absl::CancelledError("the watch was cancelled");
     connection_->watching = &context;
   }
@@ -354,14 +355,14 @@ absl::Status Client::Watch(const std::string& job, int64_t after_sequence,
   while (stream->Read(&event)) on_event(event);
   const grpc::Status status = stream->Finish();
   {
-    const std::lock_guard lock(connection_->mutex);
+    MutexLock lock(connection_->mutex);
     connection_->watching = nullptr;
   }
   return ExplainUnknown(connection_->Explain(status, kWatchDeadline), job);
 }
 
 void Client::CancelWatch() {
-  const std::lock_guard lock(connection_->mutex);
+  MutexLock lock(connection_->mutex);
   connection_->cancelled = true;
   if (connection_->watching != nullptr) connection_->watching->TryCancel();
 }

@@ -27,10 +27,10 @@ Feed::Feed(Client* client, std::string job, int64_t after_sequence, absl::Durati
 
 Feed::~Feed() {
   {
-    const std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
-  stopping_.notify_all();
+  stopping_.NotifyAll();
   client_->CancelWatch();
   thread_.join();
   close(wake_);
@@ -39,7 +39,7 @@ Feed::~Feed() {
 std::vector<Feed::Item> Feed::Take() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t bytes = read(wake_, &count, sizeof count);
-  const std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Item> items(std::make_move_iterator(items_.begin()), std::make_move_iterator(items_.end()));
   items_.clear();
   return items;
@@ -88,14 +88,16 @@ bool Feed::Reconnect(const absl::Status& why) {
 }
 
 bool Feed::Pause(absl::Duration pause) {
-  std::unique_lock lock(mutex_);
-  return stopping_.wait_for(lock, absl::ToChronoMicroseconds(std::max(pause, absl::ZeroDuration())),
-                            [this] { return stop_; });
+  MutexLock lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(std::max(pause, absl::ZeroDuration()));
+  while (!stop_ && stopping_.WaitUntil(mutex_, end)) {
+  }
+  return stop_;
 }
 
 void Feed::Put(Item item) {
   {
-    const std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     items_.push_back(std::move(item));
   }
   const uint64_t one = 1;
@@ -103,7 +105,7 @@ void Feed::Put(Item item) {
 }
 
 bool Feed::stopped() {
-  const std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stop_;
 }
 

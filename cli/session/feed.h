@@ -1,14 +1,13 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/mutex.h"
 #include "cli/session/client.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -48,10 +47,10 @@ class Feed {
   const int wake_;                         // eventfd
   int64_t sequence_;                       // of the newest event; used by the thread alone
   absl::Duration pause_ = kShortestPause;  // before the next call after a loss; used by the thread alone
-  std::mutex mutex_;
-  std::deque<Item> items_;  // guarded by mutex_
-  bool stop_ = false;       // guarded by mutex_
-  std::condition_variable stopping_;
+  Mutex mutex_;
+  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  CondVar stopping_;
   std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logistic regression by gradient descent, as an ordinary script that knows nothing of Winnow.
+"""Logistic regression by gradient descent, as an ordinary script without any use of Winnow.
 
     python3 ordinary.py --learning-rate 0.5 --momentum 0.9 --epochs 20 --out runs/a
     python3 ordinary.py --learning-rate 0.5 --momentum 0.9 --epochs 40 --out runs/a --resume

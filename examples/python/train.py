@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Logistic regression by gradient descent on a small made-up data set: an example of a trainer for Winnow.
+"""Logistic regression by gradient descent on a small synthetic data set: an example of a trainer for Winnow.
 
-It needs nothing but Python, and it obeys the trainer contract: hyperparameters as "--name value", one line per epoch on
-standard output, a checkpoint to go on from, a level to train to, SIGTERM. Without Winnow it is an ordinary program:
+It needs only Python and follows the trainer contract: hyperparameters as "--name value", one line per epoch on
+standard output, a checkpoint to resume from, a level to train to, SIGTERM. It also runs without Winnow:
 
     python3 train.py --learning_rate 0.5 --momentum 0.9 --l2 0.001 --epochs 20
 """

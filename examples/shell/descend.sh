@@ -1,6 +1,6 @@
 #!/bin/sh
-# Descends x^2 + 3 (y - 1)^2 from (4, -2) by one of three rules. Two of its arguments belong to some rules only: the
-# search space of conditional-space.json says so, and then they are not given.
+# Descends x^2 + 3 (y - 1)^2 from (4, -2) by one of three rules. Two of its arguments apply to some rules only: the
+# search space of conditional-space.json has conditions for them, and leaves them out otherwise.
 #
 #     descend.sh --step STEP --kind plain|heavy|adaptive [--momentum M] [--decay=D]
 set -eu
@@ -12,7 +12,7 @@ while [ $# -gt 0 ]; do
   --kind) kind=$2; shift 2 ;;
   --momentum) momentum=$2; shift 2 ;;
   --decay=*) decay=${1#--decay=}; shift ;;
-  *) echo "descend.sh: what is $1?" >&2; exit 2 ;;
+  *) echo "descend.sh: unknown argument $1" >&2; exit 2 ;;
   esac
 done
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A trainer in a few lines of shell and awk: descends x^2 + 3 (y - 1)^2 from (4, -2). It keeps no checkpoint and knows no
-# level to stop at, so its job file says "resumes": false, and Winnow stops it once it has reported enough.
+# A trainer in a few lines of shell and awk: descends x^2 + 3 (y - 1)^2 from (4, -2). It saves no checkpoint and takes no
+# level to stop at, so its job file has "resumes": false, and Winnow stops it once it has reported enough.
 #
 #     train.sh STEP MOMENTUM [STEPS]
 set -eu

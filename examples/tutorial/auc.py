@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The AUC of predictions: auc.py TABLE LABEL PREDICTIONS. TABLE and PREDICTIONS are CSV files with a header, row by row
-the same; LABEL is the column of TABLE that is 0 or 1."""
+"""The AUC of predictions: auc.py TABLE LABEL PREDICTIONS. TABLE and PREDICTIONS are CSV files with a header and the same
+rows; LABEL is a column of TABLE with 0 and 1."""
 
 import csv
 import sys

@@ -8,11 +8,11 @@ ORDER = ["tuning", "insight", "usage", "admin", "artifact", "worker"]  # of file
 OWN = ("HttpRule",)  # about the contract, not in it
 
 INTRODUCTION = """\
-The same methods over gRPC (`winnow.v1.SERVICE/METHOD`) and over HTTP, as the proto3 JSON form of the same messages;
-[the HTTP API](../http-api.md) says how to call them, and how errors, events, tokens and bounds are. In JSON a field of
-two words is in lowerCamelCase: `page_size` is `pageSize`. A server that requires tokens lets those call a method who
-have the role that stands with it; submitters may do what viewers may, admins everything. In JSON a Timestamp is text as
-in RFC 3339, a Duration seconds as text (`"1.5s"`), and an int64 is text too.
+The same methods over gRPC (`winnow.v1.SERVICE/METHOD`) and over HTTP, with the same messages as JSON;
+[the HTTP API](../http-api.md) describes calls, errors, events, tokens and limits. JSON uses the field names below; requests
+may also use lowerCamelCase. A Timestamp is a string as in RFC 3339, a Duration a string of seconds (`"1.5s"`), an
+int64 a number, or a string beyond 2^53. On a server that requires tokens, a method needs a token of the role given;
+submitters may do what viewers may, and admins may do everything.
 """
 
 

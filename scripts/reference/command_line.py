@@ -14,8 +14,8 @@ OF_ALL = {"--help", "--version"}  # flags that every program has
 WRAPPED = " " * 30  # before a text that stands below its flag
 
 INTRODUCTION = """\
-What `PROGRAM --help` and `PROGRAM COMMAND --help` say, for every command. Each also takes `-h`, `--help`, and each
-program `--version`. A value stands behind its flag: `--slots 4` or `--slots=4`.
+The output of `PROGRAM --help` and `PROGRAM COMMAND --help`, for every command. Each also takes `-h`, `--help`, and each
+program `--version`. A value follows its flag: `--slots 4` or `--slots=4`.
 
 """
 

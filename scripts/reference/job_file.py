@@ -10,8 +10,8 @@ PAGE = "job-file.md"
 NAME = "NAME"  # stands for the key of a map in a path
 
 INTRODUCTION = """\
-A job file is one JSON object. The [guide](../job-file.md) says which strategy to take when, and shows whole files;
-this page has every field. The fields of each block, with links to them:
+A job file is one JSON object. The [guide](../job-file.md) explains the strategies and shows whole files;
+this page has every field. The fields of each block, with links:
 
 """
 
@@ -19,7 +19,7 @@ WRITTEN = """
 ## How values are written
 
 Names are written as here, or in lowerCamelCase (`maxTrials`). Unknown fields, fields given twice and values of another
-kind are refused, each by its path. `null` is the same as leaving a field out.
+kind are errors, reported with their path. `null` is the same as leaving a field out.
 
 | value | is written |
 | --- | --- |
@@ -28,9 +28,9 @@ kind are refused, each by its path. `null` is the same as leaving a field out.
 | number | `0.1`, or as a string |
 | boolean | `true`, `false` |
 | duration | seconds as a string: `"90s"`, `"0.5s"` |
-| enum | one of the words listed with the field, in capitals or not: `"LOG"`, `"log"` |
+| enum | one of the words listed with the field, in upper or lower case: `"LOG"`, `"log"` |
 | list | `["a", "b"]` |
-| by name | an object whose members' names are yours: `{"train": …}` |
+| by name | an object with names of your choice: `{"train": …}` |
 """
 
 SCALARS = {"string": "string", "bool": "boolean", "double": "number", "int64": "integer", "uint64": "integer",

@@ -8,7 +8,7 @@ from reference.protos import Lack
 
 INTRODUCTION = """\
 `GET /metrics` of `winnow-server --http` answers in Prometheus' text format; [operations](../operations.md) says how to
-have it scraped. The metrics of the server:
+scrape it. The metrics:
 
 """
 

@@ -87,7 +87,7 @@ absl::Status Artifacts::WantOfEnded() {
 }
 
 absl::Status Artifacts::Put(const v1::PutArtifactRequest& request, const Rank* rank) {
-  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
+  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
   const int64_t resource = request.artifact().resource();
   if (resource < 0 || resource > kMostResource) {
     return absl::InvalidArgumentError(
@@ -320,7 +320,7 @@ void Artifacts::Committed() {
 
 absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
                                          std::set<std::string>& asked) {
-  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server keeps no artifacts");
+  if (blobs_ == nullptr) return absl::FailedPreconditionError("this server stores no artifacts");
   const auto row = context_.Note(context_.store.jobs.Find(request.job_id()));
   if (!row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
   const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
@@ -330,31 +330,31 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
   const TrialNumber trial = request.trial() == 0 ? best : request.trial();
   const std::string model = fmt::format("the model of trial {} of job \"{}\"", trial, row->id);
   if (spec->trainer().external()) {
-    return absl::NotFoundError(fmt::format("{} is with the client that trained it", model));
+    return absl::NotFoundError(fmt::format("{} is at the client that trained it", model));
   }
   bool settled = true;  // nothing trains it any more
   if (const auto open = jobs_.all().find(row->key); open != jobs_.all().end()) {
     const JobState& state = open->second->state;
     const bool known = trial > 0 && trial <= static_cast<int64_t>(state.trials().size());
     if (known && state.trial(trial).live)
-      return absl::NotFoundError(fmt::format("{} is not there yet: it is being trained", model));
+      return absl::NotFoundError(fmt::format("{} does not exist yet: it is being trained", model));
     settled = state.ended() || (known && state.trial(trial).ended());
   }
   const auto rows = context_.Note(context_.store.assignments.OfTrial(row->key, trial));
   const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const auto& rank) { return rank.rank == 0; });
   if (last == rows.rend())
-    return absl::NotFoundError(fmt::format("{} is not there: none was ever trained", model));
+    return absl::NotFoundError(fmt::format("{} does not exist: none was ever trained", model));
   const auto home = workers_.all().find(last->worker);
   const bool there =
       home != workers_.all().end() && !workers_.PresentWith(home->second.row.storage_id).empty();
   const std::string who = home == workers_.all().end()
-                              ? "a worker that is forgotten"
+                              ? "a deleted worker"
                               : fmt::format("worker {} on {}", home->second.row.name, home->second.row.host);
   if (!there) {
     return absl::NotFoundError(fmt::format(
-        "the server does not have {}: it fetches the best trial's when that has ended, and another's when "
-        "it is asked for. It stayed with {}, which is not connected; start it again with the same "
-        "folders and ask again",
+        "the server does not have {}: it fetches the best trial's model when that has ended, and others "
+        "on request. The model is on {}, which is not connected; start that worker again with the same "
+        "directories and try again",
         model, who));
   }
   const bool stays = trial == best && settled;
@@ -367,7 +367,7 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
     return absl::FailedPreconditionError(
         fmt::format("{} cannot be fetched from {}: {}", model, who, wanted->second.problem));
   }
-  absl::Status comes = absl::NotFoundError(fmt::format("{} is being fetched from {}; ask again", model, who));
+  absl::Status comes = absl::NotFoundError(fmt::format("{} is being fetched from {}; try again", model, who));
   comes.SetPayload(kModelComes, absl::Cord());
   return comes;
 }

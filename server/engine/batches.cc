@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "base/status_text.h"
 #include "server/engine/metrics.h"
 #include "store/room.h"
 
@@ -16,7 +17,7 @@ constexpr int64_t kRetryUs = 1'000'000;
 
 // What callers of a batch that was rolled back are told.
 absl::Status NotRecorded(const absl::Status& why) {
-  const std::string text = "not recorded, send it again: " + std::string(why.message());
+  const std::string text = "not recorded, send it again: " + MessageOf(why);
   return absl::IsResourceExhausted(why) ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
 }
 
@@ -84,7 +85,7 @@ absl::Status Batches::CatchUp() {
   absl::Status room = CheckRoom(store_.database().file());
   if (!room.ok()) return room;
   if (absl::Status loaded = engine_.Load(); !loaded.ok())
-    return absl::DataLossError(std::string(loaded.message()));
+    return absl::DataLossError(MessageOf(loaded));
   behind_ = false;
   return absl::OkStatus();
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
+#include "base/check.h"
+#include "base/status_text.h"
 #include "server/engine/metrics.h"
 namespace winnow {
 namespace {
@@ -49,32 +50,32 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
 Coordinator::~Coordinator() {
   if (models_ != nullptr) models_->Stop();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   if (thread_.joinable()) thread_.join();
 }
 
 void Coordinator::Post(UseCase use_case) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queue_.push_back(std::move(use_case));
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 size_t Coordinator::queue_length() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return queue_.size();
 }
 
 void Coordinator::Wake() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     looked_ = false;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void Coordinator::Run() {
@@ -85,14 +86,20 @@ void Coordinator::Run() {
     bool last = false;
     int64_t now_us = 0;
     {
-      std::unique_lock lock(mutex_);
-      auto ready = [&] { return !queue_.empty() || stopping_ || !looked_; };
+      MutexLock lock(mutex_);
       std::optional<std::chrono::steady_clock::time_point> due;
       if (const std::optional<int64_t> deadline = batches_.next_deadline()) {
         due = std::chrono::steady_clock::now() + std::chrono::microseconds(*deadline - clock_.steady_us());
       }
       if (!counted_ && (!due || count_due_ < *due)) due = count_due_;
-      due ? (void)wake_.wait_until(lock, *due, ready) : wake_.wait(lock, ready);
+      bool over = false;
+      while (queue_.empty() && !stopping_ && looked_ && !over) {
+        if (due) {
+          over = !wake_.WaitUntil(mutex_, *due);
+        } else {
+          wake_.Wait(mutex_);
+        }
+      }
       // In this order: what is judged to be due was so before the moment up to which the delay is measured.
       now_us = clock_.steady_us();
       const auto woken = std::chrono::steady_clock::now();
@@ -132,7 +139,7 @@ void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
     Follow(engine_.TakeEffects());
   } else if (absl::IsDataLoss(status)) {
     if (on_fatal_) on_fatal_(status);
-    std::abort();
+    WINNOW_UNREACHABLE("what on_fatal_ is given ends the process: " + MessageOf(status));
   }
   for (UseCase& use_case : batch) use_case.complete(status);
 }

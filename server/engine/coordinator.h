@@ -2,16 +2,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "base/status_text.h"
 #include "server/engine/batches.h"
 #include "server/engine/engine.h"
 #include "server/engine/hub.h"
@@ -98,7 +98,7 @@ class Coordinator {
             run(engine, done);
           },
           [taken, done, after = std::move(after)](const absl::Status& committed) {
-            if (!*taken) done(absl::UnavailableError(std::string(committed.message())));
+            if (!*taken) done(absl::UnavailableError(MessageOf(committed)));
             if (after) after(committed);
           }});
   }
@@ -125,12 +125,11 @@ class Coordinator {
   std::atomic<int64_t> tickets_ = 0;
   std::function<void(absl::Status)> on_fatal_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_:
-  std::deque<UseCase> queue_;
-  bool looked_ = true;  // false: Wake was called
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<UseCase> queue_ ABSL_GUARDED_BY(mutex_);
+  bool looked_ ABSL_GUARDED_BY(mutex_) = true;  // nobody asked to look at the clock
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

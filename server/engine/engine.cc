@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "base/status_text.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/feasible.h"
 
@@ -250,7 +251,7 @@ void Engine::Committed() {
 }
 
 void Engine::RolledBack(const absl::Status& status) {
-  RefuseAll(absl::UnavailableError(std::string(status.message())));
+  RefuseAll(absl::UnavailableError(MessageOf(status)));
   context_.TakeTopics();
 }
 

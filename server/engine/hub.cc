@@ -7,7 +7,7 @@
 namespace winnow {
 
 int64_t Hub::Subscribe(const std::string& topic, Listener listener) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   int64_t subscription = next_++;
   topics_[subscription] = topic;
   listeners_[topic][subscription] = std::make_shared<Listener>(std::move(listener));
@@ -15,7 +15,7 @@ int64_t Hub::Subscribe(const std::string& topic, Listener listener) {
 }
 
 void Hub::Unsubscribe(int64_t subscription) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto topic = topics_.find(subscription);
   if (topic == topics_.end()) return;
   auto listeners = listeners_.find(topic->second);
@@ -27,7 +27,7 @@ void Hub::Unsubscribe(int64_t subscription) {
 void Hub::Publish(const std::string& topic) {
   std::vector<std::shared_ptr<Listener>> told;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto listeners = listeners_.find(topic);
     if (listeners == listeners_.end()) return;
     for (const auto& [subscription, listener] : listeners->second) told.push_back(listener);

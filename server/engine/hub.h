@@ -4,8 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -22,10 +23,10 @@ class Hub {
   void Publish(const std::string& topic);
 
  private:
-  std::mutex mutex_;
-  int64_t next_ = 1;
-  std::map<int64_t, std::string> topics_;
-  std::map<std::string, std::map<int64_t, std::shared_ptr<Listener>>> listeners_;
+  Mutex mutex_;
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<int64_t, std::string> topics_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::map<int64_t, std::shared_ptr<Listener>>> listeners_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Published once, when the server stops: streams, long polls and pending calls end.

@@ -73,18 +73,12 @@ absl::Status Jobs::Load() {
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
     if (!spec.ok()) return spec.status();
     auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
-    const absl::StatusOr<int64_t> last_step = context_.store.summaries.LastStep(job->row.key);
-    if (!last_step.ok()) return last_step.status();
     absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
-        job->bracket_ends[end->bracket] = end->reason;
-      const std::optional<BestStep> step = job->best.Note(job->state, fact.time_us);
-      // A file of an earlier version has none of them.
-      if (step && step->sequence > *last_step) job->steps.push_back(*step);
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      job->best.Note(job->state, fact.time_us);
     });
     if (!status.ok()) return status;
-    job->changed = !job->steps.empty();
     for (const TrialState& trial : job->state.trials()) {
       if (trial.live) job->Count(trial, 1);
     }

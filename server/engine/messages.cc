@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "server/engine/fact_text.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
-#include "store/fact_text.h"
 
 namespace winnow {
 namespace {

@@ -76,35 +76,32 @@ double OpenFiles() {
 Metrics::Metrics()
     : calls_(prometheus::BuildHistogram()
                  .Name("winnow_call_duration_seconds")
-                 .Help("Calls of the API over gRPC and HTTP, from their coming in to their end; what is held "
-                       "back or "
-                       "streamed counts in full")
+                 .Help("Time of calls over gRPC and HTTP, from arrival to end, including waits and streams")
                  .Register(registry_)),
-      sync(Times(
-          registry_, "winnow_sync_duration_seconds",
-          "From a worker's Sync coming in until what it says is committed; how long its answer is held back "
-          "does not count",
-          kShort)),
+      sync(Times(registry_, "winnow_sync_duration_seconds",
+                 "Time from the arrival of a worker's Sync until its content is committed, without the wait "
+                 "for a response",
+                 kShort)),
       batch(Times(registry_, "winnow_batch_duration_seconds",
-                  "A batch of what callers want, in one transaction, its commit included", kShort)),
-      commit(
-          Times(registry_, "winnow_commit_duration_seconds", "The commit of a batch, to the disk", kShort)),
-      dispatch(Times(registry_, "winnow_dispatch_duration_seconds",
-                     "From a trial being given its slots until all its workers have said that they run it",
-                     kLong)),
+                  "Time of a batch of calls in one transaction, including its commit", kShort)),
+      commit(Times(registry_, "winnow_commit_duration_seconds", "Time of the commit of a batch, to disk",
+                   kShort)),
+      dispatch(Times(
+          registry_, "winnow_dispatch_duration_seconds",
+          "Time from the placement of a trial until all its workers have reported that they run it", kLong)),
       suggest(Times(registry_, "winnow_suggest_duration_seconds",
-                    "One question to a job's model for what to try next", kLong)) {
+                    "Time of one suggestion by a job's search model", kLong)) {
   prometheus::BuildGauge()
       .Name("winnow_build_info")
-      .Help("1; the label says which version runs")
+      .Help("1; the label is the server's version")
       .Register(registry_)
       .Add({{"version", WINNOW_VERSION}})
       .Set(1);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  AddGauge("process_start_time_seconds", "When the server started, since the Unix epoch",
+  AddGauge("process_start_time_seconds", "Start time of the server, since the Unix epoch",
            [started = std::chrono::duration<double>(now).count()] { return started; });
   AddGauge("process_resident_memory_bytes", "Resident memory of the server", ResidentBytes);
-  AddGauge("process_open_fds", "Files and sockets that the server has open", OpenFiles);
+  AddGauge("process_open_fds", "Open files and sockets of the server", OpenFiles);
 }
 
 void Metrics::AddGauge(const std::string& name, const std::string& help, std::function<double()> read) {
@@ -118,43 +115,42 @@ prometheus::Histogram& Metrics::Calls(const std::string& service, const std::str
 }
 
 void Metrics::Put(StateCounts counts) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   counts_ = std::move(counts);
 }
 
 std::vector<MetricFamily> Metrics::Standing() {
   StateCounts counts;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     counts = counts_;
   }
   std::vector<MetricFamily> families;
-  MetricFamily& workers = families.emplace_back(Family(
-      "winnow_workers", "Workers that are there, and whether they are given trials", MetricType::Gauge));
+  MetricFamily& workers = families.emplace_back(
+      Family("winnow_workers", "Connected workers, and whether they get trials", MetricType::Gauge));
   for (const auto& [kind, count] : counts.workers) {
     Add(workers, {{"state", kind.first}, {"scheduling", kind.second}}, static_cast<double>(count));
   }
-  Add(families.emplace_back(Family("winnow_slots", "Slots of the workers that are there", MetricType::Gauge)),
-      {}, static_cast<double>(counts.slots));
-  Add(families.emplace_back(Family("winnow_slots_used", "Slots that trials hold", MetricType::Gauge)),
-      {}, static_cast<double>(counts.used_slots));
+  Add(families.emplace_back(Family("winnow_slots", "Slots of the connected workers", MetricType::Gauge)), {},
+      static_cast<double>(counts.slots));
+  Add(families.emplace_back(Family("winnow_slots_used", "Slots in use by trials", MetricType::Gauge)), {},
+      static_cast<double>(counts.used_slots));
   AddByName(families.emplace_back(Family("winnow_jobs", "Jobs that have not ended", MetricType::Gauge)),
             "state", counts.jobs);
-  AddByName(families.emplace_back(
-                Family("winnow_trials", "Trials of the jobs that have not ended", MetricType::Gauge)),
-            "state", counts.trials);
-  AddByName(families.emplace_back(Family("winnow_jobs_ended_total", "Jobs that have ended since the start",
-                                         MetricType::Counter)),
-            "state", counts.ended_jobs);
   AddByName(
-      families.emplace_back(Family(
-          "winnow_reports_total",
-          "Reports of workers since the start: accepted, known already (duplicate), of an assignment that is "
-          "not live (fenced), or beyond its budget",
-          MetricType::Counter)),
-      "result", counts.reports);
-  Add(families.emplace_back(Family("process_cpu_seconds_total",
-                                   "Time that the server has used of the processors", MetricType::Counter)),
+      families.emplace_back(Family("winnow_trials", "Trials of jobs that have not ended", MetricType::Gauge)),
+      "state", counts.trials);
+  AddByName(families.emplace_back(Family("winnow_jobs_ended_total",
+                                         "Jobs that ended since the server's start", MetricType::Counter)),
+            "state", counts.ended_jobs);
+  AddByName(families.emplace_back(Family("winnow_reports_total",
+                                         "Workers' reports since the server's start: accepted, already known "
+                                         "(duplicate), of an assignment that is "
+                                         "not live (fenced), or beyond its budget",
+                                         MetricType::Counter)),
+            "result", counts.reports);
+  Add(families.emplace_back(
+          Family("process_cpu_seconds_total", "CPU time used by the server", MetricType::Counter)),
       {}, CpuSeconds());
   return families;
 }

@@ -6,11 +6,11 @@
 #include <prometheus/registry.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/engine/state_counts.h"
 
 namespace winnow {
@@ -41,8 +41,8 @@ class Metrics {
   prometheus::Registry registry_;
   prometheus::Family<prometheus::Histogram>& calls_;
   std::vector<std::pair<prometheus::Gauge*, std::function<double()>>> gauges_;
-  std::mutex mutex_;
-  StateCounts counts_;  // guarded by mutex_
+  Mutex mutex_;
+  StateCounts counts_ ABSL_GUARDED_BY(mutex_);
 
  public:
   // Durations in seconds.

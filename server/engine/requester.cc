@@ -10,7 +10,7 @@ absl::Status Requester::MayChange(const std::string& job, const std::string& own
   if (Owns(owner)) return absl::OkStatus();
   if (owner.empty()) {
     return absl::PermissionDeniedError(fmt::format(
-        "job \"{}\" has no owner, since it was created without a token; only an admin may do this", job));
+        "job \"{}\" has no owner, because it was created without a token; only an admin may do this", job));
   }
   return absl::PermissionDeniedError(
       fmt::format("job \"{}\" belongs to {}; only {} or an admin may do this", job, owner, owner));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/status_text.h"
 #include "scheduler/suggest.h"
 
 namespace winnow {
@@ -22,56 +23,14 @@ SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, An
     : file_(std::move(file)),
       make_model_(make_model ? std::move(make_model) : RealModel),
       answer_(std::move(answer)),
-      timed_(std::move(timed)),
-      thread_([this] { Run(); }) {}
-
-void SuggestionThread::Stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    queue_.clear();
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
-}
+      timed_(std::move(timed)) {}
 
 void SuggestionThread::Ask(int64_t job, SearchSpec spec) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back({job, std::move(spec)});
-  }
-  wake_.notify_one();
+  thread_.Post([this, job, spec = std::move(spec)] { answer_(job, Think(job, spec)); });
 }
 
 void SuggestionThread::Forget(int64_t job) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back({job, std::nullopt});
-  }
-  wake_.notify_one();
-}
-
-void SuggestionThread::Run() {
-  while (true) {
-    Task task;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (stopping_) return;
-      task = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    if (task.spec) {
-      answer_(task.job, Think(task));
-    } else {
-      known_.erase(task.job);
-    }
-  }
-}
-
-bool SuggestionThread::Pause() {
-  std::unique_lock lock(mutex_);
-  return !wake_.wait_for(lock, kReadAgainAfter, [&] { return stopping_; });
+  thread_.Post([this, job] { known_.erase(job); });
 }
 
 absl::Status SuggestionThread::BringUpToDate(int64_t job, JobState& state) {
@@ -86,16 +45,16 @@ absl::Status SuggestionThread::BringUpToDate(int64_t job, JobState& state) {
   return absl::OkStatus();
 }
 
-std::optional<Suggested> SuggestionThread::Think(const Task& task) {
-  auto found = known_.find(task.job);
+std::optional<Suggested> SuggestionThread::Think(int64_t job, const SearchSpec& spec) {
+  auto found = known_.find(job);
   if (found == known_.end()) {
-    found = known_.emplace(task.job, Entry{JobState(*task.spec), make_model_()}).first;
+    found = known_.emplace(job, Entry{JobState(spec), make_model_()}).first;
   }
   Entry& entry = found->second;
-  for (absl::Status status = BringUpToDate(task.job, entry.state); !status.ok();
-       status = BringUpToDate(task.job, entry.state)) {
-    spdlog::warn("a model cannot read its job and tries again: {}", std::string(status.message()));
-    if (!Pause()) return std::nullopt;
+  for (absl::Status status = BringUpToDate(job, entry.state); !status.ok();
+       status = BringUpToDate(job, entry.state)) {
+    spdlog::warn("a model cannot read its job and tries again: {}", MessageOf(status));
+    if (thread_.WaitForStop(kReadAgainAfter)) return std::nullopt;
   }
   if (!WantsSuggestion(entry.state)) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();

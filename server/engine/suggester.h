@@ -1,17 +1,14 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/status/status.h"
+#include "base/task_threads.h"
 #include "scheduler/state/facts.h"
 #include "scheduler/state/job_state.h"
 #include "store/store.h"
@@ -42,23 +39,16 @@ class SuggestionThread {
   // The job has ended: drops its model.
   void Forget(int64_t job);
   // Waits for the fit that is under way, if one is; what else was asked is dropped.
-  void Stop();
+  void Stop() { thread_.Stop(); }
 
  private:
-  struct Task {
-    int64_t job = 0;
-    std::optional<SearchSpec> spec;  // absent: forget the job
-  };
   struct Entry {
     JobState state;
     Model model;
   };
 
-  void Run();
-  std::optional<Suggested> Think(const Task& task);
+  std::optional<Suggested> Think(int64_t job, const SearchSpec& spec);
   absl::Status BringUpToDate(int64_t job, JobState& state);
-  // False: the thread is to stop.
-  bool Pause();
 
   const std::string file_;
   const ModelFactory make_model_;
@@ -66,12 +56,7 @@ class SuggestionThread {
   const Timed timed_;
   std::unique_ptr<Store> store_;    // the thread's own
   std::map<int64_t, Entry> known_;  // the thread's own; by job
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Task> queue_;  // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
-  std::thread thread_;
+  TaskThreads thread_;
 };
 
 }  // namespace winnow

@@ -7,10 +7,10 @@
 
 #include "absl/strings/escaping.h"
 #include "base/mutant.h"
+#include "base/names.h"
 #include "scheduler/validate.h"
 #include "server/engine/hub.h"
 #include "server/engine/metrics.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
-#include "spec/names.h"
+#include "base/names.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -27,7 +27,7 @@ constexpr int kThreads = 2;  // a disk gains little from more
 
 grpc::Status Invalid(const std::string& what) { return {grpc::StatusCode::INVALID_ARGUMENT, what}; }
 
-absl::Status NoStore() { return absl::FailedPreconditionError("this server keeps no artifacts"); }
+absl::Status NoStore() { return absl::FailedPreconditionError("this server stores no artifacts"); }
 
 // Adds the kind of refusal to the status's details.
 grpc::Status WithDetails(const absl::Status& status, const char* kind) {
@@ -160,7 +160,7 @@ grpc::Status ArtifactService::BeginBlob() {
   if (store_ == nullptr) return ToGrpc(NoStore());
   if (++blobs_ <= kMaxBlobs) return grpc::Status::OK;
   --blobs_;
-  return {grpc::StatusCode::UNAVAILABLE, fmt::format("{} blobs are under way; try again", kMaxBlobs)};
+  return {grpc::StatusCode::UNAVAILABLE, fmt::format("{} uploads are already running; try again", kMaxBlobs)};
 }
 
 Unary* ArtifactService::FindMissingBlobs(CallContext* context, const v1::FindMissingBlobsRequest* request,

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "base/task_threads.h"
 #include "server/engine/coordinator.h"
-#include "server/grpc/disk_threads.h"
 #include "server/grpc/guard.h"
 #include "server/host/artifact_store.h"
 #include "server/reads/reader.h"
@@ -44,7 +44,7 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   Guard guard_;
   ArtifactStore* const store_;
   std::atomic<int> blobs_ = 0;  // in progress
-  DiskThreads threads_;
+  TaskThreads threads_;
 };
 
 }  // namespace winnow

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/time/time.h"
+#include "base/check.h"
 #include "server/grpc/roles.h"
 #include "server/grpc/token_secret.h"
 
@@ -24,13 +25,14 @@ std::string TimeText(int64_t us) {
 
 absl::Status NoToken() {
   return absl::UnauthenticatedError(
-      "this server asks for a token: name its file by --token-file or WINNOW_TOKEN_FILE (an admin makes one "
+      "this server requires a token: pass its file with --token-file or WINNOW_TOKEN_FILE (an admin creates "
+      "one "
       "with: winnow token create)");
 }
 
 std::string MakeRelayKey() {
   unsigned char bytes[32];
-  if (RAND_bytes(bytes, sizeof bytes) != 1) std::abort();  // relay keys could be guessed
+  WINNOW_CHECK(RAND_bytes(bytes, sizeof bytes) == 1, "relay keys must not be guessable: OpenSSL has random bytes");
   std::string key;
   for (unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
   return key;
@@ -42,7 +44,7 @@ Authority::Authority(AuthOptions options)
     : options_(std::move(options)), relay_key_(MakeRelayKey()), limit_(options_.calls_per_second) {}
 
 void Authority::Put(const TokenRow& row) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   tokens_[row.id] = row;
 }
 
@@ -65,10 +67,10 @@ absl::StatusOr<Authority::Identity> Authority::Identify(const CallOrigin& origin
   if (!secret.starts_with(kBearer)) return NoToken();
   secret.remove_prefix(kBearer.size());
   const std::string hash = HashSecret(secret);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = tokens_.find(TokenIdOf(secret));
   if (known == tokens_.end() || !SameHash(known->second.hash, hash)) {
-    return absl::UnauthenticatedError("this server does not know this token");
+    return absl::UnauthenticatedError("this token is unknown to the server");
   }
   if (absl::Status holds = CheckHolds(known->second); !holds.ok()) return holds;
   return Identity{RoleOf(known->second.role), known->first, "token " + known->first};
@@ -79,11 +81,11 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
   const absl::StatusOr<Identity> identity = Identify(origin);
   const std::string caller = identity.ok() ? identity->caller : HostOf(origin.peer);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!limit_.Take(caller, options_.clock.steady_us())) {
-      return absl::ResourceExhaustedError(fmt::format(
-          "{} makes more than {} calls per second; winnow-server --rate-limit says how many it may", caller,
-          limit_.per_second()));
+      return absl::ResourceExhaustedError(
+          fmt::format("{} makes more than {} calls per second, the limit of winnow-server --rate-limit",
+                      caller, limit_.per_second()));
     }
   }
   if (!identity.ok()) return identity.status();
@@ -93,7 +95,7 @@ absl::StatusOr<std::string> Authority::Admit(std::string_view service, std::stri
 
 Authority::Caller Authority::CallerOf(const std::string& token_id) {
   if (token_id.empty()) return {v1::ADMIN, ""};
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = tokens_.find(token_id);
   return known == tokens_.end() ? Caller{} : Caller{RoleOf(known->second.role), known->second.name};
 }
@@ -107,7 +109,7 @@ Requester Authority::RequesterOf(const std::string& token_id) {
 
 absl::Status Authority::CheckStill(const std::string& token_id) {
   if (token_id.empty()) return absl::OkStatus();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = tokens_.find(token_id);
   return known == tokens_.end() ? NoToken() : CheckHolds(known->second);
 }

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/engine/context.h"
 #include "server/engine/requester.h"
 #include "server/grpc/rate_limit.h"
@@ -84,9 +84,9 @@ class Authority {
 
   const AuthOptions options_;
   const std::string relay_key_;
-  std::mutex mutex_;
-  std::map<std::string, TokenRow, std::less<>> tokens_;  // guarded by mutex_
-  RateLimit limit_;                                      // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, TokenRow, std::less<>> tokens_ ABSL_GUARDED_BY(mutex_);
+  RateLimit limit_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Topic (see Hub) that is published when a token is revoked.

@@ -88,17 +88,6 @@ absl::StatusOr<std::string> UnnamedFile::Read(int64_t offset, int64_t limit) con
   return data;
 }
 
-Backups::Backups(std::string database) : database_(std::move(database)), thread_([this] { Run(); }) {}
-
-Backups::~Backups() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-}
-
 grpc::ServerWriteReactor<v1::BackupPart>* Backups::Serve() {
   auto* call = new BackupCall;
   call->Start(*this);
@@ -106,39 +95,16 @@ grpc::ServerWriteReactor<v1::BackupPart>* Backups::Serve() {
 }
 
 void Backups::Take(Task task) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(task));
-  }
-  wake_.notify_one();
-}
-
-bool Backups::stopping() {
-  std::lock_guard lock(mutex_);
-  return stopping_;
+  thread_.Post([this, task = std::move(task)] { task.done(Copy(task.cancelled)); });
 }
 
 absl::StatusOr<std::unique_ptr<UnnamedFile>> Backups::Copy(const std::function<bool()>& cancelled) {
   // One copy at a time, so one name is enough; replaces what a killed server left there.
   const std::string path = database_ + ".copy";
-  absl::Status status = CopyDatabase(database_, path, [&] { return cancelled() || stopping(); });
-  if (stopping()) return absl::UnavailableError("the server is stopping");
+  absl::Status status = CopyDatabase(database_, path, [&] { return cancelled() || thread_.stopping(); });
+  if (thread_.stopping()) return absl::UnavailableError("the server is stopping");
   if (!status.ok()) return status;
   return UnnamedFile::Take(path);
-}
-
-void Backups::Run() {
-  while (true) {
-    Task task;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      task = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    task.done(Copy(task.cancelled));
-  }
 }
 
 }  // namespace winnow

@@ -2,15 +2,12 @@
 
 #include <grpcpp/support/server_callback.h>
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
+#include "base/task_threads.h"
 #include "winnow/v1/admin.pb.h"
 
 namespace winnow {
@@ -38,10 +35,8 @@ class UnnamedFile {
 // Thread-safe.
 class Backups {
  public:
-  // Copies are beside `database` while they are sent.
-  explicit Backups(std::string database);
-  // Answers pending calls with UNAVAILABLE.
-  ~Backups();
+  // Copies are beside `database` while they are sent. The destructor answers pending calls with UNAVAILABLE.
+  explicit Backups(std::string database) : database_(std::move(database)) {}
 
   // AdminService.Backup. gRPC owns what it returns.
   grpc::ServerWriteReactor<v1::BackupPart>* Serve();
@@ -54,16 +49,10 @@ class Backups {
   void Take(Task task);
 
  private:
-  void Run();
   absl::StatusOr<std::unique_ptr<UnnamedFile>> Copy(const std::function<bool()>& cancelled);
-  bool stopping();
 
   const std::string database_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Task> queue_;  // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
-  std::thread thread_;
+  TaskThreads thread_;
 };
 
 }  // namespace winnow

@@ -5,7 +5,8 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -16,14 +17,14 @@ class CallLimit {
       : call_(std::make_shared<Call>()) {
     call_->context = context;
     alarm_.Set(std::chrono::system_clock::now() + longest, [call = call_](bool) {
-      std::lock_guard lock(call->mutex);
+      MutexLock lock(call->mutex);
       if (call->context != nullptr) call->context->TryCancel();
     });
   }
   // The call is done: its context is not used any more.
   ~CallLimit() {
     {
-      std::lock_guard lock(call_->mutex);
+      MutexLock lock(call_->mutex);
       call_->context = nullptr;
     }
     alarm_.Cancel();
@@ -31,8 +32,8 @@ class CallLimit {
 
  private:
   struct Call {
-    std::mutex mutex;
-    grpc::CallbackServerContext* context = nullptr;  // guarded by mutex; null once the call is done
+    Mutex mutex;
+    grpc::CallbackServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;  // null once the call is done
   };
   std::shared_ptr<Call> call_;
   grpc::Alarm alarm_;

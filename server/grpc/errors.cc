@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "base/names.h"
 #include "server/engine/violations.h"
-#include "spec/names.h"
 
 namespace winnow {
 namespace {

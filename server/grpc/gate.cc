@@ -129,7 +129,7 @@ absl::Status Gate::Bind(const std::string& host, int port, bool both_families) {
   if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
     return absl::UnavailableError(gai_strerror(code));
   }
-  absl::Status problem = absl::UnavailableError("the name leads nowhere");
+  absl::Status problem = absl::UnavailableError("the name cannot be resolved");
   port_ = port;
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
     const int socket = ::socket(entry->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -182,15 +182,15 @@ void Gate::Open(std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> 
 
 void Gate::Close() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
   }
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
-  handed_.notify_all();
+  handed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto peer = peers_.find(handing_);
     if (peer != peers_.end()) End(connections_.at(peer->second));  // otherwise gRPC might read it for ever
     for (const auto& [number, socket] : accepted_) close(socket);
@@ -199,13 +199,13 @@ void Gate::Close() {
   if (hand_over_.joinable()) hand_over_.join();
   for (const int listener : listeners_) close(listener);
   listeners_.clear();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (!connections_.empty()) Forget(connections_.begin());
 }
 
 void Gate::Admit(std::string_view peer) {
   if (strangers_ == 0) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = connections_.find(PeerAsOurs(peer));
   if (found == connections_.end() || !found->second.stranger) return;
   Connection& connection = found->second;
@@ -243,7 +243,7 @@ void Gate::Run() {
 }
 
 milliseconds Gate::UntilNext() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (suspicion_) return kLookEvery;
   std::optional<steady_clock::time_point> next;
   if (ended_some_) next = calm_from_;
@@ -274,9 +274,8 @@ void Gate::HandOn(int socket) {
   SetOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kVanishedMs));
   SetOption(socket, SOL_SOCKET, SO_RCVBUF, kStrangersBuffer);
   {
-    std::lock_guard lock(mutex_);
-    // it ended just now
-    if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);
+    MutexLock lock(mutex_);
+    if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);  // it ended just now
     const bool full = connections_.size() >= limits_.connections;
     if (full && strangers_by_number_.empty()) {
       close(socket);
@@ -301,28 +300,28 @@ void Gate::HandOn(int socket) {
     epoll_ctl(epoll_, EPOLL_CTL_ADD, second, &event);
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     accepted_.emplace_back(next_ - 1, socket);
   }
-  handed_.notify_one();
+  handed_.NotifyOne();
 }
 
 // gRPC reads and unpacks on the handing thread as long as data is available. So that thread is separate from
 // the watching one, and gRPC's own threads see the data that arrived earlier only afterwards.
 void Gate::HandOver() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    handed_.wait(lock, [this] { return closing_ || !accepted_.empty(); });
+    while (!closing_ && accepted_.empty()) handed_.Wait(mutex_);
     if (closing_) return;
     const auto [number, socket] = accepted_.front();
     accepted_.pop_front();
     handing_ = number;
-    lock.unlock();
+    lock.Unlock();
     SetOption(socket, SOL_SOCKET, SO_RCVLOWAT, kStrangersBuffer);
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.fd = socket;
     acceptor_->HandleNewConnection(&parameters);
-    lock.lock();
+    lock.Lock();
     handing_ = 0;
     const auto peer = peers_.find(number);
     if (peer != peers_.end()) SetOption(connections_.at(peer->second).socket, SOL_SOCKET, SO_RCVLOWAT, 1);
@@ -330,7 +329,7 @@ void Gate::HandOver() {
 }
 
 void Gate::Event(uint64_t number, uint32_t events) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto peer = peers_.find(number);
   if (peer == peers_.end()) return;
   const auto found = connections_.find(peer->second);
@@ -341,7 +340,7 @@ void Gate::Event(uint64_t number, uint32_t events) {
 }
 
 void Gate::EndOldStrangers() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto end = steady_clock::now() - limits_.patience;
   while (!strangers_by_number_.empty()) {
     const auto oldest = connections_.find(strangers_by_number_.begin()->second);
@@ -363,7 +362,7 @@ void Gate::EndGreedyStrangers() {
 bool Gate::LookAtStrangers(steady_clock::time_point now) {
   // Admissions in the meantime do not wait for this.
   const int64_t heap = strangers_ == 0 ? 0 : HeapInUse();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   int64_t all = 0, most = 0;
   for (const auto& [number, peer] : strangers_by_number_) {
     const int64_t bytes = connections_.at(peer).bytes;
@@ -383,7 +382,8 @@ bool Gate::LookAtStrangers(steady_clock::time_point now) {
     if (worst == connections_.end() || worst->second.bytes <= limits_.few_bytes / 16) break;
     all -= worst->second.bytes;
     if (!ended_some_) {
-      spdlog::warn("gRPC: {} takes too much memory, and no call of it was admitted: it is cut off", worst->first);
+      spdlog::warn("gRPC: {} uses too much memory without an admitted call; closing its connections",
+                   worst->first);
     }
     ended_some_ = true;
     calm_from_ = now + kMemoryReturns;

@@ -4,13 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -76,10 +75,9 @@ class Gate {
   // Ends some strangers if limits require it. Returns true if no stranger has sent more than `few_bytes`.
   bool LookAtStrangers(std::chrono::steady_clock::time_point now);
   std::chrono::milliseconds UntilNext() const;
-  // All that follow REQUIRE the lock.
-  void Forget(Connections::iterator connection);
-  void End(Connection& connection);
-  Connections::iterator Greediest();
+  void Forget(Connections::iterator connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void End(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Connections::iterator Greediest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   GateLimits limits_;
   int port_ = 0;
@@ -89,20 +87,20 @@ class Gate {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::atomic<bool> closing_ = false;
   std::atomic<size_t> strangers_ = 0;
-  mutable std::mutex mutex_;
-  Connections connections_;                             // guarded by mutex_
-  std::map<uint64_t, std::string> peers_;               // guarded by mutex_; by number
-  std::map<uint64_t, std::string> strangers_by_number_;  // guarded by mutex_; the oldest first
-  uint64_t next_ = 0;                                   // number of the next connection
+  mutable Mutex mutex_;
+  Connections connections_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::string> peers_ ABSL_GUARDED_BY(mutex_);  // by number
+  std::map<uint64_t, std::string> strangers_by_number_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  uint64_t next_ = 0;  // number of the next connection
   // Used by the thread alone:
   bool suspicion_ = false;  // a stranger has sent more than `few_bytes`
   bool ended_some_ = false;  // its memory may not have been released yet
   int64_t calm_heap_ = 0;    // heap in use before the suspicion
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::time_point calm_from_;  // when the memory should have been released
-  std::condition_variable handed_;
-  std::deque<std::pair<uint64_t, int>> accepted_;  // guarded by mutex_; numbers and sockets to hand to gRPC
-  uint64_t handing_ = 0;  // guarded by mutex_; the number being handed to gRPC, 0: none
+  CondVar handed_;
+  std::deque<std::pair<uint64_t, int>> accepted_ ABSL_GUARDED_BY(mutex_);  // numbers and sockets to hand to gRPC
+  uint64_t handing_ ABSL_GUARDED_BY(mutex_) = 0;  // the number being handed to gRPC, 0: none
   std::thread thread_;                             // accepts, and watches
   std::thread hand_over_;
 };

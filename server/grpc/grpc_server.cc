@@ -13,6 +13,7 @@
 #include <future>
 #include <mutex>
 
+#include "base/status_text.h"
 #include "rpc/address.h"
 #include "server/grpc/call_times.h"
 #include "server/grpc/tokens.h"
@@ -66,8 +67,10 @@ absl::Status Problem(const std::string& path, int error) {
 }
 
 absl::Status CannotListen(const std::string& address) {
-  return absl::UnavailableError(fmt::format(
-      "cannot listen on {}: the port is taken or the address is not this machine's; name another by --listen", address));
+  return absl::UnavailableError(
+      fmt::format("cannot listen on {}: the port is in use or the address is not this machine's; name "
+                  "another with --listen",
+                  address));
 }
 
 // Closes the socket's folder to other users before the socket exists.
@@ -94,17 +97,17 @@ AuthOptions Watched(AuthOptions options, Gate& gate) {
 absl::Status CheckListenAddress(std::string_view flag, const std::string& address, bool guarded) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, 0);
   if (!parsed.ok()) {
-    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, std::string(parsed.status().message())));
+    return absl::InvalidArgumentError(fmt::format("{}: {}", flag, MessageOf(parsed.status())));
   }
   if (parsed->kind == Address::Kind::kUnix) {
     return absl::InvalidArgumentError(
         fmt::format("{}: \"{}\" is a socket's path; expected HOST:PORT", flag, address));
   }
   if (parsed->kind == Address::Kind::kLoopback || guarded) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: name "
-      "the server's certificate by --tls-cert FILE and --tls-key FILE",
-      flag, address));
+  return absl::InvalidArgumentError(
+      fmt::format("{}: \"{}\" is not this machine's loopback; beyond it TLS and tokens are required: pass "
+                  "the server's certificate with --tls-cert FILE and --tls-key FILE",
+                  flag, address));
 }
 
 absl::Status CheckListen(const GrpcServerOptions& options) {
@@ -115,7 +118,7 @@ absl::Status CheckListen(const GrpcServerOptions& options) {
   if (options.socket.empty()) return absl::OkStatus();
   const absl::StatusOr<Address> socket = ParseAddress("unix:" + options.socket);
   return socket.ok() ? absl::OkStatus()
-                     : absl::InvalidArgumentError("--state-dir: " + std::string(socket.status().message()));
+                     : absl::InvalidArgumentError("--state-dir: " + MessageOf(socket.status()));
 }
 
 GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,

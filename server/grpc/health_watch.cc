@@ -19,40 +19,45 @@ HealthWatch::HealthWatch(HealthProbe probe, std::function<void(bool)> tell, Heal
 
 HealthWatch::~HealthWatch() {
   {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
-  state_->changed.notify_all();
+  state_->changed.NotifyAll();
   thread_.join();
 }
 
 void HealthWatch::Run() {
   State& state = *state_;
   bool told = true;
-  std::unique_lock lock(state.mutex);
-  const auto stopping = [&state] { return state.stopping; };
-  while (!state.changed.wait_for(lock, options_.every, stopping)) {
+  MutexLock lock(state.mutex);
+  while (true) {
+    const auto next = std::chrono::steady_clock::now() + options_.every;
+    while (!state.stopping && state.changed.WaitUntil(state.mutex, next)) {
+    }
+    if (state.stopping) return;
     if (!state.waiting) {  // a probe that stalls is not repeated
       state.waiting = true;
-      lock.unlock();
+      lock.Unlock();
       probe_([shared = state_](const absl::Status& status) {
         {
-          std::lock_guard answered(shared->mutex);
+          MutexLock answered(shared->mutex);
           shared->waiting = false;
           shared->healthy = status.ok();
         }
-        shared->changed.notify_all();
+        shared->changed.NotifyAll();
       });
-      lock.lock();
+      lock.Lock();
     }
-    state.changed.wait_for(lock, options_.patience, [&state] { return state.stopping || !state.waiting; });
+    const auto end = std::chrono::steady_clock::now() + options_.patience;
+    while (!state.stopping && state.waiting && state.changed.WaitUntil(state.mutex, end)) {
+    }
     if (state.stopping) return;
     if (state.waiting) state.healthy = false;
     if (state.healthy == told) continue;
     told = state.healthy;
-    lock.unlock();
+    lock.Unlock();
     tell_(told);
-    lock.lock();
+    lock.Lock();
   }
 }
 

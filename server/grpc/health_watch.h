@@ -1,13 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "server/engine/coordinator.h"
 #include "server/reads/reader.h"
 
@@ -35,11 +34,11 @@ class HealthWatch {
  private:
   // Shared with probes that are answered late.
   struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool stopping = false;  // guarded by mutex
-    bool waiting = false;   // guarded by mutex: for a probe's answer
-    bool healthy = true;    // guarded by mutex: by the newest answer, or its absence
+    Mutex mutex;
+    CondVar changed;
+    bool stopping ABSL_GUARDED_BY(mutex) = false;
+    bool waiting ABSL_GUARDED_BY(mutex) = false;  // for a probe's answer
+    bool healthy ABSL_GUARDED_BY(mutex) = true;  // by the newest answer, or its absence
   };
   void Run();
 

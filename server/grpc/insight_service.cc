@@ -37,8 +37,8 @@ Unary* Post(Hub& hub, InsightThreads& threads, const Request* request, Response*
         }
       });
   if (!posted) {
-    call->Answer(absl::ResourceExhaustedError(
-        fmt::format("{} calls of this kind wait already, as many as may; try again later", kMostInsightsWaiting)));
+    call->Answer(absl::ResourceExhaustedError(fmt::format(
+        "{} calls of this kind are already waiting, the maximum; try again later", kMostInsightsWaiting)));
   }
   return call.get();
 }
@@ -68,7 +68,8 @@ Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, R
                   if (!call->GoOn().ok()) return;
                   absl::StatusOr<LevelScores> compared = curves.Compare(question);
                   const std::shared_ptr<InsightReader> tables = back.lock();
-                  if (compared.ok() && tables == nullptr) compared = absl::CancelledError("the server stops");
+                  if (compared.ok() && tables == nullptr)
+                    compared = absl::CancelledError("the server is stopping");
                   if (!compared.ok()) return call->Answer(compared.status());
                   tables->Post([call, asked, ask, compared = *std::move(compared)](Insights& again) {
                     if (call->GoOn().ok()) ask(call, *asked, again, compared);
@@ -83,8 +84,9 @@ void AskForest(InsightThreads& threads, const Call<Response>& call, ForestQuesti
   threads.forests.Ask(
       std::move(question), [call] { return !call->GoOn().ok(); },
       [call, make = std::move(make)](const std::shared_ptr<const SolvedForest>& solved) {
-        call->Answer(solved != nullptr ? absl::StatusOr<Response>(make(*solved))
-                                       : absl::CancelledError("the server stops, or nobody waits"));
+        call->Answer(solved != nullptr
+                         ? absl::StatusOr<Response>(make(*solved))
+                         : absl::CancelledError("the server is stopping, or the caller is gone"));
       });
 }
 

@@ -8,10 +8,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/engine/hub.h"
 #include "server/grpc/errors.h"
 
@@ -44,7 +44,7 @@ class PendingCall final : public grpc::ServerUnaryReactor,
   // The first answer counts.
   void Answer(absl::StatusOr<Response> answer) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (answered_) return;
       answered_ = true;
       if (answer.ok()) *response_ = *std::move(answer);
@@ -71,8 +71,8 @@ class PendingCall final : public grpc::ServerUnaryReactor,
   std::shared_ptr<PendingCall> self_;  // until gRPC is done with this call
   int64_t stop_subscription_ = 0;
   grpc::Alarm alarm_;
-  std::mutex mutex_;
-  Response* const response_;           // guarded by mutex_; invalid once the call is answered
+  Mutex mutex_;
+  Response* const response_ ABSL_GUARDED_BY(mutex_);  // invalid once the call is answered
   std::atomic<bool> answered_ = false;  // set under mutex_
 };
 

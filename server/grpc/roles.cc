@@ -70,7 +70,7 @@ const std::vector<MethodRule>& MethodRules() {
       {kAdmin, "RevokeToken", kAdmins, "revoke tokens"},
       {kAdmin, "SetWorkerScheduling", kAdmins, "cordon or drain workers"},
       {kAdmin, "Backup", kAdmins, "back up the database"},
-      {kAdmin, "GetCaller", kReadersAndWorkers, "ask who it is"},
+      {kAdmin, "GetCaller", kReadersAndWorkers, "see who it is"},
   };
   return kRules;
 }

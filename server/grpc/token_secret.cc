@@ -23,7 +23,7 @@ constexpr size_t kRandomLength = 43;  // 32 bytes in base64url without padding
 absl::StatusOr<TokenSecret> MakeTokenSecret() {
   std::array<unsigned char, kIdBytes + kRandomBytes> random;
   if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
-    return absl::InternalError("the system gives no random bytes, so no token can be made");
+    return absl::InternalError("the system provides no random bytes, so no token can be created");
   }
   TokenSecret token;
   for (size_t i = 0; i < kIdBytes; ++i) token.id += fmt::format("{:02x}", random[i]);

@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kLongestPreview{20};
 
 absl::Status TooManyWait(const char* method) {
   return absl::ResourceExhaustedError(fmt::format(
-      "{}: {} calls of this method wait already, as many as may; try again later", method, kMostWaiting));
+      "{}: {} calls of this method are already waiting, the maximum; try again later", method, kMostWaiting));
 }
 
 // Returns the job's state as visible to `by`, if `known` is OK.

@@ -56,7 +56,7 @@ void JobWatch::OnCancel() { End(grpc::Status::CANCELLED); }
 
 void JobWatch::Changed() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     changed_ = true;
   }
   Next();
@@ -64,7 +64,7 @@ void JobWatch::Changed() {
 
 void JobWatch::End(grpc::Status status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!end_) end_ = std::move(status);
     outbox_.clear();
   }
@@ -73,7 +73,7 @@ void JobWatch::End(grpc::Status status) {
 
 void JobWatch::OnWriteDone(bool ok) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     writing_ = false;
   }
   ok ? Next() : End(grpc::Status::CANCELLED);
@@ -87,13 +87,13 @@ void JobWatch::Read(Reads& reads) {
   }
   int64_t after = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     after = after_;
   }
   absl::StatusOr<WatchBatch> batch = reads.Watch(id_, after);
   if (batch.ok()) leave_.by.Redact(batch->job);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reading_ = false;
     if (!batch.ok()) {
       if (!end_) end_ = ToGrpc(batch.status());
@@ -116,7 +116,7 @@ void JobWatch::Next() {
   enum class Step { kNone, kOpen, kWrite, kFinish, kRead } step = Step::kNone;
   grpc::Status status;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (finished_ || writing_) return;
     if (open_ == Open::kWanted) {
       open_ = Open::kDone;
@@ -172,20 +172,20 @@ void LogPoll::Look(bool last) {
 
 void LogPoll::Read(Reads& reads, bool last) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (finished_) return;
   }
   absl::StatusOr<LogAnswer> answer = reads.GetLogs(request_);
   if (!answer.ok() || last || !answer->response.data().empty() || answer->response.ended()) {
     if (answer.ok()) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (finished_) return;
       *response_ = std::move(answer->response);
     }
     Finish(answer.status());
     return;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (waiting_ || finished_) return;
   waiting_ = true;
   std::weak_ptr<LogPoll> weak = weak_from_this();
@@ -208,7 +208,7 @@ void LogPoll::Read(Reads& reads, bool last) {
 void LogPoll::Finish(const absl::Status& status) {
   std::unique_ptr<grpc::Alarm> alarm;  // its destructor cancels, without the lock
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (finished_) return;
     finished_ = true;
     hub_.Unsubscribe(log_subscription_);

@@ -4,9 +4,9 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "server/engine/hub.h"
 #include "server/grpc/auth.h"
 #include "server/reads/reader.h"
@@ -56,16 +56,17 @@ class JobWatch final : public grpc::ServerWriteReactor<v1::TuningJobEvent>,
   int64_t stop_subscription_ = 0;
   int64_t token_subscription_ = 0;
 
-  std::mutex mutex_;  // guards the following
-  int64_t after_;
-  std::deque<v1::TuningJobEvent> outbox_;
-  v1::TuningJobEvent current_;  // the event that gRPC is writing
-  std::optional<grpc::Status> end_;
-  bool changed_ = true;  // there may be commits since the last read
-  enum class Open { kNotYet, kWanted, kDone } open_ = Open::kNotYet;
-  bool reading_ = false;
-  bool writing_ = false;
-  bool finished_ = false;
+  Mutex mutex_;
+  int64_t after_ ABSL_GUARDED_BY(mutex_);
+  std::deque<v1::TuningJobEvent> outbox_ ABSL_GUARDED_BY(mutex_);
+  v1::TuningJobEvent current_ ABSL_GUARDED_BY(mutex_);  // the event that gRPC is writing
+  std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool changed_ ABSL_GUARDED_BY(mutex_) = true;  // there may be commits since the last read
+  enum class Open { kNotYet, kWanted, kDone };
+  Open open_ ABSL_GUARDED_BY(mutex_) = Open::kNotYet;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // One call of GetLogs: answers when there are bytes beyond the offset, when the process has ended, or after
@@ -91,12 +92,12 @@ class LogPoll final : public grpc::ServerUnaryReactor, public std::enable_shared
   v1::GetLogsResponse* const response_;
   std::shared_ptr<LogPoll> self_;  // until gRPC is done with this call
 
-  std::mutex mutex_;  // guards the following
-  bool waiting_ = false;
-  bool finished_ = false;
-  int64_t log_subscription_ = 0;
-  int64_t stop_subscription_ = 0;
-  std::unique_ptr<grpc::Alarm> alarm_;
+  Mutex mutex_;
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t log_subscription_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t stop_subscription_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

@@ -38,10 +38,10 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::Open(ArtifactStore
 
 ArtifactStore::~ArtifactStore() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (remover_.joinable()) remover_.join();
 }
 
@@ -51,6 +51,7 @@ absl::Status ArtifactStore::Scan() {
   std::error_code error;
   fs::create_directories(blobs, error);
   const int64_t now = options_.steady_us();
+  MutexLock lock(mutex_);
   for (fs::recursive_directory_iterator entry(blobs, error), end; !error && entry != end;
        entry.increment(error)) {
     if (!entry->is_regular_file(error) || error) continue;
@@ -75,7 +76,7 @@ fs::path ArtifactStore::PathOf(const std::string& digest) const {
 std::vector<std::string> ArtifactStore::Missing(const std::vector<std::string>& digests) {
   std::vector<std::string> missing;
   const int64_t now = options_.steady_us();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const std::string& digest : digests) {
     const auto found = blobs_.find(digest);
     if (found == blobs_.end()) {
@@ -87,12 +88,12 @@ std::vector<std::string> ArtifactStore::Missing(const std::vector<std::string>& 
   return missing;
 }
 
-// REQUIRES: mutex_ is held. Counts the bytes as used.
+// Counts the bytes as used.
 absl::Status ArtifactStore::Reserve(int64_t bytes) {
   if (used_ + bytes > options_.quota_bytes) ForgetUnclaimed();
   if (used_ + bytes > options_.quota_bytes) {
     return absl::ResourceExhaustedError(fmt::format(
-        "the artifact store holds {} of at most {}; give the server a larger --artifact-quota-gib, or "
+        "the artifact store has {} of at most {}; start the server with a larger --artifact-quota-gib, or "
         "delete jobs",
         Gib(used_), Gib(options_.quota_bytes)));
   }
@@ -109,7 +110,6 @@ absl::Status ArtifactStore::Reserve(int64_t bytes) {
   return absl::OkStatus();
 }
 
-// REQUIRES: mutex_ is held.
 void ArtifactStore::ForgetUnclaimed() {
   const int64_t before = options_.steady_us() - options_.unclaimed_us;
   for (auto blob = blobs_.begin(); blob != blobs_.end();) {
@@ -121,7 +121,7 @@ void ArtifactStore::ForgetUnclaimed() {
     doomed_.insert(blob->first);
     blob = blobs_.erase(blob);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 absl::Status ArtifactStore::Put(const std::string& digest, std::string_view bytes) {
@@ -130,17 +130,18 @@ absl::Status ArtifactStore::Put(const std::string& digest, std::string_view byte
         fmt::format("a blob has 1 to {} bytes, not {}", kBlobBytes, bytes.size()));
   }
   if (DigestOf(bytes) != digest) {
-    return absl::InvalidArgumentError(fmt::format("what came for blob {} is not it", digest));
+    return absl::InvalidArgumentError(
+        fmt::format("the bytes received for blob {} do not match its digest", digest));
   }
   const auto size = static_cast<int64_t>(bytes.size());
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (blobs_.count(digest) > 0) return absl::OkStatus();
     if (absl::Status status = Reserve(size); !status.ok()) return status;
   }
   const absl::Status written = Write(digest, bytes);
   if (written.ok()) return written;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   used_ -= size;
   return written;
 }
@@ -150,19 +151,19 @@ absl::Status ArtifactStore::Write(const std::string& digest, std::string_view by
   const fs::path path = PathOf(digest);
   fs::path draft = path;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     draft += fmt::format(".{}{}", ++drafts_, kDraftEnding);
   }
   std::error_code error;
   const bool fresh = fs::create_directories(path.parent_path(), error);
-  if (error) return FileError(path.parent_path(), "cannot make the folder", error.value());
+  if (error) return FileError(path.parent_path(), "cannot create the directory", error.value());
   absl::StatusOr<OpenFile> file = OpenFile::Open(draft, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (!file.ok()) return file.status();
   absl::Status status = file->Write(bytes);
   if (status.ok()) status = file->Sync();
   if (status.ok()) {
     // The lock prevents its removal during the rename.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (rename(draft.c_str(), path.c_str()) != 0)
       status = FileError(path, "cannot rename to this name", errno);
     if (status.ok()) doomed_.erase(digest);
@@ -174,7 +175,7 @@ absl::Status ArtifactStore::Write(const std::string& digest, std::string_view by
   status = SyncFolder(path.parent_path());
   if (status.ok() && fresh) status = SyncFolder(path.parent_path().parent_path());
   if (!status.ok()) return status;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const bool first =
       blobs_.emplace(digest, Blob{static_cast<int64_t>(bytes.size()), false, options_.steady_us()}).second;
   if (!first) used_ -= static_cast<int64_t>(bytes.size());  // another call stored it first
@@ -185,7 +186,7 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
   const absl::Status gone = absl::NotFoundError(fmt::format("there is no blob {}", digest));
   int64_t size = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = blobs_.find(digest);
     if (found == blobs_.end()) return gone;
     size = found->second.size;
@@ -195,19 +196,19 @@ absl::StatusOr<std::string> ArtifactStore::Get(const std::string& digest) {
   absl::StatusOr<std::string> bytes = file.ok() ? file->ReadAt(0, size + 1) : file.status();
   if (bytes.ok() && DigestOf(*bytes) == digest) return bytes;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (blobs_.erase(digest) == 0) return gone;  // it was removed in the meantime
     used_ -= size;
     doomed_.insert(digest);
   }
-  changed_.notify_all();
-  spdlog::error("artifacts: the file of blob {} is damaged; it is removed", digest);
+  changed_.NotifyAll();
+  spdlog::error("artifacts: the file of blob {} is damaged; removing it", digest);
   if (on_loss_) on_loss_(digest);
   return absl::DataLossError(fmt::format("blob {} was damaged on the server's disk", digest));
 }
 
 bool ArtifactStore::Claim(const v1::BlobName& blob) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = blobs_.find(blob.digest());
   if (found == blobs_.end() || found->second.size != blob.size()) return false;
   found->second.claimed = true;
@@ -216,40 +217,40 @@ bool ArtifactStore::Claim(const v1::BlobName& blob) {
 
 void ArtifactStore::Forget(const std::string& digest) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = blobs_.find(digest);
     if (found == blobs_.end()) return;
     used_ -= found->second.size;
     blobs_.erase(found);
     doomed_.insert(digest);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 int64_t ArtifactStore::used_bytes() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return used_;
 }
 
 void ArtifactStore::AwaitRemoval() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return doomed_.empty(); });
+  MutexLock lock(mutex_);
+  while (!doomed_.empty()) changed_.Wait(mutex_);
 }
 
 // The remover's thread.
 void ArtifactStore::Remove() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     if (doomed_.empty()) {
-      changed_.wait_for(lock, std::chrono::microseconds(options_.unclaimed_us));
+      changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + std::chrono::microseconds(options_.unclaimed_us));
       ForgetUnclaimed();
       continue;
     }
     unlink(PathOf(*doomed_.begin()).c_str());
     doomed_.erase(doomed_.begin());
-    changed_.notify_all();
-    lock.unlock();  // lets other threads run between two removals
-    lock.lock();
+    changed_.NotifyAll();
+    lock.Unlock();  // lets other threads run between two removals
+    lock.Lock();
   }
 }
 

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/engine/blob_index.h"
 
 namespace winnow {
@@ -67,21 +66,20 @@ class ArtifactStore : public BlobIndex {
   explicit ArtifactStore(ArtifactStoreOptions options);
   absl::Status Scan();
   std::filesystem::path PathOf(const std::string& digest) const;
-  absl::Status Reserve(int64_t bytes);
+  absl::Status Reserve(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(const std::string& digest, std::string_view bytes);
-  void ForgetUnclaimed();
+  void ForgetUnclaimed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove();
 
   const ArtifactStoreOptions options_;
   std::function<void(const std::string&)> on_loss_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::map<std::string, Blob> blobs_;
-  std::set<std::string> doomed_;  // files to be removed
-  int64_t used_ = 0;              // by blobs_ and by files being written
-  int64_t drafts_ = 0;            // a number for each file being written
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, Blob> blobs_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> doomed_ ABSL_GUARDED_BY(mutex_);  // files to be removed
+  int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;              // by blobs_ and by files being written
+  int64_t drafts_ ABSL_GUARDED_BY(mutex_) = 0;            // a number for each file being written
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread remover_;
 };
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/status_text.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
 #include "server/host/check_blobs.h"
@@ -24,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Database>> OpenToCheck(const std::string& name) {
   // Its logs are beside the file itself.
   const std::string file = fs::canonical(name, none).string();
   if (none || !fs::is_regular_file(file, none)) {
-    return absl::NotFoundError(name + ": there is no such file; name the database by --db");
+    return absl::NotFoundError(name + ": no such file; name the database with --db");
   }
   // Before SQLite looks: it would take the damage for the log's end and record that beside the log.
   if (absl::Status log = CheckLog(file); !log.ok()) return log;
@@ -93,7 +94,7 @@ class JobCheck {
 
   void Run() {
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row_.spec);
-    if (!spec.ok()) return Tell(std::string(spec.status().message()));
+    if (!spec.ok()) return Tell(MessageOf(spec.status()));
     external_ = spec->trainer().external();
     JobState state(ToSearchSpec(*spec));
     JobRow expected = row_;
@@ -104,7 +105,7 @@ class JobCheck {
         ApplyFacts(store_.facts, row_, state, [&](const Fact& fact) { NoteInRow(fact, expected); });
     summary_.facts += state.last_sequence();
     // The rows derived from facts can only be compared with all facts.
-    if (!status.ok()) return tell_(std::string(status.message()));
+    if (!status.ok()) return tell_(MessageOf(status));
     const RowCheck check(fmt::format("job {}", row_.id), tell_);
     check.Equal("last_sequence", row_.last_sequence, state.last_sequence());
     check.Equal("state", row_.state, expected.state);
@@ -117,7 +118,7 @@ class JobCheck {
     const auto trials = static_cast<int64_t>(state.trials().size());
     summary_.trials += trials;
     absl::StatusOr<int64_t> rows = store_.trials.Count(row_.key, {});
-    if (!rows.ok()) return Tell(std::string(rows.status().message()));
+    if (!rows.ok()) return Tell(MessageOf(rows.status()));
     if (*rows != trials) Tell(fmt::format("there are {} rows of trials, its facts say {}", *rows, trials));
   }
 
@@ -127,7 +128,7 @@ class JobCheck {
   void CheckTrial(const TrialState& trial) {
     absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(row_.key, trial.number);
     if (!row.ok())
-      return Tell(fmt::format("trial {}: {}", trial.number, std::string(row.status().message())));
+      return Tell(fmt::format("trial {}: {}", trial.number, MessageOf(row.status())));
     if (!*row) return Tell(fmt::format("trial {} has no row", trial.number));
     CompareTrial(**row, MakeTrialRow(trial),
                  RowCheck(fmt::format("job {}: trial {}", row_.id, trial.number), tell_));
@@ -136,7 +137,7 @@ class JobCheck {
   void CheckAttempts(const TrialState& trial) {
     absl::StatusOr<std::vector<AssignmentRow>> ranks = store_.assignments.OfTrial(row_.key, trial.number);
     if (!ranks.ok())
-      return Tell(fmt::format("trial {}: {}", trial.number, std::string(ranks.status().message())));
+      return Tell(fmt::format("trial {}: {}", trial.number, MessageOf(ranks.status())));
     bool held = false;
     for (const AssignmentRow& rank : *ranks) {
       if (rank.attempt > trial.attempts) {
@@ -187,7 +188,7 @@ absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::s
   if (!database.ok()) return database.status();
   absl::Status status = CheckVersion(**database);
   if (!status.ok()) return status;
-  summary.version = static_cast<int64_t>(Migrations().size());
+  summary.version = NewestVersion();
   const std::unique_ptr<Store> store = Store::Over(*std::move(database));
   status = store->Read([&]() -> absl::Status {
     absl::Status looked = CheckFile(store->database(), count);
@@ -195,13 +196,13 @@ absl::StatusOr<CheckSummary> CheckDatabase(const std::string& file, const std::s
     return CheckRows(*store, state_dir, summary, count);
   });
   // Damage may also end the check itself.
-  if (!status.ok()) count(std::string(status.message()));
+  if (!status.ok()) count(MessageOf(status));
   return summary;
 }
 
 std::string Text(const CheckSummary& s, const std::string& file) {
   const char* unseen =
-      s.blobs > 0 && !s.has_state_dir ? " (their files were not looked at: there is no state folder)" : "";
+      s.blobs > 0 && !s.has_state_dir ? " (their files were not checked: there is no state directory)" : "";
   const std::string seen = fmt::format(
       "version {}, {} jobs with {} facts, {} trials, {} assignments, {} artifacts with {} blobs{}", s.version,
       s.jobs, s.facts, s.trials, s.assignments, s.artifacts, s.blobs, unseen);

@@ -35,7 +35,7 @@ std::string WrongWith(const fs::path& path, const std::string& digest, int64_t s
   if (static_cast<int64_t>(bytes.size()) != size) {
     return fmt::format("{} has {} bytes, expected {}", path.string(), fs::file_size(path, none), size);
   }
-  return DigestOf(bytes) == digest ? "" : path.string() + " holds other bytes than its name says";
+  return DigestOf(bytes) == digest ? "" : path.string() + " has other content than its name says";
 }
 
 absl::Status CheckManifests(Database& database, CheckSummary& summary, const TellFinding& tell) {
@@ -82,7 +82,7 @@ absl::Status CheckBlobs(Database& database, const std::string& state_dir, CheckS
     ++summary.blobs;
     const std::string digest = blobs.Text(0);
     if (!IsDigest(digest)) {
-      tell(fmt::format("blob \"{}\": this is not a digest", digest));
+      tell(fmt::format("blob \"{}\": not a digest", digest));
       return absl::OkStatus();
     }
     if (!summary.has_state_dir) return absl::OkStatus();

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/status_text.h"
+
 namespace winnow {
 namespace {
 
@@ -74,21 +76,21 @@ absl::Status LocalWorkers::LetTrainersThrough() const {
     if (!error) fs::permissions(folder, kPassThrough, error);
   }
   if (!error) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format("cannot set the permissions of what is in {}: {}",
+  return absl::FailedPreconditionError(fmt::format("cannot set the permissions of the files in {}: {}",
                                                    options_.state_dir.string(), error.message()));
 }
 
 absl::StatusOr<std::unique_ptr<LocalWorkers>> LocalWorkers::Start(LocalWorkersOptions options) {
   if (access(options.program.c_str(), X_OK) != 0) {
     return absl::FailedPreconditionError(
-        fmt::format("{} is not there; it belongs beside winnow-server (--local-workers 0 does without)",
+        fmt::format("{} does not exist; it must be beside winnow-server (or use --local-workers 0)",
                     options.program.string()));
   }
   std::error_code error;
   std::filesystem::create_directories(options.state_dir / "workers", error);
   if (error) {
     return absl::FailedPreconditionError(
-        fmt::format("cannot make {}: {}", (options.state_dir / "workers").string(), error.message()));
+        fmt::format("cannot create {}: {}", (options.state_dir / "workers").string(), error.message()));
   }
   std::unique_ptr<LocalWorkers> workers(new LocalWorkers(std::move(options)));
   if (!workers->options_.run_as.empty()) {
@@ -135,7 +137,7 @@ void LocalWorkers::Wake() {
 
 void LocalWorkers::Stop(milliseconds patience) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     kill_at_ = steady_clock::now() + patience;
   }
@@ -145,7 +147,7 @@ void LocalWorkers::Stop(milliseconds patience) {
 
 void LocalWorkers::Kill() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     killing_ = true;
   }
   Wake();
@@ -156,7 +158,7 @@ void LocalWorkers::AdoptPlace(Place& place) {
   if (place.process == nullptr) return;
   place.started = steady_clock::now();
   if (place.process->StartedWith(place.arguments)) {
-    options_.log(fmt::format("worker {} (process {}) is still at work", place.name, place.process->pid()));
+    options_.log(fmt::format("worker {} (process {}) is still running", place.name, place.process->pid()));
     return;
   }
   options_.log(fmt::format("worker {} (process {}) was started with other flags; it is replaced", place.name,
@@ -175,7 +177,7 @@ void LocalWorkers::StartPlace(Place& place) {
   place.pause = std::clamp(place.pause * 2, kFirstPause, kLongestPause);
   place.start_at = place.started + place.pause;
   options_.log(
-      fmt::format("worker {} cannot be started: {}", place.name, std::string(process.status().message())));
+      fmt::format("worker {} cannot be started: {}", place.name, MessageOf(process.status())));
 }
 
 void LocalWorkers::OnEnd(Place& place) {
@@ -194,7 +196,7 @@ void LocalWorkers::WaitForSomething() {
   std::optional<Time> next;
   auto earlier = [&](Time time) { next = next ? std::min(*next, time) : time; };
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_ && !killing_) earlier(kill_at_);
     for (const Place& place : places_) {
       if (place.process != nullptr) {
@@ -227,7 +229,7 @@ void LocalWorkers::Run() {
     bool stopping = false;
     bool killing = false;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping = stopping_;
       killing = killing_ || (stopping_ && steady_clock::now() >= kill_at_);
     }

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/host/worker_process.h"
 
 namespace winnow {
@@ -66,10 +66,10 @@ class LocalWorkers {
   LocalWorkersOptions options_;
   std::vector<Place> places_;  // used by the thread alone, once it runs
   int wake_ = -1;
-  std::mutex mutex_;
-  bool stopping_ = false;  // guarded by mutex_
-  bool killing_ = false;   // guarded by mutex_
-  Time kill_at_;           // guarded by mutex_
+  Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool killing_ ABSL_GUARDED_BY(mutex_) = false;
+  Time kill_at_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

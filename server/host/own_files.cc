@@ -32,21 +32,24 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
   OwnFiles own;
   own.lock_ = OwnedDescriptor(open(database.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kPrivateFile));
   if (!own.lock_.ok()) {
-    return Refused(fmt::format("cannot open {}: {}; the database's folder must exist and be writable: check its owner, "
-                               "its permissions and that the disk has room, or name another file by --db",
-                               database, strerror(errno)));
+    return Refused(fmt::format(
+        "cannot open {}: {}; the database's directory must exist and be writable: check its owner, "
+        "its permissions and that the disk has room, or name another file with --db",
+        database, strerror(errno)));
   }
   struct stat file {};
   if (fstat(own.lock_.get(), &file) != 0 || !S_ISREG(file.st_mode)) {
     return Refused(fmt::format("{} is not a regular file; name another with --db", database));
   }
   if (!Lock(own.lock_)) {
-    return Refused(fmt::format("{} is in use by another winnow-server; name another file by --db", database));
+    return Refused(
+        fmt::format("{} is in use by another winnow-server; name another file with --db", database));
   }
   if (file.st_nlink > 1) {
-    return Refused(fmt::format("{} has {} names (hard links), and a log beside one of them would not be found under "
-                               "another; remove the others, which find -samefile lists, or name a copy with --db",
-                               database, file.st_nlink));
+    return Refused(
+        fmt::format("{} has {} hard links, and a log beside one of them would not be found under "
+                    "another; remove the others (find -samefile lists them), or name a copy with --db",
+                    database, file.st_nlink));
   }
   std::error_code error;
   own.database_ = fs::canonical(database, error).string();
@@ -54,15 +57,18 @@ absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::
 
   fs::create_directories(fs::path(state_dir).parent_path(), error);
   if (mkdir(state_dir.c_str(), kPrivateFolder) != 0 && errno != EEXIST) {
-    return Refused(fmt::format("cannot make {}: {}; name another folder by --state-dir", state_dir, strerror(errno)));
+    return Refused(fmt::format("cannot create {}: {}; name another directory with --state-dir", state_dir,
+                               strerror(errno)));
   }
   own.folder_ = OwnedDescriptor(open(state_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!own.folder_.ok()) {
-    return Refused(fmt::format("cannot open {}: {}; name another folder by --state-dir", state_dir, strerror(errno)));
+    return Refused(fmt::format("cannot open {}: {}; name another directory with --state-dir", state_dir,
+                               strerror(errno)));
   }
   if (!Lock(own.folder_)) {
-    return Refused(fmt::format("{} is the state folder of another winnow-server that runs; name another by --state-dir",
-                               state_dir));
+    return Refused(fmt::format(
+        "{} is the state directory of another running winnow-server; name another with --state-dir",
+        state_dir));
   }
   return own;
 }
@@ -73,16 +79,18 @@ absl::Status OwnFiles::MakePrivate() const {
     struct stat file {};
     if (lstat(name.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || (file.st_mode & kOthers) == 0) continue;
     if (chmod(name.c_str(), kPrivateFile) == 0) continue;
-    return Refused(fmt::format("{} can be read or written by other users and is not this user's to change: {}; run "
-                               "the server as its owner, or: chmod 600",
-                               name, strerror(errno)));
+    return Refused(fmt::format(
+        "{} can be read or written by other users, and its permissions cannot be changed: {}; run "
+        "the server as its owner, or: chmod 600",
+        name, strerror(errno)));
   }
   struct stat folder {};
   if (fstat(folder_.get(), &folder) != 0 || (folder.st_mode & kMoreThanPass) == 0) return absl::OkStatus();
   if (fchmod(folder_.get(), kPrivateFolder) == 0) return absl::OkStatus();
-  return Refused(fmt::format("the state folder can be read by other users and is not this user's to change: {}; run "
-                             "the server as its owner, or: chmod 700",
-                             strerror(errno)));
+  return Refused(fmt::format(
+      "the state directory can be read by other users, and its permissions cannot be changed: {}; run "
+      "the server as its owner, or: chmod 700",
+      strerror(errno)));
 }
 
 }  // namespace winnow

@@ -53,9 +53,10 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
   std::ifstream(mark) >> owner;
   if (owner == database_identity) return absl::OkStatus();
   if (owner.empty() && HoldsOthersFiles(state_dir)) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{} is no state folder of a winnow-server and not empty; name an empty or new one by --state-dir",
-        state_dir.string()));
+    return absl::FailedPreconditionError(
+        fmt::format("{} is neither empty nor a state directory of winnow-server; name an empty or new one "
+                    "with --state-dir",
+                    state_dir.string()));
   }
   if (!owner.empty()) {
     EndWorkers(state_dir / "workers");
@@ -67,7 +68,7 @@ absl::Status PrepareStateDir(const fs::path& state_dir, const std::string& datab
       fs::rename(state_dir / name, aside / name, error);
       if (error) return Problem(aside / name, error);
     }
-    log(fmt::format("{} belonged to another database; what it held is now in {}", state_dir.string(),
+    log(fmt::format("{} belonged to another database; its content is now in {}", state_dir.string(),
                     aside.string()));
   }
   // Written last and atomically: an interrupted preparation is repeated.

@@ -22,14 +22,14 @@ using grpc::StatusCode;
 bool IsRead(std::string_view method) { return method == "GET" || method == "HEAD"; }
 
 HttpAnswer NotAllowed(const std::string& method, const std::string& allowed) {
-  HttpAnswer answer =
-      ErrorAnswer(405, {StatusCode::UNIMPLEMENTED, method + " is not for this path; it takes " + allowed});
+  HttpAnswer answer = ErrorAnswer(
+      405, {StatusCode::UNIMPLEMENTED, method + " is not allowed for this path; allowed: " + allowed});
   answer.headers.emplace_back("Allow", allowed);
   return answer;
 }
 
 HttpAnswer NoSuchPath() {
-  return ErrorAnswer({StatusCode::NOT_FOUND, "no method has this path; GET /v1/openapi.json tells all"});
+  return ErrorAnswer({StatusCode::NOT_FOUND, "no method has this path; see GET /v1/openapi.json"});
 }
 
 bool SaysJson(std::string_view type) {
@@ -71,10 +71,10 @@ HttpApp::Way HttpApp::Handle(const HttpRequest& request) const {
   const std::string_view host = request.header("host");
   if (!options_.tokens_required && !host.empty() && !HostIsLoopback(host)) {
     return ErrorAnswer(421, {StatusCode::PERMISSION_DENIED,
-                             "this server asks for no tokens and answers only as localhost or 127.0.0.1"});
+                             "this server requires no tokens and so answers only as localhost or 127.0.0.1"});
   }
   if (!IsRead(request.method) && FromAnotherSite(request)) {
-    return ErrorAnswer({StatusCode::PERMISSION_DENIED, "a page of another site may not ask for this"});
+    return ErrorAnswer({StatusCode::PERMISSION_DENIED, "a page of another site may not call this"});
   }
   std::optional<HttpTarget> target = ParseTarget(request.target);
   if (!target) return ErrorAnswer({StatusCode::INVALID_ARGUMENT, "the request's path or query is malformed"});
@@ -155,7 +155,7 @@ HttpApp::Way HttpApp::Login(const HttpRequest& request) const {
   }
   const std::string token = json["token"];
   if (!token.empty() && !LooksLikeToken(token)) {
-    return ErrorAnswer({StatusCode::UNAUTHENTICATED, "this server does not know this token"});
+    return ErrorAnswer({StatusCode::UNAUTHENTICATED, "this token is unknown to the server"});
   }
   const CallFor caller{request.peer, token.empty() ? "" : "Bearer " + token};
   return MakeUnaryCall(
@@ -180,7 +180,7 @@ std::string HttpApp::SetCookie(const std::string& token) const {
 }
 
 HttpApp::Way HttpApp::Metrics(const HttpRequest& request) const {
-  if (!options_.metrics) return ErrorAnswer({StatusCode::NOT_FOUND, "this server keeps no metrics"});
+  if (!options_.metrics) return ErrorAnswer({StatusCode::NOT_FOUND, "this server has no metrics"});
   return MakeUnaryCall(
       options_.path, {request.peer, AuthorizationOf(request)}, GetCaller(), v1::GetCallerRequest(),
       [metrics = options_.metrics](const grpc::Status& status, grpc::ByteBuffer bytes) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/status_text.h"
 #include "json/message_json.h"
 #include "server/http/errors.h"
 
@@ -27,7 +28,7 @@ std::string TypeName(const pb::FieldDescriptor& field) {
       return "a whole number";
     case pb::FieldDescriptor::CPPTYPE_UINT32:
     case pb::FieldDescriptor::CPPTYPE_UINT64:
-      return "a whole number from 0";
+      return "a whole number of at least 0";
     case pb::FieldDescriptor::CPPTYPE_DOUBLE:
     case pb::FieldDescriptor::CPPTYPE_FLOAT:
       return "a number";
@@ -138,7 +139,7 @@ grpc::Status JsonError(const std::string& message) {
 grpc::Status ReadBody(const std::string& body, pb::Message& request) {
   if (body.find_first_not_of(" \t\r\n") == std::string::npos) return grpc::Status::OK;  // empty: no fields
   const auto status = pb::util::JsonStringToMessage(body, &request, ParseOptions());
-  return status.ok() ? grpc::Status::OK : JsonError(std::string(status.message()));
+  return status.ok() ? grpc::Status::OK : JsonError(MessageOf(status));
 }
 
 }  // namespace
@@ -154,7 +155,7 @@ grpc::Status ReadCall(const RouteMatch& match,
   grpc::Status status;
   if (match.route->verb == "POST") {
     if (!parameters.empty())
-      return FieldError(parameters[0].first, "stands behind '?'; expected in the body");
+      return FieldError(parameters[0].first, "is a query parameter; expected in the body");
     status = ReadBody(body, *read);
   } else {
     if (!body.empty()) return FieldError("body", "is given; expected query parameters");

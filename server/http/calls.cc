@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "json/message_json.h"
 #include "server/grpc/auth.h"
 #include "server/grpc/watch.h"
@@ -43,7 +44,7 @@ class UnaryCall final : public Exchange, public std::enable_shared_from_this<Una
     stub_.UnaryCall(&context_, method_, {}, &request_, &response_,
                     [self = shared_from_this(), changed = std::move(changed)](grpc::Status status) {
                       {
-                        std::lock_guard lock(self->mutex_);
+                        MutexLock lock(self->mutex_);
                         self->status_ = std::move(status);
                       }
                       changed();
@@ -51,7 +52,7 @@ class UnaryCall final : public Exchange, public std::enable_shared_from_this<Una
   }
 
   Step Next() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!status_) return {};
     return {Step::Kind::kAnswer, finish_(*status_, std::move(response_)), {}};
   }
@@ -66,8 +67,8 @@ class UnaryCall final : public Exchange, public std::enable_shared_from_this<Una
   const grpc::ByteBuffer request_;
   const FinishCall finish_;
   grpc::ByteBuffer response_;  // gRPC's until the status is known
-  std::mutex mutex_;
-  std::optional<grpc::Status> status_;  // guarded by mutex_
+  Mutex mutex_;
+  std::optional<grpc::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
 // "id: 7\n" if the answer has a sequence number.
@@ -98,11 +99,11 @@ class StreamCall final : public Exchange,
   }
 
   Step Next() override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (arrived_) {
       arrived_ = false;
       const grpc::ByteBuffer bytes = std::exchange(incoming_, {});
-      lock.unlock();
+      lock.Unlock();
       StartRead(&incoming_);
       return Event(bytes);
     }
@@ -122,7 +123,7 @@ class StreamCall final : public Exchange,
     context_.TryCancel();
     bool unread = false;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       cancelled_ = true;
       unread = std::exchange(arrived_, false);
     }
@@ -131,12 +132,16 @@ class StreamCall final : public Exchange,
 
   void OnReadInitialMetadataDone(bool ok) override {
     if (!ok || context_.GetServerInitialMetadata().count(kStreamOpen) == 0) return;
-    Change([this] { opened_ = true; });
+    {
+      MutexLock lock(mutex_);
+      opened_ = true;
+    }
+    changed_();
   }
   void OnReadDone(bool ok) override {
     bool last = !ok;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       last = last || cancelled_;  // nobody will take it and read on
       arrived_ = !last;
     }
@@ -148,19 +153,14 @@ class StreamCall final : public Exchange,
   }
   void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<StreamCall> self = std::move(self_);
-    Change([&] { status_ = status; });
-  }
-
- private:
-  template <typename How>
-  void Change(How how) {
     {
-      std::lock_guard lock(mutex_);
-      how();
+      MutexLock lock(mutex_);
+      status_ = status;
     }
     changed_();
   }
 
+ private:
   Step Event(const grpc::ByteBuffer& bytes) {
     started_ = true;
     const MessagePtr message = NewMessage(*method_.output_type());
@@ -183,28 +183,28 @@ class StreamCall final : public Exchange,
   bool started_ = false;              // Next has returned a part of the stream
   bool told_end_ = false;
 
-  std::mutex mutex_;  // guards the following
-  bool opened_ = false;
-  bool arrived_ = false;  // incoming_ has a message, and no read is pending
-  bool cancelled_ = false;
-  std::optional<grpc::Status> status_;
+  Mutex mutex_;
+  bool opened_ ABSL_GUARDED_BY(mutex_) = false;
+  bool arrived_ ABSL_GUARDED_BY(mutex_) = false;  // incoming_ has a message, and no read is pending
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 CallCount::Pass::Pass(CallCount& count) : count_(count) {
-  std::lock_guard lock(count_.mutex_);
+  MutexLock lock(count_.mutex_);
   ++count_.calls_;
 }
 
 CallCount::Pass::~Pass() {
-  std::lock_guard lock(count_.mutex_);
-  if (--count_.calls_ == 0) count_.none_.notify_all();
+  MutexLock lock(count_.mutex_);
+  if (--count_.calls_ == 0) count_.none_.NotifyAll();
 }
 
 void CallCount::WaitForNone() {
-  std::unique_lock lock(mutex_);
-  none_.wait(lock, [this] { return calls_ == 0; });
+  MutexLock lock(mutex_);
+  while (calls_ > 0) none_.Wait(mutex_);
 }
 
 std::shared_ptr<Exchange> MakeUnaryCall(const CallPath& path, const CallFor& caller,

@@ -5,12 +5,11 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "server/http/call_message.h"
 #include "server/http/exchange.h"
 
@@ -33,9 +32,9 @@ class CallCount {
   void WaitForNone();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  int calls_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar none_;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The target of calls. Copied freely; its referents outlive the calls.

@@ -14,7 +14,7 @@ std::unique_ptr<Connections::Place> Connections::Add(Close close) {
   std::unique_ptr<Place> place(new Place(*this));
   Close oldest;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     place->entry_ = waiting_.insert(waiting_.end(), {std::move(close)});
     if (waiting_.size() + busy_.size() - closing_ > most_) {
       for (Place::Entry& entry : waiting_) {
@@ -32,16 +32,16 @@ std::unique_ptr<Connections::Place> Connections::Add(Close close) {
 }
 
 Connections::Place::~Place() {
-  std::lock_guard lock(all_.mutex_);
+  MutexLock lock(all_.mutex_);
   if (entry_->closed) --all_.closing_;
   (entry_->waits ? all_.waiting_ : all_.busy_).erase(entry_);
-  if (all_.waiting_.empty() && all_.busy_.empty()) all_.none_.notify_all();
+  if (all_.waiting_.empty() && all_.busy_.empty()) all_.none_.NotifyAll();
 }
 
 void Connections::Place::Waits(bool waits) {
   Close close;
   {
-    std::lock_guard lock(all_.mutex_);
+    MutexLock lock(all_.mutex_);
     if (entry_->waits != waits) {
       Entries& from = waits ? all_.busy_ : all_.waiting_;
       Entries& to = waits ? all_.waiting_ : all_.busy_;
@@ -59,7 +59,7 @@ void Connections::Place::Waits(bool waits) {
 void Connections::StopWaiting() {
   std::vector<Close> closes;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     for (Place::Entry& entry : waiting_) {
       if (entry.closed) continue;
@@ -74,7 +74,7 @@ void Connections::CloseAll() {
   StopWaiting();
   std::vector<Close> closes;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (Place::Entry& entry : busy_) {
       if (entry.closed) continue;
       ++closing_;
@@ -85,8 +85,11 @@ void Connections::CloseAll() {
 }
 
 bool Connections::WaitForNone(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  return none_.wait_for(lock, patience, [this] { return waiting_.empty() && busy_.empty(); });
+  MutexLock lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!(waiting_.empty() && busy_.empty()) && none_.WaitUntil(mutex_, end)) {
+  }
+  return waiting_.empty() && busy_.empty();
 }
 
 }  // namespace winnow

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -51,12 +51,12 @@ class Connections {
   static Close Take(Place::Entry& entry);
 
   const size_t most_;
-  std::mutex mutex_;
-  std::condition_variable none_;
-  Entries waiting_;     // guarded by mutex_; the longest first
-  Entries busy_;        // guarded by mutex_
-  size_t closing_ = 0;  // guarded by mutex_: in both lists, closed but still present
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar none_;
+  Entries waiting_ ABSL_GUARDED_BY(mutex_);  // the longest first
+  Entries busy_ ABSL_GUARDED_BY(mutex_);
+  size_t closing_ ABSL_GUARDED_BY(mutex_) = 0;  // in both lists, closed but still present
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace winnow

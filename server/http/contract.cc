@@ -2,7 +2,8 @@
 
 #include <google/protobuf/descriptor.pb.h>
 
-#include <cstdlib>
+
+#include "base/check.h"
 
 namespace winnow {
 
@@ -13,11 +14,9 @@ const pb::DescriptorPool& ContractPool() {
     auto* pool = new pb::DescriptorPool;  // never destroyed, like its descriptors
     pb::FileDescriptorSet files;
     const std::string_view bytes = ContractDescriptors();
-    if (!files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      std::abort();  // protoc wrote them
-    for (const pb::FileDescriptorProto& file : files.file()) {
-      if (pool->BuildFile(file) == nullptr) std::abort();  // imports precede the files that import them
-    }
+    WINNOW_CHECK(files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "protoc wrote them");
+    for (const pb::FileDescriptorProto& file : files.file())
+      WINNOW_CHECK(pool->BuildFile(file) != nullptr, "imports precede the files that import them: " + file.name());
     return pool;
   }();
   return kPool;

@@ -2,11 +2,13 @@
 
 #include <grpcpp/alarm.h>
 
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {
@@ -22,15 +24,15 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
     const std::weak_ptr<HealthCheck> weak = weak_from_this();
     alarm_.Set(std::chrono::system_clock::now() + patience_, [weak](bool expired) {
       const auto self = weak.lock();
-      if (expired && self) self->Tell("no answer in time: what is asked is not recorded, or not read");
+      if (expired && self) self->Tell("no answer in time from the writer or the reader");
     });
     probe_([weak](const absl::Status& status) {
-      if (const auto self = weak.lock()) self->Tell(status.ok() ? "" : std::string(status.message()));
+      if (const auto self = weak.lock()) self->Tell(status.ok() ? "" : MessageOf(status));
     });
   }
 
   Step Next() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!problem_) return {};
     const nlohmann::ordered_json ok = {{"status", "ok"}};
     const nlohmann::ordered_json bad = {{"status", "unavailable"}, {"message", *problem_}};
@@ -44,7 +46,7 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
  private:
   void Tell(std::string problem) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (problem_) return;
       problem_ = std::move(problem);
     }
@@ -55,8 +57,8 @@ class HealthCheck final : public Exchange, public std::enable_shared_from_this<H
   const HealthProbe probe_;
   const std::chrono::milliseconds patience_;
   std::function<void()> changed_;
-  std::mutex mutex_;
-  std::optional<std::string> problem_;  // guarded by mutex_; "": none
+  Mutex mutex_;
+  std::optional<std::string> problem_ ABSL_GUARDED_BY(mutex_);  // "": none
   grpc::Alarm alarm_;
 };
 

@@ -72,7 +72,7 @@ class HttpServer::Impl {
     if (!parsed.ok()) return parsed.status();
     error_code error;
     const auto found = tcp::resolver(io_).resolve(parsed->host, std::to_string(parsed->port), error);
-    std::string problem = error ? error.message() : "the name leads nowhere";
+    std::string problem = error ? error.message() : "the name cannot be resolved";
     for (const auto& entry : found) {
       tcp::endpoint endpoint = entry.endpoint();
       // all listeners use the port of the first
@@ -116,7 +116,7 @@ class HttpServer::Impl {
  private:
   static absl::Status Taken(const std::string& address, const std::string& why) {
     return absl::UnavailableError(
-        fmt::format("cannot listen on {}: {}; name another address by --http, or \"off\"", address, why));
+        fmt::format("cannot listen on {}: {}; name another address with --http, or \"off\"", address, why));
   }
 
   error_code Open(const tcp::endpoint& endpoint) {

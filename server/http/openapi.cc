@@ -56,9 +56,9 @@ Json OperationOf(const HttpRoute& route, Schemas& schemas) {
   operation["responses"] =
       WithError(method.server_streaming()
                     ? Json{{"description",
-                            "Server-sent events: each message is the data of one, in JSON; an event \"end\" "
+                            "Server-sent events: the data of each is a message in JSON; an event \"end\" "
                             "or \"error\" is the last. "
-                            "Last-Event-ID goes on behind that event."},
+                            "Last-Event-ID continues after that event."},
                            {"content", ContentOf("text/event-stream", answer)}}
                     : Json{{"description", "OK"}, {"content", ContentOf("application/json", answer)}});
   return operation;
@@ -71,7 +71,7 @@ void AddOwnPaths(Json& paths) {
       {"type", "object"}, {"required", {"token"}}, {"properties", {{"token", {{"type", "string"}}}}}};
   paths["/login"]["post"] = {
       {"operationId", "Login"},
-      {"description", "Sets a cookie that says the token from then on, for browsers; answers as GetCaller."},
+      {"description", "Sets a cookie with the token, for browsers; the response is that of GetCaller."},
       {"security", Json::array()},
       {"requestBody", {{"required", true}, {"content", ContentOf("application/json", login)}}},
       {"responses",
@@ -83,14 +83,14 @@ void AddOwnPaths(Json& paths) {
                               {"responses", WithError({{"description", "OK"}, {"content", json_object}})}};
   paths["/healthz"]["get"] = {
       {"operationId", "Health"},
-      {"description", "Whether the server records what it is told: 503 if not, or if it stops."},
+      {"description", "Whether the server can read and write its database: 503 if not, or while it stops."},
       {"security", Json::array()},
       {"responses",
        {{"200", {{"description", "OK"}, {"content", json_object}}},
-        {"503", {{"description", "It does not."}, {"content", json_object}}}}}};
+        {"503", {{"description", "It cannot."}, {"content", json_object}}}}}};
   paths["/metrics"]["get"] = {
       {"operationId", "Metrics"},
-      {"description", "What the server measures, in the text form of Prometheus."},
+      {"description", "The server's metrics, in Prometheus' text format."},
       {"responses",
        WithError({{"description", "OK"}, {"content", ContentOf("text/plain", {{"type", "string"}})}})}};
   paths["/v1/openapi.json"]["get"] = {
@@ -131,18 +131,19 @@ std::string Make() {
       {"content", ContentOf("application/json", {{"$ref", "#/components/schemas/Error"}})}};
   components["securitySchemes"]["token"] = {{"type", "http"}, {"scheme", "bearer"}};
   components["securitySchemes"]["cookie"] = {{"type", "apiKey"}, {"in", "cookie"}, {"name", kTokenCookie}};
-  const Json api = {{"openapi", "3.0.3"},
-                    {"info",
-                     {{"title", "Winnow"},
-                      {"version", WINNOW_VERSION},
-                      {"description",
-                       "The methods of winnow-server with their messages as JSON: names_like_this (requests "
-                       "may also say namesLikeThis), enums by name, whole numbers as numbers up to 2^53 and as "
-                       "text beyond, NaN and the infinities as text. Without --require-tokens and TLS no "
-                       "credential is asked for."}}},
-                    {"security", {{{"token", Json::array()}}, {{"cookie", Json::array()}}, Json::object()}},
-                    {"paths", std::move(paths)},
-                    {"components", std::move(components)}};
+  const Json api = {
+      {"openapi", "3.0.3"},
+      {"info",
+       {{"title", "Winnow"},
+        {"version", WINNOW_VERSION},
+        {"description",
+         "The methods of winnow-server with their messages as JSON: names_like_this (requests "
+         "may also use namesLikeThis), enums by name, integers as numbers up to 2^53 and as "
+         "strings beyond, NaN and the infinities as strings. Without --require-tokens and TLS no "
+         "credential is needed."}}},
+      {"security", {{{"token", Json::array()}}, {{"cookie", Json::array()}}, Json::object()}},
+      {"paths", std::move(paths)},
+      {"components", std::move(components)}};
   return api.dump();
 }
 

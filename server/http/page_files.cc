@@ -23,7 +23,7 @@ const PageFile* Find(const std::vector<PageFile>& files, std::string_view path) 
 HttpAnswer AnswerPage(const std::vector<PageFile>& files, std::string_view path, const HttpRequest& request) {
   const PageFile* file = Find(files, path);
   if (file == nullptr && path.starts_with(kAssets)) {
-    return ErrorAnswer({grpc::StatusCode::NOT_FOUND, "there is no file of this name"});
+    return ErrorAnswer({grpc::StatusCode::NOT_FOUND, "there is no such file"});
   }
   if (file == nullptr) file = Find(files, kIndex);
   const bool zipped = !file->gzip.empty() && AcceptsGzip(request.header("accept-encoding"));

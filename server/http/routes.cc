@@ -1,10 +1,9 @@
 #include "server/http/routes.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
 #include <set>
 
+#include "base/check.h"
 #include "winnow/v1/admin.pb.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/http.pb.h"
@@ -19,8 +18,7 @@ namespace {
 namespace pb = google::protobuf;
 
 [[noreturn]] void Broken(const pb::MethodDescriptor& method, const std::string& what) {
-  std::cerr << method.full_name() << ": its option http: " << what << '\n';
-  std::abort();
+  WINNOW_UNREACHABLE(method.full_name() + ": its option http: " + what);
 }
 
 HttpRoute RouteOf(const pb::MethodDescriptor& method) {

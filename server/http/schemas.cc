@@ -59,7 +59,7 @@ template std::string CommentOf(const pb::EnumDescriptor&);
 
 Json Schemas::Real() {
   if (!all_.contains("Double")) {
-    all_["Double"] = {{"description", "A number; NaN and the infinities are words."},
+    all_["Double"] = {{"description", "A number; NaN and the infinities are strings."},
                       {"anyOf",
                        {{{"type", "number"}, {"format", "double"}},
                         {{"type", "string"}, {"enum", {"NaN", "Infinity", "-Infinity"}}}}}};
@@ -70,10 +70,11 @@ Json Schemas::Real() {
 Json Schemas::Whole(const std::string& format) {
   const std::string name = format == "int64" ? "Int64" : "UInt64";
   if (!all_.contains(name)) {
-    all_[name] = {{"description", "A whole number; beyond 2^53 in size it is written as text. Both are read."},
-                  {"anyOf",
-                   {{{"type", "integer"}, {"format", format}},
-                    {{"type", "string"}, {"pattern", format == "int64" ? "^-?[0-9]+$" : "^[0-9]+$"}}}}};
+    all_[name] = {
+        {"description", "An integer; beyond 2^53 in size it is written as a string. Both are accepted."},
+        {"anyOf",
+         {{{"type", "integer"}, {"format", format}},
+          {{"type", "string"}, {"pattern", format == "int64" ? "^-?[0-9]+$" : "^[0-9]+$"}}}}};
   }
   return Reference(name);
 }

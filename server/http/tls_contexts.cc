@@ -48,6 +48,7 @@ TlsContexts::Times TlsContexts::FileTimes() const {
 
 absl::StatusOr<std::unique_ptr<TlsContexts>> TlsContexts::Open(const TlsFiles& files) {
   std::unique_ptr<TlsContexts> contexts(new TlsContexts(files));
+  MutexLock lock(contexts->mutex_);
   contexts->times_ = contexts->FileTimes();
   contexts->looked_ = std::chrono::steady_clock::now();
   absl::StatusOr<Context> first = Load(files);
@@ -57,7 +58,7 @@ absl::StatusOr<std::unique_ptr<TlsContexts>> TlsContexts::Open(const TlsFiles& f
 }
 
 TlsContexts::Context TlsContexts::Current() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (now - looked_ < kLookEvery) return context_;
   looked_ = now;

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "server/grpc/tls.h"
 
 namespace winnow {
@@ -29,10 +29,10 @@ class TlsContexts {
   Times FileTimes() const;
 
   const TlsFiles files_;
-  std::mutex mutex_;  // guards the following
-  Context context_;
-  Times times_;
-  std::chrono::steady_clock::time_point looked_;
+  Mutex mutex_;
+  Context context_ ABSL_GUARDED_BY(mutex_);
+  Times times_ ABSL_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point looked_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "base/task_threads.h"
 #include "insight/importance.h"
 
 namespace winnow {
@@ -29,13 +26,9 @@ struct SolvedForest {
 };
 
 // A thread that fits forests and keeps the newest, until the number of trials with a value has changed by
-// some per cent. Thread-safe.
+// some per cent. The destructor answers queued requests with null. Thread-safe.
 class Forests {
  public:
-  Forests();
-  // Answers queued requests with null.
-  ~Forests();
-
   using Done = std::function<void(std::shared_ptr<const SolvedForest>)>;
   // Calls `done` once: at once with a kept forest, otherwise from the thread. Null: `gone`, polled until the
   // forest is fitted, was true, or this is being destroyed.
@@ -48,21 +41,13 @@ class Forests {
     int64_t level;
     std::shared_ptr<const SolvedForest> solved;
   };
-  struct Job {
-    ForestQuestion question;
-    std::function<bool()> gone;
-    Done done;
-  };
   std::shared_ptr<const SolvedForest> Find(const ForestQuestion& question);
   void Keep(const ForestQuestion& question, std::shared_ptr<const SolvedForest> solved);
-  void Run();
+  std::shared_ptr<const SolvedForest> Fit(const ForestQuestion& question, const std::function<bool()>& gone);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::list<Kept> kept_;   // newest use first; guarded by mutex_
-  std::deque<Job> queue_;  // guarded by mutex_
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  Mutex mutex_;
+  std::list<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // newest use first
+  TaskThreads thread_;
 };
 
 }  // namespace winnow

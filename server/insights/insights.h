@@ -65,7 +65,6 @@ class Insights {
   Store& store_;
   Clock clock_;
   TrialTables tables_;
-  std::map<int64_t, std::vector<BestStep>> old_steps_;  // by job; for jobs that ended before steps were kept
 };
 
 using InsightReader = ReadingThread<Insights>;

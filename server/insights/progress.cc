@@ -5,8 +5,6 @@
 #include <numeric>
 
 #include "insight/stairs.h"
-#include "server/engine/best_tracker.h"
-#include "server/engine/job_facts.h"
 #include "server/engine/job_view.h"
 #include "server/insights/insights.h"
 
@@ -14,18 +12,6 @@ namespace winnow {
 namespace {
 
 constexpr int kMostShown = 100;
-
-// For a job that ended before steps were kept: derived from all its facts.
-absl::StatusOr<std::vector<BestStep>> StepsOf(Store& store, const JobHead& job) {
-  std::vector<BestStep> steps;
-  BestTracker tracker;
-  JobState state(job.search);
-  const absl::Status status = ApplyFacts(store.facts, job.row, state, [&](const Fact& fact) {
-    if (const auto step = tracker.Note(state, fact.time_us)) steps.push_back(*step);
-  });
-  if (!status.ok()) return status;
-  return steps;
-}
 
 }  // namespace
 
@@ -44,15 +30,6 @@ absl::StatusOr<v1::Progress> Insights::ProgressOf(const std::string& id, size_t 
     if (!trials.ok()) return trials.status();
     const std::vector<int64_t>& trained = (*trials)->columns.trained_resource;
     resource = static_cast<double>(std::accumulate(trained.begin(), trained.end(), int64_t{0}));
-    if (job->row.end_us > 0 && steps->empty()) {
-      std::vector<BestStep>& found = old_steps_[job->row.key];
-      if (found.empty() && (*trials)->columns.ranked() > 0) {
-        absl::StatusOr<std::vector<BestStep>> replayed = StepsOf(store_, *job);
-        if (!replayed.ok()) return replayed.status();
-        found = *std::move(replayed);
-      }
-      *steps = found;
-    }
   }
   const auto elapsed = [&](int64_t time_us) {
     return static_cast<double>(time_us - job->row.create_us) / 1e6;

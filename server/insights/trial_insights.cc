@@ -103,10 +103,10 @@ absl::StatusOr<CurvesQuestion> Insights::AskCurves(const v1::GetLearningCurvesRe
 absl::StatusOr<LevelQuestion> Insights::AskLevel(const std::string& id,
                                                  const std::vector<std::string>& filters, int64_t resource) {
   if (resource < kOwnLevels) {
-    return absl::InvalidArgumentError(fmt::format(
-        "resource: {} is not a level; expected one from 1 on, 0 for the one that says most, or {} for "
-        "each trial's own value",
-        resource, kOwnLevels));
+    return absl::InvalidArgumentError(
+        fmt::format("resource: {} is not a level; expected one from 1 on, 0 for the default, or {} for "
+                    "each trial's own value",
+                    resource, kOwnLevels));
   }
   LevelQuestion question;
   const absl::Status status =

@@ -7,6 +7,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/plan_estimate.h"
 #include "server/engine/violations.h"
+#include "spec/check.h"
 #include "spec/plan_message.h"
 #include "spec/search_spec.h"
 

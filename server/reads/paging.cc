@@ -9,7 +9,7 @@ namespace {
 
 absl::Status BadToken() {
   return absl::InvalidArgumentError(
-      "page_token: it does not belong to this query; expected the next_page_token of the page before");
+      "page_token: it does not belong to this query; expected the next_page_token of the previous page");
 }
 
 // FNV-1a: the same on every machine and in every version.

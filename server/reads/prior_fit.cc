@@ -89,7 +89,7 @@ Fit FitTo(const SearchSpace& space, const std::map<std::string, Value>& values) 
     }
     fit.configuration[i] = *std::move(value);
   }
-  if (!space.Holds(fit.configuration)) fit.misfit = "that break a constraint";
+  if (!space.Holds(fit.configuration)) fit.misfit = "that violate a constraint";
   return fit;
 }
 

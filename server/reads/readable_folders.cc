@@ -18,7 +18,7 @@ OwnedDescriptor OpenFolder(const std::string& folder) {
 
 absl::Status OutsideFolders() {
   return absl::PermissionDeniedError(
-      "is in no folder whose files this server reads for jobs; whoever runs it names them by --read-dir");
+      "is in no directory that this server reads for jobs; its administrator can add one with --read-dir");
 }
 
 }  // namespace

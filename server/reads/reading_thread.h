@@ -1,17 +1,13 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/task_threads.h"
 #include "server/engine/context.h"
 
 namespace winnow {
@@ -24,41 +20,21 @@ class ReadingThread {
  public:
   // REQUIRES: the file is at the newest version.
   static absl::StatusOr<std::unique_ptr<ReadingThread>> Start(const std::string& file, Clock clock, int threads = 1) {
-    std::unique_ptr<ReadingThread> reader(new ReadingThread(file, std::move(clock)));
+    std::unique_ptr<ReadingThread> reader(new ReadingThread(file, std::move(clock), threads));
     for (int i = 0; i < threads; ++i) {
       absl::StatusOr<std::unique_ptr<Store>> store = Store::OpenReadOnly(file);
       if (!store.ok()) return store.status();
-      reader->lanes_.push_back(std::make_unique<Lane>(*std::move(store), reader->clock_));
-    }
-    for (const auto& lane : reader->lanes_) {
-      lane->thread = std::thread([raw = reader.get(), desk = &lane->desk] { raw->Run(*desk); });
+      reader->GiveBack(std::make_unique<Lane>(*std::move(store), reader->clock_));
     }
     return reader;
   }
 
-  // Runs what is queued, then stops.
-  ~ReadingThread() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    for (const auto& lane : lanes_) {
-      if (lane->thread.joinable()) lane->thread.join();
-    }
-  }
-
-  // Runs `read` on a reader's thread, in the order of posting; with several threads on the first free one.
-  void Post(std::function<void(Desk&)> read) { PostWithin(std::numeric_limits<size_t>::max(), std::move(read)); }
+  // Runs `read` on a reader's thread, in the order of posting; with several threads on the first free one. The
+  // destructor runs what is queued.
+  void Post(std::function<void(Desk&)> read) { threads_.Post(With(std::move(read))); }
   // Returns false, and posts nothing, if `most` are already queued.
   bool PostWithin(size_t most, std::function<void(Desk&)> read) {
-    {
-      std::lock_guard lock(mutex_);
-      if (queue_.size() >= most) return false;
-      queue_.push_back(std::move(read));
-    }
-    wake_.notify_one();
-    return true;
+    return threads_.PostWithin(most, With(std::move(read)));
   }
 
   // The file, for starting another such thread.
@@ -69,33 +45,35 @@ class ReadingThread {
   struct Lane {
     Lane(std::unique_ptr<Store> connection, const Clock& clock) : store(std::move(connection)), desk(*store, clock) {}
     std::unique_ptr<Store> store;
-    Desk desk;  // used by the thread alone
-    std::thread thread;
+    Desk desk;
   };
 
-  ReadingThread(std::string file, Clock clock) : file_(std::move(file)), clock_(std::move(clock)) {}
+  ReadingThread(std::string file, Clock clock, int threads)
+      : file_(std::move(file)), clock_(std::move(clock)), threads_(threads) {}
 
-  void Run(Desk& desk) {
-    while (true) {
-      std::function<void(Desk&)> read;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-        if (queue_.empty()) return;
-        read = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      read(desk);
-    }
+  std::function<void()> With(std::function<void(Desk&)> read) {
+    return [this, read = std::move(read)] {
+      std::unique_ptr<Lane> lane = Take();
+      read(lane->desk);
+      GiveBack(std::move(lane));
+    };
+  }
+  std::unique_ptr<Lane> Take() {
+    MutexLock lock(mutex_);
+    std::unique_ptr<Lane> lane = std::move(idle_.back());
+    idle_.pop_back();
+    return lane;
+  }
+  void GiveBack(std::unique_ptr<Lane> lane) {
+    MutexLock lock(mutex_);
+    idle_.push_back(std::move(lane));
   }
 
   const std::string file_;
   const Clock clock_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void(Desk&)>> queue_;  // guarded by mutex_
-  bool stopping_ = false;                         // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Lane>> idle_ ABSL_GUARDED_BY(mutex_);  // one for each thread that is idle
+  TaskThreads threads_;
 };
 
 }  // namespace winnow

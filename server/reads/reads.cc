@@ -14,7 +14,8 @@
 namespace winnow {
 namespace {
 
-constexpr char kKept[] = ": those of trials that may train on and of the best are kept, where workers share no folder";
+constexpr char kKept[] =
+    ": if workers share no directory, only those of the best trial and of trials that may train on are kept";
 constexpr int64_t kWatchBatch = 500;
 constexpr int64_t kMaxLogAnswer = 4 << 20;
 
@@ -120,7 +121,7 @@ absl::StatusOr<TrialQuery> ToQuery(const v1::ListTrialsRequest& request, const S
   }
   if (query.order == TrialColumn::kHyperparameter) return query;
   return absl::InvalidArgumentError(
-      fmt::format("order_by: \"{}\" is not known; expected one of {}", request.order_by(), names));
+      fmt::format("order_by: \"{}\" is unknown; expected one of {}", request.order_by(), names));
 }
 
 }  // namespace

@@ -22,20 +22,17 @@ v1::ReplayTuningJobResponse Decided(const SearchSpec& spec, const std::vector<Fa
 
 }  // namespace
 
-Replays::Replays(Reader& reader) : reader_(reader), thread_([this] { Run(); }) {}
-
 Replays::~Replays() {
   Stop();
   // A barrier: reads posted earlier have run when this one has.
   std::promise<void> posted;
   reader_.Post([&posted](Reads&) { posted.set_value(); });
   posted.get_future().wait();
-  thread_.join();
 }
 
 void Replays::Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::ReplayTuningJobResponse> answer) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (waiting_.erase(done) == 0) return;  // Stop has answered it
   }
   (*done)(std::move(answer));
@@ -44,12 +41,11 @@ void Replays::Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::Repla
 void Replays::Stop() {
   std::set<std::shared_ptr<Done>> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
-    queue_.clear();
     waiting.swap(waiting_);
   }
-  wake_.notify_one();
+  thread_.BeginStop();
   for (const auto& done : waiting) (*done)(absl::UnavailableError("the server is stopping"));
 }
 
@@ -57,7 +53,7 @@ void Replays::Replay(const std::string& id, Done done) {
   auto shared = std::make_shared<Done>(std::move(done));
   bool stopping = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping = stopping_;
     if (!stopping) waiting_.insert(shared);
   }
@@ -71,30 +67,10 @@ void Replays::Replay(const std::string& id, Done done) {
       Answer(shared, record.status());
       return;
     }
-    Enqueue({std::move(record->spec), std::move(record->facts), shared});
+    thread_.Post([this, record = *std::move(record), shared] {
+      if (!thread_.stopping()) Answer(shared, Decided(record.spec, record.facts));
+    });
   });
-}
-
-void Replays::Enqueue(Task task) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!stopping_) queue_.push_back(std::move(task));
-  }
-  wake_.notify_one();
-}
-
-void Replays::Run() {
-  while (true) {
-    Task task;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (stopping_) return;
-      task = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    Answer(task.done, Decided(task.spec, task.facts));
-  }
 }
 
 }  // namespace winnow

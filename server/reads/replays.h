@@ -1,15 +1,12 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
+#include "base/task_threads.h"
 #include "server/reads/reader.h"
 #include "winnow/v1/tuning.pb.h"
 
@@ -22,7 +19,7 @@ class Replays {
   using Done = std::function<void(absl::StatusOr<v1::ReplayTuningJobResponse>)>;
 
   // `reader` outlives it.
-  explicit Replays(Reader& reader);
+  explicit Replays(Reader& reader) : reader_(reader) {}
   // Waits for the running replay.
   ~Replays();
 
@@ -32,23 +29,13 @@ class Replays {
   void Stop();
 
  private:
-  struct Task {
-    SearchSpec spec;
-    std::vector<Fact> facts;
-    std::shared_ptr<Done> done;
-  };
-
-  void Run();
-  void Enqueue(Task task);
   void Answer(const std::shared_ptr<Done>& done, absl::StatusOr<v1::ReplayTuningJobResponse> answer);
 
   Reader& reader_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Task> queue_;                   // guarded by mutex_
-  std::set<std::shared_ptr<Done>> waiting_;  // guarded by mutex_; not answered yet
-  bool stopping_ = false;                    // guarded by mutex_
-  std::thread thread_;
+  Mutex mutex_;
+  std::set<std::shared_ptr<Done>> waiting_ ABSL_GUARDED_BY(mutex_);  // not answered yet
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  TaskThreads thread_;
 };
 
 }  // namespace winnow

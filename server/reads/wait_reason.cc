@@ -27,7 +27,7 @@ absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
   const RankShape shape = ShapeOf(job.spec);
   const int32_t nodes = next && next->trial > 0 ? NodesOf(job.state, *next) : job.state.spec().LeastNodes();
   if (next || CapacityOf(open, shape) < nodes) return WaitsFor(nodes, shape, open);
-  return WantsSuggestion(job.state) ? "Waiting for the model's suggestion." : "";
+  return WantsSuggestion(job.state) ? "Waiting for the search model's suggestion." : "";
 }
 
 }  // namespace winnow

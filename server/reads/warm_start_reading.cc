@@ -11,13 +11,14 @@
 #include <set>
 #include <tuple>
 
+#include "base/status_text.h"
 #include "server/engine/violations.h"
+#include "server/reads/imports/csv_file.h"
+#include "server/reads/imports/optuna_study.h"
 #include "server/reads/prior_fit.h"
 #include "server/reads/reads.h"
 #include "spec/search_spec.h"
 #include "spec/table_cell.h"
-#include "store/csv_file.h"
-#include "store/optuna_study.h"
 
 namespace winnow {
 namespace {
@@ -69,9 +70,9 @@ class Collector {
   // Rejects a file with the reason; a failure that is not the file's ends the whole reading.
   void RefuseFile(const std::string& field, const std::string& path, const absl::Status& why) {
     if (absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why)) {
-      return Refuse(field, Path(path) + " " + std::string(why.message()));
+      return Refuse(field, Path(path) + " " + MessageOf(why));
     }
-    ended_ = absl::Status(why.code(), fmt::format("{}: {} {}", field, Path(path), std::string(why.message())));
+    ended_ = absl::Status(why.code(), fmt::format("{}: {} {}", field, Path(path), MessageOf(why)));
   }
 
   // Resolves a path of the spec.
@@ -102,7 +103,7 @@ class Collector {
 
   bool TooMany(const std::string& field) {
     if (priors_.size() <= kMostResults) return false;
-    Refuse(field, fmt::format("brings more than {} results; expected at most that many in all", kMostResults));
+    Refuse(field, fmt::format("has more than {} results, the maximum of all sources together", kMostResults));
     return true;
   }
 
@@ -148,7 +149,7 @@ class Collector {
         TooMany(field);
       }
     });
-    if (!status.ok()) Refuse(field, std::string(status.message()));
+    if (!status.ok()) Refuse(field, MessageOf(status));
   }
 
   void AddTable(const std::string& field, const std::string& path) {
@@ -164,9 +165,11 @@ class Collector {
     const int objective = column("objective"), resource = column("resource");
     if (objective < 0) {
       const size_t columns = table->header.size();
-      return Refuse(field, fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
-                                       "the names of hyperparameters, and perhaps resource",
-                                       Path(path), columns, columns == 1 ? "column" : "columns"));
+      return Refuse(
+          field,
+          fmt::format("{} has {} {}, none of which is named objective; expected a header with objective, "
+                      "the names of hyperparameters, and optionally resource",
+                      Path(path), columns, columns == 1 ? "column" : "columns"));
     }
     for (size_t r = 0; r < table->rows.size() && !TooMany(field); ++r) {
       const std::vector<std::string>& row = table->rows[r];

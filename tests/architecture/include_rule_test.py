@@ -18,7 +18,8 @@ SERVER = COMMON | {"google", "spdlog"}
 TRAINER = COMMON | {"nlohmann", "CLI"}
 SCHEDULER = {"scheduler", "scheduler/state", "scheduler/space"}  # what other folders may include of it
 ENGINE = SCHEDULER | {"server/engine", "store", "spec", "proto", "artifact"}
-TRAINERS = {"trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
+HYPERPARAMETERS = {"trainers/hyperparameters", "trainers/gbdt/hyperparameters", "trainers/mlp/hyperparameters"}
+TRAINERS = {"trainers/hyperparameters", "trainers/common", "trainers/data", "trainers/data/cache", "trainers/collective"}
 RULE = {  # base is everybody's
     "base": ({"base"}, {"absl", "posix"}),
     "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
@@ -33,10 +34,11 @@ RULE = {  # base is everybody's
     "json": ({"json", "proto"}, {"absl", "google", "fmt"}),
     "rpc": ({"rpc"}, COMMON | {"grpc", "grpcpp"}),
     "artifact": ({"artifact", "proto"}, COMMON | {"openssl"}),
-    "spec": (SCHEDULER | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
-    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "csv.h", "nlohmann"}),
+    "spec": (SCHEDULER | HYPERPARAMETERS | {"spec", "proto"}, COMMON | {"google", "nlohmann", "re2"}),
+    "store": (SCHEDULER | {"store"}, COMMON | {"sqlite3.h", "nlohmann"}),
     "server/engine": (ENGINE, SERVER | {"prometheus"}),  # no transport
-    "server/reads": (ENGINE | {"server/reads"}, SERVER),
+    "server/reads/imports": (SCHEDULER | {"server/reads/imports", "store"}, COMMON | {"csv.h", "nlohmann"}),
+    "server/reads": (ENGINE | {"server/reads", "server/reads/imports"}, SERVER),
     "server/insights": (ENGINE | {"server/reads", "server/insights", "insight"}, SERVER),
     "server/host": (ENGINE | {"server/host"}, SERVER | {"openssl"}),
     "server/grpc": (ENGINE | {"server/grpc", "server/host", "server/reads", "server/insights", "insight", "rpc"},
@@ -53,8 +55,11 @@ RULE = {  # base is everybody's
     "trainers/data": ({"trainers/data", "trainers/data/cache"}, COMMON | {"openssl", "zlib.h"}),
     "trainers/collective": ({"trainers/collective"}, COMMON | {"openssl"}),
     "trainers/common": (TRAINERS, TRAINER),
-    "trainers/gbdt": (TRAINERS | {"trainers/gbdt"}, TRAINER),
-    "trainers/mlp": (TRAINERS | {"trainers/mlp"}, TRAINER),
+    "trainers/hyperparameters": ({"trainers/hyperparameters"}, COMMON | {"nlohmann"}),  # job checks link these three
+    "trainers/gbdt/hyperparameters": ({"trainers/hyperparameters", "trainers/gbdt/hyperparameters"}, COMMON | {"nlohmann"}),
+    "trainers/mlp/hyperparameters": ({"trainers/hyperparameters", "trainers/mlp/hyperparameters"}, COMMON | {"nlohmann"}),
+    "trainers/gbdt": (TRAINERS | {"trainers/gbdt", "trainers/gbdt/hyperparameters"}, TRAINER),
+    "trainers/mlp": (TRAINERS | {"trainers/mlp", "trainers/mlp/hyperparameters"}, TRAINER),
     "cli/output": (SCHEDULER | {"cli/output", "flags", "spec", "proto", "json"}, COMMON | {"google", "nlohmann"}),
     "cli/session": ({"cli/session", "cli/output", "proto", "rpc"}, COMMON | {"google", "grpc", "grpcpp"}),
     "cli/commands": (SCHEDULER | {"cli/commands", "cli/session", "cli/output", "flags", "spec", "proto", "rpc", "json", "artifact"},
@@ -81,10 +86,12 @@ type_traits typeindex typeinfo unordered_map unordered_set utility valarray vari
 LINK = {
     "winnow_proto": "proto", "winnow_rpc": "rpc", "winnow_json": "json", "winnow_flags": "flags", "winnow_artifact": "artifact",
     "winnow_scheduler": "scheduler", "winnow_models": "scheduler/models", "winnow_spec": "spec", "winnow_insight": "insight",
-    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_insights": "server/insights",
+    "winnow_store": "store", "winnow_engine": "server/engine", "winnow_reads": "server/reads", "winnow_imports": "server/reads/imports", "winnow_insights": "server/insights",
     "winnow_host": "server/host", "winnow_grpc": "server/grpc", "winnow_http": "server/http", "winnow_dashboard": "server/http",
     "winnow_agent": "worker", "winnow_data": "trainers/data", "winnow_collective": "trainers/collective",
-    "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
+    "winnow_hyperparameters": "trainers/hyperparameters",
+    "winnow_gbdt_hyperparameters": "trainers/gbdt/hyperparameters",
+    "winnow_mlp_hyperparameters": "trainers/mlp/hyperparameters", "winnow_trainer": "trainers/common", "winnow_trainer_program": "trainers/common", "winnow_gbdt": "trainers/gbdt",
     "winnow_gbdt_objectives": "trainers/gbdt", "winnow_gbdt_kernels": "trainers/gbdt", "winnow_mlp": "trainers/mlp",
     "winnow_mlp_kernels": "trainers/mlp", "winnow_cli": "cli",
     "SQLite::SQLite3": "sqlite3.h", "nlohmann_json::nlohmann_json": "nlohmann", "ZLIB::ZLIB": "zlib.h", "OpenSSL::SSL": "openssl",

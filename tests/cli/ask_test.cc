@@ -97,7 +97,7 @@ TEST_CASE("replay: verified, or the first difference and exit code 1", "[cli]") 
   service.replay = Text<v1::ReplayTuningJobResponse>("facts: 1200 decisions: 80");
   const Result same = RunWinnow({"replay", "bank", "--verify"}, service.address());
   CHECK(same.code == 0);
-  CHECK(same.out == "verified: 1,200 facts recorded, 80 decided again, all the same\n");
+  CHECK(same.out == "verified: 1,200 facts recorded, 80 recomputed, all the same\n");
   service.replay.set_mismatch(7);
   service.replay.set_recorded("trial 3 is stopped");
   service.replay.set_expected("trial 3 goes on");

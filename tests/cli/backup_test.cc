@@ -83,7 +83,7 @@ TEST_CASE("backup: a file that is there is replaced only when it is asked for", 
   std::ofstream(file) << "older";
   const Result refused = RunWinnow({"backup", file}, service.address());
   CHECK(refused.code == 1);
-  CHECK_THAT(refused.err, Catch::Contains("is there already") && Catch::Contains("--force"));
+  CHECK_THAT(refused.err, Catch::Contains("already exists") && Catch::Contains("--force"));
   CHECK(Contents(file) == "older");
   CHECK(RunWinnow({"backup", file, "--force"}, service.address()).code == 0);
   CHECK(Contents(file) == service.data);
@@ -104,7 +104,7 @@ TEST_CASE("backup: what breaks off leaves what was there before", "[cli]") {
     service.total = 2000;
     const Result result = RunWinnow({"backup", file, "--force"}, service.address());
     CHECK(result.code == 1);
-    CHECK_THAT(result.err, Catch::Contains("broke off after 1007 of 2000 bytes"));
+    CHECK_THAT(result.err, Catch::Contains("ended after 1007 of 2000 bytes"));
   }
   CHECK(Contents(file) == "older");
   CHECK(FilesIn(folder) == 1);
@@ -118,7 +118,7 @@ TEST_CASE("backup: a place that cannot be written is said at once", "[cli]") {
   CHECK_THAT(missing.err, Catch::Contains("cannot write") && Catch::Contains("No such file or directory"));
   const Result itself = RunWinnow({"backup", folder.path().string()}, service.address());
   CHECK(itself.code == 2);
-  CHECK_THAT(itself.err, Catch::Contains("is a folder"));
+  CHECK_THAT(itself.err, Catch::Contains("is a directory"));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST_CASE("compare: jobs side by side; those that no other one betters are marke
         "slow        5   0.8  1 m 40 s         100.0  *\n"
         "quick       5   0.7    40.0 s         120.0  *\n"
         "worse       5   0.7    50.0 s         120.0\n"
-        "\nMAXIMIZE auc; *: no other is as good in best, elapsed and node-seconds and better in one\n");
+        "\nMAXIMIZE auc; *: Pareto front of best, elapsed and node-seconds\n");
   CHECK(service.compare_asked.job_ids_size() == 3);
   CHECK(service.compare_asked.by() == "#job");
 }

@@ -81,7 +81,7 @@ grpc::Status FakeService::CreateTuningJob(Context*, const v1::CreateTuningJobReq
 grpc::Status FakeService::DescribeTuningJob(Context*, const v1::DescribeTuningJobRequest* request,
                                             v1::TuningJob* job) {
   const std::lock_guard lock(mutex);
-  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server stops");
+  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping");
   const v1::TuningJob* found = Find(request->id());
   if (found == nullptr) return NoJob(request->id());
   *job = *found;
@@ -170,13 +170,13 @@ grpc::Status FakeService::GetAnalytics(Context*, const v1::GetAnalyticsRequest* 
 grpc::Status FakeService::WatchTuningJob(Context*, const v1::WatchTuningJobRequest* request,
                                          Writer<v1::TuningJobEvent>* writer) {
   std::unique_lock lock(mutex);
-  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server stops");
+  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping");
   if (Find(request->id()) == nullptr) return NoJob(request->id());
   watched_after.push_back(request->after_sequence());
   changed_.notify_all();
   while (true) {
     changed_.wait(lock, [&] { return stopping_ || !events_.empty(); });
-    if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server stops");
+    if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping");
     const v1::TuningJobEvent event = std::move(events_.front());
     events_.pop_front();
     const bool ended = event.has_job() && event.job().state() >= v1::TuningJob::COMPLETED;
@@ -200,7 +200,7 @@ grpc::Status FakeService::ListWorkers(Context*, const v1::ListWorkersRequest* re
 grpc::Status FakeService::GetLogs(Context*, const v1::GetLogsRequest* request,
                                   v1::GetLogsResponse* response) {
   const std::lock_guard lock(mutex);
-  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server stops");
+  if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping");
   logs_asked = *request;
   if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
   const auto offset = static_cast<size_t>(request->offset());

@@ -88,7 +88,7 @@ TEST_CASE("Flags: wrong usage names flag, value and expectation, with exit code 
        {"\"auc=high\" is not NAME=VALUE"}},
       {{"tell", "j", "1", "1", "--metric", "auc=0.5"}, {"--resource is missing"}},
       {{"tell", "j", "1", "1", "--resource", "0"}, {"--resource", "\"0\""}},
-      {{"complete", "j", "1", "1", "--reason", "sad"}, {"--reason is given without --failed"}},
+      {{"complete", "j", "1", "1", "--reason", "sad"}, {"--reason needs --failed"}},
       {{"delete", "latest"}, {"delete takes a job's id", "winnow list"}},
   };
   for (const WrongUsage& usage : cases) {

@@ -195,7 +195,7 @@ TEST_CASE("Client: a server that does not answer in time is told so", "[cli]") {
   const std::lock_guard held(service.mutex);  // so no call is answered
   const Result result = RunWinnow({"list", "--timeout", "0.2"}, service.address());
   CHECK(result.code == 1);
-  CHECK(result.err.find("gave no answer within 0.2 s") != std::string::npos);
+  CHECK(result.err.find("did not answer within 0.2 s") != std::string::npos);
   CHECK(result.err.find("--timeout") != std::string::npos);
 }
 

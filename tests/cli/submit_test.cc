@@ -107,7 +107,7 @@ TEST_CASE("submit: files that cannot be job files", "[cli]") {
   const std::vector<Case> cases = {
       {folder.path() + "/none.json",
        "cannot open the job file " + folder.path() + "/none.json: No such file"},
-      {folder.path(), folder.path() + " is a folder; expected a job file"},
+      {folder.path(), folder.path() + " is a directory; expected a job file"},
       {folder.Write("empty.json", ""), "empty.json has 1 problem"},
       {folder.Write("broken.json", "{\n  \"name\": \"x\",,\n}"), "line 2"},
       {folder.Write("list.json", "[1]"), "list.json has"},
@@ -124,7 +124,7 @@ TEST_CASE("submit: files that cannot be job files", "[cli]") {
     CHECK(result.err.find(wrong.told) != std::string::npos);
   }
   CHECK(RunWinnow({"submit", folder.Write("job.json", SampleFile()), "--name", "latest"}, kNowhere)
-            .err.find("\n  name: \"latest\" stands for the newest job") != std::string::npos);
+            .err.find("\n  name: \"latest\" means the newest job") != std::string::npos);
 }
 
 TEST_CASE("submit: what the server finds is told in the same form", "[cli]") {
@@ -137,7 +137,7 @@ TEST_CASE("submit: what the server finds is told in the same form", "[cli]") {
   const Result result = RunWinnow({"submit", folder.Write("job.json", SampleFile())}, service.address());
   CHECK(result.code == 1);
   CHECK(result.err ==
-        "winnow: the server refuses it:\n"
+        "winnow: the server refused it:\n"
         "  channels[train].path: /none.csv does not exist\n"
         "  cluster.nodes: 3, but all workers together have 2 slots\n");
 }

@@ -226,7 +226,7 @@ TEST_CASE("analytics: text ends with the job's totals; JSON holds them", "[cli]"
 TEST_CASE("metrics: curves as table, CSV and JSON", "[cli]") {
   FakeService service;
   Fill(service);
-  CHECK(RunWinnow({"metrics", "bank"}, service.address()).out == "No such values have been reported\n");
+  CHECK(RunWinnow({"metrics", "bank"}, service.address()).out == "No such values were reported\n");
   service.metrics = Text<v1::QueryMetricsResponse>(R"(
     points { trial: 1 metric: "auc" resource: 1 value: 0.7 attempt: 1 time { seconds: 1795248001 } }
     points { trial: 1 metric: "auc" resource: 2 value: 0.745 attempt: 1 time { seconds: 1795248002 } }

@@ -39,7 +39,8 @@ void PutDay(FakeService& service) {
     event.set_trial(trial);
     service.PutEvent(event);
   };
-  put(21, "suggested", 3, "The model proposes trial 3 (facts up to 20): Gaussian process on 2 results.");
+  put(21, "suggested", 3,
+      "The search model proposes trial 3 (facts up to 20): Gaussian process on 2 results.");
   put(22, "reported", 1, "Trial 1 reported auc = 0.7 at resource 1.");
   put(23, "attempt_ended", 2, "Trial 2 failed in attempt 1: exit code 1: cannot read.");
   put(24, "trial_ended", 2, "Trial 2 has failed: exit code 1: cannot read.");
@@ -80,7 +81,8 @@ TEST_CASE("watch --verbose: the server's own words, models' choices and stops wi
   PutDay(WithTrialsOf(service, "bank-2"));
   const std::string out = RunWinnow({"watch", "bank-2", "--verbose"}, service.address()).out;
   INFO(out);
-  CHECK(out.find("  The model proposes trial 3 (facts up to 20): Gaussian process on 2 results.\n") != std::string::npos);
+  CHECK(out.find("  The search model proposes trial 3 (facts up to 20): Gaussian process on 2 results.\n") !=
+        std::string::npos);
   CHECK(out.find("  Trial 2 failed in attempt 1: exit code 1: cannot read.\n") != std::string::npos);
   CHECK(out.find("  Trial 1 is stopped: Hyperband: bracket 1, rung 1: rank 2 of 3.\n") != std::string::npos);
   CHECK(out.find("reported") == std::string::npos);

@@ -105,7 +105,7 @@ test('Dashboard: the keyboard alone leads to a trial', async () => {
   await page.goto('/');
   await page.getByRole('link', {name: 'looks', exact: true}).waitFor();
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'To the content');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Skip to content');
   await page.getByRole('link', {name: 'looks', exact: true}).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('application').focus();

@@ -83,7 +83,7 @@ test('Dashboard: a trial says why it was stopped, what it printed and how it dif
   await page.getByText(told.choice_reason, {exact: true}).waitFor();
   await page.getByRole('log', {name: 'Output'}).getByText(/validation-auc:0\.\d+/).first().waitFor();
   await page.getByText('Ended', {exact: true}).waitFor();
-  const own = page.getByRole('region', {name: 'Configuration beside others'}).getByRole('row');
+  const own = page.getByRole('region', {name: 'Configuration compared with others'}).getByRole('row');
   assert.equal(await own.count(), 1 + 6 + 2);  // a head, the hyperparameters, objective and state
   await page.getByRole('button', {name: 'Errors'}).click();
   await page.getByRole('log', {name: 'Errors'}).waitFor();

@@ -56,7 +56,7 @@ test('Dashboard: the sieve of a job without rungs has no rungs', async () => {
   await page.locator('#sieve').getByRole('button', {name: 'Table'}).click();
   const rows = page.locator('#sieve').getByRole('row');
   await rows.nth(2).waitFor();
-  assert.doesNotMatch(await rows.nth(0).innerText(), /Went on|Cut-off|Entered/);
+  assert.doesNotMatch(await rows.nth(0).innerText(), /Promoted|Cut-off|Entered/);
   assert.deepEqual((await Promise.all([1, 2].map((row) => rows.nth(row).getByRole('cell').nth(1).innerText()))), ['2', '4']);
   assert.deepEqual(page.faults, []);
 });
@@ -80,7 +80,7 @@ test('Dashboard: importance and slices are of one level, which can be chosen', a
   const {site, browser} = here;
   const page = await browser.visit(site.url);
   await page.goto('/jobs/pruned#importance');
-  const chooser = page.getByRole('combobox', {name: 'At which level trials are compared'});
+  const chooser = page.getByRole('combobox', {name: 'Level at which trials are compared'});
   await chooser.waitFor();
   const offered = await chooser.locator('option').allInnerTexts();
   assert.match(offered[0], /^compared at 27 units \(\d+ trials\)$/);
@@ -93,7 +93,7 @@ test('Dashboard: importance and slices are of one level, which can be chosen', a
   assert.match(page.url(), /[?&]level=1(&|#|$)/);
   await chooser.selectOption('own');
   await slices.getByText(/each trial at its own level/).waitFor();
-  await page.locator('#importance').getByText(/Values of different levels are compared/).waitFor();
+  await page.locator('#importance').getByText(/Values at different levels are compared/).waitFor();
   assert.deepEqual(page.faults, []);
 });
 
@@ -126,7 +126,7 @@ test('Dashboard: the job to begin with runs as it stands', async () => {
   await page.getByText(/^The job file is valid\./).waitFor();
   const text = page.getByRole('textbox', {name: 'Job file'});
   await page.getByRole('button', {name: 'Your own program'}).click();
-  await page.getByRole('button', {name: /working_directory.*stands for yours/}).waitFor();
+  await page.getByRole('button', {name: /working_directory.*a placeholder/}).waitFor();
   assert.ok(await page.getByRole('button', {name: 'Submit the job'}).isDisabled());
   await page.getByRole('button', {name: 'To try out'}).click();
   await page.getByText(/^The job file is valid\./).waitFor();

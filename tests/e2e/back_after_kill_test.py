@@ -4,30 +4,23 @@ WINNOW_TEST_KILLS says how often; it prints how long the slowest return took.
 """
 
 import os
+import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 import processes
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from free_port import free_port  # noqa: E402
+
 KILLS = int(os.environ.get("WINNOW_TEST_KILLS", "4"))
 WORKERS = 2
-
-
-def free_port():
-    """Of this moment, below those that the system gives to connections."""
-    for port in range(20000 + os.getpid() % 8000, 32000):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-    raise AssertionError("no port is free")
 
 
 def connects(port):

@@ -98,7 +98,7 @@ class BeyondLoopback(unittest.TestCase):
         refused = self.winnow(*reach, tokens["viewer"], "submit", path, "--name", "another")
         self.assertEqual(refused.returncode, 1)
         self.assertIn("role viewer may not submit jobs; expected a token of role submitter or admin", refused.stderr)
-        self.assertIn("asks for a token", self.winnow(*reach[:-1], "list").stderr)
+        self.assertIn("requires a token", self.winnow(*reach[:-1], "list").stderr)
         plain = self.winnow("--server", address, "--token-file", tokens["viewer"], "list")
         self.assertIn("--tls-ca", plain.stderr)
 
@@ -124,7 +124,7 @@ class BeyondLoopback(unittest.TestCase):
             address = f"127.0.0.1:{int(file.read())}"
         reach = ["--server", address, "--token-file", self.token(f"{self.folder}/w.db.d/server.sock", "submitter")]
         self.submit_and_watch(job("over-the-socket"), reach)
-        self.assertIn("asks for a token", self.winnow("--server", address, "list").stderr)
+        self.assertIn("requires a token", self.winnow("--server", address, "list").stderr)
 
     def test_secrets_reach_their_owners_trainers_and_nothing_else(self):
         server = self.begin(Server(self.folder, flags=["--require-tokens"]))

@@ -126,7 +126,7 @@ class CheckpointsTest(unittest.TestCase):
         self.assertEqual(watch.to_end(), 0)
         self.assertEqual(watch.count("attempt_ended", " lost "), 1)
         second = next(w for w in cluster.workers if w is not lost)
-        self.assertIn(": its checkpoint is here", second.log())
+        self.assertIn(": its checkpoint has been fetched", second.log())
         self.assert_went_on(trainer, kept, second.printed()[1, 2])
         self.assert_same_files(expected, self.download(cluster, job))
         self.assert_kept_only_what_is_needed(cluster)
@@ -178,7 +178,7 @@ class CheckpointsTest(unittest.TestCase):
         self.assertNotIn(lost.name, after)
         for worker in cluster.workers:
             if worker is not lost:
-                self.assertIn(": its checkpoint is here", worker.log())
+                self.assertIn(": its checkpoint has been fetched", worker.log())
         calm = cluster.client.submit(builtin(cluster.folder, "gbdt") | nodes | {"name": "calm"}, cluster.folder)
         self.assertEqual(cluster.watch(calm).to_end(), 0)
         self.assert_same_files(self.download(cluster, calm), self.download(cluster, job))

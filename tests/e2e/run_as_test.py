@@ -242,7 +242,7 @@ class RunAsTest(unittest.TestCase):
         self.assertEqual(first.stop(), 0)
         self.open_gate()
         self.assertEqual(watch.to_end(), 0)
-        self.assertIn(": its checkpoint is here", second.log(), first.log())
+        self.assertIn(": its checkpoint has been fetched", second.log(), first.log())
         users = [re.search(r"begins at \d as (\d+)\n", w.printed()[1, attempt])[1]
                  for attempt, w in ((1, first), (2, second))]
         self.assertIn("begins at 5 as ", second.printed()[1, 2])
@@ -321,10 +321,10 @@ class RunAsTest(unittest.TestCase):
         self.assertRegex(refused("--secrets-dir", secrets), "/secrets can be read by user 61184")
         self.assertRegex(refused("--server", f"unix:{self.scripts}/open.sock"), "open.sock can be read by user 61184")
         self.assertIn("are 2 users; expected one for each of the 3 slots", refused("--slots", "3", run_as="61184-61185"))
-        self.assertIn("trainers do not run as root", refused(run_as="root"))
+        self.assertIn("trainers may not run as root", refused(run_as="root"))
         closed = f"{self.scripts}/closed"
         os.mkdir(closed, 0o700)
-        self.assertRegex(refused("--work-dir", f"{closed}/work"), "may not pass .*/closed, on the way to .*/closed/work")
+        self.assertRegex(refused("--work-dir", f"{closed}/work"), "has no access to .*/closed, which is above .*/closed/work")
         shutil.copy(f"{BIN}/winnow-worker", f"{self.scripts}/winnow-worker")
         done = subprocess.run([f"{self.scripts}/winnow-worker", "--run-as", USERS], user=61260, capture_output=True, text=True,
                               timeout=processes.PATIENCE, check=False)

@@ -1,7 +1,7 @@
 // Facts and configurations in the tables' form: kind, trial and detail.
 
+#include "server/engine/fact_text.h"
 #include "store/fact_codec.h"
-#include "store/fact_text.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // Optuna's studies in SQLite files (warm start).
 
-#include "store/optuna_study.h"
+#include "server/reads/imports/optuna_study.h"
 #include "tests/fuzz/scratch_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

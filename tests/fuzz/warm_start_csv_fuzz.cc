@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "store/csv_file.h"
+#include "server/reads/imports/csv_file.h"
 #include "tests/fuzz/scratch_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -70,8 +70,8 @@ TEST_CASE("Filter: what is none is named, and why", "[insight]") {
   CHECK(refuse("rate:x..2").find("expected numbers") != std::string::npos);
   CHECK(refuse("rate:nan..2").find("expected numbers") != std::string::npos);
   CHECK(refuse("rate:fast").find("is not a number") != std::string::npos);
-  CHECK(refuse("booster:c").find("\"c\" is not known; expected one of a, b|c") != std::string::npos);
-  CHECK(refuse("#state:1..2").find("is not known") != std::string::npos);
+  CHECK(refuse("booster:c").find("\"c\" is unknown; expected one of a, b|c") != std::string::npos);
+  CHECK(refuse("#state:1..2").find("is unknown") != std::string::npos);
   CHECK(refuse("").find("is not a filter") != std::string::npos);
   CHECK(!ParseFilters(std::vector<std::string>(101, "#number:1..2"), table.columns).ok());
 }

@@ -44,7 +44,7 @@ TEST_CASE("Importance: a conditional hyperparameter counts only where it is acti
   CHECK(answer.fanova.singles[kBooster].mean == Approx(booster / all).margin(0.06));
   CHECK(answer.fanova.singles[kDecay].mean == Approx(decay / all).margin(0.04));
   CHECK(answer.fanova.singles[kRate].mean < 0.02);
-  CHECK(answer.note == "Not active in every trial, and without effect where they are not: decay.");
+  CHECK(answer.note == "Not active in every trial, and counted as without effect there: decay.");
 }
 
 TEST_CASE("Importance: of many trials some are taken, which is said", "[insight]") {
@@ -64,7 +64,7 @@ TEST_CASE("Importance: trials that diverged do not count by how far", "[insight]
   const Table table =
       Sample(1000, [](bool, double decay, double rate) { return decay > 0.99 ? 1e12 : rate; });
   const ForestTask task = OwnTask(table);
-  CHECK(task.note.find("so far behind the others") != std::string::npos);
+  CHECK(task.note.find("are far worse than the others") != std::string::npos);
   const ForestAnswer answer = Solve(task, [] { return false; });
   CHECK(answer.fanova.singles[kRate].mean > 0.1);
 }

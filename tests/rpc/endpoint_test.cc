@@ -66,7 +66,7 @@ TEST_CASE("Endpoint: a token comes from a file or a variable", "[rpc]") {
   };
   CHECK_THAT(wrong({.token_file = folder.file("none")}),
              Catch::Contains("--token-file: ") && Catch::Contains("No such file"));
-  CHECK_THAT(wrong({.token_file = folder.file("wrong")}), Catch::Contains("holds no token"));
+  CHECK_THAT(wrong({.token_file = folder.file("wrong")}), Catch::Contains("contains no token"));
 }
 
 TEST_CASE("Endpoint: what is no token is refused and never told", "[rpc]") {
@@ -90,7 +90,7 @@ TEST_CASE("Connect: a file that cannot be read or is not PEM is named", "[rpc]")
     return std::string(Connect({.address = "tuner.example:7070", .ca_file = file}).status().message());
   };
   CHECK_THAT(why(folder.file("none")), Catch::Contains("--tls-ca: ") && Catch::Contains("No such file"));
-  CHECK_THAT(why(folder.file("text")), Catch::Contains("holds no CERTIFICATE in PEM"));
+  CHECK_THAT(why(folder.file("text")), Catch::Contains("contains no CERTIFICATE in PEM"));
 }
 
 }  // namespace

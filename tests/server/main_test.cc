@@ -117,7 +117,7 @@ TEST_CASE("Server: a database has one server, by whatever name it is called", "[
   CHECK(server.Stop() == 0);
   const Ran two_names = start(server.database());
   CHECK(two_names.exit_code == 1);
-  CHECK_THAT(two_names.output, Catch::Contains("has 2 names (hard links)"));
+  CHECK_THAT(two_names.output, Catch::Contains("has 2 hard links"));
   fs::remove(folder.file("hard.db"));
   server.Restart();
   CHECK(server.Stop() == 0);
@@ -135,7 +135,7 @@ TEST_CASE("Server: a state folder has one server, and nothing of it is moved for
                         " --state-dir " + name);
     INFO(ran.output);
     CHECK(ran.exit_code == 1);
-    CHECK_THAT(ran.output, Catch::Contains("state folder of another winnow-server"));
+    CHECK_THAT(ran.output, Catch::Contains("state directory of another running winnow-server"));
   }
   REQUIRE(stat((state + "/server.sock").c_str(), &after) == 0);
   CHECK(before.st_ino == after.st_ino);
@@ -152,7 +152,7 @@ TEST_CASE("Server: a folder that holds something else is not made a state folder
   const Ran ran = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + folder.file("a.db") + " --state-dir " +
                       folder.file("home"));
   CHECK(ran.exit_code == 1);
-  CHECK_THAT(ran.output, Catch::Contains("is no state folder") && Catch::Contains("--state-dir"));
+  CHECK_THAT(ran.output, Catch::Contains("nor a state directory") && Catch::Contains("--state-dir"));
 }
 
 TEST_CASE("Server: its files are its user's alone, those too that were open to others", "[server]") {

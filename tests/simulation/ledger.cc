@@ -52,11 +52,12 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
     const std::optional<AssignmentRow> own = Find(assignment.id());
     const std::optional<AssignmentRow> row = Find(id);
     if (row && row->state == RankState::kGone && row->outcome != AttemptOutcome::kLost) {
-      Fail(fmt::format("{} was started while {} runs and is taken for gone ({}: {})", assignment.id(), id,
-                       row->outcome, row->reason));
+      Fail(fmt::format("{} was started while {} runs and is taken for gone ({})", assignment.id(), id,
+                       row->reason));
     }
     if (own && own->state != RankState::kGone && row && row->state != RankState::kGone) {
-      Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id, row->state));
+      Fail(fmt::format("{} was started while {} runs and is {}", assignment.id(), id,
+                       TextOf(row->state)));
     }
   }
   if (used > room.slots) Fail(fmt::format("{} has {} slots and runs {} ranks", host, room.slots, used));

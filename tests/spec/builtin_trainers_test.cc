@@ -1,78 +1,50 @@
 #include "spec/builtin_trainers.h"
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "spec/job_file.h"
 #include "tests/catch.h"
-#include "trainers/gbdt/hyperparameters/hyperparameters.h"
+#include "tests/spec/job_files.h"
 
 namespace winnow {
-using namespace gbdt;
 namespace {
 
-bool GbdtTakes(const std::string& name, const std::string& value) {
-  std::vector<std::string> warnings;
-  const std::string classes = value.rfind("multi:", 0) == 0 ? R"(, "num_class": 3)" : "";
-  // num_class alone is refused by other objectives.
-  const std::string objective = name == "num_class" ? R"(, "objective": "multi:softprob")" : "";
-  return ParseHyperparameters(fmt::format(R"({{"{}": "{}"{}{}}})", name, value, classes, objective),
-                              &warnings)
-      .ok();
+TEST_CASE("Built-in trainers: each portfolio has tunable hyperparameters with legal values", "[spec]") {
+  for (const BuiltinTrainer& trainer : BuiltinTrainers()) {
+    CHECK(trainer.portfolio.size() >= 4);
+    for (const auto& configuration : trainer.portfolio) {
+      for (const auto& [name, value] : configuration) {
+        INFO(trainer.name << ": " << name << " = " << value);
+        const auto known = trainer.Find(name);
+        REQUIRE(known.has_value());
+        CHECK(known->name == name);
+        CHECK(known->tunable);
+        CHECK(Read(*known, value).has_value());
+      }
+    }
+  }
 }
 
-// The server refuses what the trainer would refuse, but knows no trainer's code: so each states its ranges.
-TEST_CASE("Built-in trainers: winnow-gbdt takes every value that the server lets pass", "[spec]") {
-  const BuiltinTrainer* gbdt = FindBuiltinTrainer("gbdt");
-  REQUIRE(gbdt != nullptr);
-  for (const BuiltinHyperparameter& known : gbdt->hyperparameters) {
-    INFO(known.name);
-    for (const std::string& choice : known.choices) CHECK(GbdtTakes(known.name, choice));
-    if (known.kind == HyperparameterKind::kText) continue;
-    const double inside =
-        known.name == "num_class" ? 3 : 0.5 * (known.min.value_or(0) + known.max.value_or(2));
-    CHECK(GbdtTakes(known.name, fmt::format("{}", known.kind == HyperparameterKind::kInteger
-                                                      ? static_cast<int64_t>(inside)
-                                                      : inside)));
-    if (known.min && !known.above_min && known.name != "num_class")
-      CHECK(GbdtTakes(known.name, fmt::format("{:.0f}", *known.min)));
-    // A training of no rounds makes sense alone, but not as a trial.
-    if (known.min && known.name != "num_round")
-      CHECK_FALSE(GbdtTakes(known.name, fmt::format("{}", *known.min - 1)));
-    if (known.min && known.above_min) CHECK_FALSE(GbdtTakes(known.name, fmt::format("{}", *known.min)));
-    if (known.max && known.name == "eta") CHECK(GbdtTakes(known.name, fmt::format("{}", *known.max)));
-    if (known.max && *known.max <= 1) CHECK_FALSE(GbdtTakes(known.name, fmt::format("{}", *known.max + 1)));
+TEST_CASE("Built-in trainers: a trial trains for at least one round or epoch", "[spec]") {
+  for (const BuiltinTrainer& trainer : BuiltinTrainers()) {
+    const auto resource = trainer.Find(trainer.resource_parameter);
+    REQUIRE(resource.has_value());
+    CHECK_FALSE(Read(*resource, "0").has_value());
+    CHECK(Read(*resource, "1").has_value());
   }
-  for (const auto& [alias, meant] : gbdt->aliases) CHECK(GbdtTakes(alias, "1"));
 }
 
-std::vector<Metric> GbdtMetrics(const std::string& metric, const std::string& objective) {
-  std::vector<std::string> warnings;
-  const auto parsed = ParseHyperparameters(
-      fmt::format(R"({{{}"objective": "{}"{}}})",
-                  metric.empty() ? "" : fmt::format(R"("eval_metric": "{}", )", metric), objective,
-                  objective.rfind("multi:", 0) == 0 ? R"(, "num_class": 3)" : ""),
-      &warnings);
-  return parsed.ok() ? parsed->metrics : std::vector<Metric>{};
-}
-
-TEST_CASE("Built-in trainers: every metric that the server knows is one that winnow-gbdt prints", "[spec]") {
-  const BuiltinTrainer& gbdt = *FindBuiltinTrainer("gbdt");
-  std::vector<std::string> metrics = gbdt.metrics;
-  metrics.insert(metrics.end(), gbdt.metric_examples.begin(), gbdt.metric_examples.end());
-  for (const std::string& metric : metrics) {
-    INFO(metric);
-    CHECK(IsMetric(gbdt, metric));
-    const bool multi = metric == "mlogloss" || metric == "merror";
-    const auto parsed = GbdtMetrics(metric, multi ? "multi:softprob" : "binary:logistic");
-    REQUIRE(parsed.size() == 1);
-    CHECK(MetricName(parsed[0]) == metric);
-  }
-  for (const char* metric : {"error@", "error@0.70", "error@x", "auc@5", "auc-", "pre@5-", "ndcg@0",
-                             "ndcg@2.5", "tweedie-nloglik@2", ""}) {
-    INFO(metric);
-    CHECK_FALSE(IsMetric(gbdt, metric));
-    if (*metric != '\0') CHECK(GbdtMetrics(metric, "reg:squarederror").empty());
-  }
+TEST_CASE("Built-in trainers: what a job fixes has one value, what it tunes is open", "[spec]") {
+  const Given given = GivenIn(ParseJobFile(R"({"name": "g", "trainer": {"builtin": "mlp"},
+      "static_hyperparameters": {"lr": "0.2", "momentum": "2", "batch-size": 7},
+      "parameters": [{"name": "wd", "continuous": {"min": 0, "max": 1}}]})")
+                                  .spec);
+  CHECK(given.values.size() == 2);
+  CHECK(given.values.at("learning_rate") == "0.2");
+  CHECK(given.values.at("batch_size") == "7");
+  CHECK(given.open.size() == 2);  // a momentum of 2 is not legal
+  CHECK(given.Has("momentum"));
+  CHECK(given.Has("weight_decay"));
 }
 
 TEST_CASE("Built-in trainers: a printed metric is found by its whole name", "[spec]") {
@@ -83,14 +55,57 @@ TEST_CASE("Built-in trainers: a printed metric is found by its whole name", "[sp
   CHECK_FALSE(RE2::PartialMatch("[3]\ttrain-error@0x7:0.25", regex, &value));
 }
 
-TEST_CASE("Built-in trainers: every objective has the metric of its own that winnow-gbdt prints", "[spec]") {
-  for (const std::string& objective : FindBuiltinTrainer("gbdt")->Find("objective")->choices) {
-    INFO(objective);
-    const auto own = GbdtMetrics("", objective);
-    REQUIRE(own.size() == 1);
-    CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", objective) ==
-          std::vector<std::string>{MetricName(own[0])});
-  }
+std::string MlpJob(const std::string& hyperparameters, const std::string& more = "") {
+  return R"({"name": "m", "trainer": {"builtin": "mlp"}, "static_hyperparameters": {)" + hyperparameters +
+         R"(}, "channels": {"train": {"path": "t", "validation_fraction": 0.2}},
+             "objective": {"metric": "validation:loss", "goal": "MINIMIZE"})" +
+         more + "}";
+}
+
+TEST_CASE("Built-in trainers: what mlp prints follows loss, eval_metric and distribution", "[spec]") {
+  using Names = std::vector<std::string>;
+  const auto printed = [](const std::string& hyperparameters) {
+    return PrintedMetrics(ParseJobFile(MlpJob(hyperparameters)).spec);
+  };
+  CHECK(printed("") == Names{"train:loss", "train:accuracy", "samples-per-second", "validation:loss",
+                             "validation:accuracy"});
+  CHECK(printed(R"("loss": "MSE", "eval_metric": "mae,rmse")") ==
+        Names{"train:rmse", "samples-per-second", "validation:mae", "validation:rmse"});
+  CHECK(printed(R"("loss": "squared")").back() == "validation:rmse");
+  CHECK(printed(R"("loss": "huber")") ==
+        Names{"train:loss", "samples-per-second", "validation:loss", "validation:rmse"});
+  CHECK(printed(R"("distribution": "parameter_server", "eval-metric": "top5")") ==
+        Names{"samples-per-second", "staleness-mean", "staleness-max", "validation:top5"});
+}
+
+TEST_CASE("Built-in trainers: mlp measures all on the training data where nothing is validated", "[spec]") {
+  auto spec = ParseJobFile(MlpJob(R"("eval_metric": "loss,auc")")).spec;
+  (*spec.mutable_channels())["train"].set_validation_fraction(0);
+  CHECK(PrintedMetrics(spec) == std::vector<std::string>{"train:loss", "train:auc", "samples-per-second"});
+}
+
+TEST_CASE("Built-in trainers: what mlp prints is read from its lines", "[spec]") {
+  const std::string line =
+      "[4]\ttrain-loss:0.5\ttrain-accuracy:0.75\tvalidation-loss:0.25\tsamples-per-second:1234.5\t"
+      "staleness-mean:2.5";
+  const auto read = [&line](const char* printed) {
+    std::string value;
+    CHECK(RE2::PartialMatch(line, PrintedMetricRegex(printed), &value));
+    return value;
+  };
+  CHECK(read("train:loss") == "0.5");
+  CHECK(read("validation:loss") == "0.25");
+  CHECK(read("samples-per-second") == "1234.5");
+  CHECK(read("staleness-mean") == "2.5");
+}
+
+TEST_CASE("Built-in trainers: mlp ends after its epochs, by whichever name", "[spec]") {
+  const auto end = [](const std::string& hyperparameters) {
+    return FixedEndOf(ParseJobFile(MlpJob(hyperparameters)).spec);
+  };
+  CHECK(end("") == 20);
+  CHECK(end(R"("epochs": 7)") == 7);
+  CHECK(end(R"("num_epochs": 8)") == 8);
 }
 
 }  // namespace

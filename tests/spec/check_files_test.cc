@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "spec/check.h"
+#include "spec/check_files.h"
 #include "spec/job_file.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
@@ -47,9 +47,8 @@ TEST_CASE("Files of a job: every one that is missing is named", "[spec]") {
   const Folder folder;
   CHECK(Found(folder.path(), BuiltinJob()) ==
         "channels.train.path: " + folder.path() +
-            "/train.csv is not there; expected a file or folder that can be "
-            "read\nchannels.validation.path: " +
-            folder.path() + "/validation.csv is not there; expected a file or folder that can be read\n");
+            "/train.csv does not exist; expected a readable file or directory\nchannels.validation.path: " +
+            folder.path() + "/validation.csv does not exist; expected a readable file or directory\n");
 }
 
 TEST_CASE("Files of a job: what a built-in trainer can make nothing of", "[spec]") {
@@ -61,7 +60,7 @@ TEST_CASE("Files of a job: what a built-in trainer can make nothing of", "[spec]
   fs::remove(folder.path() + "/validation.csv");
   fs::create_directory(folder.path() + "/validation.csv");
   std::ofstream(folder.path() + "/validation.csv/.hidden") << "a";
-  CHECK(Found(folder.path(), BuiltinJob()) == at + " holds no regular files; expected data files\n");
+  CHECK(Found(folder.path(), BuiltinJob()) == at + " contains no regular files; expected data files\n");
   for (const char* part : {"1", "2"}) folder.Write(std::string("validation.csv/") + part);
   CHECK(Found(folder.path(), BuiltinJob()) == "");
 
@@ -69,8 +68,9 @@ TEST_CASE("Files of a job: what a built-in trainer can make nothing of", "[spec]
   spec.set_working_directory(folder.path());
   (*spec.mutable_channels())["validation"].set_distribution("sharded");
   spec.mutable_cluster()->set_nodes(3);
-  CHECK(Listed(CheckFiles(spec)) == at + " is 2 files for 3 ranks; expected a folder with at least one file for each, "
-                                         "as distribution is sharded\n");
+  CHECK(Listed(CheckFiles(spec)) ==
+        at + " is 2 files for 3 ranks; expected a directory with at least one file for each, "
+             "because distribution is sharded\n");
   spec.mutable_cluster()->set_nodes(2);
   CHECK(Listed(CheckFiles(spec)) == "");
 }
@@ -103,9 +103,9 @@ TEST_CASE("Files of a job: where trials are trained elsewhere, a folder that is 
   CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) == "");
   // The server itself reads this one.
   spec.mutable_warm_start()->add_csv_files("past.csv");
-  CHECK(
-      Listed(CheckFiles(spec, Training::kElsewhere)) ==
-      "warm_start.csv_files[0]: /no/such/folder/past.csv is not there; expected a table that can be read\n");
+  CHECK(Listed(CheckFiles(spec, Training::kElsewhere)) ==
+        "warm_start.csv_files[0]: /no/such/folder/past.csv does not exist; expected a table that can be "
+        "read\n");
 }
 
 TEST_CASE("Files of a job: where trials are trained elsewhere, programs and data are the workers' own", "[spec]") {
@@ -124,7 +124,7 @@ TEST_CASE("Files of a job: an external job needs no working directory, unless it
   CHECK(Listed(CheckFiles(spec)) == "");
   spec.mutable_warm_start()->add_csv_files("/no/such/table.csv");
   CHECK(Listed(CheckFiles(spec)) ==
-        "warm_start.csv_files[0]: /no/such/table.csv is not there; expected a table that can be read\n");
+        "warm_start.csv_files[0]: /no/such/table.csv does not exist; expected a table that can be read\n");
   spec.mutable_warm_start()->add_csv_files("old.csv");
   CHECK(Listed(CheckFiles(spec)) == "working_directory: is \"\"; expected an absolute path\n");
 }
@@ -163,10 +163,11 @@ TEST_CASE("Files of a job: the tables and studies of a warm start", "[spec]") {
   const Folder folder;
   const std::string job =
       ExternalJob(R"("warm_start": {"csv_files": ["old.csv"], "optuna_studies": [{"file": "old.db"}]})");
-  CHECK(Found(folder.path(), job) == "warm_start.csv_files[0]: " + folder.path() +
-                                         "/old.csv is not there; expected a table that can be read\n" +
-                                         "warm_start.optuna_studies[0].file: " + folder.path() +
-                                         "/old.db is not there; expected an SQLite file that can be read\n");
+  CHECK(Found(folder.path(), job) ==
+        "warm_start.csv_files[0]: " + folder.path() +
+            "/old.csv does not exist; expected a table that can be read\n" +
+            "warm_start.optuna_studies[0].file: " + folder.path() +
+            "/old.db does not exist; expected an SQLite file that can be read\n");
   folder.Write("old.csv");
   folder.Write("old.db");
   CHECK(Found(folder.path(), job) == "");

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "scheduler/space/space.h"
-#include "spec/builtin_trainers.h"
 #include "spec/job_file.h"
 #include "spec/search_spec.h"
 #include "tests/catch.h"
@@ -66,14 +65,6 @@ TEST_CASE("Portfolio: one whose category is not offered, or that breaks a constr
   SearchSpec slow = search;
   slow.constraints = {{{{1, 1.0}}, -1, 0.1}};
   CHECK(InitialConfigurations(spec, slow).size() == 1);
-}
-
-TEST_CASE("Portfolio: winnow-gbdt knows every name in it", "[spec]") {
-  const BuiltinTrainer& gbdt = *FindBuiltinTrainer("gbdt");
-  CHECK(gbdt.portfolio.size() >= 4);
-  for (const auto& configuration : gbdt.portfolio) {
-    for (const auto& [name, value] : configuration) CHECK(gbdt.Find(name) != nullptr);
-  }
 }
 
 }  // namespace

@@ -126,13 +126,14 @@ TEST_CASE("Search spec: the shortest wall time is still a limit", "[spec]") {
 
 TEST_CASE("Built-in trainers: what gbdt evaluates follows eval_metric, else the objective", "[spec]") {
   using Names = std::vector<std::string>;
-  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "auc, logloss,auc", "binary:logistic") ==
-        Names{"auc", "logloss"});
-  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "[\"auc\", \"error\"]", "binary:logistic") ==
-        Names{"auc", "error"});
-  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "binary:logitraw") == Names{"logloss"});
-  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "multi:softprob") == Names{"mlogloss"});
-  CHECK(EvaluatedMetrics(*FindBuiltinTrainer("gbdt"), "", "") == Names{"rmse"});
+  const auto evaluated = [](const std::map<std::string, std::string, std::less<>>& values) {
+    return FindBuiltinTrainer("gbdt")->declaration->metrics({values, {}});
+  };
+  CHECK(evaluated({{"eval_metric", "auc, logloss,auc"}}) == Names{"auc", "logloss"});
+  CHECK(evaluated({{"eval_metric", "[\"auc\", \"error\"]"}}) == Names{"auc", "error"});
+  CHECK(evaluated({{"objective", "binary:logitraw"}}) == Names{"logloss"});
+  CHECK(evaluated({{"objective", "multi:softprob"}}) == Names{"mlogloss"});
+  CHECK(evaluated({}) == Names{"rmse"});
 }
 
 TEST_CASE("Values: kept through the wire form", "[spec]") {

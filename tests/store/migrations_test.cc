@@ -1,7 +1,9 @@
 #include "store/migrations.h"
 
 #include <fstream>
+#include <iterator>
 
+#include "base/status_text.h"
 #include "scheduler/simulate.h"
 #include "store/store.h"
 #include "tests/catch.h"
@@ -11,15 +13,15 @@
 namespace winnow {
 namespace {
 
-constexpr size_t kVersionBeforeDrained = 10;
+constexpr int64_t kVersionBeforeDrained = 10;
 
-// A file as the first version of the tables left it, with a job in the middle of its life.
-void WriteVersion1(const std::string& file) {
+// A file as 0.1.0 left it, with a job in the middle of its life.
+void WriteFirstRelease(const std::string& file) {
   auto database = Database::Open(file, OpenMode::kReadWrite);
   REQUIRE(database.ok());
-  REQUIRE((*database)->Execute(Migrations()[0].sql).ok());
+  std::ifstream schema(WINNOW_SOURCE_DIR "/tests/store/schema_0_1_0.sql");
+  REQUIRE((*database)->Execute(std::string(std::istreambuf_iterator<char>(schema), {})).ok());
   absl::Status status = (*database)->Execute(R"sql(
-    PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 1;
     INSERT INTO jobs (id, request_id, spec, state, reason, create_us, end_us, last_sequence)
       VALUES ('old', 'r1', '{}', 'running', '', 5, 0, 4);
     INSERT INTO taken_ids (id) VALUES ('old');
@@ -28,10 +30,11 @@ void WriteVersion1(const std::string& file) {
     INSERT INTO events VALUES (1, 2, 20, 'attempt_started', 1, '{"attempt":1,"from":0,"to":3}');
     INSERT INTO reports VALUES (1, 1, 1, 1, 'auc', 0.5, 30, 3), (1, 1, 1, 2, 'auc', NULL, 40, 4),
       (1, 1, 1, 1, 'loss', 0.7, 30, 0);
-    INSERT INTO workers VALUES ('w', 'w', 'localhost', 2, 's', '1', 0, 'live', 1, 1);
+    INSERT INTO workers VALUES ('w', 'w', 'localhost', 2, 's', '1', 0, 'live', 1, 1, '{}', 4, 8, '');
     INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from, resource_to, state,
       outcome, reason, place_us, start_us, end_us)
       VALUES ('a', 1, 1, 1, 0, 'w', 0, 0, 3, 'wanted', '', '', 20, 0, 0);
+    INSERT INTO logs VALUES (1, 1, 0, 'oh', 0);
   )sql");
   INFO(status.ToString());
   REQUIRE(status.ok());
@@ -42,30 +45,39 @@ TEST_CASE("Migrations: a new file gets the newest version and our mark", "[store
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());
   Database& database = (*store)->database();
-  CHECK(*database.QueryInt("PRAGMA user_version") == static_cast<int64_t>(Migrations().size()));
+  CHECK(*database.QueryInt("PRAGMA user_version") == NewestVersion());
   CHECK(*database.QueryInt("PRAGMA application_id") == kApplicationId);
   CHECK(Store::Open(folder.file("a.db")).ok());  // and opens again
 }
 
-TEST_CASE("Migrations: a file of version 1 keeps its rows and gains logs", "[store]") {
+TEST_CASE("Migrations: a file of 0.1.0 keeps its rows", "[store]") {
   TempFolder folder;
-  WriteVersion1(folder.file("a.db"));
+  WriteFirstRelease(folder.file("a.db"));
+  const std::string identity = [&] {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    Statement read(**database, "SELECT id FROM identity");
+    REQUIRE(*read.Bind().Next());
+    return read.Text(0);
+  }();
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());
   Store& s = **store;
-  CHECK(*s.database().QueryInt("PRAGMA user_version") == static_cast<int64_t>(Migrations().size()));
+  CHECK(*s.database().QueryInt("PRAGMA user_version") == NewestVersion());
+  CHECK(*s.Identity() == identity);
+  CHECK(*(*Store::Open(folder.file("b.db")))->Identity() != identity);
   auto job = s.jobs.Find("old");
   REQUIRE(job.ok());
   REQUIRE(job->has_value());
   CHECK((*job)->request_id == "r1");
+  CHECK((*job)->warm_start == "");
+  CHECK((*job)->owner == "");
   auto facts = s.facts.Load((*job)->key);
   REQUIRE(facts.ok());
   REQUIRE(facts->size() == 4);
   CHECK(std::get<Reported>((*facts)[2].body).objective == 0.5);
   auto assignment = s.assignments.Find("a");
   REQUIRE(assignment->has_value());
-  REQUIRE(s.logs.Append((*assignment)->key, 0, 0, "hello", false).ok());
-  CHECK(s.logs.Read((*assignment)->key, 0, 0, 100)->data == "hello");
+  CHECK(s.logs.Read((*assignment)->key, 1, 0, 9)->data == "oh");
   // The order of facts is looked up, not sorted.
   Statement plan(s.database(),
                  "EXPLAIN QUERY PLAN SELECT value FROM reports WHERE job = 1 AND sequence > 3"
@@ -74,46 +86,46 @@ TEST_CASE("Migrations: a file of version 1 keeps its rows and gains logs", "[sto
   CHECK_THAT(plan.Text(3), Catch::Contains("reports_in_order"));
 }
 
-TEST_CASE("Migrations: a file of version 2 keeps its logs and gains an identity of its own", "[store]") {
-  TempFolder folder;
-  WriteVersion1(folder.file("a.db"));
-  {
-    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
-    REQUIRE((*database)->Execute(Migrations()[1].sql).ok());
-    REQUIRE((*database)->Execute("PRAGMA user_version = 2; INSERT INTO logs VALUES (1, 1, 0, 'oh', 0)").ok());
-  }
-  auto store = Store::Open(folder.file("a.db"));
-  REQUIRE(store.ok());
-  CHECK((*store)->logs.Read(1, 1, 0, 9)->data == "oh");
-  std::string identity = *(*store)->Identity();
-  CHECK(identity.size() == 16);
-  CHECK(*(*Store::OpenReadOnly(folder.file("a.db")))->Identity() == identity);
-  CHECK(*(*Store::Open(folder.file("b.db")))->Identity() != identity);
+// Every table's columns and every index, a line each.
+std::vector<std::string> TablesOf(Store& store) {
+  std::vector<std::string> lines;
+  Statement read(store.database(),
+                 "SELECT m.type || ' ' || m.name || ' ' || IFNULL(c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' ||"
+                 " IFNULL(c.dflt_value, '') || ' ' || c.pk, '') FROM sqlite_master m"
+                 " LEFT JOIN pragma_table_info(m.name) c ORDER BY m.type, m.name, c.cid");
+  REQUIRE(read.Bind().ForEach([&] {
+    lines.push_back(read.Text(0));
+    return absl::OkStatus();
+  }).ok());
+  return lines;
 }
 
-TEST_CASE("Migrations: jobs of a file of version 3 were started with nothing", "[store]") {
+TEST_CASE("Migrations: a new file has the tables that a file of 0.1.0 has in the end", "[store]") {
   TempFolder folder;
-  WriteVersion1(folder.file("a.db"));
-  {
-    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
-    for (int step : {1, 2}) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
-    REQUIRE((*database)->Execute("PRAGMA user_version = 3").ok());
-  }
-  auto store = Store::Open(folder.file("a.db"));
-  REQUIRE(store.ok());
-  CHECK((*(*store)->jobs.Find("old"))->warm_start == "");
-  JobRow row;
-  row.state = "running";
-  row.warm_start = "1 result used: 1 from old.csv.";
-  REQUIRE((*store)->jobs.Insert("new", row).ok());
-  CHECK((*(*store)->jobs.Find("new"))->warm_start == row.warm_start);
+  WriteFirstRelease(folder.file("a.db"));
+  const auto old = Store::Open(folder.file("a.db")), fresh = Store::Open(folder.file("b.db"));
+  REQUIRE(old.ok());
+  CHECK(TablesOf(**fresh).size() > 100);
+  CHECK(TablesOf(**fresh) == TablesOf(**old));
 }
 
-// A file of version 8 with the facts and the trials' rows of these jobs; all early ends were "stopped".
-void WriteVersion8(const std::string& file, const std::vector<SimulationResult>& jobs) {
+TEST_CASE("Migrations: a file from before the first release is refused", "[store]") {
+  TempFolder folder;
+  WriteFirstRelease(folder.file("a.db"));
+  {
+    auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
+    REQUIRE((*database)->Execute("PRAGMA user_version = 7").ok());
+  }
+  auto store = Store::Open(folder.file("a.db"));
+  CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(MessageOf(store.status()), Catch::Contains("before the first release") && Catch::Contains("version 7"));
+}
+
+// A file as 0.1.0 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
+void WriteFirstRelease(const std::string& file, const std::vector<SimulationResult>& jobs) {
+  WriteFirstRelease(file);
   auto database = Database::Open(file, OpenMode::kReadWrite);
-  for (int step = 0; step < 8; ++step) REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
-  REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = 8; BEGIN").ok());
+  REQUIRE((*database)->Execute("DELETE FROM jobs; BEGIN").ok());
   FactTable facts(**database);
   Statement add_job(**database, "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
                                 " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
@@ -137,7 +149,7 @@ void WriteVersion8(const std::string& file, const std::vector<SimulationResult>&
   REQUIRE((*database)->Execute("INSERT INTO job_descriptions VALUES (1, 'old'); COMMIT").ok());
 }
 
-TEST_CASE("Migrations: what version 8 called stopped is what the facts say: pruned, or cancelled", "[store]") {
+TEST_CASE("Migrations: what 0.1.0 called stopped is what the facts say: pruned, or cancelled", "[store]") {
   std::vector<SimulationResult> jobs;
   for (uint64_t number = 0; number < 300; ++number) {
     AnyJob job = DrawJob(number, 4);
@@ -150,7 +162,7 @@ TEST_CASE("Migrations: what version 8 called stopped is what the facts say: prun
     jobs.push_back(Simulate(job.spec, job.simulation));
   }
   TempFolder folder;
-  WriteVersion8(folder.file("a.db"), jobs);
+  WriteFirstRelease(folder.file("a.db"), jobs);
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());
   int64_t pruned = 0, cancelled = 0;
@@ -176,8 +188,8 @@ TEST_CASE("Migrations: a rank that was revoked for a reason is one whose worker 
   TempFolder folder;
   {
     auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
-    for (size_t step = 0; step < kVersionBeforeDrained; ++step) {
-      REQUIRE((*database)->Execute(Migrations()[step].sql).ok());
+    for (const Migration& migration : Migrations()) {
+      if (migration.version <= kVersionBeforeDrained) REQUIRE((*database)->Execute(migration.sql).ok());
     }
     const std::string version = std::to_string(kVersionBeforeDrained);
     REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
@@ -231,15 +243,15 @@ TEST_CASE("Assignments: a state that is not known is damage", "[store]") {
 
 TEST_CASE("Migrations: a step that fails leaves the file as it was", "[store]") {
   TempFolder folder;
-  WriteVersion1(folder.file("a.db"));
+  WriteFirstRelease(folder.file("a.db"));
   {
     auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
-    REQUIRE((*database)->Execute("CREATE TABLE logs (in_the_way)").ok());
+    REQUIRE((*database)->Execute("ALTER TABLE jobs ADD COLUMN owner TEXT").ok());  // in the way of step 10
   }
   CHECK_FALSE(Store::Open(folder.file("a.db")).ok());
   auto database = Database::Open(folder.file("a.db"), OpenMode::kReadWrite);
-  CHECK(*(*database)->QueryInt("PRAGMA user_version") == 1);
-  CHECK(*(*database)->QueryInt("SELECT COUNT(*) FROM sqlite_master WHERE name = 'reports_in_order'") == 0);
+  CHECK(*(*database)->QueryInt("PRAGMA user_version") == 9);
+  CHECK(*(*database)->QueryInt("SELECT COUNT(*) FROM pragma_table_info('trials') WHERE name = 'value'") == 1);
 }
 
 TEST_CASE("Migrations: a newer file is refused with advice", "[store]") {
@@ -270,7 +282,7 @@ TEST_CASE("Migrations: another program's file is refused and not touched", "[sto
 
 TEST_CASE("Migrations: a reader does not upgrade", "[store]") {
   TempFolder folder;
-  WriteVersion1(folder.file("a.db"));
+  WriteFirstRelease(folder.file("a.db"));
   auto store = Store::OpenReadOnly(folder.file("a.db"));
   CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
   CHECK_FALSE(Store::OpenReadOnly(folder.file("none.db")).ok());

@@ -115,7 +115,7 @@ TEST_CASE("AgentState: what is prepared starts when it comes without the word to
   CHECK(Said(f.Next()) == "a:RUNNING");
 }
 
-TEST_CASE("AgentState: what is prepared is ended when it is not wanted any more", "[worker]") {
+TEST_CASE("AgentState: what is prepared is ended when it is no longer needed", "[worker]") {
   Fixture f;
   v1::SyncResponse response;
   response.add_assignments()->set_id("a");

@@ -109,7 +109,7 @@ TEST_CASE("Agent: a worker that no server has answered says at times that it wai
   CHECK(line.calls > 20);  // it tries far more often than it logs
   // at 0, 10 and 30 s
   CHECK(log.Count("waiting for the server; not registered yet: UNAVAILABLE: Connection refused") == 3);
-  CHECK(log.Count("training goes on") == 0);
+  CHECK(log.Count("training continues") == 0);
 
   line.answers = true;
   timers.RunFor(std::chrono::seconds(10));
@@ -117,7 +117,7 @@ TEST_CASE("Agent: a worker that no server has answered says at times that it wai
   line.answers = false;
   timers.RunFor(std::chrono::seconds(60));
   CHECK(log.Count("waiting for the server") == 3);
-  CHECK(log.Count("training goes on") == 1);
+  CHECK(log.Count("training continues") == 1);
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST_CASE("Keeper: why a model of too many files is not sent is told", "[worker]
     scene.loop.Quit();
   });
   scene.RunLoop();
-  CHECK(reason == folder.string() + " has more than 10000 files: too many to be kept");
+  CHECK(reason == folder.string() + " has more than 10000 files: too many to keep");
   CHECK(scene.store.put().empty());
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("Limits: an allocation that is refused under a limit is told as out of
   const TrainerPlay limited = host.Run(Python("bytearray(1 << 46)", 0.5));
   CHECK(limited.outcome.cause() == v1::Outcome::OUT_OF_MEMORY);
   CHECK_THAT(limited.outcome.reason(),
-             Catch::StartsWith("out of memory: asked for more than its limit of 0.5 GiB allows: ") &&
+             Catch::StartsWith("out of memory: an allocation exceeded its limit of 0.5 GiB: ") &&
                  Catch::Contains("MemoryError"));
   const TrainerPlay free = host.Run(Python("bytearray(1 << 46)", 0));
   CHECK(free.outcome.kind() == v1::Outcome::FAILED);

@@ -92,7 +92,7 @@ TEST_CASE("winnow-worker: a wrong flag is refused by name", "[worker]") {
       {{"--memory-gib", "-1"}, "--memory-gib"},
       {{"--preemption-interval", "nan"}, "--preemption-interval"},
       {{"--rendezvous-port", "0"}, "--rendezvous-port"},
-      {{"--rendezvous-port", "65535", "--slots", "2"}, "--rendezvous-port: 65535 leaves no 2 ports"},
+      {{"--rendezvous-port", "65535", "--slots", "2"}, "--rendezvous-port: 65535 leaves fewer than 2 ports"},
       {{"--offline-timeout", "-1"}, "--offline-timeout"},
       {{"--offline-timeout", "nan"}, "--offline-timeout"},
       {{"--log-level", "loud"}, "--log-level"},
@@ -117,7 +117,7 @@ TEST_CASE("winnow-worker: a work folder that cannot be used is refused", "[worke
 
   const auto impossible = RunSpec(WorkerSpec({"--work-dir", "/proc/winnow"}));
   CHECK(impossible->end.exit_code == 1);
-  CHECK_THAT(impossible->err, Catch::Contains("cannot create folder /proc/winnow"));
+  CHECK_THAT(impossible->err, Catch::Contains("cannot create directory /proc/winnow"));
 }
 
 TEST_CASE("winnow-worker: SIGTERM hands back what runs and exits 0", "[worker]") {

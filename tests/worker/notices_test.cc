@@ -111,7 +111,8 @@ TEST_CASE("Notices: a level below 1 is told with the offset that shifts it", "[w
   CHECK(play.reports.size() == 2);
   REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::LEVEL_BELOW_ONE});
   CHECK(play.notices.begin()->second ==
-        "Trial 3 reported level 0, and its values there were not recorded: levels begin at 1. If the program counts from 0, "
+        "Trial 3 reported level 0. Its values were not recorded, because levels begin at 1. If the program "
+        "counts from 0, "
         "set trainer.resource_offset to 1.");
   assignment.set_resource_offset(1);
   CHECK(KindsOf(scene.Run(assignment)).empty());
@@ -124,7 +125,8 @@ TEST_CASE("Notices: a trainer that goes on past its budget; what it reports ther
   CHECK(play.outcome.kind() == v1::Outcome::FINISHED);
   CHECK(play.reports.size() == 2);
   REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::BEYOND_BUDGET});
-  CHECK_THAT(play.notices.begin()->second, Catch::StartsWith("Trial 3 reported level 3, but was to train to level 2"));
+  CHECK_THAT(play.notices.begin()->second,
+             Catch::StartsWith("Trial 3 reported level 3, but should train to level 2"));
   // It is stopped at its level, and may have printed more by then.
   assignment.set_resumes(false);
   CHECK(KindsOf(scene.Run(assignment)).empty());
@@ -149,7 +151,8 @@ TEST_CASE("Notices: a part that begins anew where it was to go on", "[worker]") 
   SECTION("without a checkpoint") {
     const TrainerPlay play = scene.Run(Script(all, 2, 4));
     REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::PART_BEGAN_ANEW});
-    CHECK_THAT(play.notices.begin()->second, Catch::StartsWith("Trial 3 was to go on from level 2, and found no checkpoint"));
+    CHECK_THAT(play.notices.begin()->second,
+               Catch::StartsWith("Trial 3 should resume from level 2, but found no checkpoint"));
   }
   SECTION("with one that it does not read") {
     save();
@@ -191,8 +194,9 @@ TEST_CASE("Notices: an expression that matched no line when the program has fini
   CHECK(play.outcome.reason() == "");
   REQUIRE(KindsOf(play) == Kinds{v1::JobNotice::UNMATCHED_METRIC});
   CHECK(play.notices.begin()->second ==
-        "Trial 3 finished, and no line matched `auc` (regex `auc=([0-9.]+)`); it printed 2 lines, the last was `epoch 2 "
-        "loss=0.2`. Metrics are read from standard output alone.");
+        "Trial 3 finished, but no line matched `auc` (regex `auc=([0-9.]+)`); it printed 2 lines, the last "
+        "was `epoch 2 "
+        "loss=0.2`. Metrics are read from standard output only.");
   // One that fails may not have come so far.
   (*assignment.mutable_environment())["CODE"] = "3";
   CHECK(KindsOf(scene.Run(assignment)).empty());

@@ -73,8 +73,8 @@ TEST_CASE("RunAs: a wrong user or range is refused with what was expected", "[wo
   const auto [text, expected] = GENERATE(values<Case>({
       {"", "there is no user"},
       {"no-such-user", "there is no user no-such-user"},
-      {"0", "trainers do not run as root"},
-      {"root", "trainers do not run as root"},
+      {"0", "trainers may not run as root"},
+      {"root", "trainers may not run as root"},
       {"61184:no-such-group", "there is no group no-such-group"},
       {"61184-61184", "the first below the last"},
       {"61190-61184", "the first below the last"},

@@ -12,12 +12,12 @@ MessageBox::Tag* MessageBox::TagOf(uint32_t tag) {
 }
 
 void MessageBox::Put(int from, uint32_t tag, std::string bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (!status_.ok()) return;
   Tag* const of = TagOf(tag);
   of->from[from].push_back({arrivals_++, std::move(bytes)});
   ++of->messages;
-  of->arrival.notify_all();
+  of->arrival.NotifyAll();
 }
 
 int MessageBox::Oldest(const Tag& tag, std::optional<int> from) {
@@ -36,14 +36,14 @@ bool MessageBox::MayCome(std::optional<int> from) const {
 }
 
 absl::StatusOr<Message> MessageBox::Take(std::optional<int> from, uint32_t tag) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Tag* const of = TagOf(tag);
-  int sender = -1;
+  int sender = Oldest(*of, from);
   ++of->takers;
-  of->arrival.wait(lock, [&] {
+  while (status_.ok() && sender < 0 && MayCome(from)) {
+    of->arrival.Wait(mutex_);
     sender = Oldest(*of, from);
-    return !status_.ok() || sender >= 0 || !MayCome(from);
-  });
+  }
   --of->takers;
   absl::StatusOr<Message> taken = Message();
   if (!status_.ok()) {
@@ -62,34 +62,34 @@ absl::StatusOr<Message> MessageBox::Take(std::optional<int> from, uint32_t tag) 
 }
 
 void MessageBox::WakeAll() {
-  for (auto& [number, tag] : tags_) tag.arrival.notify_all();
-  ends_.notify_all();
+  for (auto& [number, tag] : tags_) tag.arrival.NotifyAll();
+  ends_.NotifyAll();
 }
 
 void MessageBox::Close(int rank) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   closed_[rank] = true;
   WakeAll();
 }
 
 bool MessageBox::closed(int rank) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return closed_[rank];
 }
 
 bool MessageBox::all_closed() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return !MayCome(std::nullopt);
 }
 
 absl::Status MessageBox::AwaitClosed() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  ends_.wait(lock, [&] { return !status_.ok() || !MayCome(std::nullopt); });
+  MutexLock lock(mutex_);
+  while (status_.ok() && MayCome(std::nullopt)) ends_.Wait(mutex_);
   return status_;
 }
 
 bool MessageBox::Fail(const absl::Status& error) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (!status_.ok()) return false;
   status_ = error;
   WakeAll();
@@ -97,7 +97,7 @@ bool MessageBox::Fail(const absl::Status& error) {
 }
 
 absl::Status MessageBox::status() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return status_;
 }
 

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "trainers/collective/messenger.h"
 
 namespace winnow {
@@ -47,20 +46,20 @@ class MessageBox {
     std::vector<std::deque<Waiting>> from;  // by rank
     std::size_t messages = 0;
     int takers = 0;  // waiting threads
-    std::condition_variable arrival;
+    CondVar arrival;
   };
 
-  Tag* TagOf(uint32_t tag);
+  Tag* TagOf(uint32_t tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static int Oldest(const Tag& tag, std::optional<int> from);  // the rank; -1: none
-  bool MayCome(std::optional<int> from) const;
-  void WakeAll();
+  bool MayCome(std::optional<int> from) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WakeAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable ends_;
-  std::map<uint32_t, Tag> tags_;  // guarded by mutex_, like all below
-  uint64_t arrivals_ = 0;
-  std::vector<bool> closed_;  // by rank
-  absl::Status status_;
+  mutable Mutex mutex_;
+  CondVar ends_;
+  std::map<uint32_t, Tag> tags_ ABSL_GUARDED_BY(mutex_);
+  uint64_t arrivals_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<bool> closed_ ABSL_GUARDED_BY(mutex_);  // by rank
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

@@ -41,26 +41,26 @@ bool IsHead(const MessageHead& head) {
 MessageLink::MessageLink(Socket socket) : socket_(std::move(socket)), buffer_(kReadBytes) {}
 
 void MessageLink::AwaitRoom() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  room_.wait(lock, [&] { return released_ || not_taken_ < kMostNotTaken; });
+  MutexLock lock(mutex_);
+  while (!released_ && not_taken_ >= kMostNotTaken) room_.Wait(mutex_);
 }
 
 bool MessageLink::Taken(uint64_t bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (bytes > not_taken_) return false;
   not_taken_ -= bytes;
-  room_.notify_all();
+  room_.NotifyAll();
   return true;
 }
 
 void MessageLink::Release() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   released_ = true;
-  room_.notify_all();
+  room_.NotifyAll();
 }
 
 MessageLink::Sent MessageLink::Send(const MessageHead& head, std::span<const std::byte> bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (head.kind == MessageKind::kMessage && goodbye_) return Sent::kRefused;
   if (closed_) return Sent::kGone;
   if (head.kind == MessageKind::kMessage) not_taken_ += sizeof head + bytes.size();
@@ -87,7 +87,7 @@ MessageLink::Sent MessageLink::Send(const MessageHead& head, std::span<const std
 }
 
 bool MessageLink::Write() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   bool any = false;
   while (!kept_.empty()) {
     std::array<iovec, kMostPieces> pieces;
@@ -117,17 +117,17 @@ bool MessageLink::Write() {
 }
 
 bool MessageLink::sending() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return !kept_.empty();
 }
 
 bool MessageLink::said_goodbye() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return goodbye_;
 }
 
 void MessageLink::Finish(const MessageHead& last, std::string_view text) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return;
   kept_.resize(first_under_way_ && !kept_.empty() ? 1 : 0);
   std::string words(reinterpret_cast<const char*>(&last), sizeof last);

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "trainers/collective/message_head.h"
 #include "trainers/collective/socket.h"
 
@@ -62,15 +61,15 @@ class MessageLink {
 
   const Socket socket_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable room_;
-  std::deque<std::string> kept_;  // guarded by mutex_, like all of this paragraph; heads with their bytes
-  std::size_t sent_of_first_ = 0;
-  bool first_under_way_ = false;  // some of it, or of its head, was sent
-  bool goodbye_ = false;          // the goodbye was sent
-  bool closed_ = false;           // nothing more can be sent
-  bool released_ = false;
-  uint64_t not_taken_ = 0;
+  mutable Mutex mutex_;
+  CondVar room_;
+  std::deque<std::string> kept_ ABSL_GUARDED_BY(mutex_);  // heads with their bytes
+  std::size_t sent_of_first_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool first_under_way_ ABSL_GUARDED_BY(mutex_) = false;  // some of it, or of its head, was sent
+  bool goodbye_ ABSL_GUARDED_BY(mutex_) = false;          // the goodbye was sent
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // nothing more can be sent
+  bool released_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t not_taken_ ABSL_GUARDED_BY(mutex_) = 0;
 
   // The reader's. Received but unused bytes are [begin_, end_) of the buffer.
   std::vector<std::byte> buffer_;

@@ -1,12 +1,11 @@
 #include "trainers/collective/thread_ranks.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "trainers/collective/group_error.h"
 #include "trainers/collective/socket.h"
@@ -38,7 +37,7 @@ class ThreadGroup {
 
   // Brings `part`, and runs `work` once all ranks have brought theirs. Returns when all ranks' work is done.
   absl::Status Meet(int rank, Part part, const std::function<void()>& work) {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!status_.ok()) return status_;
     const uint64_t round = round_;
     parts[rank] = std::move(part);
@@ -50,18 +49,18 @@ class ThreadGroup {
       ++round_;
       working_ = size();
     }
-    arrivals_.notify_all();
-    if (absl::Status status = AwaitAll(rank, round, &lock); !status.ok()) return status;
-    lock.unlock();
+    arrivals_.NotifyAll();
+    if (absl::Status status = AwaitAll(rank, round); !status.ok()) return status;
+    lock.Unlock();
     work();
-    lock.lock();
-    if (--working_ == 0) arrivals_.notify_all();
-    arrivals_.wait(lock, [&] { return working_ == 0; });
+    lock.Lock();
+    if (--working_ == 0) arrivals_.NotifyAll();
+    while (working_ > 0) arrivals_.Wait(mutex_);
     return absl::OkStatus();
   }
 
   void Fail(const absl::Status& status) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     SetStatus(status);
   }
 
@@ -69,9 +68,9 @@ class ThreadGroup {
   std::chrono::milliseconds patience() const { return patience_; }
 
  private:
-  void SetStatus(const absl::Status& status) {
+  void SetStatus(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (status_.ok()) status_ = status;
-    arrivals_.notify_all();
+    arrivals_.NotifyAll();
   }
 
   absl::Status Check() const {
@@ -82,13 +81,15 @@ class ThreadGroup {
     return absl::OkStatus();
   }
 
-  absl::Status AwaitAll(int rank, uint64_t round, std::unique_lock<std::mutex>* lock) {
+  absl::Status AwaitAll(int rank, uint64_t round) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     while (round_ == round && status_.ok()) {
       const auto before = std::count(arrived_.begin(), arrived_.end(), true);
-      const bool more = arrivals_.wait_for(*lock, patience_, [&] {
-        return round_ != round || !status_.ok() ||
-               std::count(arrived_.begin(), arrived_.end(), true) > before;
-      });
+      const auto end = std::chrono::steady_clock::now() + patience_;
+      bool more = false;
+      for (bool over = false; !more && !over;) {
+        over = !arrivals_.WaitUntil(mutex_, end);
+        more = round_ != round || !status_.ok() || std::count(arrived_.begin(), arrived_.end(), true) > before;
+      }
       if (more) continue;
       const auto missing = std::find(arrived_.begin(), arrived_.end(), false) - arrived_.begin();
       SetStatus(StandsStill(static_cast<int>(missing), parts[rank].operation, patience_));
@@ -97,12 +98,12 @@ class ThreadGroup {
   }
 
   const std::chrono::milliseconds patience_;
-  std::mutex mutex_;
-  std::condition_variable arrivals_;
-  std::vector<bool> arrived_;  // guarded by mutex_, like all below
-  uint64_t round_ = 0;
-  int working_ = 0;
-  absl::Status status_;
+  Mutex mutex_;
+  CondVar arrivals_;
+  std::vector<bool> arrived_ ABSL_GUARDED_BY(mutex_);
+  uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
+  int working_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 class ThreadRank final : public Communicator {

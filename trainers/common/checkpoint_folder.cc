@@ -51,8 +51,7 @@ absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::stri
     const absl::StatusOr<std::string> text = ReadWholeFile(path.string());
     const absl::Status status = text.ok() ? take(*text) : text.status();
     if (status.ok()) return status;
-    warnings->push_back(
-        fmt::format("{}: {}; this checkpoint is passed over", path.string(), MessageOf(status)));
+    warnings->push_back(fmt::format("{}: {}; this checkpoint is ignored", path.string(), MessageOf(status)));
   }
   return absl::NotFoundError("no checkpoint in " + folder);
 }

@@ -13,10 +13,10 @@ ThreadPool::ThreadPool(int threads) {
 
 ThreadPool::~ThreadPool() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
   }
-  start_.notify_all();
+  start_.NotifyAll();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -26,38 +26,38 @@ void ThreadPool::Run(int tasks, const std::function<void(int, int)>& work, doubl
     return;
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     work_ = &work;
     next_ = 0;
     tasks_ = tasks;
     ++batch_;
   }
-  start_.notify_all();
+  start_.NotifyAll();
   Drain(0);
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return next_ >= tasks_ && busy_ == 0; });
+  MutexLock lock(mutex_);
+  while (next_ < tasks_ || busy_ > 0) done_.Wait(mutex_);
 }
 
 void ThreadPool::Drain(int thread) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (next_ < tasks_) {
     const int task = next_++;
     ++busy_;
     const auto* work = work_;
-    lock.unlock();
+    lock.Unlock();
     (*work)(task, thread);
-    lock.lock();
+    lock.Lock();
     --busy_;
   }
-  if (busy_ == 0) done_.notify_one();
+  if (busy_ == 0) done_.NotifyOne();
 }
 
 void ThreadPool::Loop(int thread) {
   uint64_t seen = 0;
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      start_.wait(lock, [&] { return closing_ || batch_ != seen; });
+      MutexLock lock(mutex_);
+      while (!closing_ && batch_ == seen) start_.Wait(mutex_);
       if (closing_) return;
       seen = batch_;
     }

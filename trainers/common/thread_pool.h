@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace winnow {
 
@@ -31,14 +31,14 @@ class ThreadPool {
   void Drain(int thread);
 
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable start_, done_;
-  const std::function<void(int, int)>* work_ = nullptr;  // guarded by mutex_, like all below
-  int next_ = 0;
-  int tasks_ = 0;
-  int busy_ = 0;
-  uint64_t batch_ = 0;
-  bool closing_ = false;
+  Mutex mutex_;
+  CondVar start_, done_;
+  const std::function<void(int, int)>* work_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int next_ ABSL_GUARDED_BY(mutex_) = 0;
+  int tasks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t batch_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace winnow

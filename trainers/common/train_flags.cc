@@ -17,7 +17,7 @@ void AddReadingFlags(CLI::App* app, DataOptions* reading) {
   app->add_option("--label", reading->label, "Label column: its name, or its number from 0 without a header")
       ->type_name("COLUMN")
       ->default_str("the first column");
-  app->add_option("--drop", reading->drop, "Columns to leave out, with commas between")
+  app->add_option("--drop", reading->drop, "Columns to ignore, separated by commas")
       ->type_name("COLUMN")
       ->delimiter(',');
   app->add_option("--weight", reading->weight, "Column of row weights")->type_name("COLUMN");
@@ -31,19 +31,21 @@ void AddReadingFlags(CLI::App* app, DataOptions* reading) {
 }  // namespace
 
 void TrainFlags::AddTo(CLI::App* app) {
-  app->add_option("--train", files.train_path, "File or folder to train on; required")->type_name("PATH");
-  app->add_option("--validation", files.validation_path, "File or folder to validate on")->type_name("PATH");
+  app->add_option("--train", files.train_path, "Training data, a file or directory; required")
+      ->type_name("PATH");
+  app->add_option("--validation", files.validation_path, "Validation data, a file or directory")
+      ->type_name("PATH");
   app->add_option("--validation-fraction", files.validation_fraction,
-                  "Share of --train to validate on instead")
+                  "Fraction of --train to validate on instead")
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--split-seed", files.split_seed, "Seed of that split")->capture_default_str();
   app->add_option("--hyperparameters", hyperparameters_path, "File of hyperparameters, a JSON object")
       ->type_name("FILE");
-  app->add_option("--model-dir", files.model_folder, "Folder that gets the model; required")
+  app->add_option("--model-dir", files.model_folder, "Directory for the model; required")->type_name("DIR");
+  app->add_option("--checkpoint-dir", files.checkpoint_folder,
+                  "Directory to save checkpoints in and resume from")
       ->type_name("DIR");
-  app->add_option("--checkpoint-dir", files.checkpoint_folder, "Folder to keep checkpoints in and go on from")
-      ->type_name("DIR");
-  app->add_option("--threads", threads, "Threads; 0: as many as processors (default: nthread, else 1)")
+  app->add_option("--threads", threads, "Threads; 0: number of CPUs (default: nthread, else 1)")
       ->check(CLI::Range(0, 1024));
   AddReadingFlags(app, &files.train_reading);
   app->add_option("--validation-label", validation_label, "Label column of --validation")
@@ -57,11 +59,9 @@ void TrainFlags::AddTo(CLI::App* app) {
 
 void TrainFlags::AddRunFlags(CLI::App* app, const char* level) {
   app->add_flag("--sharded", files.train_sharded,
-                "Each rank reads its own files of the folders --train and --validation; else all read all");
-  app->add_option(
-         "--timing", files.timing_path,
-         fmt::format("File that gets the seconds of set-up, of each {} and of each evaluation, as JSON",
-                     level))
+                "Each rank reads only its own files of the directories --train and --validation");
+  app->add_option("--timing", files.timing_path,
+                  fmt::format("JSON file for the times of set-up, each {} and each evaluation", level))
       ->type_name("FILE");
 }
 

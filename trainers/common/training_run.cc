@@ -47,7 +47,8 @@ void TrainingRun::Warn(const std::string& text) const {
 }
 
 void TrainingRun::WarnOfMisfit(const std::string& problem) const {
-  Warn(fmt::format("the checkpoint in {} {}: training starts anew", files_.checkpoint_folder, problem));
+  Warn(fmt::format("the checkpoint in {} {}: training starts from scratch", files_.checkpoint_folder,
+                   problem));
 }
 
 void TrainingRun::Print(int64_t level) const {

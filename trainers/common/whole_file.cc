@@ -50,7 +50,7 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   std::error_code unknown;
   if (fs::is_directory(path, unknown))
-    return absl::InvalidArgumentError(path + ": is a folder; expected a file");
+    return absl::InvalidArgumentError(path + ": is a directory; expected a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   std::ostringstream text;
@@ -65,7 +65,7 @@ absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
   if (!folder.empty()) fs::create_directories(folder, error);
   if (error)
     return absl::UnavailableError(
-        fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
+        fmt::format("{}: cannot create the directory: {}", folder.string(), error.message()));
   // Pipes and devices are not replaced.
   if (const fs::file_status now = fs::status(path, error); fs::is_other(now)) return WriteAndSync(path, text);
   const std::string temporary = path + ".part";

@@ -187,7 +187,7 @@ absl::StatusOr<ByteStream> ByteStream::Open(const std::string& path, int threads
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         fmt::format("{}: is {}; expected a regular file", path,
-                    S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket"));
+                    S_ISDIR(info.st_mode) ? "a directory" : "a device, pipe or socket"));
   }
   auto source = std::make_unique<Source>(path, std::move(file), static_cast<size_t>(info.st_size), threads);
   if (absl::Status status = source->Start(); !status.ok()) return status;

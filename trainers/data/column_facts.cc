@@ -40,9 +40,10 @@ absl::StatusOr<bool> DecideIsText(const ColumnFacts& column) {
   if (column.texts > 0 && column.numbers >= kNumbersPerText * column.texts) {
     return column.Error(
         column.first_text_place,
-        fmt::format("\"{}\" is not a number, but {} of the column's {} values are; mend or empty the cell, "
-                    "or drop the column",
-                    Excerpt(column.first_text), column.numbers, column.numbers + column.texts));
+        fmt::format(
+            "\"{}\" is not a number, but {} of the column's {} values are; correct or empty the cell, "
+            "or drop the column",
+            Excerpt(column.first_text), column.numbers, column.numbers + column.texts));
   }
   const bool is_text = column.texts > 0;
   if (absl::Status status = CheckIsText(column, is_text); !status.ok()) return status;

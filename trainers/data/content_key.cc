@@ -66,7 +66,7 @@ absl::StatusOr<Digest> DigestOfPiece(const std::string& path, int file, int64_t 
       offset += got;
       size -= got;
     } else if (got == 0) {
-      status = absl::AbortedError(path + ": became shorter while it was read");
+      status = absl::AbortedError(path + ": became shorter while being read");
     } else if (errno != EINTR) {
       status = FileReadError(path, errno);
     }
@@ -168,7 +168,7 @@ absl::Status ContentKey::CheckUnchanged() const {
     const absl::StatusOr<Stamp> now = StampOf(paths_[i]);
     if (!now.ok()) return now.status();
     if (now->text != stamps_[i])
-      return absl::AbortedError(paths_[i] + ": was changed while it was read; expected it to stay as it is");
+      return absl::AbortedError(paths_[i] + ": changed while being read; expected it to stay unchanged");
   }
   return absl::OkStatus();
 }

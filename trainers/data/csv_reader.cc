@@ -90,7 +90,7 @@ absl::Status CsvReading::Parse(const std::vector<std::string>& paths) {
   for (size_t i = 0; i < kinds(); ++i)
     same = same && (layout_.slots[i].as_text || parse_->Facts(i).texts == 0);
   if (same) return absl::OkStatus();
-  return absl::AbortedError(reading_.path + ": was changed while it was read; expected it to stay as it is");
+  return absl::AbortedError(reading_.path + ": changed while being read; expected it to stay unchanged");
 }
 
 absl::Status CsvReading::AgreeOnKinds() {

@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
   if (error) return FileReadError(path, error.value());
   if (paths.empty()) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: the folder holds no regular files; expected data files", path));
+        fmt::format("{}: the directory contains no regular files; expected data files", path));
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -19,8 +19,8 @@ absl::StatusOr<std::vector<int64_t>> GroupBegins(const std::vector<GroupStart>& 
     before = &start.id;
     if (!seen.insert(start.id).second) {
       return absl::InvalidArgumentError(fmt::format(
-          "{}:{}: query id \"{}\" comes back after other ones; expected the rows of a query to stand "
-          "together: sort the data by it",
+          "{}:{}: query id \"{}\" occurs again after other ones; expected the rows of a query to be "
+          "contiguous: sort the data by it",
           *start.place.path, start.place.line, Excerpt(start.id)));
     }
     begins.push_back(start.row);

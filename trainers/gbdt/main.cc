@@ -29,11 +29,11 @@ void AddTrainFlags(CLI::App* app, Flags* flags) {
   TrainFiles& files = flags->common.files;
   flags->common.AddTo(app);
   app->add_option("--group", files.train_reading.group,
-                  "Column of query ids, for ranking; rows of one stand together")
+                  "Column of query ids, for ranking; rows of a query must be contiguous")
       ->type_name("COLUMN");
   app->add_option("--format", files.train_reading.format, "auto, csv or libsvm")->capture_default_str();
   app->add_option("--continue-from", flags->continue_from,
-                  "Model, of winnow-gbdt or XGBoost, that num_round more rounds are added to")
+                  "Model of winnow-gbdt or XGBoost to continue with num_round more rounds")
       ->type_name("FILE");
   flags->common.AddRunFlags(app, "round");
 }

@@ -12,14 +12,15 @@
 namespace winnow::gbdt {
 
 bool ModelCommands::IsName(std::string_view argument) {
-  return argument == "predict" || argument == "importance" || argument == "convert";
+  return argument == "predict" || argument == "importance" || argument == "convert" ||
+         argument == "hyperparameters";
 }
 
 ModelCommands::ModelCommands(CLI::App* app) {
   AddPredict(app);
   constexpr const char* kModel = "Model of a training, or of XGBoost (JSON or UBJSON)";
   importance_ =
-      app->add_subcommand("importance", "What each feature is worth to a model, as XGBoost's get_score");
+      app->add_subcommand("importance", "Importance of each feature in a model, as XGBoost's get_score");
   importance_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   importance_->add_option("--type", type_, "weight, gain, cover, total_gain or total_cover")
       ->capture_default_str();
@@ -31,36 +32,37 @@ ModelCommands::ModelCommands(CLI::App* app) {
   convert_->add_option("--output", output_path_, "File to write: UBJSON if its name ends in .ubj, else JSON")
       ->type_name("FILE")
       ->required();
+  hyperparameters_ = app->add_subcommand(
+      "hyperparameters", "Every hyperparameter with its values, default and meaning, as a Markdown table");
 }
 
 void ModelCommands::AddPredict(CLI::App* app) {
-  predict_ = app->add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
+  predict_ = app->add_subcommand("predict", "Predict each row of a file, as CSV");
   predict_->add_option("--model", request_.model_path, "Model of a training, or of XGBoost (JSON or UBJSON)")
       ->type_name("FILE")
       ->required();
-  predict_->add_option("--data", request_.data_path, "File or folder with the model's feature columns")
+  predict_->add_option("--data", request_.data_path, "File or directory with the model's feature columns")
       ->type_name("PATH")
       ->required();
   predict_->add_option("--output", request_.output_path, "File to write (default: standard output)")
       ->type_name("FILE");
-  predict_
-      ->add_option("--label", request_.label, "Column to read over, if it is not the model's label column")
+  predict_->add_option("--label", request_.label, "Column to ignore, if it is not the model's label column")
       ->type_name("COLUMN");
   predict_->add_option("--rounds", request_.rounds,
-                       "Use the model as it was after so many rounds (default: as it was trained)");
-  predict_->add_option("--threads", request_.threads, "Threads; 0: as many as processors")
+                       "Use the model as of this round (default: as it was trained)");
+  predict_->add_option("--threads", request_.threads, "Threads; 0: number of CPUs")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   CLI::Option_group* what = predict_->add_option_group("What to write", "Instead of predictions");
   what->add_flag("--margin", request_.margin, "Margins, before the objective's transformation");
   what->add_flag("--contribs", request_.contributions,
-                 "What each feature adds to a row's margin (SHAP values), and what every row starts from");
-  what->add_flag("--leaf", request_.leaves, "The number of the leaf that a row ends in, for each tree");
+                 "Contribution of each feature to a row's margin (SHAP values), and the base value");
+  what->add_flag("--leaf", request_.leaves, "The leaf of each row in each tree");
   what->require_option(0, 1);
 }
 
 bool ModelCommands::asked() const {
-  return predict_->parsed() || importance_->parsed() || convert_->parsed();
+  return predict_->parsed() || importance_->parsed() || convert_->parsed() || hyperparameters_->parsed();
 }
 
 absl::Status ModelCommands::PrintImportance() const {
@@ -83,6 +85,7 @@ absl::Status ModelCommands::PrintImportance() const {
 absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
   if (importance_->parsed()) return PrintImportance();
+  if (hyperparameters_->parsed()) return WriteOutput("", GbdtDeclaration().Table());
   const absl::StatusOr<Model> model = ReadModel(model_path_);
   return model.ok() ? WriteModel(output_path_, *model) : model.status();
 }

@@ -12,7 +12,7 @@ class App;
 
 namespace winnow::gbdt {
 
-// The subcommands of winnow-gbdt that work on a model: predict, importance, convert.
+// The subcommands of winnow-gbdt: predict, importance and convert, which work on a model, and hyperparameters.
 class ModelCommands {
  public:
   static bool IsName(std::string_view argument);
@@ -27,7 +27,7 @@ class ModelCommands {
   void AddPredict(CLI::App* app);
   absl::Status PrintImportance() const;
 
-  CLI::App *predict_, *importance_, *convert_;
+  CLI::App *predict_, *importance_, *convert_, *hyperparameters_;
   PredictRequest request_;
   std::string model_path_, output_path_;
   std::string type_ = "gain", format_ = "csv";

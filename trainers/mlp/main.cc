@@ -29,10 +29,9 @@ void AddTrainFlags(CLI::App* app, Flags* flags) {
   flags->common.AddTo(app);
   app->add_option("--format", files.train_reading.format, "auto, csv, libsvm or idx")->capture_default_str();
   flags->common.AddRunFlags(app, "epoch");
-  app->add_flag("--profile", flags->profile,
-                "Prints where the time of each rank went, and what can be said about it");
+  app->add_flag("--profile", flags->profile, "Prints where each rank spent its time, and a diagnosis");
   app->add_option("--profile-dir", files.output_folder,
-                  "Folder that gets the profile: profile.txt, and trace.json for chrome://tracing")
+                  "Directory for the profile: profile.txt, and trace.json for chrome://tracing")
       ->type_name("DIR");
 }
 

@@ -61,7 +61,8 @@ std::string DescriptionText(const Model& model) {
 }  // namespace
 
 bool ModelCommands::IsName(std::string_view argument) {
-  return argument == "predict" || argument == "export-onnx" || argument == "show";
+  return argument == "predict" || argument == "export-onnx" || argument == "show" ||
+         argument == "hyperparameters";
 }
 
 ModelCommands::ModelCommands(CLI::App* app) {
@@ -69,35 +70,39 @@ ModelCommands::ModelCommands(CLI::App* app) {
   export_ = app->add_subcommand("export-onnx", "Writes a model as ONNX, operator set 13");
   export_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   export_->add_option("--output,--out", output_path_, "File to write")->type_name("FILE")->required();
-  show_ = app->add_subcommand("show", "The network of a model, and its hyperparameters");
+  show_ = app->add_subcommand("show", "Show a model's network and hyperparameters");
   show_->add_option("--model", model_path_, kModel)->type_name("FILE")->required();
   show_->add_flag("--json", json_, "As JSON");
+  hyperparameters_ = app->add_subcommand(
+      "hyperparameters", "Every hyperparameter with its values, default and meaning, as a Markdown table");
 }
 
 void ModelCommands::AddPredict(CLI::App* app) {
-  predict_ = app->add_subcommand("predict", "Predictions of a model for each row of a file, as CSV");
+  predict_ = app->add_subcommand("predict", "Predict each row of a file, as CSV");
   predict_->add_option("--model", request_.model_path, kModel)->type_name("FILE")->required();
   predict_->add_option("--data", request_.data_path, "Images, or a table with the model's feature columns")
       ->type_name("PATH")
       ->required();
   predict_->add_option("--output,--out", request_.output_path, "File to write (default: standard output)")
       ->type_name("FILE");
-  predict_
-      ->add_option("--label", request_.label, "Column to read over, if it is not the model's label column")
+  predict_->add_option("--label", request_.label, "Column to ignore, if it is not the model's label column")
       ->type_name("COLUMN");
-  predict_->add_option("--threads", request_.threads, "Threads; 0: as many as processors")
+  predict_->add_option("--threads", request_.threads, "Threads; 0: number of CPUs")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   CLI::Option_group* what = predict_->add_option_group("What to write", "Instead of predictions");
   what->add_flag("--probabilities", request_.probabilities, "The probability of each class");
-  what->add_flag("--logits", request_.logits, "What the last layer gives, before softmax or logistic");
+  what->add_flag("--logits", request_.logits, "Outputs of the last layer, before softmax or logistic");
   what->require_option(0, 1);
 }
 
-bool ModelCommands::asked() const { return predict_->parsed() || export_->parsed() || show_->parsed(); }
+bool ModelCommands::asked() const {
+  return predict_->parsed() || export_->parsed() || show_->parsed() || hyperparameters_->parsed();
+}
 
 absl::Status ModelCommands::Run() const {
   if (predict_->parsed()) return Predict(request_);
+  if (hyperparameters_->parsed()) return WriteOutput("", MlpDeclaration().Table());
   const absl::StatusOr<Model> model = ReadModel(model_path_);
   if (!model.ok()) return model.status();
   if (export_->parsed()) return WriteOnnx(output_path_, *model);

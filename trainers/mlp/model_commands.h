@@ -12,7 +12,7 @@ class App;
 
 namespace winnow::mlp {
 
-// The subcommands of winnow-mlp that work on a model: predict, export-onnx, show.
+// The subcommands of winnow-mlp: predict, export-onnx and show, which work on a model, and hyperparameters.
 class ModelCommands {
  public:
   static bool IsName(std::string_view argument);
@@ -26,7 +26,7 @@ class ModelCommands {
  private:
   void AddPredict(CLI::App* app);
 
-  CLI::App *predict_, *export_, *show_;
+  CLI::App *predict_, *export_, *show_, *hyperparameters_;
   PredictRequest request_;
   std::string model_path_, output_path_;
   bool json_ = false;

@@ -120,7 +120,7 @@ absl::Status ArtifactClient::Upload(const v1::PutArtifactRequest& request, const
   }
   done = Put(request, cancellation);
   if (!done.ok() || *done) return done.status();
-  return absl::UnavailableError("the server has lost a blob that it had");
+  return absl::UnavailableError("a blob disappeared from the server");
 }
 
 absl::StatusOr<std::string> ArtifactClient::GetBlob(const v1::BlobName& blob, Cancellation& cancellation) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace grpc {
 class ClientContext;
@@ -31,10 +31,10 @@ class Cancellation {
   };
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  bool cancelled_ = false;               // guarded by mutex_
-  grpc::ClientContext* call_ = nullptr;  // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace winnow

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/status_text.h"
 #include "spdlog/spdlog.h"
 #include "worker/checkpoints/model_upload.h"
 #include "worker/checkpoints/restoring.h"
@@ -46,7 +47,8 @@ void CheckpointKeeper::Restore(const v1::Assignment& assignment, const FolderNam
                                       const auto found = restores_.find(id);
                                       if (found == restores_.end() || found->second != number) return;
                                       restores_.erase(found);
-                                      if (status.ok()) spdlog::info("{}: its checkpoint is here", id);
+                                      if (status.ok())
+                                        spdlog::info("{}: its checkpoint has been fetched", id);
                                       done(status);
                                     });
                                   });
@@ -111,8 +113,8 @@ void CheckpointKeeper::StoreModel(const v1::ModelWanted& wanted, const FolderNam
         spdlog::info("the model of trial {} of {} is in the artifact store", trial.second, trial.first);
       } else {
         spdlog::warn("the model of trial {} of {} was not put into the artifact store: {}", trial.second,
-                     trial.first, std::string(status.message()));
-        if (!IsPassing(status)) failed(std::string(status.message()));
+                     trial.first, MessageOf(status));
+        if (!IsPassing(status)) failed(MessageOf(status));
       }
     });
   };

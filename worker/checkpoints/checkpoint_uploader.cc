@@ -46,30 +46,32 @@ CheckpointUploader::~CheckpointUploader() {
 
 void CheckpointUploader::End(int64_t level) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     last_level_ = level;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void CheckpointUploader::Hasten() {
   hasty_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void CheckpointUploader::Abandon() {
   cancellation_.Cancel();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     abandoned_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Returns false if it must send no more while the trainer runs.
 bool CheckpointUploader::WaitFor(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [this] { return abandoned_ || last_level_.has_value(); });
+  MutexLock lock(mutex_);
+  const auto end = SteadyClock::now() + time;
+  while (!abandoned_ && !last_level_ && changed_.WaitUntil(mutex_, end)) {
+  }
   return !abandoned_ && !last_level_.has_value();
 }
 
@@ -92,7 +94,7 @@ void CheckpointUploader::Run() {
 void CheckpointUploader::SendLast() {
   int64_t level = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (abandoned_ || !last_level_.has_value()) return;
     level = *last_level_;
   }

@@ -2,15 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "artifact/folder.h"
 #include "artifact/manifest.h"
+#include "base/mutex.h"
 #include "winnow/v1/worker.pb.h"
 #include "worker/checkpoints/artifact_client.h"
 #include "worker/checkpoints/cancellation.h"
@@ -68,10 +67,10 @@ class CheckpointUploader {
   Cancellation cancellation_;
   std::atomic<bool> hasty_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<int64_t> last_level_;  // guarded by mutex_; set once the trainer has ended
-  bool abandoned_ = false;             // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<int64_t> last_level_ ABSL_GUARDED_BY(mutex_);  // set once the trainer has ended
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Used by the thread alone:
   Listing sent_;

@@ -6,6 +6,7 @@
 
 #include "artifact/manifest.h"
 #include "artifact/restore.h"
+#include "base/status_text.h"
 #include "fmt/format.h"
 
 namespace winnow {
@@ -30,7 +31,7 @@ Restoring::~Restoring() {
 
 void Restoring::Abandon() {
   cancellation_.Cancel();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   abandoned_ = true;
 }
 
@@ -39,8 +40,8 @@ absl::Status Restoring::Run() {
   const absl::Status status = RestoreFolder(
       manifest_, folder_.path(), [this](const v1::BlobName& blob) { return Fetch(blob); },
       [this](const std::function<absl::Status()>& put_in_place) {
-        std::lock_guard lock(mutex_);
-        return abandoned_ ? absl::CancelledError("it is not wanted any more") : put_in_place();
+        MutexLock lock(mutex_);
+        return abandoned_ ? absl::CancelledError("it is no longer needed") : put_in_place();
       });
   if (!missing_.ok()) return missing_;
   // The data received differs from its manifest: not a fault of this machine either.
@@ -57,10 +58,10 @@ absl::StatusOr<std::string> Restoring::Fetch(const v1::BlobName& blob) {
     const bool away = absl::IsUnavailable(bytes.status()) || absl::IsDeadlineExceeded(bytes.status());
     if (!away || SteadyClock::now() >= limit) {
       missing_ = absl::UnavailableError(fmt::format("the checkpoint cannot be fetched from the server: {}",
-                                                    std::string(bytes.status().message())));
+                                                    MessageOf(bytes.status())));
       return missing_;
     }
-    if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is not wanted any more");
+    if (!cancellation_.Sleep(pause)) return absl::CancelledError("it is no longer needed");
   }
 }
 

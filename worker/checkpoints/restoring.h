@@ -1,12 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "artifact/folder.h"
+#include "base/mutex.h"
 #include "winnow/v1/artifact.pb.h"
 #include "worker/checkpoints/artifact_client.h"
 #include "worker/checkpoints/cancellation.h"
@@ -36,8 +36,8 @@ class Restoring {
   const KeepingOptions options_;
   Cancellation cancellation_;
   absl::Status missing_;  // why a blob could not be fetched; used by the thread alone
-  std::mutex mutex_;        // held while the folder is replaced
-  bool abandoned_ = false;  // guarded by mutex_
+  Mutex mutex_;  // held while the folder is replaced
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -94,7 +94,7 @@ std::optional<CgroupPosition> FindCgroup(const std::string& v1_controller, const
 absl::StatusOr<Cgroup> Cgroup::Make(const fs::path& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
     return absl::PermissionDeniedError(
-        fmt::format("cannot make the control group {}: {}", path.string(), strerrordesc_np(errno)));
+        fmt::format("cannot create the control group {}: {}", path.string(), strerrordesc_np(errno)));
   }
   return Cgroup(path, true);
 }

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+
+#include "base/check.h"
 
 namespace winnow {
 namespace {
@@ -15,21 +16,19 @@ namespace {
 constexpr EventLoop::Id kWake = 0;  // the epoll tag of wake_; watches count from 1
 
 // These calls fail only when the process is out of descriptors or memory, which no caller can handle.
-void Check(bool ok) {
-  if (!ok) std::abort();
-}
+constexpr char kExpected[] = "descriptors and memory suffice";
 
 void Add(int epoll, int fd, EventLoop::Id id) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = id;
-  Check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+  WINNOW_CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, kExpected);
 }
 
 }  // namespace
 
 EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  Check(epoll_ >= 0 && wake_ >= 0);
+  WINNOW_CHECK(epoll_ >= 0 && wake_ >= 0, kExpected);
   Add(epoll_, wake_, kWake);
 }
 
@@ -40,16 +39,16 @@ EventLoop::~EventLoop() {
 
 void EventLoop::Post(std::function<void()> function) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     posted_.push_back(std::move(function));
   }
   const uint64_t one = 1;
-  Check(write(wake_, &one, sizeof one) == sizeof one || errno == EAGAIN);
+  WINNOW_CHECK(write(wake_, &one, sizeof one) == sizeof one || errno == EAGAIN, kExpected);
 }
 
 void EventLoop::Quit() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     quit_ = true;
   }
   Post([] {});
@@ -86,7 +85,7 @@ void EventLoop::Cancel(Id id) {
 void EventLoop::RunPosted() {
   std::vector<std::function<void()>> functions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     functions.swap(posted_);
   }
   for (auto& function : functions) function();
@@ -113,7 +112,7 @@ int EventLoop::MillisecondsToNextTimer() const {
 void EventLoop::Run() {
   for (;;) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (quit_) {
         quit_ = false;
         return;
@@ -121,12 +120,12 @@ void EventLoop::Run() {
     }
     std::array<epoll_event, 64> events;
     const int count = epoll_wait(epoll_, events.data(), events.size(), MillisecondsToNextTimer());
-    Check(count >= 0 || errno == EINTR);
+    WINNOW_CHECK(count >= 0 || errno == EINTR, kExpected);
     for (int i = 0; i < count; ++i) {
       const Id id = events[i].data.u64;
       if (id == kWake) {
         uint64_t posts;
-        Check(read(wake_, &posts, sizeof posts) == sizeof posts || errno == EAGAIN);
+        WINNOW_CHECK(read(wake_, &posts, sizeof posts) == sizeof posts || errno == EAGAIN, kExpected);
         continue;
       }
       // An earlier handler of this round may have removed the watch.

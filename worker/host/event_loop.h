@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "worker/host/timers.h"
 
 namespace winnow {
@@ -59,9 +59,9 @@ class EventLoop : public Timers {
   std::map<std::pair<TimePoint, Id>, std::function<void()>> timers_;
   std::map<Id, TimePoint> timer_times_;
 
-  std::mutex mutex_;
-  std::vector<std::function<void()>> posted_;  // guarded by mutex_
-  bool quit_ = false;                          // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
+  bool quit_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace winnow

@@ -11,7 +11,7 @@ absl::Status MakeFolder(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, error);
   if (!error) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("cannot create folder {}: {}", path.string(), error.message()));
+      fmt::format("cannot create directory {}: {}", path.string(), error.message()));
 }
 
 }  // namespace winnow

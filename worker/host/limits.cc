@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "worker/host/group_tree.h"
 
@@ -93,9 +94,9 @@ std::string Confinement::OutOfMemory(bool failed, bool killed, const std::string
     return fmt::format("out of memory: used {} of its limit of {}", Gib(peak), limit);
   }
   if (killed && HostOomKills() > host_kills_before_)
-    return "out of memory: the kernel ended it because the host had no memory left";
+    return "out of memory: the kernel killed it because the host ran out of memory";
   if (limits_.memory_gib > 0 && !limiter_->memory_ && SpeaksOfNoMemory(last_words))
-    return fmt::format("out of memory: asked for more than its limit of {} allows", limit);
+    return fmt::format("out of memory: an allocation exceeded its limit of {}", limit);
   return "";
 }
 
@@ -147,7 +148,7 @@ absl::StatusOr<std::unique_ptr<Confinement>> Limiter::Confine(const std::string&
     std::string name = assignment;
     std::replace(name.begin(), name.end(), '/', '_');
     auto made = Cgroup::Make(tree_->path() / ("trainer-" + name));
-    if (!made.ok()) return absl::ResourceExhaustedError(std::string(made.status().message()));
+    if (!made.ok()) return absl::ResourceExhaustedError(MessageOf(made.status()));
     group = std::make_shared<Cgroup>(*std::move(made));
   }
   const auto set = [&group](const char* file, const std::string& value) { return group->Set(file, value); };
@@ -164,7 +165,7 @@ absl::StatusOr<std::unique_ptr<Confinement>> Limiter::Confine(const std::string&
                           static_cast<int64_t>(limits.cpus * static_cast<double>(kPeriodMicroseconds)));
     status = set("cpu.max", fmt::format("{} {}", quota, kPeriodMicroseconds));
   }
-  if (!status.ok()) return absl::ResourceExhaustedError(std::string(status.message()));
+  if (!status.ok()) return absl::ResourceExhaustedError(MessageOf(status));
   std::vector<int> processors;
   if (!cpu_ && limits.cpus > 0) processors = TakeProcessors(limits.cpus);
   return std::unique_ptr<Confinement>(

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "fmt/format.h"
 #include "worker/host/child_process.h"
 
@@ -112,7 +112,7 @@ bool IsOfMachine(int error) {
 absl::Status Explain(const ProcessSpec& spec, const ExecFailure& failure) {
   if (failure.step == ExecFailure::kSetup) {
     return absl::ResourceExhaustedError(
-        fmt::format("cannot put {} under its limits: {}", spec.command[0], Words(failure.error)));
+        fmt::format("cannot set the limits of {}: {}", spec.command[0], Words(failure.error)));
   }
   if (failure.step == ExecFailure::kUser) {
     return absl::ResourceExhaustedError(fmt::format("cannot run {} as user {}: {}", spec.command[0],
@@ -315,7 +315,7 @@ void Process::LeaderEnded() {
   // once while its program is still saving.
   if (!stopping_) KillGroup();
   int status = 0;
-  if (waitpid(pid_, &status, 0) != pid_) std::abort();
+  WINNOW_CHECK(waitpid(pid_, &status, 0) == pid_, "nobody else waits for our children");
   reaped_ = true;
   end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end_.exit_code = end_.signal != 0 ? 128 + end_.signal : WEXITSTATUS(status);

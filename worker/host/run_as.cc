@@ -64,7 +64,7 @@ std::optional<uint32_t> ReadId(std::string_view text) {
 
 absl::Status Wrong(const std::string& text, const std::string& why) {
   return absl::InvalidArgumentError(
-      fmt::format("\"{}\": {}; expected USER[:GROUP], or numbers that no user has, FIRST-LAST[:GROUP]", text, why));
+      fmt::format("\"{}\": {}; expected USER[:GROUP], or unused user ids FIRST-LAST[:GROUP]", text, why));
 }
 
 absl::StatusOr<gid_t> ReadGroup(const std::string& text, const std::string& group) {
@@ -86,7 +86,7 @@ std::vector<gid_t> GroupsOf(const std::string& user, gid_t first) {
 }
 
 absl::Status CheckNumber(const std::string& text, uid_t uid) {
-  if (uid == 0) return Wrong(text, "trainers do not run as root");
+  if (uid == 0) return Wrong(text, "trainers may not run as root");
   if (uid == kNobody || uid == kNobody + 1) return Wrong(text, fmt::format("{} means nobody", uid));
   if (uid == geteuid()) return Wrong(text, "this is the worker's own user");
   return absl::OkStatus();

@@ -43,7 +43,7 @@ export function stream<T>(path: string, handlers: StreamHandlers<T>): () => void
           if (event.event === 'end') return 'end';
           if (event.event === 'error') {
             const body = JSON.parse(event.data);
-            throw new ApiError(503, body.code ?? 'UNAVAILABLE', body.message ?? 'The stream broke off.');
+            throw new ApiError(503, body.code ?? 'UNAVAILABLE', body.message ?? 'The stream was interrupted.');
           }
           handlers.message(decode<T>(JSON.parse(event.data)));
         }

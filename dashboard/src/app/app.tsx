@@ -41,7 +41,7 @@ export function App() {
   let content;
   if (!found) {
     content = (
-      <EmptyState title="There is no such page" actions={<LinkButton href={paths.home}>To the jobs</LinkButton>}>
+      <EmptyState title="There is no such page" actions={<LinkButton href={paths.home}>Back to jobs</LinkButton>}>
         The address {here} leads nowhere.
       </EmptyState>
     );

@@ -13,7 +13,7 @@ function NavLink({href, active, children}: {href: string; active: boolean; child
 }
 
 const kThemes: {value: ThemeChoice; label: string}[] = [
-  {value: 'system', label: 'As the system'},
+  {value: 'system', label: 'Same as system'},
   {value: 'light', label: 'Light'},
   {value: 'dark', label: 'Dark'},
 ];
@@ -55,7 +55,7 @@ export function Shell({children}: {children: ComponentChildren}) {
   return (
     <>
       <a class="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <header class="top">
         <div class="top-inner">

@@ -171,7 +171,7 @@ export function ErrorState({error, retry, height}: {error: Error; retry?: () => 
   const missing = error instanceof ApiError && error.status === 404;
   return (
     <div class="state" role="alert" style={height ? {minHeight: `${height}px`} : undefined}>
-      <h2>{missing ? 'Not found' : 'This did not work'}</h2>
+      <h2>{missing ? 'Not found' : 'Something went wrong'}</h2>
       <div class="state-text">{error.message}</div>
       {error instanceof ApiError && error.violations.length > 0 && (
         <ul>

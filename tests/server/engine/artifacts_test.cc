@@ -318,15 +318,15 @@ TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[se
   const absl::Status gone = scene.Ask(3);
   CHECK(absl::IsNotFound(gone));
   CHECK_FALSE(gone.GetPayload(kModelComes).has_value());
-  CHECK_THAT(std::string(gone.message()),
-             Catch::Contains("It stayed with worker worker on") && Catch::Contains("which is not connected; start it"));
+  CHECK_THAT(std::string(gone.message()), Catch::Contains("The model is on worker worker on") &&
+                                              Catch::Contains("which is not connected; start that worker"));
   FakeWorker anew(scene.play, "anew", 1, "disk-1");  // over the same folder
   REQUIRE(anew.Tell().ok());
   CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
 
   scene.id = scene.play.Create(RandomJob(1, 2));
   REQUIRE(anew.Tell().ok());
-  CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("is not there yet: it is being trained"));
+  CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("does not exist yet: it is being trained"));
 }
 
 TEST_CASE("Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after all",
@@ -344,13 +344,13 @@ TEST_CASE("Artifacts: a model that its worker cannot send is told with the worke
   };
   tell(stranger, "has nothing to say here");
   CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
-  tell(scene.worker, "/w/model has more than 10000 files: too many to be kept");
+  tell(scene.worker, "/w/model has more than 10000 files: too many to keep");
   const absl::Status told = scene.Ask(3);
   CHECK(absl::IsFailedPrecondition(told));
   CHECK_FALSE(told.GetPayload(kModelComes).has_value());
   CHECK(told.message() == "the model of trial 3 of job \"" + scene.id +
                               "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
-                              "many to be kept");
+                              "many to keep");
   CHECK(scene.Wanted() == std::vector<int64_t>{3});  // somebody may mend it
   REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
   CHECK(scene.Wanted().empty());

@@ -93,7 +93,7 @@ TEST_CASE("Suggester: while a model thinks, everything else goes on", "[server]"
   std::string slow = t.Create(3);
   REQUIRE(worker.Tell().ok());
   t.model.AwaitQuestion(1);
-  CHECK(t.play.Describe(slow).state_reason() == "Waiting for the model's suggestion.");
+  CHECK(t.play.Describe(slow).state_reason() == "Waiting for the search model's suggestion.");
   std::string quick = t.play.Create(RandomJob(4, 2));
   v1::TuningJob job = PlayToEnd(t.play, quick, {&worker});
   CHECK(job.state() == v1::TuningJob::COMPLETED);

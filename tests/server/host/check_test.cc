@@ -95,12 +95,12 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
       Case{"UPDATE assignments SET trial = 50 WHERE trial = 2", "there is no trial 50"},
       Case{"UPDATE workers SET state = 'lost'", "is held by worker one, which is lost"},
       Case{"DELETE FROM taken_ids", "not kept as taken"}, Case{"DELETE FROM identity", "0 identities"},
-      Case{"INSERT INTO blobs VALUES ('0123', 5, 0)", "this is not a digest"},
+      Case{"INSERT INTO blobs VALUES ('0123', 5, 0)", "not a digest"},
       Case{"INSERT INTO blobs VALUES ('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824', 5, "
            "0)",
            "No such file"},
       Case{"PRAGMA foreign_keys = OFF; INSERT INTO logs VALUES (99, 0, 0, 'x', 0)",
-           "refers to a row of assignments"});
+           "refers to a missing row of assignments"});
   Play play;
   FakeWorker worker(play, "one", 1);
   play.Create(RandomJob(3));
@@ -128,7 +128,7 @@ TEST_CASE("Check: a copy without a state folder is sound, and it is said what wa
   const auto tell = [](const std::string&) {};
   const CheckSummary summary = *CheckDatabase(play.file(), play.folder.file("none"), tell);
   CHECK(summary.sound());
-  CHECK_THAT(Text(summary, "w.db"), Catch::Contains("were not looked at"));
+  CHECK_THAT(Text(summary, "w.db"), Catch::Contains("were not checked"));
 }
 
 TEST_CASE("Check: what is no database of this version is refused with what to do", "[server]") {

@@ -70,7 +70,7 @@ TEST_CASE("Server: damage that is met while it runs stops it with a message, and
   server.Restart();
   CHECK_FALSE(Create(*server.Client()).ok());
   CHECK(server.Wait() == 1);
-  CHECK_THAT(server.log(), Catch::Contains("stopping, since nothing more can be recorded") &&
+  CHECK_THAT(server.log(), Catch::Contains("stopping, because nothing more can be recorded") &&
                                Catch::Contains("the file is damaged"));
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
   const int64_t left = Reports(*other.Client());
   CHECK(left > 0);
   CHECK(left < kReports);
-  CHECK_THAT(other.log(), Catch::Contains("started all the same"));
+  CHECK_THAT(other.log(), Catch::Contains("started in spite of this"));
   CHECK(other.Stop() == 0);
 }
 

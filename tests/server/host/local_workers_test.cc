@@ -99,7 +99,7 @@ TEST_CASE("Local workers: one of an earlier server is adopted", "[server]") {
   auto left = LeaveBehind(folder, 1);
   auto workers = LocalWorkers::Start(Options(folder, lines, 1));
   REQUIRE(workers.ok());
-  CHECK(lines.WaitFor("is still at work"));
+  CHECK(lines.WaitFor("is still running"));
   CHECK(Find(folder.path() / "workers/local-1")->pid() == left->pid());
   (*workers)->Stop(std::chrono::seconds(30));
   CHECK(left->Reap() == "ended with exit code 0");

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "server/engine/best_tracker.h"
+#include "server/engine/job_facts.h"
 #include "server/engine/job_view.h"
 #include "server/engine/messages.h"
 #include "server/insights/insights.h"
@@ -162,23 +164,28 @@ TEST_CASE("Insights: progress is every betterment that was reported, and stands 
   CHECK(*progress.trial().rbegin() == job.best().trial());
 }
 
-TEST_CASE("Insights: steps go on after a restart, and are found out where none were kept", "[server]") {
+TEST_CASE("Insights: steps go on after a restart", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 2);
   const std::string id = play.Create(RandomJob(12, 4));
-  v1::GetProgressRequest request;
-  request.add_job_ids(id);
   PlayToEnd(play, id, {&worker}, [&](int step) {
     if (step == 6) play.Restart();
   });
-  const std::string kept = Desk(play).insights.GetProgress(request)->DebugString();
-  CHECK(play.Inside([](Engine& engine) {
-              engine.context().Note(engine.context().store.database().Execute("DELETE FROM best_steps"));
-              engine.context().Note(
-                  engine.context().store.database().Execute("DELETE FROM job_descriptions"));
-            })
-            .ok());
-  CHECK(Desk(play).insights.GetProgress(request)->DebugString() == kept);
+  const std::unique_ptr<Store> store = *Store::OpenReadOnly(play.file());
+  const JobHead job = *FindJob(*store, id);
+  std::vector<BestStep> expected;
+  BestTracker tracker;
+  JobState state(job.search);
+  REQUIRE(ApplyFacts(store->facts, job.row, state, [&](const Fact& fact) {
+    if (const auto step = tracker.Note(state, fact.time_us)) expected.push_back(*step);
+  }).ok());
+  const std::vector<BestStep> kept = *store->summaries.Steps(job.row.key);
+  REQUIRE(kept.size() == expected.size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    CHECK(kept[i].sequence == expected[i].sequence);
+    CHECK(kept[i].trial == expected[i].trial);
+    CHECK(kept[i].objective == expected[i].objective);
+  }
 }
 
 TEST_CASE("Insights: an ended job that is not described, as in an older file, is when the server starts", "[server]") {

@@ -55,7 +55,7 @@ TEST_CASE("Prior fit: what does not fit says why", "[server]") {
       {"eta", std::string("nan"), "with eta outside its range"},
       {"booster", std::string("forest"), "with booster outside its range"},
       {"booster", Inactive{}, "without booster"},
-      {"depth", int64_t{9}, "that break a constraint"},
+      {"depth", int64_t{9}, "that violate a constraint"},
   }));
   Values values = {{"depth", int64_t{3}}, {"eta", 1.0}, {"booster", std::string("tree")}};
   values[name] = value;

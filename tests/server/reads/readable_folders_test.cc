@@ -86,7 +86,7 @@ TEST_CASE("Files of jobs: inside, what is wrong is said without a word of what i
   FilesPlay play;
   fs::copy_file(play.folder.file("other/secret.csv"), play.folder.file("allowed/wrong.csv"));
   REQUIRE(mkfifo(play.folder.file("allowed/fifo").c_str(), 0600) == 0);
-  CHECK_THAT(play.Said(play.Table("none.csv"), "none.csv"), Catch::Contains("is not there"));
+  CHECK_THAT(play.Said(play.Table("none.csv"), "none.csv"), Catch::Contains("does not exist"));
   for (const grpc::Status& status : {play.Table("fifo"), play.Study("fifo")}) {
     CHECK_THAT(status.error_message(), Catch::Contains("is not a regular file"));
   }
@@ -100,7 +100,7 @@ TEST_CASE("Files of jobs: channels and programs are looked for only where the si
   FilesPlay play;
   v1::TuningJobSpec spec = play.Spec();
   (*spec.mutable_channels())["train"].set_path("none");
-  CHECK_THAT(play.Submit(spec).error_message(), Catch::Contains("is not there"));
+  CHECK_THAT(play.Submit(spec).error_message(), Catch::Contains("does not exist"));
   for (const char* path : {"/etc/shadow", "/no/such/data", "out.csv", "nowhere.csv"}) {
     INFO(path);
     (*spec.mutable_channels())["train"].set_path(path);
@@ -121,7 +121,7 @@ TEST_CASE("Files of jobs: the server's own database is not opened as something e
   for (const char* part : {"", "-wal", "-shm"}) {
     const grpc::Status status = play.Table(play.file() + part);
     INFO(part << ": " << status.error_message());
-    CHECK_THAT(status.error_message(), Catch::Contains("in use by this server itself"));
+    CHECK_THAT(status.error_message(), Catch::Contains("used by this server itself"));
   }
   play.server = nullptr;
 }

@@ -52,7 +52,7 @@ TEST_CASE("FileSource: what is no readable text file is refused by name", "[data
   DataFolder folder;
   using namespace std::string_literals;
   CHECK(ReadTextFile(folder.path("not-there.csv")).status().code() == absl::StatusCode::kNotFound);
-  CHECK_THAT(Message(ReadTextFile(folder.path()).status()), Contains("is a folder"));
+  CHECK_THAT(Message(ReadTextFile(folder.path()).status()), Contains("is a directory"));
   const std::string pipe = folder.path("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK_THAT(Message(ReadTextFile(pipe).status()), Contains(pipe) && Contains("pipe"));
@@ -80,7 +80,8 @@ TEST_CASE("FileSource: a folder is its visible regular files in order of name", 
   CHECK(*files == std::vector<std::string>{folder.path("d/a.csv"), folder.path("d/b.csv")});
   CHECK(*ListFiles(folder.path("d/a.csv")) == std::vector<std::string>{folder.path("d/a.csv")});
   std::filesystem::create_directory(folder.path("void"));
-  CHECK_THAT(Message(ListFiles(folder.path("void")).status()), Contains("void: the folder holds no regular"));
+  CHECK_THAT(Message(ListFiles(folder.path("void")).status()),
+             Contains("void: the directory contains no regular"));
 }
 
 TEST_CASE("FileSource: the head of a long file is its first whole lines", "[data]") {

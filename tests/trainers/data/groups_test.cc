@@ -44,7 +44,7 @@ TEST_CASE("Groups: a query may go on in the next file of a folder", "[data]") {
 TEST_CASE("Groups: what is no clean grouping is refused with its place", "[data]") {
   DataFolder folder;
   CHECK_THAT(folder.ReadError("q,y,w,a\n1,0,1,1\n2,0,1,2\n1,0,1,3\n", Grouped()),
-             Contains("t.csv:4: query id \"1\" comes back"));
+             Contains("t.csv:4: query id \"1\" occurs again"));
   CHECK_THAT(folder.ReadError("q,y,w,a\n1,0,1,1\nNA,0,1,2\n", Grouped()),
              Contains("t.csv:3: column \"q\": the query id is missing"));
   CHECK_THAT(folder.ReadError("q,y,w,a\n1,0,1,1\n1,0,2,2\n", Grouped()),

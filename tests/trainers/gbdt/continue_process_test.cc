@@ -79,7 +79,7 @@ TEST_CASE("Checkpoint: a whole training that is there already is not taken for o
   CHECK(desk.Train("model", kept).out == first);
   desk.WriteTrain("size,colour,y", {0, 1, 2}, 1);
   const Ended ended = desk.Train("model", kept);
-  CHECK_THAT(ended.err, Catch::Contains("was made with other data: training starts anew"));
+  CHECK_THAT(ended.err, Catch::Contains("was made with other data: training starts from scratch"));
   CHECK(ended.out == desk.Train("fresh").out);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("Checkpoint: one that went on from another model, or from none, is not
   const std::vector<std::string> kept = {"--checkpoint-dir", desk.Path("kept")};
   const std::string alone = desk.Train("model", kept).out;
   const Ended continued = desk.Continue("model", kept);
-  CHECK_THAT(continued.err, Catch::Contains("from another model: training starts anew"));
+  CHECK_THAT(continued.err, Catch::Contains("from another model: training starts from scratch"));
   CHECK(continued.out == desk.Continue("model").out);
   CHECK(desk.Continue("model", kept).out == continued.out);
   CHECK(desk.Train("model", kept).out == alone);

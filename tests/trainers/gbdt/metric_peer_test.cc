@@ -20,7 +20,7 @@ const std::vector<float> kPositive = {0.5f, 1, 2, 7, 0.25f, 3, 1, 2, 0.125f, 0.5
 double ValueOf(const std::string& metric, const GbdtParameters& parameters, const Targets& targets,
                const std::vector<float>& margin) {
   const auto parsed = ParseMetric(metric);
-  REQUIRE(parsed.ok());
+  REQUIRE(parsed);
   const std::unique_ptr<Communicator> alone = MakeSoleRank();
   const auto value = EvaluateMetric(*parsed, parameters, targets, margin, alone.get());
   REQUIRE(value.ok());

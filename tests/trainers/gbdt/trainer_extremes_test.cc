@@ -198,7 +198,7 @@ TEST_CASE("Trainer: data that cannot be learned from is refused by every rank, w
       {"1,-Infinity,1", kLogistic, "t.csv:62: column \"b\": \"-Infinity\" is infinite"},
       {"1,1e39,1", kLogistic, "t.csv:62: column \"b\": \"1e39\" is infinite or beyond the range"},
       {"1,1,1", kLogistic + R"(, "max_bin": 65536)",
-       "max_bin = 65536: expected a whole number in [2, 65535]"},
+       "max_bin = 65536: expected a whole number of at least 2 and at most 65535"},
   };
   for (const auto& c : kCases) {
     Table table(SmallTable() + c.row + "\n");

@@ -161,12 +161,12 @@ TEST_CASE("Trainer: a checkpoint of other hyperparameters or data is not used", 
   trial.environment["SM_HPS"] = R"({"objective": "binary:logistic", "num_round": 30, "eta": 0.1})";
   const Ended other = trial.RunLevels(0, 6);
   CHECK(other.code == 0);
-  CHECK_THAT(other.err, Catch::Contains("training starts anew") && Catch::Contains("was made with"));
+  CHECK_THAT(other.err, Catch::Contains("training starts from scratch") && Catch::Contains("was made with"));
   CHECK(LinesOf(other.out) == 6);
   trial.Write("train.csv", SampleData(401));
   const Ended changed = trial.RunLevels(0, 7);
   CHECK(changed.code == 0);
-  CHECK_THAT(changed.err, Catch::Contains("was made with other data: training starts anew"));
+  CHECK_THAT(changed.err, Catch::Contains("was made with other data: training starts from scratch"));
   CHECK(LinesOf(changed.out) == 7);
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("Trainer: a damaged checkpoint is told and passed over", "[gbdt]") {
   const Ended ended = trial.RunLevels(0, 3);
   CHECK(ended.code == 0);
   CHECK_THAT(ended.err, Catch::Contains("checkpoint-00000004.ubj: malformed: not JSON, or cut short") &&
-                            Catch::Contains("training starts anew"));
+                            Catch::Contains("training starts from scratch"));
   CHECK(LinesOf(ended.out) == 3);
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("Trainer: bad input ends it with one line that says what and where", "
     const char* expected;
   } kCases[] = {
       {"SM_HPS", R"({"etta": 1})", "unknown hyperparameter etta; did you mean eta?"},
-      {"SM_HPS", R"({"eta": 2})", "hyperparameter eta = 2: expected a number in [0, 1]"},
+      {"SM_HPS", R"({"eta": 2})", "hyperparameter eta = 2: expected a number of at least 0 and at most 1"},
       {"SM_HPS", "", "hyperparameters: this is not valid JSON"},
       {"SM_HPS", R"({"early_stopping_rounds": 3, "x": 1})", "unknown hyperparameter x"},
       {"SM_CHANNEL_TRAIN", "", "SM_CHANNEL_TRAIN is not set"},

@@ -55,7 +55,7 @@ TEST_CASE("MlpTrainer: sifting that keeps next to nothing is told as such, not a
 TEST_CASE("MlpTrainer: a folder in place of a file is told as such", "[mlp]") {
   const BadInput trial;
   CheckRefused(trial.TrainTable(R"({"teacher": ")" + trial.Path("folder") + R"("})"),
-               trial.Path("folder") + ": is a folder; expected a file");
+               trial.Path("folder") + ": is a directory; expected a file");
 }
 
 TEST_CASE("MlpTrainer: IDX by request, whatever the file is called", "[mlp]") {

@@ -53,12 +53,11 @@ TEST_CASE("MlpMetrics: an unknown name, or one of another loss, is refused", "[m
   const auto error = [](const char* name, LossKind loss) {
     return std::string(ParseMlpMetric(name, loss).status().message());
   };
-  CHECK(error("rmse", LossKind::kCrossEntropy) == "eval_metric rmse: it needs loss mse or huber");
-  CHECK(error("accuracy", LossKind::kSquared) ==
-        "eval_metric accuracy: it needs loss cross_entropy or logistic");
-  CHECK(error("top5", LossKind::kLogistic) == "eval_metric top5: it needs loss cross_entropy");
+  CHECK(error("rmse", LossKind::kCrossEntropy) == "loss, logloss, accuracy, error, auc or topK (as top5) with loss cross_entropy");
+  CHECK(error("accuracy", LossKind::kSquared) == "loss, rmse or mae with loss mse");
+  CHECK(error("top5", LossKind::kLogistic) == "loss, logloss, accuracy, error or auc with loss logistic");
   for (const char* name : {"top", "top0", "top-1", "top5x", "f1", ""})
-    CHECK(error(name, LossKind::kCrossEntropy).find(": expected loss, logloss") != std::string::npos);
+    CHECK(error(name, LossKind::kCrossEntropy).find("loss, logloss, accuracy") == 0);
 }
 
 TEST_CASE("Evaluate: metrics of classes are those worked out by hand", "[mlp]") {

@@ -121,17 +121,18 @@ TEST_CASE("MlpTrainer: a checkpoint of other hyperparameters, data or further ep
   MlpTrial trial(R"({"hidden_layers": "8", "epochs": 30, "batch_size": 24})");
   REQUIRE(trial.RunLevels(0, 5).code == 0);
   const Ended below = trial.RunLevels(3, 4);
-  CHECK_THAT(below.err, Catch::Contains("has 5 epochs, more than 4: training starts anew"));
+  CHECK_THAT(below.err, Catch::Contains("has 5 epochs, more than 4: training starts from scratch"));
   CHECK(LinesOf(below.out) == 4);
   trial.environment["SM_HPS"] = R"({"hidden_layers": "9", "epochs": 30, "batch_size": 24})";
   const Ended other = trial.RunLevels(0, 6);
   CHECK(other.code == 0);
-  CHECK_THAT(other.err, Catch::Contains("was made with hidden_layers = 8, not 9: training starts anew"));
+  CHECK_THAT(other.err,
+             Catch::Contains("was made with hidden_layers = 8, not 9: training starts from scratch"));
   CHECK(LinesOf(other.out) == 6);
   trial.WriteTable("train.csv", 241, 1);
   const Ended changed = trial.RunLevels(0, 7);
   CHECK(changed.code == 0);
-  CHECK_THAT(changed.err, Catch::Contains("was made with other data: training starts anew"));
+  CHECK_THAT(changed.err, Catch::Contains("was made with other data: training starts from scratch"));
   CHECK(LinesOf(changed.out) == 7);
 }
 
@@ -142,7 +143,7 @@ TEST_CASE("MlpTrainer: a damaged checkpoint is told and passed over", "[mlp]") {
   const Ended ended = trial.RunLevels(0, 3);
   CHECK(ended.code == 0);
   CHECK_THAT(ended.err,
-             Catch::Contains("checkpoint-00000004.mlp: ") && Catch::Contains("training starts anew"));
+             Catch::Contains("checkpoint-00000004.mlp: ") && Catch::Contains("training starts from scratch"));
   CHECK(LinesOf(ended.out) == 3);
 }
 
@@ -241,7 +242,7 @@ TEST_CASE("MlpTrainer: a teacher's training goes on from a checkpoint only with 
   CHECK(WithoutSpeed(expected.out).starts_with(WithoutSpeed(out)));
   REQUIRE(teacher.RunLevels(0, 5).code == 0);  // the model there is another now
   CHECK_THAT(parts.RunLevels(4, 6).err,
-             Catch::Contains("other data or another teacher: training starts anew"));
+             Catch::Contains("other data or another teacher: training starts from scratch"));
 }
 
 TEST_CASE("MlpTrainer: a profile is printed, and kept as a table and a trace", "[mlp]") {

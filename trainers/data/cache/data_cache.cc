@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/status_text.h"
 
 namespace winnow {
 
@@ -21,7 +22,7 @@ DataCache DataCache::FromEnvironment(std::string* warning) {
   const absl::StatusOr<uint64_t> bytes = DefaultCacheBytes(folder);
   absl::StatusOr<DataCache> cache = bytes.ok() ? Open(folder, *bytes) : bytes.status();
   if (cache.ok()) return *std::move(cache);
-  *warning = std::string(cache.status().message());
+  *warning = MessageOf(cache.status());
   return None();
 }
 
@@ -45,7 +46,7 @@ absl::StatusOr<MappedFile> DataCache::GetOrBuild(std::string_view key, const Bui
       file = OpenMappedFile(path, full_key);  // another process may have built it in the meantime
       if (file.ok()) return file;
     } else {
-      *why_not = std::string(locked.status().message());
+      *why_not = MessageOf(locked.status());
       writable = nullptr;
     }
   }

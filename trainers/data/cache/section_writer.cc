@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "base/status_text.h"
 #include "fmt/format.h"
 #include "trainers/data/cache/byte_codec.h"
 #include "trainers/data/cache/checksum.h"
@@ -194,7 +195,7 @@ absl::StatusOr<MappedFile> SectionWriter::Finish(const std::string& path, std::s
     }
     GiveUpFile(status);
   }
-  *why_not = std::string(why_not_.message());
+  *why_not = MessageOf(why_not_);
   std::map<std::string, std::span<const std::byte>, std::less<>> sections;
   for (const Section& section : sections_) sections.emplace(section.name, section.bytes);
   return MappedFile(FileHandle(), std::move(mappings_), std::move(sections));

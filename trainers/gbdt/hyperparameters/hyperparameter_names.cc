@@ -2,34 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <utility>
+
+#include "base/names.h"
+#include "trainers/hyperparameters/hyperparameter.h"
 
 namespace winnow::gbdt {
 namespace {
 
-constexpr std::pair<const char*, ObjectiveKind> kObjectives[] = {
-    {"binary:logistic", ObjectiveKind::kBinaryLogistic},
-    {"binary:logitraw", ObjectiveKind::kBinaryLogitRaw},
-    {"binary:hinge", ObjectiveKind::kBinaryHinge},
-    {"reg:squarederror", ObjectiveKind::kSquaredError},
-    {"reg:squaredlogerror", ObjectiveKind::kSquaredLogError},
-    {"reg:logistic", ObjectiveKind::kRegLogistic},
-    {"reg:absoluteerror", ObjectiveKind::kAbsoluteError},
-    {"reg:pseudohubererror", ObjectiveKind::kPseudoHuber},
-    {"reg:quantileerror", ObjectiveKind::kQuantile},
-    {"count:poisson", ObjectiveKind::kPoisson},
-    {"reg:gamma", ObjectiveKind::kGamma},
-    {"reg:tweedie", ObjectiveKind::kTweedie},
-    {"multi:softmax", ObjectiveKind::kSoftMax},
-    {"multi:softprob", ObjectiveKind::kSoftProb},
-    {"rank:ndcg", ObjectiveKind::kRankNdcg},
-    {"rank:pairwise", ObjectiveKind::kRankPairwise},
-};
-
-enum class Suffix { kNone, kThreshold, kPower, kCount };  // what may stand behind "@"
+enum class Suffix { kNone, kThreshold, kPower, kCount };  // what may follow "@"
 
 struct KnownMetric {
   const char* name;
@@ -59,11 +43,6 @@ constexpr KnownMetric kMetrics[] = {
 };
 constexpr double kMostRanks = 1e6;
 
-absl::Status BadMetric(const std::string& name, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      fmt::format("hyperparameter eval_metric = {}: expected {}", name, expected));
-}
-
 std::string MetricNames() {
   std::string names;
   for (const KnownMetric& known : kMetrics) {
@@ -77,51 +56,34 @@ std::string MetricNames() {
   return names;
 }
 
-absl::Status ReadSuffix(const std::string& name, Suffix suffix, const std::string& text, Metric* metric) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  const bool number = !text.empty() && *end == '\0' && std::isfinite(value);
+// "; did you mean auc?" if a metric has a name like that.
+std::string Suggestion(const std::string& name) {
+  std::vector<std::string> names;
+  for (const KnownMetric& known : kMetrics) names.emplace_back(known.name);
+  const std::string nearest = NearestName(name, names);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+// What the text behind "@" has to be; "" where `metric` took it.
+std::string ReadSuffix(Suffix suffix, const std::string& text, Metric* metric) {
+  metric->at = ReadReal(text);
+  const double value = metric->at.value_or(0);
   switch (suffix) {
     case Suffix::kNone:
-      return BadMetric(name, "nothing behind @");
+      return "nothing behind @";
     case Suffix::kThreshold:
-      if (!number) return BadMetric(name, "a number behind @");
-      metric->at = value;
-      return absl::OkStatus();
+      return metric->at ? "" : "a number behind @";
     case Suffix::kPower:
-      if (!number || value < 1 || value >= 2) return BadMetric(name, "a number in [1, 2) behind @");
-      metric->at = value;
-      return absl::OkStatus();
+      return value >= 1 && value < 2 ? "" : "a number in [1, 2) behind @";
     case Suffix::kCount:
-      if (!number || value < 1 || value > kMostRanks || std::floor(value) != value)
-        return BadMetric(name, "a whole number in [1, 1000000] behind @");
-      metric->at = value;
-      return absl::OkStatus();
+      return value >= 1 && value <= kMostRanks && std::floor(value) == value
+                 ? ""
+                 : "a whole number in [1, 1000000] behind @";
   }
   std::abort();
 }
 
 }  // namespace
-
-const char* ObjectiveName(ObjectiveKind kind) {
-  for (const auto& [name, known] : kObjectives) {
-    if (known == kind) return name;
-  }
-  std::abort();
-}
-
-std::optional<ObjectiveKind> FindObjective(std::string_view name) {
-  for (const auto& [known, kind] : kObjectives) {
-    if (name == known) return kind;
-  }
-  return std::nullopt;
-}
-
-std::string ObjectiveNames() {
-  std::string names;
-  for (const auto& entry : kObjectives) names += (names.empty() ? "" : ", ") + std::string(entry.first);
-  return names;
-}
 
 std::string MetricName(const Metric& metric) {
   for (const KnownMetric& known : kMetrics) {
@@ -131,27 +93,29 @@ std::string MetricName(const Metric& metric) {
   std::abort();
 }
 
-absl::StatusOr<Metric> ParseMetric(const std::string& name) {
+std::optional<Metric> ParseMetric(const std::string& name, std::string* expected) {
+  std::string unused;
+  std::string& problem = expected == nullptr ? unused : *expected;
   const std::size_t at = name.find('@');
   std::string plain = name.substr(0, at);
   std::string suffix = at == std::string::npos ? "" : name.substr(at + 1);
   std::string& last = at == std::string::npos ? plain : suffix;
   const bool minus = !last.empty() && last.back() == '-';
   if (minus) last.pop_back();
-  for (const KnownMetric& known : kMetrics) {
-    if (plain != known.name) continue;
-    Metric metric(known.kind);
-    if (at != std::string::npos) {
-      if (absl::Status status = ReadSuffix(name, known.suffix, suffix, &metric); !status.ok()) return status;
-    }
-    if (minus && known.kind != Metric::kNdcg && known.kind != Metric::kMap)
-      return BadMetric(name, "no - at the end, which is of ndcg and map");
-    metric.minus = minus;
-    // Requires the canonical name, because that is printed and searched for.
-    if (MetricName(metric) != name) return BadMetric(name, "it written as " + MetricName(metric));
-    return metric;
+  const auto* const known =
+      std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const auto& m) { return plain == m.name; });
+  if (known == std::end(kMetrics)) {
+    problem = "one of " + MetricNames() + Suggestion(plain);
+    return std::nullopt;
   }
-  return BadMetric(name, "one of " + MetricNames());
+  Metric metric(known->kind);
+  metric.minus = minus;
+  if (at != std::string::npos) problem = ReadSuffix(known->suffix, suffix, &metric);
+  if (problem.empty() && minus && known->kind != Metric::kNdcg && known->kind != Metric::kMap)
+    problem = "no - at the end, which is of ndcg and map";
+  // The metric is printed under the name that it was asked for, so that reports are found.
+  if (problem.empty() && MetricName(metric) != name) problem = "it written as " + MetricName(metric);
+  return problem.empty() ? std::optional(metric) : std::nullopt;
 }
 
 Metric DefaultMetric(ObjectiveKind objective) {

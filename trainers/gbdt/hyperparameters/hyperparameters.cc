@@ -3,131 +3,160 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <string_view>
 
-#include "trainers/common/hyperparameter_text.h"
 #include "trainers/gbdt/hyperparameters/hyperparameter_names.h"
-#include "trainers/gbdt/hyperparameters/hyperparameter_values.h"
+#include "trainers/hyperparameters/json_object.h"
 
 namespace winnow::gbdt {
 namespace {
 
 using Json = nlohmann::json;
+using P = GbdtParameters;
+using F = Fields<P>;
+using ValueKind = Hyperparameter::Kind;
 
-struct RealParameter {
-  const char* name;
-  double GbdtParameters::*field;
-  double low, high;
-  bool low_open;
+template <class Enum>
+constexpr Word WordFor(std::string_view text, Enum value) {
+  return {text, static_cast<int64_t>(value)};
+}
+constexpr Word kObjectives[] = {
+    WordFor("binary:logistic", ObjectiveKind::kBinaryLogistic),
+    WordFor("binary:logitraw", ObjectiveKind::kBinaryLogitRaw),
+    WordFor("binary:hinge", ObjectiveKind::kBinaryHinge),
+    WordFor("reg:squarederror", ObjectiveKind::kSquaredError),
+    WordFor("reg:squaredlogerror", ObjectiveKind::kSquaredLogError),
+    WordFor("reg:logistic", ObjectiveKind::kRegLogistic),
+    WordFor("reg:absoluteerror", ObjectiveKind::kAbsoluteError),
+    WordFor("reg:pseudohubererror", ObjectiveKind::kPseudoHuber),
+    WordFor("reg:quantileerror", ObjectiveKind::kQuantile),
+    WordFor("count:poisson", ObjectiveKind::kPoisson),
+    WordFor("reg:gamma", ObjectiveKind::kGamma),
+    WordFor("reg:tweedie", ObjectiveKind::kTweedie),
+    WordFor("multi:softmax", ObjectiveKind::kSoftMax),
+    WordFor("multi:softprob", ObjectiveKind::kSoftProb),
+    WordFor("rank:ndcg", ObjectiveKind::kRankNdcg),
+    WordFor("rank:pairwise", ObjectiveKind::kRankPairwise),
 };
-struct WholeParameter {
-  const char* name;
-  int64_t GbdtParameters::*field;
-  int64_t low, high;
-};
-struct TruthParameter {
-  const char* name;
-  bool GbdtParameters::*field;
-  const char* no = nullptr;  // the words for false and true; null: 0 and 1
-  const char* yes = nullptr;
-};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Word kBoosters[] = {WordFor("gbtree", BoosterKind::kTree), WordFor("dart", BoosterKind::kDart)};
+constexpr Word kPolicies[] = {WordFor("depthwise", GrowPolicy::kDepthWise),
+                              WordFor("lossguide", GrowPolicy::kLossGuide)};
+constexpr Word kTruths[] = {{"0", 0}, {"1", 1}, {"false", 0}, {"true", 1}};
+constexpr Word kSampleTypes[] = {{"uniform", 0}, {"weighted", 1}};
+constexpr Word kNormalizeTypes[] = {{"tree", 0}, {"forest", 1}};
+constexpr Word kTreeMethods[] = {{"hist", 0}, {"exact", 1}, {"approx", 2}, {"auto", 3}};
+constexpr Word kPairMethods[] = {{"topk", 0}};
 
-constexpr RealParameter kReals[] = {
-    {"eta", &GbdtParameters::eta, 0, 1, false},
-    {"lambda", &GbdtParameters::lambda, 0, kInfinity, false},
-    {"alpha", &GbdtParameters::alpha, 0, kInfinity, false},
-    {"gamma", &GbdtParameters::gamma, 0, kInfinity, false},
-    {"min_child_weight", &GbdtParameters::min_child_weight, 0, kInfinity, false},
-    {"max_delta_step", &GbdtParameters::max_delta_step, 0, kInfinity, false},
-    {"subsample", &GbdtParameters::subsample, 0, 1, true},
-    {"colsample_bytree", &GbdtParameters::colsample_bytree, 0, 1, false},
-    {"colsample_bylevel", &GbdtParameters::colsample_bylevel, 0, 1, false},
-    {"colsample_bynode", &GbdtParameters::colsample_bynode, 0, 1, false},
-    {"scale_pos_weight", &GbdtParameters::scale_pos_weight, 0, 1e9, false},
-    {"base_score", &GbdtParameters::base_score, -1e15, 1e15, false},
-    {"rate_drop", &GbdtParameters::rate_drop, 0, 1, false},
-    {"skip_drop", &GbdtParameters::skip_drop, 0, 1, false},
-    {"huber_slope", &GbdtParameters::huber_slope, 0, 1e9, true},
-    {"tweedie_variance_power", &GbdtParameters::tweedie_variance_power, 1, 2, false},
-    {"quantile_alpha", &GbdtParameters::quantile_alpha, 0, 1, false},
+constexpr Field<P> Ignored(std::string_view name) {
+  return F::Fixed(F::Other({name, ValueKind::kIgnored, {}, {}, "no effect; a warning says so"}));
+}
+constexpr Field<P> Text(std::string_view name, std::string_view meaning) {
+  return F::Fixed(F::Other({name, ValueKind::kText, {}, {}, meaning}));
+}
+
+constexpr Field<P> kFields[] = {
+    F::Fixed(F::Choice<&P::objective>("objective", kObjectives, "the loss that trees lower")),
+    F::Fixed(
+        F::Whole<&P::num_class>("num_class", 0, 10'000, "classes of `multi:softprob` and `multi:softmax`")),
+    Text(
+        "eval_metric",
+        "`auc`, `aucpr`, `logloss`, `error`, `error@t`, `rmse`, `rmsle`, `mae`, `mape`, `mphe`, `mlogloss`, "
+        "`merror`, `poisson-nloglik`, `gamma-nloglik`, `gamma-deviance`, `tweedie-nloglik@p`, `quantile`, "
+        "`ndcg@k`, `map@k`, `pre@k` (with `-` at the end a query without a relevant row counts 0), or a list "
+        "of them; by default the metric of the objective"),
+    F::Whole<&P::num_round>("num_round", 0, 1e7, "boosting rounds, in a job at least 1"),
+    F::Whole<&P::early_stopping_rounds>(
+        "early_stopping_rounds", 0, 1e7,
+        "training ends after this many rounds without a better last metric on the validation data; 0: never"),
+    F::Real("eta", &P::eta, {0, 1}, "learning rate: each leaf is multiplied by it"),
+    F::Real("lambda", &P::lambda, From(0), "L2 penalty of leaves"),
+    F::Real("alpha", &P::alpha, From(0), "L1 penalty of leaves"),
+    F::Real("gamma", &P::gamma, From(0), "least gain of a split"),
+    F::Real("min_child_weight", &P::min_child_weight, From(0), "least sum of hessians of a leaf"),
+    F::Real("max_delta_step", &P::max_delta_step, From(0),
+            "largest leaf before `eta`; 0: any. With `count:poisson` 0.7 unless given"),
+    F::Whole<&P::max_depth>("max_depth", 0, 1e6, "depth of a tree; 0: no limit"),
+    F::Whole<&P::max_leaves>("max_leaves", 0, 1e9, "leaves of a tree; 0: no limit"),
+    F::Choice<&P::grow_policy>("grow_policy", kPolicies, "which leaf is split next"),
+    F::Whole<&P::max_bin>("max_bin", 2, 65'535, "bins of a feature"),
+    F::Real("subsample", &P::subsample, MoreThan(0, 1), "share of the rows that a tree is grown from"),
+    F::Real("colsample_bytree", &P::colsample_bytree, {0, 1}, "share of the columns of a tree, at least one"),
+    F::Real("colsample_bylevel", &P::colsample_bylevel, {0, 1}, "share of these of a level, at least one"),
+    F::Real("colsample_bynode", &P::colsample_bynode, {0, 1}, "share of these of a split, at least one"),
+    F::Real("scale_pos_weight", &P::scale_pos_weight, {0, 1e9}, "weight of rows with label 1"),
+    F::Real("base_score", &P::base_score, {-1e15, 1e15},
+            "the prediction before the first tree; `reg:absoluteerror` and `reg:quantileerror` estimate it"),
+    F::Whole<&P::num_parallel_tree>("num_parallel_tree", 1, 10'000, "trees of a round"),
+    F::Choice<&P::booster>("booster", kBoosters, "`dart` leaves out earlier trees at random"),
+    F::Real("rate_drop", &P::rate_drop, {0, 1}, "of `dart`: share of the trees that a round leaves out"),
+    F::Real("skip_drop", &P::skip_drop, {0, 1}, "of `dart`: probability that a round leaves out none"),
+    F::Truth<&P::one_drop>("one_drop", kTruths, "of `dart`: a round leaves out at least one tree"),
+    F::Choice<&P::dart_weighted_sample>("sample_type", kSampleTypes, "of `dart`: how trees are drawn"),
+    F::Choice<&P::dart_forest>("normalize_type", kNormalizeTypes, "of `dart`: weight of a new tree"),
+    F::Truth<&P::enable_categorical>("enable_categorical", kTruths,
+                                     "a text column stays one feature whose values are categories"),
+    F::Whole<&P::max_cat_to_onehot>("max_cat_to_onehot", 1, 1e6,
+                                    "a feature with fewer categories is split one category from the others"),
+    F::Whole<&P::max_cat_threshold>("max_cat_threshold", 1, 1e6, "most categories on one side of a split"),
+    Text("monotone_constraints",
+         "-1, 0 or 1 for each feature, as `(1,-1,0)`, `[1,-1,0]` or `{\"feature\": 1}`"),
+    Text("interaction_constraints",
+         "a list of lists of feature names or numbers: only features of one list meet on a path"),
+    F::Real("huber_slope", &P::huber_slope, MoreThan(0, 1e9),
+            "of `reg:pseudohubererror`: where it turns linear"),
+    F::Real("tweedie_variance_power", &P::tweedie_variance_power, LessThan(1, 2), "of `reg:tweedie`"),
+    F::Real("quantile_alpha", &P::quantile_alpha, {0, 1}, "of `reg:quantileerror`: the quantile"),
+    F::Whole<&P::lambdarank_num_pair_per_sample>("lambdarank_num_pair_per_sample", 1, 1e6,
+                                                 "of `rank:ndcg` and `rank:pairwise`: the first rows of a "
+                                                 "query that are paired with all rows below them"),
+    F::Fixed(F::Other({"lambdarank_pair_method", ValueKind::kWord, {}, kPairMethods, "how rows are paired"})),
+    F::Fixed(F::Truth<&P::ndcg_exp_gain>("ndcg_exp_gain", kTruths,
+                                         "a label's gain is 2^label - 1, not the label")),
+    F::Other({"tree_method", ValueKind::kWord, {}, kTreeMethods, "each runs as `hist`"}),
+    F::Whole<&P::seed>("seed", 0, std::numeric_limits<double>::infinity(),
+                       "in a job the trial's own unless given"),
+    F::Fixed(
+        F::Whole<&P::nthread>("nthread", 0, 1024, "threads; 0: one per processor; it changes no result")),
+    Ignored("lambda_bias"),
+    Ignored("aft_loss_distribution"),
+    Ignored("feature_selector"),
+    Ignored("top_k"),
+    Ignored("sketch_eps"),
+    Ignored("refresh_leaf"),
+    Ignored("predictor"),
+    Ignored("single_precision_histogram"),
+    Ignored("deterministic_histogram"),
+    Ignored("verbosity"),
+    Ignored("silent"),
+    Ignored("validate_parameters"),
+    Ignored("disable_default_eval_metric"),
+    Ignored("csv_weights"),
+    Ignored("num_pairsample"),
+    Ignored("fix_list_weight"),
 };
-constexpr WholeParameter kWholes[] = {
-    {"num_round", &GbdtParameters::num_round, 0, 10'000'000},
-    {"max_depth", &GbdtParameters::max_depth, 0, 1'000'000},
-    {"max_leaves", &GbdtParameters::max_leaves, 0, 1'000'000'000},
-    {"max_bin", &GbdtParameters::max_bin, 2, 65'535},
-    {"seed", &GbdtParameters::seed, 0, std::numeric_limits<int64_t>::max()},
-    {"nthread", &GbdtParameters::nthread, 0, 1024},
-    {"num_class", &GbdtParameters::num_class, 0, 10'000},
-    {"early_stopping_rounds", &GbdtParameters::early_stopping_rounds, 0, 10'000'000},
-    {"num_parallel_tree", &GbdtParameters::num_parallel_tree, 1, 10'000},
-    {"max_cat_to_onehot", &GbdtParameters::max_cat_to_onehot, 1, 1'000'000},
-    {"max_cat_threshold", &GbdtParameters::max_cat_threshold, 1, 1'000'000},
-    {"lambdarank_num_pair_per_sample", &GbdtParameters::lambdarank_num_pair_per_sample, 1, 1'000'000},
-};
-constexpr TruthParameter kTruths[] = {
-    {"sample_type", &GbdtParameters::dart_weighted_sample, "uniform", "weighted"},
-    {"normalize_type", &GbdtParameters::dart_forest, "tree", "forest"},
-    {"one_drop", &GbdtParameters::one_drop},
-    {"enable_categorical", &GbdtParameters::enable_categorical},
-    {"ndcg_exp_gain", &GbdtParameters::ndcg_exp_gain},
-};
-constexpr double kPoissonMaxDeltaStep = 0.7;  // XGBoost's, so that e^margin cannot run away
-constexpr const char* kBaseScore = "base_score";
-constexpr const char* kEstimated = "estimated";  // base_score of an objective that estimates it
-constexpr const char* kChoices[] = {"objective",
-                                    "eval_metric",
-                                    "tree_method",
-                                    "booster",
-                                    "grow_policy",
-                                    "monotone_constraints",
-                                    "interaction_constraints",
-                                    "lambdarank_pair_method"};
 
 // XGBoost's second names.
-constexpr std::pair<const char*, const char*> kAliases[] = {
+constexpr Declaration::SecondName kSecondNames[] = {
     {"learning_rate", "eta"},    {"reg_lambda", "lambda"}, {"reg_alpha", "alpha"},
     {"min_split_loss", "gamma"}, {"random_state", "seed"}, {"n_jobs", "nthread"},
 };
 
-// Known to XGBoost, without effect under these boosters and objectives, or on how fast it runs only.
-constexpr const char* kIgnored[] = {
-    "lambda_bias",
-    "aft_loss_distribution",
-    "feature_selector",
-    "top_k",
-    "sketch_eps",
-    "refresh_leaf",
-    "predictor",
-    "single_precision_histogram",
-    "deterministic_histogram",
-    "verbosity",
-    "silent",
-    "validate_parameters",
-    "disable_default_eval_metric",
-    "csv_weights",
-    "num_pairsample",
-    "fix_list_weight",
-};
+constexpr double kPoissonMaxDeltaStep = 0.7;  // XGBoost's, so that e^margin cannot run away
+constexpr const char* kBaseScore = "base_score";
+constexpr const char* kEstimated = "estimated";  // base_score of an objective that estimates it
 
-// What only booster=dart, or some objectives, look at.
-struct ParameterOf {
+// Hyperparameters that have an effect only with a booster, an objective or a metric.
+struct SpecialCase {
   const char* name;
-  bool (*matters)(const GbdtParameters&);
+  bool (*matters)(const P&);
   const char* where;
 };
-bool IsDart(const GbdtParameters& p) { return p.booster == BoosterKind::kDart; }
-bool Uses(const GbdtParameters& p, ObjectiveKind objective, Metric::Kind metric) {
+bool IsDart(const P& p) { return p.booster == BoosterKind::kDart; }
+bool Uses(const P& p, ObjectiveKind objective, Metric::Kind metric) {
   const auto same = [metric](const Metric& known) { return known.kind == metric; };
   return p.objective == objective || std::any_of(p.metrics.begin(), p.metrics.end(), same);
 }
-constexpr ParameterOf kSpecial[] = {
+constexpr SpecialCase kSpecial[] = {
     {"rate_drop", IsDart, "booster dart"},
     {"one_drop", IsDart, "booster dart"},
     {"skip_drop", IsDart, "booster dart"},
@@ -143,207 +172,175 @@ constexpr ParameterOf kSpecial[] = {
     {"lambdarank_num_pair_per_sample", [](const auto& p) { return p.ranking(); }, "objectives rank:*"},
 };
 
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t best = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = row[j];
-      row[j] = best;
+P Known(const Given& given) { return KnownParameters<P>(kFields, given); }
+
+std::vector<std::string> EvaluatedMetrics(const Given& given) {
+  const auto names = given.values.find("eval_metric");
+  return names == given.values.end()
+             ? std::vector<std::string>{MetricName(DefaultMetric(Known(given).objective))}
+             : ReadNames(names->second);
+}
+
+void CheckMetrics(const P& p, const Given& given, CrossChecks* checks) {
+  const std::vector<std::string> names = EvaluatedMetrics(given);
+  if (names.empty())
+    checks->Refuse("eval_metric", "[]", "a name, names with commas between, or a JSON list of names");
+  for (const std::string& name : names) {
+    std::string expected;
+    if (const std::optional<Metric> metric = ParseMetric(name, &expected);
+        metric && given.open.count("objective") == 0) {
+      const bool of_classes = metric->kind == Metric::kMultiLogLoss || metric->kind == Metric::kMultiError;
+      const bool of_both = metric->kind == Metric::kAuc || metric->kind == Metric::kAucPr;
+      if (of_classes != p.multi() && !of_both)
+        expected = fmt::format(
+            "{} with objective {}",
+            p.multi() ? "mlogloss, merror, auc or aucpr" : "another metric than mlogloss and merror",
+            ObjectiveName(p.objective));
     }
+    if (!expected.empty()) checks->Refuse("eval_metric", name, expected);
   }
-  return row[b.size()];
 }
 
-std::string NearestName(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& p : kReals) known.push_back(p.name);
-  for (const auto& p : kWholes) known.push_back(p.name);
-  for (const auto& p : kTruths) known.push_back(p.name);
-  for (const char* p : kChoices) known.push_back(p);
-  for (const auto& alias : kAliases) known.push_back(alias.first);
-  return *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-    return EditDistance(name, a) < EditDistance(name, b);
-  });
-}
-
-absl::Status CheckBaseScore(const GbdtParameters& p) {
+std::vector<Contradiction> Contradictions(const Given& given) {
+  const P p = Known(given);
   const std::string with = std::string(" with objective ") + ObjectiveName(p.objective);
+  CrossChecks checks(given);
+  checks.Expect(!p.multi() || p.num_class >= 2, {"num_class", "objective"}, "at least 2" + with);
+  checks.Expect(p.multi() || p.num_class <= 1, {"num_class", "objective"}, "none, 0 or 1" + with);
   switch (p.objective) {
     case ObjectiveKind::kBinaryLogistic:
     case ObjectiveKind::kRegLogistic:
-      if (p.base_score > 0 && p.base_score < 1) break;
-      return BadValue(kBaseScore, p.base_score, "a number in (0, 1)" + with);
+      checks.Expect(p.base_score > 0 && p.base_score < 1, {kBaseScore, "objective"},
+                    "a number of more than 0 and less than 1" + with);
+      break;
     case ObjectiveKind::kPoisson:
     case ObjectiveKind::kGamma:
     case ObjectiveKind::kTweedie:
-      if (p.base_score > 0) break;
-      return BadValue(kBaseScore, p.base_score, "a number above 0" + with);
+      checks.Expect(p.base_score > 0, {kBaseScore, "objective"}, "a number of more than 0" + with);
+      break;
     default:
       break;
   }
-  return absl::OkStatus();
+  CheckMetrics(p, given, &checks);
+  return checks.Take();
 }
 
-absl::Status CheckTogether(GbdtParameters* p) {
-  const std::string objective = ObjectiveName(p->objective);
-  if (p->multi() && p->num_class < 2)
-    return BadValue("num_class", p->num_class, "a whole number of at least 2 with objective " + objective);
-  if (!p->multi() && p->num_class > 1)
-    return BadValue("num_class", p->num_class, "none, 0 or 1 with objective " + objective);
-  if (absl::Status status = CheckBaseScore(*p); !status.ok()) return status;
-  if (p->tweedie_variance_power >= 2)
-    return BadValue("tweedie_variance_power", p->tweedie_variance_power, "a number in [1, 2)");
-  if (p->metrics.empty()) p->metrics.push_back(DefaultMetric(p->objective));
-  for (const Metric& metric : p->metrics) {
-    const bool of_classes = metric.kind == Metric::kMultiLogLoss || metric.kind == Metric::kMultiError;
-    const bool of_both = metric.kind == Metric::kAuc || metric.kind == Metric::kAucPr;
-    if (of_classes != p->multi() && !of_both)
-      return BadValue(
-          "eval_metric", MetricName(metric),
-          fmt::format("{} with objective {}",
-                      p->multi() ? "mlogloss, merror, auc or aucpr" : "a metric of one prediction a row",
-                      objective));
+absl::Status ReadMonotone(const Json& value, P* parameters) {
+  const char* name = "monotone_constraints";
+  const char* expected = R"=(-1, 0 or 1 per feature as "(1,-1,0)", [1,-1,0] or {"feature": 1})=";
+  Json given = value;
+  if (value.is_string()) {
+    std::string text(Trimmed(value.get_ref<const std::string&>()));
+    if (text.size() >= 2 && text.front() == '(' && text.back() == ')') {
+      if (text[text.size() - 2] == ',') text.erase(text.size() - 2, 1);  // Python's "(1,)"
+      text.front() = '[';
+      text.back() = ']';
+    }
+    if (text.empty()) return absl::OkStatus();
+    given = Json::parse(text, nullptr, false);
+  }
+  if (!given.is_array() && !given.is_object()) return BadValue(name, value, expected);
+  for (const auto& [feature, entry] : given.items()) {
+    const std::optional<int64_t> direction = ReadWhole(Shown(entry));
+    if (!direction || *direction < -1 || *direction > 1) return BadValue(name, value, expected);
+    if (given.is_array())
+      parameters->monotone_constraints.push_back(static_cast<int>(*direction));
+    else
+      parameters->monotone_by_name[feature] = static_cast<int>(*direction);
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadChoice(const std::string& name, const Json& value, GbdtParameters* p,
-                        std::vector<std::string>* warnings) {
-  if (name == "eval_metric") return ReadMetrics(value, &p->metrics);
+absl::Status ReadInteractions(const Json& value, P* parameters) {
+  const char* name = "interaction_constraints";
+  const char* expected = R"(a list of lists of feature names or numbers, as [["age", "sex"], [0, 2]])";
+  Json given = value;
+  if (value.is_string()) {
+    const std::string_view text = Trimmed(value.get_ref<const std::string&>());
+    if (text.empty()) return absl::OkStatus();
+    given = Json::parse(text, nullptr, false);
+  }
+  if (!given.is_array()) return BadValue(name, value, expected);
+  for (const Json& group : given) {
+    if (!group.is_array()) return BadValue(name, value, expected);
+    std::vector<std::string>& features = parameters->interaction_constraints.emplace_back();
+    for (const Json& feature : group) {
+      if (!feature.is_string() && !feature.is_number_unsigned()) return BadValue(name, value, expected);
+      features.push_back(Shown(feature));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadOne(const std::string& name, const Json& value, P* p, std::vector<std::string>* warnings) {
+  const Field<P>& field = *FindField<P>(kFields, name);
+  const std::string text = Shown(value);
   if (name == "monotone_constraints") return ReadMonotone(value, p);
   if (name == "interaction_constraints") return ReadInteractions(value, p);
-  const std::string text = value.is_string() ? value.get<std::string>() : "";
-  if (name == "objective") {
-    const std::optional<ObjectiveKind> found = FindObjective(text);
-    if (!found) return BadValue(name, value, "one of " + ObjectiveNames());
-    p->objective = *found;
-    return absl::OkStatus();
-  }
-  if (name == "booster") {
-    if (text != "gbtree" && text != "dart") return BadValue(name, value, "gbtree or dart");
-    p->booster = text == "dart" ? BoosterKind::kDart : BoosterKind::kTree;
-    return absl::OkStatus();
-  }
-  if (name == "grow_policy") {
-    if (text != "depthwise" && text != "lossguide") return BadValue(name, value, "depthwise or lossguide");
-    p->grow_policy = text == "lossguide" ? GrowPolicy::kLossGuide : GrowPolicy::kDepthWise;
-    return absl::OkStatus();
-  }
-  if (name == "lambdarank_pair_method")
-    return text == "topk" ? absl::OkStatus() : BadValue(name, value, "topk");
-  if (text != "hist" && text != "exact" && text != "approx" && text != "auto")
-    return BadValue(name, value, "one of hist, exact, approx, auto");
-  if (text != "hist") warnings->push_back(fmt::format("tree_method {} runs as hist", text));
+  if (name == kBaseScore && text == kEstimated) return absl::OkStatus();
+  if (!ReadInto(field, text, p)) return BadValue(name, value, Expected(field));
+  if (name == kBaseScore) p->base_score_given = true;
+  if (name == "seed") p->seed_given = true;
+  if (name == "tree_method" && text != "hist")
+    warnings->push_back(fmt::format("tree_method {} runs as hist", text));
+  if (field.kind == ValueKind::kIgnored)
+    warnings->push_back(fmt::format("hyperparameter {} = {} has no effect here", name, text));
   return absl::OkStatus();
-}
-
-absl::Status ReadTruth(const TruthParameter& known, const Json& value, GbdtParameters* p) {
-  if (known.no == nullptr) {
-    const std::optional<bool> truth = AsTruth(value);
-    if (!truth) return BadValue(known.name, value, "0 or 1");
-    p->*known.field = *truth;
-    return absl::OkStatus();
-  }
-  const std::string text = Shown(value);
-  if (text != known.no && text != known.yes)
-    return BadValue(known.name, value, fmt::format("{} or {}", known.no, known.yes));
-  p->*known.field = text == known.yes;
-  return absl::OkStatus();
-}
-
-absl::Status ReadOne(const std::string& name, const Json& value, GbdtParameters* p,
-                     std::vector<std::string>* warnings) {
-  if (name == kBaseScore && value == kEstimated) return absl::OkStatus();
-  for (const RealParameter& known : kReals) {
-    if (name != known.name) continue;
-    const std::optional<double> real = AsReal(value);
-    const bool inside = real && std::isfinite(*real) && *real <= known.high &&
-                        (known.low_open ? *real > known.low : *real >= known.low);
-    if (!inside) {
-      return BadValue(
-          name, value,
-          known.high == kInfinity
-              ? fmt::format("a number of at least {}", known.low)
-              : fmt::format("a number in {}{}, {}]", known.low_open ? "(" : "[", known.low, known.high));
-    }
-    p->*known.field = *real;
-    if (name == kBaseScore) p->base_score_given = true;
-    return absl::OkStatus();
-  }
-  for (const WholeParameter& known : kWholes) {
-    if (name != known.name) continue;
-    const std::optional<int64_t> whole = AsWhole(value);
-    if (!whole || *whole < known.low || *whole > known.high)
-      return BadValue(name, value, fmt::format("a whole number in [{}, {}]", known.low, known.high));
-    p->*known.field = *whole;
-    if (name == "seed") p->seed_given = true;
-    return absl::OkStatus();
-  }
-  for (const TruthParameter& known : kTruths) {
-    if (name == known.name) return ReadTruth(known, value, p);
-  }
-  for (const char* choice : kChoices) {
-    if (name == choice) return ReadChoice(name, value, p, warnings);
-  }
-  for (const char* ignored : kIgnored) {
-    if (name != ignored) continue;
-    warnings->push_back(fmt::format("hyperparameter {} = {} has no effect here", name, Shown(value)));
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("unknown hyperparameter {}; did you mean {}?", name, NearestName(name)));
 }
 
 }  // namespace
 
+const Declaration& GbdtDeclaration() {
+  static const Declaration declaration = [] {
+    Declaration gbdt = Declare<P>("winnow-gbdt", kFields);
+    gbdt.second_names = kSecondNames;
+    gbdt.metrics = EvaluatedMetrics;
+    gbdt.contradictions = Contradictions;
+    return gbdt;
+  }();
+  return declaration;
+}
+
+const char* ObjectiveName(ObjectiveKind kind) {
+  return WordOf(*FindField<P>(kFields, "objective"), static_cast<int64_t>(kind)).data();
+}
+
+std::optional<ObjectiveKind> FindObjective(std::string_view name) {
+  const std::optional<Reading> reading = Read(*FindField<P>(kFields, "objective"), name);
+  return reading ? std::optional(static_cast<ObjectiveKind>(reading->whole)) : std::nullopt;
+}
+
 absl::StatusOr<GbdtParameters> ParseHyperparameters(const std::string& json_object,
                                                     std::vector<std::string>* warnings) {
-  const Json object = Json::parse(json_object, nullptr, false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("hyperparameters: this is not valid JSON");
-  if (!object.is_object())
-    return absl::InvalidArgumentError("hyperparameters: expected a JSON object of names and values");
+  const auto values = ReadHyperparameters(GbdtDeclaration(), json_object);
+  if (!values.ok()) return values.status();
   GbdtParameters parameters;
-  std::set<std::string> seen;
-  for (const auto& [given, value] : object.items()) {
-    std::string name = given;
-    for (const auto& [alias, meant] : kAliases) {
-      if (given == alias) name = meant;
-    }
-    if (!seen.insert(name).second)
-      return absl::InvalidArgumentError(
-          fmt::format("hyperparameter {} is given twice, by its two names", name));
+  Given given;
+  for (const auto& [name, value] : *values) {
     if (absl::Status status = ReadOne(name, value, &parameters, warnings); !status.ok()) return status;
+    given.values[name] = Shown(value);
   }
-  if (parameters.objective == ObjectiveKind::kPoisson && seen.count("max_delta_step") == 0)
+  if (absl::Status status = CheckTogether(GbdtDeclaration(), given); !status.ok()) return status;
+  for (const std::string& name : EvaluatedMetrics(given)) parameters.metrics.push_back(*ParseMetric(name));
+  if (parameters.objective == ObjectiveKind::kPoisson && !given.Has("max_delta_step"))
     parameters.max_delta_step = kPoissonMaxDeltaStep;
-  for (const ParameterOf& special : kSpecial) {
-    if (seen.count(special.name) > 0 && !special.matters(parameters))
+  for (const SpecialCase& special : kSpecial) {
+    if (given.Has(special.name) && !special.matters(parameters))
       warnings->push_back(
           fmt::format("hyperparameter {} has no effect but with {}", special.name, special.where));
   }
-  if (absl::Status status = CheckTogether(&parameters); !status.ok()) return status;
   return parameters;
 }
 
 std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& parameters) {
   std::map<std::string, std::string> values;
-  for (const RealParameter& known : kReals) values[known.name] = fmt::format("{}", parameters.*known.field);
-  for (const WholeParameter& known : kWholes) values[known.name] = fmt::format("{}", parameters.*known.field);
-  for (const TruthParameter& known : kTruths) {
-    const bool truth = parameters.*known.field;
-    values[known.name] = known.no == nullptr ? (truth ? "1" : "0") : (truth ? known.yes : known.no);
+  for (const Field<P>& field : kFields) {
+    if (field.has_member()) values[std::string(field.name)] = ValueText(field, parameters);
   }
   values.erase("num_round");
   values.erase("nthread");
   if (EstimatesBaseScore(parameters.objective) && !parameters.base_score_given)
     values[kBaseScore] = kEstimated;
-  values["objective"] = ObjectiveName(parameters.objective);
-  values["booster"] = parameters.booster == BoosterKind::kDart ? "dart" : "gbtree";
-  values["grow_policy"] = parameters.grow_policy == GrowPolicy::kLossGuide ? "lossguide" : "depthwise";
   values["monotone_constraints"] = parameters.monotone_by_name.empty()
                                        ? Json(parameters.monotone_constraints).dump()
                                        : Json(parameters.monotone_by_name).dump();

@@ -4,9 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "trainers/hyperparameters/declaration.h"
 
 namespace winnow::gbdt {
 
@@ -67,9 +69,11 @@ using MetricKind = Metric;
 
 // XGBoost's names for both.
 const char* ObjectiveName(ObjectiveKind kind);
+std::optional<ObjectiveKind> FindObjective(std::string_view name);
 std::string MetricName(const Metric& metric);
 
-// XGBoost's hyperparameters under XGBoost's names, meanings and defaults.
+// XGBoost's hyperparameters under XGBoost's names and with its defaults. GbdtDeclaration has their ranges and
+// meanings.
 struct GbdtParameters {
   int64_t num_round = 10;
   double eta = 0.3;
@@ -77,11 +81,11 @@ struct GbdtParameters {
   double alpha = 0;
   double gamma = 0;
   double min_child_weight = 1;
-  int64_t max_depth = 6;      // 0: no limit
-  int64_t max_leaves = 0;     // 0: no limit
-  double max_delta_step = 0;  // 0: no limit; 0.7 unless given with count:poisson, as in XGBoost
+  int64_t max_depth = 6;
+  int64_t max_leaves = 0;
+  double max_delta_step = 0;  // with count:poisson 0.7 unless given, as in XGBoost
   double subsample = 1;
-  double colsample_bytree = 1;  // of any fraction at least one column is taken, even of 0
+  double colsample_bytree = 1;
   double colsample_bylevel = 1;
   double colsample_bynode = 1;
   int64_t max_bin = 256;
@@ -91,35 +95,33 @@ struct GbdtParameters {
   bool base_score_given = false;
   int64_t seed = 0;
   bool seed_given = false;
-  int64_t nthread = 1;  // 0: as many as there are processors
+  int64_t nthread = 1;
   int64_t num_class = 0;
-  int64_t early_stopping_rounds = 0;  // 0: off
+  int64_t early_stopping_rounds = 0;
   GrowPolicy grow_policy = GrowPolicy::kDepthWise;
   int64_t num_parallel_tree = 1;
 
-  // Constraints as given; hyperparameter_constraints.h says which features they mean.
+  // Constraints as given; hyperparameter_constraints.h finds the features that they mean.
   std::vector<int> monotone_constraints;        // by feature number: -1, 0 or 1; empty: none
   std::map<std::string, int> monotone_by_name;  // the same by feature name; at most one of the two is given
   std::vector<std::vector<std::string>> interaction_constraints;  // groups of feature names or numbers
 
   BoosterKind booster = BoosterKind::kTree;
-  // For booster=dart.
   bool dart_weighted_sample = false;  // sample_type=weighted
   bool dart_forest = false;           // normalize_type=forest
   double rate_drop = 0;
   bool one_drop = false;
   double skip_drop = 0;
 
-  bool enable_categorical = false;  // a text column stays one feature whose values are categories
+  bool enable_categorical = false;
   int64_t max_cat_to_onehot = 4;
   int64_t max_cat_threshold = 64;
 
-  // For single objectives.
   double huber_slope = 1;
   double tweedie_variance_power = 1.5;
   double quantile_alpha = 0.5;
-  int64_t lambdarank_num_pair_per_sample = 32;  // the rows of a group that are paired with all below them
-  bool ndcg_exp_gain = true;                    // a label's gain is 2^label - 1, not the label
+  int64_t lambdarank_num_pair_per_sample = 32;
+  bool ndcg_exp_gain = true;
 
   ObjectiveKind objective = ObjectiveKind::kSquaredError;
   std::vector<Metric> metrics;  // never empty: the objective's own where none was given
@@ -136,15 +138,18 @@ inline bool EstimatesBaseScore(ObjectiveKind objective) {
   return objective == ObjectiveKind::kAbsoluteError || objective == ObjectiveKind::kQuantile;
 }
 
+// What winnow-gbdt takes: the one declaration that the trainer, the job checks and the reference read.
+const Declaration& GbdtDeclaration();
+
 // Reads a JSON object of hyperparameters; a value is a number or a string that holds one. What is understood
 // but has no effect here is added to `warnings`. InvalidArgument names the hyperparameter, its value and what
 // was expected.
 absl::StatusOr<GbdtParameters> ParseHyperparameters(const std::string& json_object,
                                                     std::vector<std::string>* warnings);
 
-// What decides the model, as name to value: without the number of rounds and of threads. ParseHyperparameters
-// reads it back, except that a base_score which is estimated is the word "estimated". Two runs may share a
-// checkpoint only where these are equal.
+// The hyperparameters that decide the model, by name: without the numbers of rounds and of threads.
+// ParseHyperparameters reads them back, except that a base_score which is estimated is the word "estimated".
+// Two runs may share a checkpoint only where these are equal.
 std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& parameters);
 
 }  // namespace winnow::gbdt

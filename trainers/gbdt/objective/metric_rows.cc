@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
+#include "base/check.h"
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/instruction_sets.h"
 #include "trainers/common/portable_math.h"
@@ -139,7 +139,7 @@ void Losses(const Metric& metric, const GbdtParameters& parameters, const LossRo
         return y >= p ? alpha * (y - p) : (1 - alpha) * (p - y);
       });
     default:
-      std::abort();
+      WINNOW_UNREACHABLE("metrics that are no sum over rows are computed elsewhere");
   }
 }
 

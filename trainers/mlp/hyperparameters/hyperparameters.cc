@@ -2,226 +2,428 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <string_view>
 
-#include "trainers/common/hyperparameter_text.h"
-#include "trainers/mlp/hyperparameters/hyperparameter_checks.h"
-#include "trainers/mlp/hyperparameters/hyperparameter_tables.h"
+#include "trainers/hyperparameters/json_object.h"
+#include "trainers/mlp/hyperparameters/metric.h"
 
 namespace winnow::mlp {
 namespace {
 
 using Json = nlohmann::json;
+using P = MlpParameters;
+using F = Fields<P>;
+using ValueKind = Hyperparameter::Kind;
 
-constexpr const char* kNumLayers = "num_layers";
-constexpr const char* kLayerWidth = "layer_width";
-constexpr int64_t kDefaultLayers = 2, kDefaultWidth = 128;  // where only the other of the two is given
+constexpr double kMostReal = 1e9, kMostWhole = 1e6;
+constexpr double kMostParts = 1024;  // of a batch, of a network, of a machine's processors
+constexpr double kMostLayerWidth = 65'536;
 
-// num_layers and layer_width, until both are known.
-struct Rectangle {
-  std::optional<int64_t> layers, width;
+template <class Enum>
+constexpr Word WordFor(std::string_view text, Enum value) {
+  return {text, static_cast<int64_t>(value)};
+}
+constexpr Word kActivations[] = {WordFor("relu", Activation::kRelu),
+                                 WordFor("leaky_relu", Activation::kLeakyRelu),
+                                 WordFor("leakyrelu", Activation::kLeakyRelu),
+                                 WordFor("gelu", Activation::kGelu), WordFor("tanh", Activation::kTanh)};
+constexpr Word kBatchNorms[] = {
+    WordFor("none", BatchNorm::kNone), WordFor("synchronised", BatchNorm::kSynchronised),
+    WordFor("synchronized", BatchNorm::kSynchronised), WordFor("per_rank", BatchNorm::kPerRank)};
+constexpr Word kInits[] = {WordFor("he", WeightInit::kHe), WordFor("kaiming", WeightInit::kHe),
+                           WordFor("glorot", WeightInit::kGlorot), WordFor("xavier", WeightInit::kGlorot)};
+constexpr Word kLosses[] = {WordFor("cross_entropy", LossKind::kCrossEntropy),
+                            WordFor("softmax", LossKind::kCrossEntropy),
+                            WordFor("logistic", LossKind::kLogistic),
+                            WordFor("mse", LossKind::kSquared),
+                            WordFor("squared", LossKind::kSquared),
+                            WordFor("huber", LossKind::kHuber)};
+constexpr Word kOptimizers[] = {WordFor("sgd", OptimizerKind::kSgd), WordFor("adam", OptimizerKind::kAdam),
+                                WordFor("adamw", OptimizerKind::kAdamW),
+                                WordFor("lamb", OptimizerKind::kLamb)};
+constexpr Word kSchedules[] = {WordFor("constant", ScheduleKind::kConstant),
+                               WordFor("step", ScheduleKind::kStep),
+                               WordFor("cosine", ScheduleKind::kCosine)};
+constexpr Word kDistributions[] = {
+    WordFor("ALL_REDUCE", Distribution::kAllReduce), WordFor("ZERO", Distribution::kZero),
+    WordFor("PIPELINE", Distribution::kPipeline), WordFor("LOCAL_SGD", Distribution::kLocalSgd),
+    WordFor("PARAMETER_SERVER", Distribution::kParameterServer)};
+constexpr Word kScalings[] = {WordFor("NONE", BatchScaling::kNone), WordFor("LINEAR", BatchScaling::kLinear)};
+constexpr Word kCompressions[] = {WordFor("none", Compression::kNone), WordFor("bf16", Compression::kBf16),
+                                  WordFor("int8", Compression::kInt8)};
+constexpr Word kPrecisions[] = {WordFor("f32", Precision::kF32), WordFor("float32", Precision::kF32),
+                                WordFor("bf16", Precision::kBf16), WordFor("bfloat16", Precision::kBf16)};
+constexpr Word kTruths[] = {{"false", 0}, {"true", 1}, {"0", 0}, {"1", 1}};
+
+constexpr Field<P> HiddenLayers() {
+  Field<P> layers = F::Other({"hidden_layers",
+                              ValueKind::kWidths,
+                              {1, kMostLayerWidth},
+                              {},
+                              "widths of the hidden layers, first to last"});
+  layers.widths = &P::hidden_layers;
+  return layers;
+}
+
+// ModelHyperparameters writes the fields of each kind in this order.
+constexpr Field<P> kFields[] = {
+    HiddenLayers(),
+    F::Other({"num_layers",
+              ValueKind::kWhole,
+              {1, kMostWidths},
+              {},
+              "number of hidden layers, each `layer_width` wide: a form of `hidden_layers` in two numbers "
+              "that can "
+              "be tuned; 2 if only `layer_width` is given"}),
+    F::Other({"layer_width",
+              ValueKind::kWhole,
+              {1, kMostLayerWidth},
+              {},
+              "width of each of `num_layers` hidden layers; 128 if only `num_layers` is given"}),
+    F::Choice<&P::activation>("activation", kActivations, "of the hidden layers"),
+    F::Real("leaky_slope", &P::leaky_slope, {0, 1}, "slope of `leaky_relu` below 0"),
+    F::Real("dropout", &P::dropout, LessThan(0, 1),
+            "fraction of each hidden layer's units that a step drops"),
+    F::Real("input_dropout", &P::input_dropout, LessThan(0, 1), "fraction of the inputs that a step drops"),
+    F::Choice<&P::batch_norm>(
+        "batch_norm", kBatchNorms,
+        "normalises before the activation, by the statistics of the whole batch or of each "
+        "rank's part; `per_rank` makes the result depend on the number of ranks"),
+    F::Real("batch_norm_momentum", &P::batch_norm_momentum, MoreThan(0, 1),
+            "weight of the newest batch in the running statistics"),
+    F::Choice<&P::weight_init>(
+        "weight_init", kInits,
+        "normal with variance 2 / inputs, or uniform within ±sqrt(6 / (inputs + outputs)); "
+        "biases are 0"),
+    F::Fixed(F::Choice<&P::loss>(
+        "loss", kLosses,
+        "softmax over classes with labels 0, 1, …; one output with labels 0 and 1; squared "
+        "error; Huber's")),
+    F::Fixed(F::Whole<&P::num_class>("num_class", 0, 65'536,
+                                     "number of outputs of `cross_entropy`; 0: from the training labels")),
+    F::Real("label_smoothing", &P::label_smoothing, LessThan(0, 1), "for `cross_entropy`"),
+    F::Real("huber_delta", &P::huber_delta, MoreThan(0, kMostReal), "where `huber` becomes linear"),
+    F::Whole<&P::epochs>("epochs", 1, kMostWhole, "passes over the training data"),
+    F::Whole<&P::batch_size>("batch_size", 1, kMostWhole,
+                             "rows per step, over all ranks together (but see `batch_scaling`)"),
+    F::Choice<&P::optimizer>("optimizer", kOptimizers, ""),
+    F::Real("learning_rate", &P::learning_rate, MoreThan(0, 1000), ""),
+    F::Real("momentum", &P::momentum, LessThan(0, 1), "for `sgd`; as in PyTorch"),
+    F::Truth<&P::nesterov>("nesterov", kTruths, "for `sgd`; as in PyTorch"),
+    F::Real("beta1", &P::beta1, LessThan(0, 1), "for `adam`, `adamw`, `lamb`"),
+    F::Real("beta2", &P::beta2, LessThan(0, 1), "for `adam`, `adamw`, `lamb`"),
+    F::Real("epsilon", &P::epsilon, MoreThan(0, 1), "for `adam`, `adamw`, `lamb`"),
+    F::Real("weight_decay", &P::weight_decay, {0, 1000},
+            "for weights, not for biases and batch norm; decoupled from the gradient with `adamw`"),
+    F::Real("clip_norm", &P::clip_norm, {0, kMostReal}, "maximum norm of the gradients; 0: no limit"),
+    F::Choice<&P::schedule>("schedule", kSchedules,
+                            "schedule of the learning rate; `cosine` falls over `epochs`"),
+    F::Whole<&P::step_epochs>("step_epochs", 1, kMostWhole,
+                              "for `step`: the rate is multiplied by `step_factor` every `step_epochs`"),
+    F::Real("step_factor", &P::step_factor, MoreThan(0, 1), "for `step`: the factor of the rate"),
+    F::Real("min_learning_rate", &P::min_learning_rate, {0, 1000}, "final rate of `cosine`"),
+    F::Real("warmup_epochs", &P::warmup_epochs, {0, kMostWhole},
+            "epochs over which the rate rises linearly from near 0"),
+    F::Whole<&P::early_stopping_epochs>("early_stopping_epochs", 0, kMostWhole,
+                                        "ends after this many epochs without improvement of the last metric "
+                                        "on the validation data; 0: never"),
+    F::Choice<&P::distribution>("distribution", kDistributions, "how ranks share the work"),
+    F::Whole<&P::virtual_shards>(
+        "virtual_shards", 0, kMostParts,
+        "parts that a batch is divided into; a rank takes whole parts. 0: 12 if each has 8 rows or more, "
+        "else 4, 2 or 1. There may not be more ranks than parts"),
+    F::Choice<&P::batch_scaling>("batch_scaling", kScalings, "`LINEAR`: the batch is `batch_size` × ranks"),
+    F::Truth<&P::scale_learning_rate>("scale_learning_rate", kTruths,
+                                      "with `LINEAR`: the rate times the ranks (Goyal et al. 2017)"),
+    F::Choice<&P::compression>(
+        "compression", kCompressions,
+        "compression of gradients, with error feedback; `ALL_REDUCE` only. Changes results"),
+    F::Whole<&P::local_steps>("local_steps", 1, kMostWhole, "`LOCAL_SGD`: steps between two averages"),
+    F::Whole<&P::micro_batches>(
+        "micro_batches", 0, kMostParts,
+        "`PIPELINE`: parts of a batch that pass through the ranks one after the other, of whole virtual "
+        "shards; "
+        "0: one per shard. With more, ranks wait less; with fewer, they compute faster"),
+    F::Whole<&P::pipeline_stages>(
+        "pipeline_stages", 0, kMostParts,
+        "`PIPELINE`: ranks that hold one copy of the model, a divisor of the "
+        "nodes, at most the number of layers; 0: as many as possible. The copies share "
+        "each batch"),
+    F::Whole<&P::staleness_bound>(
+        "staleness_bound", -1, kMostWhole,
+        "`PARAMETER_SERVER`: most steps that a rank may be ahead of the slowest (Ho et al. 2013); -1: any"),
+    F::Truth<&P::staleness_aware>(
+        "staleness_aware", kTruths,
+        "`PARAMETER_SERVER`: a step is divided by its gradient's staleness (Zhang et al. 2016)"),
+    F::Real("delay_compensation", &P::delay_compensation, {0, kMostReal},
+            "`PARAMETER_SERVER`: lambda of DC-ASGD (Zheng et al. 2017)"),
+    F::Real("implicit_momentum_correction", &P::implicit_momentum_correction, {0, 1},
+            "`PARAMETER_SERVER`: the fraction of 1 - 1/ranks that is subtracted from the momentum "
+            "(Mitliagkas et al. 2016)"),
+    F::Real("sift_beta", &P::sift_beta, {0, 100},
+            "a row is trained with probability (percentile of its loss)^`sift_beta`, so 1 / (1 + "
+            "`sift_beta`) of the rows are; 0: all"),
+    F::Real("sift_delay", &P::sift_delay, {0, kMostWhole}, "epochs before sifting begins"),
+    F::Whole<&P::loss_history_length>("loss_history_length", 1, 1e7,
+                                      "number of recent losses from which the percentile is computed"),
+    F::Whole<&P::sift_reuse_epochs>(
+        "sift_reuse_epochs", 0, kMostWhole,
+        "epochs for which a row's loss is reused before it is computed again; 0: never reused"),
+    F::Fixed(F::Other({"teacher",
+                       ValueKind::kText,
+                       {},
+                       {},
+                       "path of a `model.safetensors`: the model for distillation (Hinton et al. 2015)"})),
+    F::Real("teacher_temperature", &P::teacher_temperature, MoreThan(0, 1000),
+            "softens the teacher's probabilities"),
+    F::Real("teacher_weight", &P::teacher_weight, {0, 1},
+            "weight of the teacher's loss; the labels' has the rest"),
+    F::Choice<&P::precision>("precision", kPrecisions,
+                             "precision of the matrix products; weights and sums stay f32"),
+    F::Fixed(F::Whole<&P::nthread>("nthread", 1, kMostParts, "threads of a rank; does not change results")),
+    F::Whole<&P::seed>("seed", 0, std::numeric_limits<double>::infinity(),
+                       "in a job the trial's own unless given"),
+    F::Fixed(F::Truth<&P::profile>("profile", kTruths, "where the time of each rank went")),
+    F::Fixed(F::Other(
+        {"eval_metric",
+         ValueKind::kText,
+         {},
+         {},
+         "`loss`, `logloss`, `accuracy`, `error`, `top5` (any K), `auc`, `rmse`, `mae`, or a list of "
+         "them; by default the metrics of the loss"})),
+    F::Truth<&P::standardise>("standardise", kTruths,
+                              "scale features to mean 0 and standard deviation 1 over the training data: "
+                              "over all pixels for images, "
+                              "per column for tables"),
+};
+constexpr int kDefaultLayers = 2, kDefaultWidth = 128;  // where only the other of the two is given
+
+// Names that other trainers use.
+constexpr Declaration::SecondName kSecondNames[] = {
+    {"lr", "learning_rate"},
+    {"eta", "learning_rate"},
+    {"mini_batch_size", "batch_size"},
+    {"num_epochs", "epochs"},
+    {"n_epochs", "epochs"},
+    {"l2", "weight_decay"},
+    {"wd", "weight_decay"},
+    {"dropout_rate", "dropout"},
+    {"hidden_units", "hidden_layers"},
+    {"clip_gradient", "clip_norm"},
+    {"max_grad_norm", "clip_norm"},
+    {"num_classes", "num_class"},
+    {"early_stopping_patience", "early_stopping_epochs"},
+    {"random_state", "seed"},
+    {"n_jobs", "nthread"},
 };
 
-// The entries of a JSON list, or of a string with commas between or that holds a JSON list.
-std::optional<std::vector<Json>> AsList(const Json& value) {
-  Json list = value;
-  if (value.is_string()) {
-    const std::string text = Trimmed(value.get<std::string>());
-    if (!text.empty() && text.front() == '[') {
-      list = Json::parse(text, nullptr, false);
-    } else {
-      list = Json::array();
-      for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t comma = std::min(text.find(',', from), text.size());
-        list.push_back(Trimmed(std::string_view(text).substr(from, comma - from)));
-        from = comma + 1;
-      }
-    }
-  }
-  if (list.is_number()) list = Json::array({list});
-  if (!list.is_array()) return std::nullopt;
-  return list.get<std::vector<Json>>();
-}
+bool Asynchronous(const P& p) { return p.distribution == Distribution::kParameterServer; }
+bool Averages(const P& p) { return p.distribution == Distribution::kLocalSgd; }
+bool Pipelined(const P& p) { return p.distribution == Distribution::kPipeline; }
+bool Adaptive(const P& p) { return p.optimizer != OptimizerKind::kSgd; }
+bool Sgd(const P& p) { return p.optimizer == OptimizerKind::kSgd; }
+bool Taught(const P& p) { return !p.teacher.empty(); }
 
-absl::Status ReadLayers(const Json& value, std::vector<int>* layers) {
-  const std::string expected = fmt::format("1 to {} widths, each a whole number in [1, {}], as \"256,128\"",
-                                           kMostLayers, kMostLayerWidth);
-  const auto list = AsList(value);
-  if (!list || list->empty() || list->size() > kMostLayers) return BadValue("hidden_layers", value, expected);
-  layers->clear();
-  for (const Json& entry : *list) {
-    const std::optional<int64_t> width = AsWhole(entry);
-    if (!width || *width < 1 || *width > kMostLayerWidth) return BadValue("hidden_layers", value, expected);
-    layers->push_back(static_cast<int>(*width));
-  }
-  return absl::OkStatus();
-}
+// Hyperparameters that have an effect only where something else is chosen.
+struct SpecialCase {
+  const char* name;
+  bool (*matters)(const P&);
+  const char* where;
+};
+constexpr SpecialCase kSpecial[] = {
+    {"leaky_slope", [](const auto& p) { return p.activation == Activation::kLeakyRelu; },
+     "activation leaky_relu"},
+    {"batch_norm_momentum", [](const auto& p) { return p.batch_norm != BatchNorm::kNone; },
+     "batch_norm synchronised or per_rank"},
+    {"label_smoothing", [](const auto& p) { return p.loss == LossKind::kCrossEntropy; },
+     "loss cross_entropy"},
+    {"huber_delta", [](const auto& p) { return p.loss == LossKind::kHuber; }, "loss huber"},
+    {"momentum", Sgd, "optimizer sgd"},
+    {"nesterov", Sgd, "optimizer sgd"},
+    {"beta1", Adaptive, "optimizer adam, adamw or lamb"},
+    {"beta2", Adaptive, "optimizer adam, adamw or lamb"},
+    {"epsilon", Adaptive, "optimizer adam, adamw or lamb"},
+    {"step_epochs", [](const auto& p) { return p.schedule == ScheduleKind::kStep; }, "schedule step"},
+    {"step_factor", [](const auto& p) { return p.schedule == ScheduleKind::kStep; }, "schedule step"},
+    {"min_learning_rate", [](const auto& p) { return p.schedule == ScheduleKind::kCosine; },
+     "schedule cosine"},
+    {"local_steps", Averages, "distribution LOCAL_SGD"},
+    {"micro_batches", Pipelined, "distribution PIPELINE"},
+    {"pipeline_stages", Pipelined, "distribution PIPELINE"},
+    {"staleness_bound", Asynchronous, "distribution PARAMETER_SERVER"},
+    {"staleness_aware", Asynchronous, "distribution PARAMETER_SERVER"},
+    {"delay_compensation", Asynchronous, "distribution PARAMETER_SERVER"},
+    {"implicit_momentum_correction", Asynchronous, "distribution PARAMETER_SERVER"},
+    {"teacher_temperature", Taught, "teacher"},
+    {"teacher_weight", Taught, "teacher"},
+};
 
-absl::Status ReadMetricNames(const Json& value, std::vector<std::string>* metrics) {
-  constexpr const char* kExpected = "names with commas between, or a JSON list of names";
-  const auto list = AsList(value);
-  if (!list || list->empty()) return BadValue("eval_metric", value, kExpected);
-  for (const Json& entry : *list) {
-    if (!entry.is_string()) return BadValue("eval_metric", value, kExpected);
-    const std::string name = Trimmed(entry.get<std::string>());
-    if (std::find(metrics->begin(), metrics->end(), name) == metrics->end()) metrics->push_back(name);
-  }
-  return absl::OkStatus();
-}
+std::string WordIn(const char* name, const P& p) { return ValueText(*FindField<P>(kFields, name), p); }
 
-absl::Status ReadReal(const MlpReal& known, const Json& value, MlpParameters* p) {
-  const std::optional<double> real = AsReal(value);
-  const bool inside = real && std::isfinite(*real) &&
-                      (known.low_open ? *real > known.low : *real >= known.low) &&
-                      (known.high_open ? *real < known.high : *real <= known.high);
-  if (!inside)
-    return BadValue(known.name, value,
-                    fmt::format("a number in {}{}, {}{}", known.low_open ? "(" : "[", known.low, known.high,
-                                known.high_open ? ")" : "]"));
-  p->*known.field = *real;
-  return absl::OkStatus();
-}
-
-absl::Status ReadWhole(const char* name, const Json& value, int64_t low, int64_t high, int64_t* whole) {
-  const std::optional<int64_t> read = AsWhole(value);
-  if (!read || *read < low || *read > high)
-    return BadValue(name, value, fmt::format("a whole number in [{}, {}]", low, high));
-  *whole = *read;
-  return absl::OkStatus();
-}
-
-absl::Status ReadChoice(const MlpChoice& known, const Json& value, MlpParameters* p) {
-  const std::string text = Lowercase(Trimmed(Shown(value)));
-  for (const MlpWord& word : known.words) {
-    if (Lowercase(word.word) != text) continue;
-    known.set(p, word.value);
-    return absl::OkStatus();
-  }
-  return BadValue(known.name, value, "one of " + WordsOf(known));
-}
-
-std::vector<std::string> AllNames() {
-  std::vector<std::string> names = {"hidden_layers", kNumLayers, kLayerWidth, "teacher", "eval_metric"};
-  for (const MlpReal& known : MlpReals()) names.emplace_back(known.name);
-  for (const MlpWhole& known : MlpWholes()) names.emplace_back(known.name);
-  for (const MlpTruth& known : MlpTruths()) names.emplace_back(known.name);
-  for (const MlpChoice& known : MlpChoices()) names.emplace_back(known.name);
+std::vector<std::string> EvaluatedMetrics(const Given& given) {
+  if (const auto names = given.values.find("eval_metric"); names != given.values.end())
+    return ReadNames(names->second);
+  std::vector<std::string> names;
+  const auto metrics = MlpMetrics(KnownMlpParameters(given));
+  for (const MlpMetric& metric : *metrics) names.push_back(MlpMetricName(metric));
   return names;
 }
 
-// The known name that shares most neighbouring pairs of letters with `name` (Dice's coefficient).
-std::string NearestName(const std::string& name) {
-  const auto pairs = [](const std::string& text) {
-    std::multiset<std::string> all;
-    for (std::size_t i = 0; i + 1 < text.size(); ++i) all.insert(text.substr(i, 2));
-    return all;
-  };
-  const std::multiset<std::string> own = pairs(name);
-  std::string nearest;
-  double best = -1;
-  for (const std::string& known : AllNames()) {
-    const std::multiset<std::string> other = pairs(known);
-    std::vector<std::string> common;
-    std::set_intersection(own.begin(), own.end(), other.begin(), other.end(), std::back_inserter(common));
-    const double share =
-        2.0 * static_cast<double>(common.size()) / static_cast<double>(own.size() + other.size());
-    if (share > best) {
-      best = share;
-      nearest = known;
-    }
+void CheckLayers(const Given& given, CrossChecks* checks) {
+  for (const char* name : {"num_layers", "layer_width"}) {
+    if (given.Has(name) && given.Has("hidden_layers"))
+      checks->Refuse(name, "either hidden_layers, or num_layers and layer_width");
   }
-  return nearest;
 }
 
-absl::Status ReadOne(const std::string& name, const Json& value, MlpParameters* p, Rectangle* rectangle) {
-  for (const MlpReal& known : MlpReals()) {
-    if (name == known.name) return ReadReal(known, value, p);
+void CheckLoss(const P& p, const Given& given, CrossChecks* checks) {
+  const std::string loss = LossName(p.loss);
+  const bool classes = p.loss == LossKind::kCrossEntropy;
+  checks->Expect(!classes || p.num_class != 1, {"num_class", "loss"}, "0 or at least 2 with loss " + loss);
+  checks->Expect(classes || p.num_class <= 1, {"num_class", "loss"}, "none with loss " + loss);
+  if (given.open.count("loss") > 0) return;
+  const std::vector<std::string> names = EvaluatedMetrics(given);
+  if (names.empty())
+    checks->Refuse("eval_metric", "[]", "names with commas between, or a JSON list of names");
+  for (const std::string& name : names) {
+    if (const auto metric = ParseMlpMetric(name, p.loss); !metric.ok())
+      checks->Refuse("eval_metric", name, std::string(metric.status().message()));
   }
-  int64_t whole = 0;
-  for (const MlpWhole& known : MlpWholes()) {
-    if (name != known.name) continue;
-    if (absl::Status status = ReadWhole(known.name, value, known.low, known.high, &whole); !status.ok())
-      return status;
-    known.set(p, whole);
-    if (name == "seed") p->seed_given = true;
-    return absl::OkStatus();
+}
+
+void CheckSteps(const P& p, CrossChecks* checks) {
+  checks->Expect(!p.nesterov || !Sgd(p) || p.momentum > 0, {"nesterov", "optimizer", "momentum"},
+                 "momentum above 0");
+  checks->Expect(p.schedule != ScheduleKind::kCosine || p.min_learning_rate <= p.learning_rate,
+                 {"min_learning_rate", "schedule", "learning_rate"},
+                 fmt::format("at most learning_rate = {}", p.learning_rate));
+  const std::string most_batch = fmt::format("at most batch_size = {}", p.batch_size);
+  checks->Expect(p.batch_norm == BatchNorm::kNone || p.batch_size >= 2, {"batch_size", "batch_norm"},
+                 "at least 2 with batch_norm");
+  checks->Expect(p.virtual_shards <= p.batch_size, {"virtual_shards", "batch_size"}, most_batch);
+  checks->Expect(!Pipelined(p) || p.micro_batches <= p.batch_size,
+                 {"micro_batches", "distribution", "batch_size"}, most_batch);
+}
+
+void CheckRanks(const P& p, const Given& given, CrossChecks* checks) {
+  const std::string distribution = "distribution " + WordIn("distribution", p);
+  checks->Expect(!p.scale_learning_rate || p.batch_scaling == BatchScaling::kLinear,
+                 {"scale_learning_rate", "batch_scaling"}, "batch_scaling LINEAR");
+  checks->Expect(p.compression == Compression::kNone || p.distribution == Distribution::kAllReduce,
+                 {"compression", "distribution"},
+                 "none with " + distribution + ", or distribution ALL_REDUCE");
+  checks->Expect(p.batch_norm == BatchNorm::kNone || !Pipelined(p), {"batch_norm", "distribution"},
+                 "none with " + distribution);
+  checks->Expect(p.optimizer != OptimizerKind::kLamb || !Asynchronous(p), {"optimizer", "distribution"},
+                 "sgd, adam or adamw with " + distribution);
+  const bool sifts = p.sift_beta > 0 || given.open.count("sift_beta") > 0;
+  checks->Expect(!sifts || !(Asynchronous(p) || Averages(p)), {"distribution"},
+                 "ALL_REDUCE, ZERO or PIPELINE with sift_beta");
+}
+
+void CheckSifting(const Given& given, CrossChecks* checks) {
+  for (const char* name : {"sift_delay", "loss_history_length", "sift_reuse_epochs"}) {
+    if (given.Has(name) && !given.Has("sift_beta")) checks->Refuse(name, "sift_beta to be given too");
   }
-  for (const MlpTruth& known : MlpTruths()) {
-    if (name != known.name) continue;
-    const std::optional<bool> truth = AsTruth(Lowercase(Shown(value)));
-    if (!truth) return BadValue(name, value, "true or false");
-    p->*known.field = *truth;
-    return absl::OkStatus();
+}
+
+std::vector<Contradiction> Contradictions(const Given& given) {
+  const P p = KnownMlpParameters(given);
+  CrossChecks checks(given);
+  CheckLayers(given, &checks);
+  CheckLoss(p, given, &checks);
+  CheckSteps(p, &checks);
+  CheckRanks(p, given, &checks);
+  CheckSifting(given, &checks);
+  return checks.Take();
+}
+
+void AddWarnings(const P& p, const Given& given, std::vector<std::string>* warnings) {
+  for (const SpecialCase& special : kSpecial) {
+    if (given.Has(special.name) && !special.matters(p))
+      warnings->push_back(
+          fmt::format("hyperparameter {} has no effect but with {}", special.name, special.where));
   }
-  for (const MlpChoice& known : MlpChoices()) {
-    if (name == known.name) return ReadChoice(known, value, p);
-  }
-  if (name == "hidden_layers") return ReadLayers(value, &p->hidden_layers);
-  if (name == kNumLayers || name == kLayerWidth) {
-    const bool layers = name == kNumLayers;
-    if (absl::Status status = ReadWhole(layers ? kNumLayers : kLayerWidth, value, 1,
-                                        layers ? kMostLayers : kMostLayerWidth, &whole);
-        !status.ok())
-      return status;
-    (layers ? rectangle->layers : rectangle->width) = whole;
-    return absl::OkStatus();
-  }
-  if (name == "eval_metric") return ReadMetricNames(value, &p->metrics);
-  if (name == "teacher") {
-    if (!value.is_string()) return BadValue(name, value, "the path of a model file");
-    p->teacher = value.get<std::string>();
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("unknown hyperparameter {}; did you mean {}?", name, NearestName(name)));
+  if (p.warmup_epochs > static_cast<double>(p.epochs))
+    warnings->push_back(fmt::format(
+        "warmup_epochs = {} is more than epochs = {}: the learning rate never reaches what is asked for",
+        p.warmup_epochs, p.epochs));
+  if (Asynchronous(p))
+    warnings->push_back(
+        "distribution PARAMETER_SERVER on several ranks depends on who is faster: results cannot be "
+        "repeated, and change with the number of ranks");
+  if (Averages(p))
+    warnings->push_back("distribution LOCAL_SGD gives other results on another number of ranks");
+  if (p.compression != Compression::kNone)
+    warnings->push_back("compression " + WordIn("compression", p) +
+                        " changes results, and gives others on another number of ranks");
+  if (p.batch_norm == BatchNorm::kPerRank)
+    warnings->push_back("batch_norm per_rank gives other results on another number of ranks");
+  if (p.batch_scaling == BatchScaling::kLinear)
+    warnings->push_back("batch_scaling LINEAR gives other results on another number of ranks");
 }
 
 }  // namespace
 
+const Declaration& MlpDeclaration() {
+  static const Declaration declaration = [] {
+    Declaration mlp = Declare<P>("winnow-mlp", kFields);
+    mlp.second_names = kSecondNames;
+    mlp.metrics = EvaluatedMetrics;
+    mlp.contradictions = Contradictions;
+    return mlp;
+  }();
+  return declaration;
+}
+
+MlpParameters KnownMlpParameters(const Given& given) {
+  MlpParameters p = KnownParameters<P>(kFields, given);
+  const auto whole = [&given](const char* name, int otherwise) {
+    const auto text = given.values.find(name);
+    const auto read = text == given.values.end() ? std::nullopt : ReadWhole(text->second);
+    return static_cast<int>(read.value_or(otherwise));
+  };
+  if (given.Has("num_layers") || given.Has("layer_width"))
+    p.hidden_layers.assign(static_cast<std::size_t>(whole("num_layers", kDefaultLayers)),
+                           whole("layer_width", kDefaultWidth));
+  if (const auto teacher = given.values.find("teacher"); teacher != given.values.end())
+    p.teacher = teacher->second;
+  if (const auto names = given.values.find("eval_metric"); names != given.values.end())
+    p.metrics = ReadNames(names->second);
+  p.seed_given = given.Has("seed");
+  return p;
+}
+
+const char* LossName(LossKind loss) {
+  return WordOf(*FindField<P>(kFields, "loss"), static_cast<int64_t>(loss)).data();
+}
+
 absl::StatusOr<MlpParameters> ParseMlpHyperparameters(const std::string& json,
                                                       std::vector<std::string>* warnings) {
-  const Json object = Json::parse(json, nullptr, false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("hyperparameters: this is not valid JSON");
-  if (!object.is_object())
-    return absl::InvalidArgumentError("hyperparameters: expected a JSON object of names and values");
-  MlpParameters parameters;
-  Rectangle rectangle;
-  std::set<std::string> given;
-  for (const auto& [as_given, value] : object.items()) {
-    const std::string name = FirstMlpName(as_given);
-    if (!given.insert(name).second)
-      return absl::InvalidArgumentError(
-          fmt::format("hyperparameter {} is given twice, by its two names", name));
-    if (absl::Status status = ReadOne(name, value, &parameters, &rectangle); !status.ok()) return status;
+  const auto values = ReadHyperparameters(MlpDeclaration(), json);
+  if (!values.ok()) return values.status();
+  Given given;
+  for (const auto& [name, value] : *values) {
+    const Field<P>& field = *FindField<P>(kFields, name);
+    if (!Read(field, Shown(value))) return BadValue(name, value, Expected(field));
+    if (name == "teacher" && !value.is_string()) return BadValue(name, value, "the path of a model file");
+    given.values[name] = Shown(value);
   }
-  if (rectangle.layers || rectangle.width) {
-    if (given.count("hidden_layers") > 0)
-      return absl::InvalidArgumentError(
-          "hyperparameters hidden_layers and num_layers or layer_width: expected one of the two ways");
-    parameters.hidden_layers.assign(static_cast<std::size_t>(rectangle.layers.value_or(kDefaultLayers)),
-                                    static_cast<int>(rectangle.width.value_or(kDefaultWidth)));
-  }
-  if (absl::Status status = CheckMlpTogether(parameters, given); !status.ok()) return status;
-  for (std::string& warning : MlpWarnings(parameters, given)) warnings->push_back(std::move(warning));
+  if (absl::Status status = CheckTogether(MlpDeclaration(), given); !status.ok()) return status;
+  MlpParameters parameters = KnownMlpParameters(given);
+  AddWarnings(parameters, given, warnings);
   return parameters;
 }
 
 std::vector<std::pair<std::string, std::string>> ModelHyperparameters(const MlpParameters& parameters) {
   std::vector<std::pair<std::string, std::string>> values;
-  values.emplace_back("hidden_layers", fmt::format("{}", fmt::join(parameters.hidden_layers, ",")));
-  for (const MlpChoice& known : MlpChoices())
-    values.emplace_back(known.name, WordOf(known, known.get(parameters)));
-  for (const MlpReal& known : MlpReals())
-    values.emplace_back(known.name, fmt::format("{}", parameters.*known.field));
-  for (const MlpWhole& known : MlpWholes())
-    values.emplace_back(known.name, fmt::format("{}", known.get(parameters)));
-  for (const MlpTruth& known : MlpTruths())
-    values.emplace_back(known.name, parameters.*known.field ? "true" : "false");
+  for (const ValueKind kind :
+       {ValueKind::kWidths, ValueKind::kWord, ValueKind::kReal, ValueKind::kWhole, ValueKind::kTruth}) {
+    for (const Field<P>& field : kFields) {
+      if (field.kind == kind && field.has_member())
+        values.emplace_back(field.name, ValueText(field, parameters));
+    }
+  }
   values.emplace_back("teacher", parameters.teacher);
   if (!parameters.metrics.empty())
     values.emplace_back("eval_metric", fmt::format("{}", fmt::join(parameters.metrics, ",")));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "absl/status/status.h"
+#include "base/names.h"
 #include "fmt/format.h"
 
 namespace winnow::mlp {
@@ -11,7 +13,6 @@ namespace {
 
 using Kind = MlpMetric::Kind;
 
-constexpr std::string_view kNames = "loss, logloss, accuracy, error, topK (as top5), auc, rmse or mae";
 constexpr std::string_view kTopPrefix = "top";
 constexpr int kMostTop = 1'000'000;
 
@@ -40,24 +41,22 @@ bool IsOf(Kind kind, LossKind loss) {
   }
 }
 
-std::string_view LossesOf(Kind kind) {
-  switch (kind) {
-    case Kind::kTop:
-      return "loss cross_entropy";
-    case Kind::kRmse:
-    case Kind::kMae:
-      return "loss mse or huber";
-    default:
-      return "loss cross_entropy or logistic";
-  }
-}
-
 bool ReadTop(std::string_view name, int* top) {
   if (!name.starts_with(kTopPrefix)) return false;
   const char* const begin = name.data() + kTopPrefix.size();
   const char* const end = name.data() + name.size();
   const auto read = std::from_chars(begin, end, *top);
   return read.ec == std::errc() && read.ptr == end && *top >= 1 && *top <= kMostTop;
+}
+
+// The names for which `takes` is true: "loss, rmse or mae".
+std::string NamesWhere(const std::function<bool(Kind)>& takes) {
+  std::vector<std::string> names;
+  for (const Named& named : kNamed) {
+    if (takes(named.kind)) names.emplace_back(named.name);
+  }
+  if (takes(Kind::kTop)) names.emplace_back("topK (as top5)");
+  return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
 }  // namespace
@@ -71,11 +70,18 @@ absl::StatusOr<MlpMetric> ParseMlpMetric(std::string_view name, LossKind loss) {
   } else if (ReadTop(name, &metric.top)) {
     metric.kind = Kind::kTop;
   } else {
-    return absl::InvalidArgumentError(fmt::format("eval_metric {}: expected {}", name, kNames));
+    std::vector<std::string> names;
+    for (const Named& entry : kNamed) names.emplace_back(entry.name);
+    const std::string nearest = NearestName(name, names);
+    return absl::InvalidArgumentError(NamesWhere([](Kind) { return true; }) +
+                                      (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
   if (!IsOf(metric.kind, loss))
-    return absl::InvalidArgumentError(
-        fmt::format("eval_metric {}: it needs {}", name, LossesOf(metric.kind)));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} with loss {}", NamesWhere([loss](Kind kind) { return IsOf(kind, loss); }), LossName(loss)));
+  // The metric is printed under the name that it was asked for, so that reports are found.
+  if (MlpMetricName(metric) != name)
+    return absl::InvalidArgumentError("it written as " + MlpMetricName(metric));
   return metric;
 }
 

@@ -31,7 +31,7 @@ struct MlpMetric {
   friend bool operator==(const MlpMetric&, const MlpMetric&) = default;
 };
 
-// InvalidArgument if the name is unknown or not for this loss: "eval_metric accuracy: ...".
+// InvalidArgument if the name is unknown or not for this loss; its message is what was expected.
 absl::StatusOr<MlpMetric> ParseMlpMetric(std::string_view name, LossKind loss);
 
 // Returns those of parameters.metrics, in order, each once; by default the loss's own: loss and accuracy

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
-#include <thread>
 
 #include "absl/status/status.h"
+#include "base/task_threads.h"
 
 namespace winnow::mlp {
 
@@ -14,10 +11,8 @@ namespace winnow::mlp {
 // while the next is computed.
 class BackgroundCalls {
  public:
-  BackgroundCalls();
-  ~BackgroundCalls();
-  BackgroundCalls(const BackgroundCalls&) = delete;
-  BackgroundCalls& operator=(const BackgroundCalls&) = delete;
+  // Waits for the call under way; what is still queued is not called.
+  ~BackgroundCalls() { thread_.Stop(); }
 
   // After a call has failed, later ones are skipped.
   void Post(std::function<absl::Status()> call);
@@ -26,14 +21,13 @@ class BackgroundCalls {
   absl::Status Wait();
 
  private:
-  void Loop();
+  void Run(const std::function<absl::Status()>& call);
 
-  std::mutex mutex_;
-  std::condition_variable posted_, done_;
-  std::deque<std::function<absl::Status()>> calls_;  // guarded by mutex_, like all below
-  bool busy_ = false, closing_ = false;
-  absl::Status status_;
-  std::thread thread_;
+  Mutex mutex_;
+  CondVar done_;
+  int left_ ABSL_GUARDED_BY(mutex_) = 0;  // posted and not yet called
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  TaskThreads thread_;
 };
 
 }  // namespace winnow::mlp

@@ -2,9 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace winnow::mlp {
 
@@ -42,10 +43,10 @@ class Profile {
  private:
   const Clock::time_point origin_ = Clock::now();
   const std::size_t most_spans_;
-  mutable std::mutex mutex_;
-  std::vector<Span> spans_;
-  std::vector<Value> values_;
-  double seconds_[kPhases] = {};
+  mutable Mutex mutex_;
+  std::vector<Span> spans_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Value> values_ ABSL_GUARDED_BY(mutex_);
+  double seconds_[kPhases] ABSL_GUARDED_BY(mutex_) = {};
 };
 
 // Records its own lifetime. A null profile costs nothing.

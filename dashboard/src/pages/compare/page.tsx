@@ -40,7 +40,7 @@ export default function ComparePage() {
       <div class="page-head">
         <div class="titles">
           <h1>Compare</h1>
-          <p class="muted">Quality against cost: of several jobs, or of one job's trials by number of nodes or by a hyperparameter.</p>
+          <p class="muted">Quality against cost, for several jobs or for one job's trials by number of nodes or by a hyperparameter.</p>
         </div>
       </div>
       {listed.error && !listed.data ? (
@@ -53,8 +53,8 @@ export default function ComparePage() {
           <div class="span-9 stack compare-side">
             {jobs.length === 0 ? (
               <div class="card">
-                <EmptyState title="Choose what to compare" height={360}>
-                  Tick two or more jobs that have one objective. Tick a single one to compare its trials by their number of nodes, or by the values of a
+                <EmptyState title="Select what to compare" height={360}>
+                  Select two or more jobs with the same objective, or a single one to compare its trials by their number of nodes, or by the values of a
                   hyperparameter.
                 </EmptyState>
               </div>

@@ -61,7 +61,7 @@ export default function JobsPage() {
         <div class="actions jobs-tools">
           {chosen.size > 0 && (
             <Button kind="primary" small icon="compare" disabled={chosen.size < 2} onClick={() => go(paths.compare([...chosen]))}>
-              {chosen.size < 2 ? 'Choose another to compare' : `Compare ${chosen.size} jobs`}
+              {chosen.size < 2 ? 'Select another to compare' : `Compare ${chosen.size} jobs`}
             </Button>
           )}
           <Segmented label="Which jobs" value={show} options={kShows} onChange={(value) => setParams({show: value === 'all' ? null : value}, {replace: true})} />
@@ -135,7 +135,7 @@ function JobRow({job, curve, chosen, onChoose, reload}: JobRowProps) {
   };
   return (
     <li class="card job-row" data-job={job.id}>
-      <label class="job-choose" title="Choose to compare">
+      <label class="job-choose" title="Select to compare">
         <input type="checkbox" checked={chosen} onChange={onChoose} />
         <span class="sr">Choose {job.id} to compare</span>
       </label>

@@ -43,8 +43,8 @@ export function CurvesCard({job, version, filters}: {job: TuningJob; version: nu
   else if (!curves) content = <Skeleton height={height} />;
   else if (!picture) {
     content = (
-      <EmptyState title="No reports yet" height={height} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
-        {filters.length ? 'No trial that passes the filters has reported this metric.' : 'Curves appear with the first report of a trial.'}
+      <EmptyState title="No reports yet" height={height} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear filters</Button>}>
+        {filters.length ? 'No trial that matches the filters has reported this metric.' : 'Curves appear with the first report of a trial.'}
       </EmptyState>
     );
   } else {

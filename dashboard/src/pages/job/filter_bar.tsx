@@ -71,7 +71,7 @@ function AddFilter({job, filters, done}: {job: TuningJob; filters: readonly stri
     >
       <select
         class="input small"
-        aria-label="What is filtered"
+        aria-label="Field to filter by"
         value={field}
         onChange={(event) => {
           setField(event.currentTarget.value);

@@ -119,8 +119,8 @@ export function BestCard({job}: {job: TuningJob}) {
   let content;
   if (!best) {
     content = (
-      <EmptyState title="No best yet" height={kLeastHeight}>
-        The configuration of the best trial stands here once one has reported {job.spec.objective.metric}.
+      <EmptyState title="No best trial yet" height={kLeastHeight}>
+        Shows the best trial's configuration once a trial has reported {job.spec.objective.metric}.
       </EmptyState>
     );
   } else if (answer.error && !answer.data) content = <ErrorState error={answer.error} retry={answer.reload} height={kLeastHeight} />;

@@ -24,7 +24,7 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
   else if (!picture) {
     content = (
       <EmptyState title="No value yet" height={kHeight}>
-        The best value so far is drawn here once a trial reports {metric}.
+        Shows the best value so far once a trial reports {metric}.
       </EmptyState>
     );
   } else {
@@ -54,7 +54,7 @@ export function HistoryCard({job, version}: {job: TuningJob; version: number}) {
       title="Best so far"
       actions={
         <Segmented
-          label="Against what"
+          label="Horizontal axis"
           value={by}
           options={[
             {value: 'resource', label: 'Resource'},

@@ -22,7 +22,7 @@ export function ImportanceCard({job, version, filters}: {job: TuningJob; version
   else if (!importance) content = <Skeleton height={kLeastHeight} />;
   else if (importance.parameters.length === 0) {
     content = (
-      <EmptyState title="Too few values yet" height={kLeastHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
+      <EmptyState title="Too few values yet" height={kLeastHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear filters</Button>}>
         {importance.note || 'More trials have to report the objective first.'}
       </EmptyState>
     );

@@ -25,7 +25,7 @@ export function LevelChooser({importance}: {importance: Importance}) {
   const chosen = resource === kOwnLevels ? 'own' : String(resource);
   const isOffered = chosen === 'own' || options.some((option) => option.value === chosen);
   return (
-    <select class="input small level" aria-label="At which level trials are compared" value={chosen} onChange={(event) => setParams({level: event.currentTarget.value}, {replace: true})}>
+    <select class="input small level" aria-label="Level at which trials are compared" value={chosen} onChange={(event) => setParams({level: event.currentTarget.value}, {replace: true})}>
       {!isOffered && <option value={chosen}>compared at {count(resource)} units</option>}
       {options.map((option) => (
         <option key={option.value} value={option.value}>

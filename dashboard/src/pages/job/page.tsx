@@ -65,7 +65,7 @@ export default function JobPage({id}: {id: string}) {
     if (live.error instanceof ApiError && live.error.status === 404) {
       return (
         <div class="card">
-          <EmptyState title={`There is no job ${id}`} height={320} actions={<LinkButton href={paths.home}>To the jobs</LinkButton>}>
+          <EmptyState title={`There is no job ${id}`} height={320} actions={<LinkButton href={paths.home}>Back to jobs</LinkButton>}>
             It may have been deleted.
           </EmptyState>
         </div>
@@ -136,7 +136,7 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
   return (
     <div class="page-head job-head">
       <div class="titles">
-        <nav class="crumbs" aria-label="Where this is">
+        <nav class="crumbs" aria-label="Breadcrumbs">
           <a href={paths.home}>Jobs</a> /
         </nav>
         <h1>{id}</h1>

@@ -194,7 +194,7 @@ function ParallelView({job, data, all, filters, change}: ViewProps) {
           )}
           {data.trials === 0 && (
             <div class="parallel-none">
-              <EmptyState title="No trial passes" actions={<Button onClick={() => setParams({f: null})}>Clear the filters</Button>} />
+              <EmptyState title="No trial matches" actions={<Button onClick={() => setParams({f: null})}>Clear filters</Button>} />
             </div>
           )}
         </div>

@@ -36,10 +36,10 @@ export function SieveCard({job, version, filters}: Props) {
   else if (!sieve) content = <Skeleton height={420} />;
   else if (sieve.trials === 0) {
     content = filters.length ? (
-      <EmptyState title="No trial passes the filters" height={kLeastHeight} actions={<Button onClick={() => setParams({f: null})}>Clear the filters</Button>} />
+      <EmptyState title="No trial matches the filters" height={kLeastHeight} actions={<Button onClick={() => setParams({f: null})}>Clear filters</Button>} />
     ) : (
       <EmptyState title="No trials yet" height={kLeastHeight}>
-        {job.stateReason || 'They appear here as soon as the first is chosen.'}
+        {job.stateReason || 'Trials appear here once the first is created.'}
       </EmptyState>
     );
   } else if (asTable) content = <SieveTable columns={columns} metric={job.spec.objective.metric} />;
@@ -65,7 +65,7 @@ export function SieveCard({job, version, filters}: Props) {
             />
           )}
           <Segmented
-            label="How the sieve is shown"
+            label="View of the sieve"
             value={asTable ? 'table' : 'picture'}
             options={[
               {value: 'picture', label: 'Picture'},
@@ -145,7 +145,7 @@ function SieveView({job, columns}: {job: TuningJob; columns: SieveColumn[]}) {
         ref={frame}
         class="sieve-frame"
         role="application"
-        aria-label={`The sieve: ${counted(layout.marks.length, 'trial')} drawn in ${counted(columns.length, 'column')}. Arrow keys go from trial to trial, Enter opens one.`}
+        aria-label={`The sieve: ${counted(layout.marks.length, 'trial')} drawn in ${counted(columns.length, 'column')}. Arrow keys move between trials, Enter opens one.`}
         tabIndex={0}
         style={{width: `${layout.width}px`, height: `${layout.height}px`, cursor: at >= 0 ? 'pointer' : undefined}}
         onPointerMove={(event) => move(placeOf(event))}

@@ -14,7 +14,7 @@ export function SieveTable({columns, metric}: {columns: SieveColumn[]; metric: s
             <th scope="col">Bracket</th>
             <th scope="col" class="num">Level (units)</th>
             {rungs && <th scope="col" class="num">Entered</th>}
-            {rungs && <th scope="col" class="num">Went on</th>}
+            {rungs && <th scope="col" class="num">Promoted</th>}
             {rungs && <th scope="col" class="num">Cut-off, {metric}</th>}
             <th scope="col" class="num">Pruned</th>
             <th scope="col" class="num">Failed</th>

@@ -73,7 +73,7 @@ function SliceView({job, parameter, version, filters, near, onLevel}: Props & {p
   let content;
   if (answer.error && !slice) content = <ErrorState error={answer.error} retry={answer.reload} height={kHeight} />;
   else if (!slice) content = <Skeleton height={kHeight} />;
-  else if (!layers) content = <p class="state quiet">No values {filters.length ? 'that pass the filters' : 'yet'}.</p>;
+  else if (!layers) content = <p class="state quiet">No values {filters.length ? 'that match the filters' : 'yet'}.</p>;
   else {
     content = (
       <Plot

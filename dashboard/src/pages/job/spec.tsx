@@ -11,7 +11,7 @@ export function SpecCard({job}: {job: TuningJob}) {
     <Card
       id="spec"
       title="Job file"
-      hint="what this job was submitted with, without defaults"
+      hint="as submitted, without defaults"
       actions={
         <div class="row">
           <CopyButton text={text}>Copy as job file</CopyButton>

@@ -46,8 +46,8 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
   else if (pages.total < 0) content = <Skeleton height={kHeight} />;
   else if (pages.total === 0) {
     content = (
-      <EmptyState title={filters.length ? 'No trial passes the filters' : 'No trials yet'} height={kHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear the filters</Button>}>
-        {filters.length === 0 && 'They are listed here as soon as the first is chosen.'}
+      <EmptyState title={filters.length ? 'No trial matches the filters' : 'No trials yet'} height={kHeight} actions={filters.length > 0 && <Button onClick={() => setParams({f: null})}>Clear filters</Button>}>
+        {filters.length === 0 && 'Trials are listed here once the first is created.'}
       </EmptyState>
     );
   } else {
@@ -70,7 +70,7 @@ export function TrialsCard({job, version, filters}: {job: TuningJob; version: nu
     <Card
       id="trials"
       title="Trials"
-      hint={pages.total >= 0 ? `${counted(pages.total, 'trial')}${filters.length ? ' pass the filters' : ''}` : undefined}
+      hint={pages.total >= 0 ? `${counted(pages.total, 'trial')}${filters.length ? ' match the filters' : ''}` : undefined}
       updating={pages.loading && pages.total >= 0 && filters.length > 0}
       actions={
         <div class="row">
@@ -114,7 +114,7 @@ function ExportButton({job, filters, orderBy, columns}: ExportProps) {
       }
       saveFile(`${job.id}-trials.csv`, 'text/csv', parts);
     } catch (error) {
-      toast(`The export did not work: ${(error as Error).message}`);
+      toast(`The export failed: ${(error as Error).message}`);
     }
     setDone(null);
   };

@@ -41,7 +41,7 @@ export default function SubmitPage() {
       <div class="page-head">
         <div class="titles">
           <h1>{from ? `Run ${from} again, with changes` : 'New job'}</h1>
-          <p class="muted">The job file, and what it would run. Nothing starts before you submit it.</p>
+          <p class="muted">A job file and its plan. Nothing starts until you submit it.</p>
         </div>
       </div>
       {error ? <ErrorState error={error} retry={() => setTurn(turn + 1)} height={400} /> : draft ? <Form key={from ?? ''} draft={draft} starters={!from} /> : <Skeleton height={560} />}
@@ -62,12 +62,12 @@ interface Checked {
 }
 
 // The command line fills in the job file's directory; here there is none, and a preview does not miss it.
-const kWanted = 'expected the absolute path, on the workers, of the directory in which trainers run and to which paths refer';
+const kWanted = 'expected the absolute path of a directory on the workers, in which trainers run and relative paths start';
 function directoryProblem(spec: unknown): {field: string; text: string} | null {
   if (spec === null || typeof spec !== 'object') return null;
   const {working_directory, workingDirectory, trainer} = spec as {working_directory?: unknown; workingDirectory?: unknown; trainer?: {external?: boolean}};
   const directory = working_directory ?? workingDirectory;
-  if (typeof directory === 'string' && directory.startsWith(kYourDirectory)) return {field: 'working_directory', text: `is "${directory}", which stands for yours; ${kWanted}`};
+  if (typeof directory === 'string' && directory.startsWith(kYourDirectory)) return {field: 'working_directory', text: `is "${directory}", a placeholder; ${kWanted}`};
   return directory || trainer?.external ? null : {field: 'working_directory', text: `is missing; ${kWanted}`};
 }
 
@@ -142,7 +142,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
   const begin = async (value: string) => {
     const chosen = kStarters.find((each) => each.value === value)!;
     const untouched = kStarters.some((each) => pretty(each.spec) === text);
-    if (!untouched && !(await ask({title: 'Begin again?', text: 'The example replaces what you wrote.', confirm: 'Replace it'}))) return;
+    if (!untouched && !(await ask({title: 'Replace the job file?', text: 'The example replaces your text.', confirm: 'Replace it'}))) return;
     setStarter(value);
     setText(pretty(chosen.spec));
   };
@@ -161,7 +161,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
         hint="JSON"
         actions={
           <div class="row">
-            {starters && <Segmented label="Begin with" value={starter} options={kStarters} onChange={(value) => void begin(value)} />}
+            {starters && <Segmented label="Start from" value={starter} options={kStarters} onChange={(value) => void begin(value)} />}
             <label class="button small file-button">
               Open a file
               <input class="sr" type="file" accept=".json,application/json" onChange={(event) => void open(event.currentTarget)} />
@@ -172,7 +172,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
         <Editor text={text} marks={marks} label="Job file" onChange={setText} handle={(move) => (show.current = move)} />
       </Card>
       <div class="span-5 stack submit-side">
-        <Card title="What it would run" hint={wrong && checked.plan ? 'as it was before the last change' : undefined}>
+        <Card title="Plan" hint={wrong && checked.plan ? 'as it was before the last change' : undefined}>
           <div class="row plan-asked">
             <label>
               with{' '}
@@ -186,7 +186,7 @@ function Form({draft, starters}: {draft: Draft; starters: boolean}) {
           </div>
           <div class="plan-room">{checked.plan ? <Plan plan={checked.plan} /> : wrong ? <p class="quiet">Shown once the job file is valid.</p> : <Skeleton height={220} />}</div>
         </Card>
-        <Card title={wrong ? (marks.length ? counted(marks.length, 'problem') : 'The server refuses it') : 'Ready'}>
+        <Card title={wrong ? (marks.length ? counted(marks.length, 'problem') : 'Rejected by the server') : 'Ready'}>
           <div class="mend" role="status">
             {!wrong && <p class="muted">{checked.plan ? 'The job file is valid. Its directory, program and data are checked when you submit it.' : 'The server checks it …'}</p>}
             {wrong && marks.length === 0 && <p class="mend-text">{checked.error?.message}</p>}

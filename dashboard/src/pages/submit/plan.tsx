@@ -14,7 +14,7 @@ export function Plan({plan}: {plan: TuningPlan}) {
       <dl class="plan-figures">
         <div>
           <dt>Trials</dt>
-          <dd>{plan.trials ? count(plan.trials) : 'until a limit'}</dd>
+          <dd>{plan.trials ? count(plan.trials) : 'until a limit ends the job'}</dd>
         </div>
         <div>
           <dt>Units trained</dt>

@@ -12,10 +12,10 @@ function seconds(attempt: Attempt): number {
 // Newest first.
 export function Attempts({attempts}: {attempts: Attempt[]}) {
   return (
-    <Card title="Attempts" class="span-7" hint={attempts.length > 1 ? 'each part of the training is one' : undefined}>
+    <Card title="Attempts" class="span-7" hint={attempts.length > 1 ? 'each part of the training is an attempt' : undefined}>
       {attempts.length === 0 ? (
         <EmptyState title="Not placed yet" height={140}>
-          It waits for free slots. The page of workers says who holds them.
+          It waits for free slots. The Workers page shows which trials use them.
         </EmptyState>
       ) : (
         <div class="scroll-x attempts" tabIndex={0} role="group" aria-label="Attempts, newest first">

@@ -41,7 +41,7 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
   const others = neighbours.filter((each) => each.number !== best?.number);
   const distanceOf = (each: Trial) => distance[neighbours.indexOf(each)];
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Configuration beside others">
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Configuration compared with others">
       <table class="table configuration">
         <thead>
           <tr>

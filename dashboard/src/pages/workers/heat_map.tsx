@@ -136,7 +136,7 @@ export function HeatMap({answer, measure}: {answer: GetWorkerUsageResponse; meas
 function tell(row: WorkerUsage, measure: Measure, step: number, start: number, stepSeconds: number) {
   const value = parts(row, measure)[step];
   const time = new Date(start + step * stepSeconds * 1000).toLocaleTimeString('en-GB', {hour: '2-digit', minute: '2-digit', second: stepSeconds < 60 ? '2-digit' : undefined});
-  if (!Number.isFinite(value)) return {time, text: 'No report then.'};
+  if (!Number.isFinite(value)) return {time, text: 'No sample.'};
   const detail = measure === 'slots' ? `${number(row.slotsUsed[step], 2)} of ${count(row.slots)} slots` : percent(value);
   return {time, text: `${detail} ${measure === 'slots' ? '' : kWords[measure]}`};
 }

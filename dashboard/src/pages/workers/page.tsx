@@ -120,8 +120,8 @@ function Usage() {
           <span class="heat-key" aria-hidden="true">
             0 % <i /> 100 %
           </span>
-          <Segmented label="What is shown" value={measure} options={kMeasures} onChange={(value) => setParams({show: value === 'cpu' ? null : value}, {replace: true})} />
-          <Segmented label="How far back" value={seconds} options={kSpans} onChange={(value) => setParams({back: value === '900' ? null : value}, {replace: true})} />
+          <Segmented label="Measure" value={measure} options={kMeasures} onChange={(value) => setParams({show: value === 'cpu' ? null : value}, {replace: true})} />
+          <Segmented label="Period" value={seconds} options={kSpans} onChange={(value) => setParams({back: value === '900' ? null : value}, {replace: true})} />
         </div>
       }
     >

@@ -110,14 +110,14 @@ const kActions: Record<Scheduling, {label: string; title(name: string): string; 
   CORDONED: {
     label: 'Cordon',
     title: (name) => `Cordon ${name}?`,
-    text: 'Its running trials go on to their end. No new trial is placed there until it is uncordoned.',
+    text: 'Its running trials continue. It gets no new trials until it is uncordoned.',
     confirm: 'Cordon it',
     done: 'gets no new trials',
   },
   DRAINING: {
     label: 'Drain',
     title: (name) => `Drain ${name}?`,
-    text: 'It gets no new trials. Its running trials are checkpointed and go on elsewhere, which does not count as an attempt.',
+    text: 'It gets no new trials. Its running trials save a checkpoint and continue on other workers, which does not count as an attempt.',
     confirm: 'Drain it',
     done: 'hands back its trials',
   },

@@ -1,4 +1,4 @@
-#include "store/optuna_study.h"
+#include "server/reads/imports/optuna_study.h"
 
 #include <fstream>
 
@@ -144,8 +144,7 @@ TEST_CASE("Optuna study: one that is being changed is refused", "[store]") {
 
 TEST_CASE("Optuna study: other files are refused and left as they are", "[store]") {
   TempFolder folder;
-  CHECK_THAT(std::string(Read(folder.file("none.db")).status().message()),
-             Catch::Contains("is not there"));
+  CHECK_THAT(std::string(Read(folder.file("none.db")).status().message()), Catch::Contains("does not exist"));
   std::ofstream(folder.file("text.db")) << std::string(4096, 'x');
   CHECK_THAT(std::string(Read(folder.file("text.db")).status().message()),
              Catch::Contains("not a SQLite file"));

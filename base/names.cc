@@ -1,6 +1,4 @@
-#include "spec/names.h"
-
-#include <fmt/format.h>
+#include "base/names.h"
 
 #include <algorithm>
 #include <numeric>
@@ -31,8 +29,10 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
   std::string nearest;
-  for (const std::string& candidate : known) {  // "trials" of max_trials; the shortest where there are several
-    const bool is_part = name.size() >= kLeastPart && ("_" + candidate + "_").find("_" + std::string(name) + "_") != std::string::npos;
+  for (const std::string& candidate :
+       known) {  // "trials" for max_trials; the shortest where there are several
+    const bool is_part = name.size() >= kLeastPart &&
+                         ("_" + candidate + "_").find("_" + std::string(name) + "_") != std::string::npos;
     if (is_part && (nearest.empty() || candidate.size() < nearest.size())) nearest = candidate;
   }
   if (!nearest.empty()) return nearest;
@@ -59,15 +59,17 @@ std::string Shortened(std::string_view text, size_t most) {
   size_t head = most / 2, tail = text.size() - most / 2;
   while (head > 0 && continues(head)) --head;
   while (tail < text.size() && continues(tail)) ++tail;
-  return fmt::format("{} …[{} bytes]… {}", text.substr(0, head), tail - head, text.substr(tail));
+  return std::string(text.substr(0, head)) + " …[" + std::to_string(tail - head) + " bytes]… " +
+         std::string(text.substr(tail));
 }
 
 std::string Quoted(std::string_view text) { return "\"" + Shortened(text, kMostQuoted) + "\""; }
 
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostJoined); ++i) text += (text.empty() ? "" : ", ") + names[i];
-  if (names.size() > kMostJoined) text += fmt::format(" and {} more", names.size() - kMostJoined);
+  for (size_t i = 0; i < std::min(names.size(), kMostJoined); ++i)
+    text += (text.empty() ? "" : ", ") + names[i];
+  if (names.size() > kMostJoined) text += " and " + std::to_string(names.size() - kMostJoined) + " more";
   return text;
 }
 

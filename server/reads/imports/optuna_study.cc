@@ -1,4 +1,4 @@
-#include "store/optuna_study.h"
+#include "server/reads/imports/optuna_study.h"
 
 #include <fmt/format.h>
 
@@ -45,13 +45,13 @@ absl::Status Unreadable(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
       return absl::InvalidArgumentError("is being written by another program; try again when it is done");
     default:
-      return absl::InvalidArgumentError("cannot be read as a study of Optuna");
+      return absl::InvalidArgumentError("cannot be read as an Optuna study");
   }
 }
 
 absl::Status UnknownLayout(const std::string& why) {
-  return absl::InvalidArgumentError(fmt::format(
-      "holds no Optuna study that is known here: {}; expected the tables of Optuna 2.4 to 4", why));
+  return absl::InvalidArgumentError(
+      fmt::format("contains no known Optuna study: {}; expected the tables of Optuna 2.4 to 4", why));
 }
 
 // Whether it is a table with stored rows: not a view, nor a module's virtual table, which has no page.
@@ -100,13 +100,14 @@ absl::StatusOr<int64_t> FindStudy(Database& database, std::string& name) {
     return absl::OkStatus();
   });
   if (!status.ok()) return Unreadable(status);
-  if (count == 0) return absl::InvalidArgumentError("holds no study");
+  if (count == 0) return absl::InvalidArgumentError("contains no study");
   if (name.empty() && count > 1) {
-    return absl::InvalidArgumentError(fmt::format("holds {} studies; expected the name of one of them", count));
+    return absl::InvalidArgumentError(
+        fmt::format("contains {} studies; expected the name of one of them", count));
   }
   if (found == 0) {
-    return absl::InvalidArgumentError(fmt::format("holds no study \"{}\"; expected the name of one of the {} there",
-                                                  name, count));
+    return absl::InvalidArgumentError(
+        fmt::format("contains no study \"{}\"; expected the name of one of its {}", name, count));
   }
   name = first;
   return found;
@@ -156,7 +157,7 @@ Value ReadParameter(double number, const std::string& distribution) {
 }
 
 absl::Status TooMuch(const char* what, size_t most) {
-  return absl::InvalidArgumentError(fmt::format("has more than {} {}; expected at most so many", most, what));
+  return absl::InvalidArgumentError(fmt::format("has more than {} {}, the maximum", most, what));
 }
 
 class Trials {
@@ -205,7 +206,7 @@ class Trials {
         trial.parameters[list.Text(1)] = ReadParameter(list.Real(2), list.Text(3));
       } catch (const std::exception&) {
         return absl::InvalidArgumentError(
-            fmt::format("trial {}: a parameter's value and its distribution do not fit", trial.number));
+            fmt::format("trial {}: a parameter's value does not match its distribution", trial.number));
       }
       return absl::OkStatus();
     });
@@ -247,7 +248,8 @@ absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::
   // The file alone lacks changes that are only in the log, and an interrupted change.
   if (file.log_bytes() > 0 || file.journal_bytes() > 0) {
     return absl::InvalidArgumentError(
-        "is being changed: a log of SQLite's (-wal or -journal) lies beside it; end what writes it, or name a copy made "
+        "is being changed: it has a SQLite log (-wal or -journal); end the program that writes it, or name a "
+        "copy made "
         "by: sqlite3 FILE \".backup COPY\"");
   }
   absl::StatusOr<std::unique_ptr<Database>> database = Database::OpenForeign(file, go_on);

@@ -1,4 +1,4 @@
-#include "store/fact_text.h"
+#include "server/engine/fact_text.h"
 
 #include "tests/catch.h"
 #include "tests/store/example_facts.h"
@@ -13,12 +13,12 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
                     "Trial 3 reported auc = 0.75 at resource 9.",
                     "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
                     "Trial 3 failed in attempt 2: exit code 3: \"no\" memory\n",
-                    "Trial 3 starts from nothing: no free worker shares the folder of its checkpoint.",
+                    "Trial 3 starts from scratch: no free worker shares the directory of its checkpoint.",
                     "The job is asked to stop: stopped by request",
                     "The job has reached its wall-time limit.",
                     "Known from job old, trial 7: auc = 0.625.",
                     "Trial 3 trains past its budget.",
-                    "The model proposes trial 4: it promises most",
+                    "The search model proposes trial 4: it promises most",
                     "Trial 4 is created in bracket 2, to train to resource 9: it promises most",
                     "Trial 3 goes on, to train to resource 27: 2nd of 9",
                     "Trial 3 pauses at resource 9.",
@@ -37,13 +37,14 @@ TEST_CASE("Fact text: no kind and no outcome is left without words", "[store]") 
 TEST_CASE("Fact text: what does not apply is left out", "[store]") {
   CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, "auc") ==
         "Trial 1 is created, to train to the trainer's own end.");
-  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, "auc") == "The model proposes no further training.");
+  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, "auc") == "The search model proposes no further training.");
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, "auc") ==
         "The job has reached its limit of node time.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kStopped, "too late"}}, "auc", TrialPhase::kCancelled) ==
         "Trial 1 was cancelled: too late");
-  CHECK(FactText({1, 1, Suggested{2, {}, 3, "it may win"}}, "auc") == "The model proposes to resume trial 2: it may win");
+  CHECK(FactText({1, 1, Suggested{2, {}, 3, "it may win"}}, "auc") ==
+        "The search model proposes to resume trial 2: it may win");
   CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kHandedBack, "", 0, 0}}, "auc") ==
         "Trial 1 was handed back in attempt 2 by a worker that leaves.");
   CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, "auc") ==

@@ -1,4 +1,4 @@
-#include "store/csv_file.h"
+#include "server/reads/imports/csv_file.h"
 
 #include <csv.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
     if (offset == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     whole = csv_parse(&parser, text.data(), text.size(), OnField, OnRow, &rows) == text.size();
     if (rows.fields > kMostFields) {
-      return absl::InvalidArgumentError(fmt::format("has more than {} fields; expected at most so many", kMostFields));
+      return absl::InvalidArgumentError(fmt::format("has more than {} fields, the maximum", kMostFields));
     }
     offset += got;
   }
@@ -80,8 +80,8 @@ absl::StatusOr<CsvFile> ReadCsvFile(const ForeignFile& file, const GoOn& go_on) 
   for (size_t i = 0; i < table.header.size(); ++i) {
     const auto [other, first] = columns.emplace(table.header[i], i);
     if (!first) {
-      return absl::InvalidArgumentError(fmt::format("has columns {} and {} of one name; expected each name once",
-                                                    other->second + 1, i + 1));
+      return absl::InvalidArgumentError(fmt::format(
+          "has two columns, {} and {}, of one name; expected each name once", other->second + 1, i + 1));
     }
   }
   for (size_t i = 1; i < rows->all.size(); ++i) {

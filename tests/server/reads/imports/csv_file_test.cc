@@ -1,4 +1,4 @@
-#include "store/csv_file.h"
+#include "server/reads/imports/csv_file.h"
 
 #include <fstream>
 
@@ -30,7 +30,7 @@ TEST_CASE("Csv file: what is wrong is said, and where", "[store]") {
   const auto [text, words] = GENERATE(table<std::string, std::string>({
       {"", "is empty"},
       {"a,b\n1,2\n3\n", "row 3 has 1 fields; expected 2"},
-      {"a,b,a\n", "columns 1 and 3 of one name"},
+      {"a,b,a\n", "two columns, 1 and 3, of one name"},
       {"a\n\"1", "row 2"},
       {"a\n\"1\"2\n", "row 2"},
   }));

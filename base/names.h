@@ -6,19 +6,19 @@
 
 namespace winnow {
 
-// The known name that is nearest to `name` by edit distance, if it is near enough to be meant; else "".
+// The known name that is nearest to `name` by edit distance; "" if none is near.
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
-// "; did you mean X?" with the nearest known name, or else "; expected one of A, B, C".
+// "; did you mean X?" with the nearest known name; "; expected one of A, B, C" if none is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& known);
 
-// The text; of one longer than `most` bytes its two ends, and how many bytes are left out between them.
+// The text. If it is longer than `most` bytes, its two ends and the number of bytes between them.
 std::string Shortened(std::string_view text, size_t most);
 
-// In double quotes; a long text is shortened.
+// The text in double quotes, shortened.
 std::string Quoted(std::string_view text);
 
-// "A, B, C"; of very many the first, and how many more there are.
+// "A, B, C". Of more than 100 names the first 100, and the number of the others.
 std::string Joined(const std::vector<std::string>& names);
 
 }  // namespace winnow

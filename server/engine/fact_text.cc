@@ -1,4 +1,4 @@
-#include "store/fact_text.h"
+#include "server/engine/fact_text.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ struct Teller {
     return "";
   }
   std::string operator()(const CheckpointLost& f) const {
-    return fmt::format("Trial {} starts from nothing: no free worker shares the folder of its checkpoint.",
+    return fmt::format("Trial {} starts from scratch: no free worker shares the directory of its checkpoint.",
                        f.trial);
   }
   std::string operator()(const StopRequested& f) const {
@@ -59,8 +59,8 @@ struct Teller {
   }
   std::string operator()(const Noticed& f) const { return f.text; }
   std::string operator()(const Suggested& f) const {
-    if (f.trial == 0) return fmt::format("The model proposes no further training{}", Because(f.why));
-    return fmt::format("The model proposes {}trial {}{}", f.configuration.empty() ? "to resume " : "",
+    if (f.trial == 0) return fmt::format("The search model proposes no further training{}", Because(f.why));
+    return fmt::format("The search model proposes {}trial {}{}", f.configuration.empty() ? "to resume " : "",
                        f.trial, Because(f.why));
   }
   std::string operator()(const TrialCreated& f) const {

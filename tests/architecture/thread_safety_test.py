@@ -1,0 +1,72 @@
+"""Members that say ABSL_GUARDED_BY are used with their lock only, as clang's -Wthread-safety sees it."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("WINNOW_BUILD_DIR", "")
+CLANG = shutil.which("clang++-16") or shutil.which("clang++")
+SKIPPED = 77
+FOLDERS = ["base", "artifact", "cli", "insight", "rpc", "server", "store", "trainers", "worker"]
+
+
+def commands():
+    with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as file:
+        return {entry["file"]: entry for entry in json.load(file)}
+
+
+def locking():
+    """The .cc files with a lock of their own, or with one in the header of the same name."""
+    for path in sorted(commands()):
+        relative = pathlib.Path(path)
+        if relative.suffix != ".cc" or not any(relative.is_relative_to(ROOT / folder) for folder in FOLDERS):
+            continue
+        header = relative.with_suffix(".h")
+        text = relative.read_text() + (header.read_text() if header.exists() else "")
+        if re.search(r"\bMutex\b|\bTaskThreads\b", text):
+            yield relative
+
+
+def problems(path, text=None):
+    """What clang says of the file, or of `text` in its place; empty: nothing."""
+    words = shlex.split(commands()[str(path)]["command"])
+    flags = [word for i, word in enumerate(words) if word.startswith(("-I", "-D", "-std")) or
+             word == "-isystem" or words[i - 1] == "-isystem"]
+    with tempfile.NamedTemporaryFile("w", suffix=".cc") as other:
+        if text is not None:
+            other.write(text)
+            other.flush()
+        result = subprocess.run(
+            [CLANG, *flags, "-Wno-everything", "-Werror=thread-safety",
+             "-fsyntax-only", other.name if text is not None else str(path)], capture_output=True, text=True, check=False)
+    return result.stderr if result.returncode != 0 else ""
+
+
+class ThreadSafety(unittest.TestCase):
+    def test_locks_are_held(self):
+        paths = list(locking())
+        self.assertGreater(len(paths), 20)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            found = [text for text in pool.map(problems, paths) if text]
+        self.assertEqual(found, [], "".join(found))
+
+    def test_a_lock_that_is_missing_is_found(self):
+        path = ROOT / "base/task_threads.cc"
+        without = path.read_text().replace("MutexLock lock(mutex_);", "", 1)
+        self.assertRegex(problems(path, without), "requires holding mutex 'mutex_'")
+
+
+if __name__ == "__main__":
+    if CLANG is None:
+        print("skipped: clang is not installed")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)

@@ -1,0 +1,211 @@
+-- The tables as release 0.1.0 made them, step by step.
+CREATE TABLE jobs (
+  job INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  request_id TEXT UNIQUE,
+  spec TEXT NOT NULL,                       -- proto3 JSON of TuningJobSpec
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  create_us INTEGER NOT NULL,
+  end_us INTEGER NOT NULL,                  -- 0: has not ended
+  last_sequence INTEGER NOT NULL
+);
+-- Ids stay taken after their job was deleted: checkpoints on workers go by them.
+CREATE TABLE taken_ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
+
+-- Facts other than reports; sequence counts both.
+CREATE TABLE events (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,
+  time_us INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  trial INTEGER NOT NULL,                   -- 0: of the job
+  detail TEXT NOT NULL,                     -- JSON
+  PRIMARY KEY (job, sequence)
+) WITHOUT ROWID;
+
+-- The rows of one part of a trial lie together, in the order in which they come.
+CREATE TABLE reports (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  resource INTEGER NOT NULL,
+  metric TEXT NOT NULL,
+  value REAL,                               -- NULL: not a number
+  time_us INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,                -- of the Reported fact; 0: not the objective
+  PRIMARY KEY (job, trial, attempt, resource, metric)
+) WITHOUT ROWID;
+
+-- What the facts say of each trial, for queries.
+CREATE TABLE trials (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  configuration TEXT NOT NULL,              -- JSON list in the order of the spec
+  objective REAL,                           -- the newest
+  resource INTEGER NOT NULL,
+  best_objective REAL,
+  best_resource INTEGER NOT NULL,
+  bracket INTEGER NOT NULL,
+  rung INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  create_us INTEGER NOT NULL,
+  start_us INTEGER NOT NULL,
+  end_us INTEGER NOT NULL,
+  training_us INTEGER NOT NULL,
+  trained_resource INTEGER NOT NULL,
+  PRIMARY KEY (job, trial)
+) WITHOUT ROWID;
+
+CREATE TABLE workers (
+  worker TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  host TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  storage_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  rendezvous_port INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  register_us INTEGER NOT NULL,
+  last_sync_us INTEGER NOT NULL             -- written when the state changes
+) WITHOUT ROWID;
+
+CREATE TABLE assignments (
+  assignment INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  worker TEXT NOT NULL REFERENCES workers,
+  port INTEGER NOT NULL,                    -- on which rank 0 may listen
+  resource_from INTEGER NOT NULL,
+  resource_to INTEGER NOT NULL,
+  state TEXT NOT NULL,                      -- wanted, revoked, gone
+  outcome TEXT NOT NULL,                    -- once gone
+  reason TEXT NOT NULL,
+  place_us INTEGER NOT NULL,
+  start_us INTEGER NOT NULL,                -- of the process; 0: it never ran
+  end_us INTEGER NOT NULL,
+  UNIQUE (job, trial, attempt, rank)
+);
+CREATE INDEX assignments_held ON assignments (worker) WHERE state <> 'gone';
+
+CREATE TABLE logs (
+  assignment INTEGER NOT NULL REFERENCES assignments ON DELETE CASCADE,
+  stream INTEGER NOT NULL,                  -- 0: standard output, 1: standard error
+  offset INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  truncated INTEGER NOT NULL,
+  PRIMARY KEY (assignment, stream, offset)
+);
+-- Facts are read in order of sequence; so are the reports among them.
+CREATE UNIQUE INDEX reports_in_order ON reports (job, sequence) WHERE sequence > 0;
+
+-- One row: tells this file from every other, whatever its name.
+CREATE TABLE identity (id TEXT NOT NULL);
+INSERT INTO identity (id) VALUES (LOWER(HEX(RANDOMBLOB(8))));
+
+-- What the job was started with, in a sentence or two; '': nothing.
+ALTER TABLE jobs ADD COLUMN warm_start TEXT NOT NULL DEFAULT '';
+
+-- What workers have and what ranks take of it.
+ALTER TABLE workers ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';      -- JSON object of strings
+ALTER TABLE workers ADD COLUMN cpus REAL NOT NULL DEFAULT 0;           -- 0: not known
+ALTER TABLE workers ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;     -- 0: not known
+ALTER TABLE workers ADD COLUMN limits TEXT NOT NULL DEFAULT '';
+ALTER TABLE assignments ADD COLUMN slots INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE assignments ADD COLUMN cpus REAL NOT NULL DEFAULT 0;
+ALTER TABLE assignments ADD COLUMN memory_gib REAL NOT NULL DEFAULT 0;
+-- placed (its worker is to prepare it), prepared (it waits for the other ranks), started (all were told to start)
+ALTER TABLE assignments ADD COLUMN phase TEXT NOT NULL DEFAULT 'started';
+ALTER TABLE assignments ADD COLUMN cause TEXT NOT NULL DEFAULT '';     -- of a failure: '', out_of_memory, time_limit, not_started, ranks_gone
+
+-- Workers that are given nothing new, by name: it stays when they register anew.
+CREATE TABLE worker_marks (
+  name TEXT PRIMARY KEY,
+  scheduling TEXT NOT NULL,                 -- cordoned, draining, quarantined
+  reason TEXT NOT NULL,
+  until_us INTEGER NOT NULL                 -- of a quarantine; 0: until it is opened
+) WITHOUT ROWID;
+
+-- Checkpoints and models that have left their worker. Blobs are files of the server's state folder.
+CREATE TABLE blobs (
+  digest TEXT PRIMARY KEY,                  -- SHA-256, hexadecimal
+  size INTEGER NOT NULL,
+  create_us INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE artifacts (
+  artifact INTEGER PRIMARY KEY AUTOINCREMENT,
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  trial INTEGER NOT NULL,
+  kind TEXT NOT NULL,                       -- checkpoint, model
+  attempt INTEGER NOT NULL,
+  resource INTEGER NOT NULL,
+  manifest BLOB NOT NULL,                   -- winnow.v1.Manifest
+  create_us INTEGER NOT NULL,
+  UNIQUE (job, trial, kind)
+);
+CREATE TABLE artifact_blobs (
+  artifact INTEGER NOT NULL REFERENCES artifacts ON DELETE CASCADE,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (artifact, digest)
+) WITHOUT ROWID;
+CREATE INDEX artifact_blobs_by_digest ON artifact_blobs (digest);
+
+CREATE TABLE tokens (
+  id TEXT PRIMARY KEY,                      -- 8 hexadecimal digits
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,                       -- viewer, submitter, worker, admin
+  hash BLOB NOT NULL,                       -- SHA-256 of the secret
+  create_us INTEGER NOT NULL,
+  expire_us INTEGER NOT NULL,               -- 0: never
+  revoke_us INTEGER NOT NULL                -- 0: not revoked
+) WITHOUT ROWID;
+
+-- How busy workers are, in steps of 10, 60 and 600 seconds; see store/usage.h. By name: it stays over restarts.
+CREATE TABLE usage_workers (
+  worker INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  host TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  seen_s INTEGER NOT NULL                   -- about when it was heard of last
+);
+CREATE TABLE worker_usage (
+  step INTEGER NOT NULL,                    -- in seconds
+  start_s INTEGER NOT NULL,                 -- since the Unix epoch
+  worker INTEGER NOT NULL,                  -- of usage_workers
+  cpu INTEGER NOT NULL,                     -- mean, in thousandths of the host
+  memory INTEGER NOT NULL,                  -- highest, in thousandths of the host
+  slots INTEGER NOT NULL,                   -- mean held, in thousandths of a slot
+  PRIMARY KEY (step, start_s, worker)
+) WITHOUT ROWID;
+CREATE TABLE assignment_usage (
+  assignment INTEGER NOT NULL REFERENCES assignments ON DELETE CASCADE,
+  second INTEGER NOT NULL,                  -- since it was placed: where the step begins
+  cpus INTEGER NOT NULL,                    -- mean, in thousandths of a processor
+  memory INTEGER NOT NULL,                  -- highest, in MiB
+  PRIMARY KEY (assignment, second)
+) WITHOUT ROWID;
+
+-- When a job's best value changed, and to what.
+CREATE TABLE best_steps (
+  job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,                -- of the newest fact by then
+  time_us INTEGER NOT NULL,
+  trial INTEGER NOT NULL,
+  objective REAL NOT NULL,
+  resource INTEGER NOT NULL,                -- units that the job had trained by then
+  PRIMARY KEY (job, sequence)
+) WITHOUT ROWID;
+-- Of jobs that have ended: winnow.v1.TuningJob without its spec, which would else follow from all facts.
+CREATE TABLE job_descriptions (
+  job INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
+  description BLOB NOT NULL
+);
+
+CREATE INDEX events_of_trial ON events (job, trial);
+PRAGMA application_id = 0x57494e4e;
+PRAGMA user_version = 8;

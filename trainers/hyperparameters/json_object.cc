@@ -1,0 +1,44 @@
+#include "trainers/hyperparameters/json_object.h"
+
+#include <fmt/format.h>
+
+#include "base/names.h"
+
+namespace winnow {
+
+using Json = nlohmann::json;
+
+absl::StatusOr<std::map<std::string, Json>> ReadHyperparameters(const Declaration& declaration,
+                                                                const std::string& json) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (object.is_discarded()) return absl::InvalidArgumentError("hyperparameters: this is not valid JSON");
+  if (!object.is_object())
+    return absl::InvalidArgumentError("hyperparameters: expected a JSON object of names and values");
+  std::map<std::string, Json> values;
+  for (const auto& [given, value] : object.items()) {
+    const Hyperparameter* known = declaration.Find(given);
+    if (known == nullptr)
+      return absl::InvalidArgumentError(
+          fmt::format("unknown hyperparameter {}{}", given, DidYouMean(given, declaration.Names())));
+    if (!values.emplace(known->name, value).second)
+      return absl::InvalidArgumentError(
+          fmt::format("hyperparameter {} is given twice, by its two names", known->name));
+  }
+  return values;
+}
+
+std::string Shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+absl::Status BadValue(const std::string& name, const Json& value, const std::string& expected) {
+  return absl::InvalidArgumentError(
+      fmt::format("hyperparameter {} = {}: expected {}", name, Shown(value), expected));
+}
+
+absl::Status CheckTogether(const Declaration& declaration, const Given& given) {
+  const std::vector<Contradiction> found = declaration.contradictions(given);
+  if (found.empty()) return absl::OkStatus();
+  const Contradiction& first = found.front();
+  return BadValue(first.name, first.value.value_or(declaration.DefaultOf(first.name)), first.expected);
+}
+
+}  // namespace winnow
