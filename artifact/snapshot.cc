@@ -43,13 +43,15 @@ absl::Status Copy(const OpenFile& from, const OpenFolder& folder, const std::str
 }
 
 // NOT_FOUND: the file is no longer the listed one.
-absl::Status Keep(const OpenFolder& from, const OpenFolder& to, const fs::path& path, const Listing::Entry& entry) {
+absl::Status Keep(const OpenFolder& from, const OpenFolder& to, const fs::path& path,
+                  const Listing::Entry& entry) {
   const absl::StatusOr<OpenFile> file = from.OpenRegular(path);
   if (!file.ok()) return file.status();
   struct stat about {};
   if (fstat(file->descriptor(), &about) != 0 || about.st_ino != entry.inode)
     return FileError(from.path() / path, "gone", ENOENT);
-  const absl::StatusOr<OpenFolder> above = OpenFolder::Make({fmt::format("/proc/self/fd/{}", to.descriptor()), path.parent_path()});
+  const absl::StatusOr<OpenFolder> above =
+      OpenFolder::Make({fmt::format("/proc/self/fd/{}", to.descriptor()), path.parent_path()});
   if (!above.ok()) return above.status();
   const std::string name = path.filename();
   // Links the open file by its descriptor's path, so that it cannot be another file.

@@ -31,7 +31,8 @@ void Commands::DefineJobs() {
   File(submit, &f.submit.file, &f.submit.name);
   submit->add_flag("-w,--watch", f.submit.watch,
                    "follow it until it ends, then print a summary; exit code 1 if it failed");
-  submit->add_flag("--verbose", f.submit.verbose, "with --watch, outside a terminal: every event with its reason");
+  submit->add_flag("--verbose", f.submit.verbose,
+                   "with --watch, outside a terminal: every event with its reason");
   submit
       ->add_option("--request-id", f.submit.request_id,
                    "submitting again with the same id creates no second job")
@@ -45,8 +46,9 @@ void Commands::DefineJobs() {
       ->option_text("N");
 
   CLI::App* describe =
-      Add("describe", "Show a job with its failures and notices, or one of its trials with its attempts and events", Formats::kTextJson,
-          [&f](Session& session) {
+      Add("describe",
+          "Show a job with its failures and notices, or one of its trials with its attempts and events",
+          Formats::kTextJson, [&f](Session& session) {
             return f.trial > 0 ? DescribeTrial(session, f.job, f.trial) : DescribeJob(session, f.job);
           });
   Job(describe, &f.job);
@@ -82,8 +84,9 @@ void Commands::DefineJobs() {
                          return ShowBest(session, f.download.job);
                        });
   Job(best, &f.download.job);
-  CLI::Option* into = best->add_option("--download", f.download.folder,
-                                       "download the best trial's model into this directory; created if missing");
+  CLI::Option* into =
+      best->add_option("--download", f.download.folder,
+                       "download the best trial's model into this directory; created if missing");
   into->check(NotEmpty(4096))->option_text("DIR");
   best->add_option("--trial", f.download.trial, "download from this trial (default: the best)")
       ->check(Whole(1, INT64_MAX))
@@ -116,7 +119,9 @@ void Commands::DefineJobs() {
   Job(watch, &f.job);
   watch->add_flag("--verbose", f.verbose,
                   "outside a terminal: every event with its reason, instead of one line per trial");
-  watch->add_option("--patience", f.patience, "give up when the server has been away for this long (default 600)")
+  watch
+      ->add_option("--patience", f.patience,
+                   "give up when the server has been away for this long (default 600)")
       ->check(Seconds(0, 1e9))
       ->option_text("SECONDS");
 

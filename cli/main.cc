@@ -25,9 +25,11 @@ namespace {
 constexpr char kFooter[] =
     "Every command also takes the options that winnow --help lists.\n"
     "JOB is a job's id, or \"latest\" for the newest one.\n"
-    "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to train, "
+    "Exit codes: 0 success, 1 an error or a job that failed, 2 wrong usage, 3 (ask, tell) nothing more to "
+    "train, "
     "130 Ctrl-C.\n"
-    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as the flags), "
+    "Environment: WINNOW_SERVER, WINNOW_TLS_CA, WINNOW_TLS_CERT, WINNOW_TLS_KEY and WINNOW_TOKEN_FILE (as "
+    "the flags), "
     "WINNOW_TOKEN (the token itself), NO_COLOR (as --no-color).";
 
 // Flags allowed before the command that take the next word.
@@ -68,13 +70,15 @@ int Main(int argc, char** argv) {
       app.add_option("--server", flags.endpoint.server,
                      "winnow-server's address, or unix:/PATH (default 127.0.0.1:7070)")
           ->option_text("HOST:PORT"),
-      app.add_option("--tls-ca", flags.endpoint.tls_ca,
-                     "CA certificate that signed the server's certificate (PEM; default: the system's authorities)")
+      app.add_option(
+             "--tls-ca", flags.endpoint.tls_ca,
+             "CA certificate that signed the server's certificate (PEM; default: the system's authorities)")
           ->option_text("FILE"),
       app.add_option("--tls-cert", flags.endpoint.tls_cert,
                      "client certificate, if the server requires one (PEM)")
           ->option_text("FILE"),
-      app.add_option("--tls-key", flags.endpoint.tls_key, "private key of the client certificate (PEM)")->option_text("FILE"),
+      app.add_option("--tls-key", flags.endpoint.tls_key, "private key of the client certificate (PEM)")
+          ->option_text("FILE"),
       app.add_option("--token-file", flags.endpoint.token_file, "file with the access token")
           ->option_text("FILE"),
   };

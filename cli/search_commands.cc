@@ -70,8 +70,9 @@ void Commands::DefineSearch() {
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS");
 
-  CLI::App* replay = Add("replay", "Recompute a job's decisions from its record, and compare", Formats::kTextJson,
-                         [&f](Session& session) { return Replay(session, f.job, f.verify); });
+  CLI::App* replay =
+      Add("replay", "Recompute a job's decisions from its record, and compare", Formats::kTextJson,
+          [&f](Session& session) { return Replay(session, f.job, f.verify); });
   Job(replay, &f.job);
   replay->add_flag("--verify", f.verify, "exit code 1 unless every decision is the same, bit for bit");
 

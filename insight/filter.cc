@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kMostFilters = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // In the order of TrialPhase.
-constexpr const char* kStates[kTrialPhases] = {"pending", "running", "paused", "completed", "pruned", "failed", "cancelled"};
+constexpr const char* kStates[kTrialPhases] = {"pending", "running", "paused",   "completed",
+                                               "pruned",  "failed",  "cancelled"};
 
 absl::Status Wrong(std::string_view text, const std::string& why) {
   return absl::InvalidArgumentError("\"" + std::string(text) + "\" is not a filter: " + why);

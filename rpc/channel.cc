@@ -130,7 +130,8 @@ std::string ExplainFailure(const Endpoint& endpoint, const grpc::Status& status)
   const auto tells = [&said](const char* words) { return said.find(words) != std::string::npos; };
   if (tells("certificate verify failed")) {
     return fmt::format(
-        "its certificate is not trusted: it was not signed by {}, or it has expired; pass the CA certificate that "
+        "its certificate is not trusted: it was not signed by {}, or it has expired; pass the CA certificate "
+        "that "
         "signed it with --tls-ca FILE",
         endpoint.ca_file.empty() ? "an authority of this system" : endpoint.ca_file);
   }

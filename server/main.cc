@@ -77,7 +77,9 @@ void Declare(CLI::App& app, Flags& flags) {
                                                                    {"warn", spdlog::level::warn},
                                                                    {"error", spdlog::level::err}};
   app.set_version_flag("--version", "winnow-server " WINNOW_VERSION);
-  app.add_option("--db", flags.db, "Database file; created if missing")->type_name("FILE")->capture_default_str();
+  app.add_option("--db", flags.db, "Database file; created if missing")
+      ->type_name("FILE")
+      ->capture_default_str();
   app.add_option(
          "--listen", flags.listen,
          "Address for gRPC; port 0: chosen by the system. Beyond loopback, TLS and tokens are required")
@@ -390,7 +392,8 @@ absl::Status Serve(Flags flags, Signals& signals) {
       GrpcServer::Start(listen, **coordinator, **reader, hub);
   if (!server.ok()) return server.status();
 
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(flags, **server, MakeHealthProbe(**coordinator, **reader), metrics);
   if (!http.ok()) return http.status();
   std::string address =
       fmt::format("{}:{}", flags.listen.substr(0, flags.listen.rfind(':')), (*server)->port());

@@ -76,7 +76,8 @@ absl::Status CheckLooseRows(Database& database, const TellFinding& tell) {
       "SELECT 'artifact ' || artifact || ': blob ' || digest || ' is not known' FROM artifact_blobs WHERE "
       "digest"
       " NOT IN (SELECT digest FROM blobs) ORDER BY artifact, digest",
-      "SELECT 'usage of worker ' || worker || ', which has no name' FROM (SELECT DISTINCT worker FROM worker_usage)"
+      "SELECT 'usage of worker ' || worker || ', which has no name' FROM (SELECT DISTINCT worker FROM "
+      "worker_usage)"
       " WHERE worker NOT IN (SELECT worker FROM usage_workers) ORDER BY worker",
       "SELECT 'usage in steps of ' || step || ' s, of which there are none' FROM (SELECT DISTINCT step FROM"
       " worker_usage) WHERE step NOT IN (10, 60, 600) ORDER BY step",

@@ -200,8 +200,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::OpenForeign(const ForeignFil
   const std::string file = fmt::format("{}{}", kDescriptors, foreign.descriptor());
   const std::string uri = fmt::format("file:{}{}", file, has_log ? "?immutable=1" : "");
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-                                   VfsOfDescriptors());
+  const int code = sqlite3_open_v2(
+      uri.c_str(), &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, VfsOfDescriptors());
   std::unique_ptr<Database> database(new Database(file, handle));
   if (handle == nullptr) return absl::ResourceExhaustedError(file + ": out of memory");
   sqlite3_extended_result_codes(handle, 1);

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// JSON has no NaN and no infinity: those become {"bits": "7ff8…"}.
+// JSON has neither NaN nor infinity: these become {"bits": "7ff8…"}.
 json ToJson(double value) {
   if (std::isfinite(value)) return value;
   return json{{"bits", fmt::format("{:016x}", std::bit_cast<uint64_t>(value))}};
@@ -27,7 +27,7 @@ double ToDouble(const json& value) {
   return std::bit_cast<double>(uint64_t{std::stoull(value.at("bits").get<std::string>(), nullptr, 16)});
 }
 
-// The library would cast any number, and one that is too large is undefined behaviour.
+// The library would cast any number; for one that is too large that is undefined behaviour.
 int64_t ToInteger(const json& value) {
   if (!value.is_number_integer()) throw std::invalid_argument("no integer: " + value.dump());
   return value.get<int64_t>();
@@ -49,8 +49,8 @@ json ToJson(const Configuration& configuration) {
   return list;
 }
 
-// A configuration of plain numbers, nulls and texts without escapes, read without a tree: there may be hundreds of
-// thousands. Absent: it is something else, or no JSON.
+// Reads a configuration of plain numbers, nulls and texts without escapes, without building a tree, because
+// there may be hundreds of thousands. Absent: it is something else, or not JSON.
 std::optional<Configuration> ReadPlain(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
   text = text.substr(1, text.size() - 2);

@@ -75,7 +75,8 @@ absl::StatusOr<ForeignFile> ForeignFile::OpenAt(int folder, const std::string& p
   ForeignFile file;
   const std::string same = fmt::format("/proc/self/fd/{}", found.get());
   file.file_ = OwnedDescriptor(open(same.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!file.file_.ok()) return absl::InvalidArgumentError(fmt::format("cannot be read: {}", strerrordesc_np(errno)));
+  if (!file.file_.ok())
+    return absl::InvalidArgumentError(fmt::format("cannot be read: {}", strerrordesc_np(errno)));
   file.bytes_ = stat.st_size;
   file.log_bytes_ = RegularBytesAt(folder, path + "-wal", resolve);
   file.journal_bytes_ = RegularBytesAt(folder, path + "-journal", resolve);
@@ -86,7 +87,8 @@ absl::StatusOr<ForeignFile> ForeignFile::Open(const std::string& path, const May
   return OpenAt(AT_FDCWD, path, 0, may_open);
 }
 
-absl::StatusOr<ForeignFile> ForeignFile::OpenBeneath(int folder, const std::string& path, const MayOpen& may_open) {
+absl::StatusOr<ForeignFile> ForeignFile::OpenBeneath(int folder, const std::string& path,
+                                                     const MayOpen& may_open) {
   return OpenAt(folder, path, kBeneath, may_open);
 }
 

@@ -283,10 +283,10 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
                     database.file(), *version, NewestVersion()));
   }
   if (!empty && *version < Migrations().front().version) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: written by a version before the first release (file version {}, 0.1.0 wrote {}); name another "
-                    "file",
-                    database.file(), *version, Migrations().front().version));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: written by a version before the first release (file version {}, 0.1.0 wrote {}); name another "
+        "file",
+        database.file(), *version, Migrations().front().version));
   }
   return *version;
 }

@@ -32,11 +32,13 @@ constexpr int64_t kHeader = -2;
 using Pair = std::array<uint32_t, 2>;  // salts, or a checksum
 
 uint32_t Big(Bytes bytes, size_t at) {
-  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
+  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 |
+         bytes[at + 3];
 }
 
 uint32_t Little(Bytes bytes, size_t at) {
-  return uint32_t{bytes[at + 3]} << 24 | uint32_t{bytes[at + 2]} << 16 | uint32_t{bytes[at + 1]} << 8 | bytes[at];
+  return uint32_t{bytes[at + 3]} << 24 | uint32_t{bytes[at + 2]} << 16 | uint32_t{bytes[at + 1]} << 8 |
+         bytes[at];
 }
 
 uint32_t Native(Bytes bytes, size_t at) {
@@ -124,7 +126,8 @@ class Log {
     bool ended = false;         // a transaction, at or after the first frame that does not verify
     bool began_anew = false;    // another one has begun after that
     for (int64_t i = 0; (i + 1) * frame_bytes() + kLogHeaderBytes <= bytes_; ++i) {
-      const std::vector<unsigned char> frame = ReadAt(fd_, kLogHeaderBytes + i * frame_bytes(), frame_bytes());
+      const std::vector<unsigned char> frame =
+          ReadAt(fd_, kLogHeaderBytes + i * frame_bytes(), frame_bytes());
       if (static_cast<int64_t>(frame.size()) != frame_bytes()) break;
       const bool ours = Pair{Big(frame, 8), Big(frame, 12)} == salts_ && Big(frame, 0) != 0;
       const bool ends_transaction = Big(frame, 4) != 0;

@@ -97,9 +97,9 @@ void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--server", flags->endpoint.server,
                   "Address of winnow-server, or unix:/PATH (env WINNOW_SERVER; default 127.0.0.1:7070)")
       ->type_name("HOST:PORT");
-  app->add_option(
-         "--tls-ca", flags->endpoint.tls_ca,
-         "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the system's authorities)")
+  app->add_option("--tls-ca", flags->endpoint.tls_ca,
+                  "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the "
+                  "system's authorities)")
       ->type_name("FILE");
   app->add_option(
          "--tls-cert", flags->endpoint.tls_cert,
@@ -227,8 +227,8 @@ std::string Complete(Flags* flags) {
       flags->shared_dir.empty() ? flags->work_dir + "/shared" : fs::absolute(flags->shared_dir).string();
   if (flags->run_as.has_value() && flags->run_as->is_range() &&
       flags->run_as->count() < static_cast<size_t>(flags->slots)) {
-    return fmt::format("--run-as: \"{}\" are {} users; expected one for each of the {} slots", flags->run_as_text,
-                       flags->run_as->count(), flags->slots);
+    return fmt::format("--run-as: \"{}\" are {} users; expected one for each of the {} slots",
+                       flags->run_as_text, flags->run_as->count(), flags->slots);
   }
   return "";
 }
@@ -256,7 +256,8 @@ absl::Status SetApart(const Flags& flags) {
   const auto work = OpenFolder::Open(FolderName(flags.work_dir, ""));
   if (!work.ok()) return work.status();
   absl::Status status = work->ForEach([&](const std::string& name, const struct stat& about) -> absl::Status {
-    if (fs::path(flags.work_dir) / name == flags.shared_dir || S_ISLNK(about.st_mode)) return absl::OkStatus();
+    if (fs::path(flags.work_dir) / name == flags.shared_dir || S_ISLNK(about.st_mode))
+      return absl::OkStatus();
     if (fchmodat(work->descriptor(), name.c_str(), S_ISDIR(about.st_mode) ? 0700 : 0600, 0) == 0)
       return absl::OkStatus();
     return FileError(work->path() / name, "cannot set its permissions", errno);

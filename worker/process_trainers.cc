@@ -85,13 +85,14 @@ void ProcessTrainers::AbandonPrepare(const std::string& assignment_id) {
 
 absl::StatusOr<Trainers::Prepared> ProcessTrainers::TakePort(const v1::Assignment& assignment) {
   // A single rank needs no rendezvous. Among several, only rank 0 listens.
-  if (assignment.rank() != 0 || (assignment.world_size() <= 1 && !assignment.await_start())) return Prepared{};
+  if (assignment.rank() != 0 || (assignment.world_size() <= 1 && !assignment.await_start()))
+    return Prepared{};
   std::optional<PortLease> port = PortLease::Take(range_.first, range_.count);
   if (!port.has_value()) port = PortLease::TakeAny();
   if (!port.has_value()) {
-    return absl::UnavailableError(
-        fmt::format("this host has no free port for the ranks to meet, from {} to {} (--rendezvous-port) or elsewhere",
-                    range_.first, range_.first + range_.count - 1));
+    return absl::UnavailableError(fmt::format(
+        "this host has no free port for the ranks to meet, from {} to {} (--rendezvous-port) or elsewhere",
+        range_.first, range_.first + range_.count - 1));
   }
   Prepared prepared{port->port()};
   places_[assignment.id()].port = std::move(port);

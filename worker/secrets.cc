@@ -67,9 +67,10 @@ absl::StatusOr<std::optional<std::string>> ReadValue(int folder, const std::stri
   if (value.find('\0') != std::string::npos)
     return Wrong("contains a NUL, which environment variables cannot");
   if (value.size() < kLeastBytes) {
-    return Wrong(fmt::format("has {} bytes; expected at least {}, since a shorter one cannot be hidden in what the "
-                             "trainer prints",
-                             value.size(), kLeastBytes));
+    return Wrong(
+        fmt::format("has {} bytes; expected at least {}, since a shorter one cannot be hidden in what the "
+                    "trainer prints",
+                    value.size(), kLeastBytes));
   }
   return value;
 }
@@ -107,8 +108,8 @@ absl::StatusOr<std::map<std::string, std::string>> ReadSecrets(const std::filesy
       break;
     }
     if (values.count(variable) > 0) continue;
-    return Wrong(fmt::format("worker {} has no secret \"{}\"; expected the file {}/{} in its --secrets-dir", worker, name,
-                             fmt::join(places, "/" + name + " or "), name));
+    return Wrong(fmt::format("worker {} has no secret \"{}\"; expected the file {}/{} in its --secrets-dir",
+                             worker, name, fmt::join(places, "/" + name + " or "), name));
   }
   return values;
 }

@@ -57,9 +57,18 @@ absl::Status OfMachine(const absl::Status& status) {
 // Replaces the values of `inherited` that name the worker's user by the trainer's user's.
 std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::filesystem::path& home,
                                        std::vector<std::string> inherited) {
-  constexpr std::array<std::string_view, 12> kPersonal = {
-      "HOME=",           "USER=",          "LOGNAME=",         "MAIL=",          "SHELL=",         "TMPDIR=",
-      "XDG_RUNTIME_DIR=", "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "XDG_STATE_HOME=", "SSH_AUTH_SOCK="};
+  constexpr std::array<std::string_view, 12> kPersonal = {"HOME=",
+                                                          "USER=",
+                                                          "LOGNAME=",
+                                                          "MAIL=",
+                                                          "SHELL=",
+                                                          "TMPDIR=",
+                                                          "XDG_RUNTIME_DIR=",
+                                                          "XDG_CACHE_HOME=",
+                                                          "XDG_CONFIG_HOME=",
+                                                          "XDG_DATA_HOME=",
+                                                          "XDG_STATE_HOME=",
+                                                          "SSH_AUTH_SOCK="};
   std::erase_if(inherited, [&](const std::string& entry) {
     return std::any_of(kPersonal.begin(), kPersonal.end(),
                        [&](std::string_view name) { return entry.starts_with(name); });
@@ -95,14 +104,16 @@ std::string Describe(const ProcessEnd& end) {
 std::string FailureReason(const ProcessEnd& end, const std::string& cause) {
   if (cause.empty()) return Describe(end);
   const bool by_itself = end.signal == 0 || end.signal == SIGABRT;
-  return by_itself ? fmt::format("{} ({})", cause, Describe(end)) : fmt::format("{}: {}", Describe(end), cause);
+  return by_itself ? fmt::format("{} ({})", cause, Describe(end))
+                   : fmt::format("{}: {}", Describe(end), cause);
 }
 
 // For a rank whose lines are not reported.
 MetricRules ObjectiveRule(const v1::Assignment& assignment) {
   MetricRules rules;
   for (const v1::MetricDefinition& metric : assignment.metrics()) {
-    if (metric.name() == assignment.objective_metric()) rules.metrics.push_back({metric.name(), metric.regex()});
+    if (metric.name() == assignment.objective_metric())
+      rules.metrics.push_back({metric.name(), metric.regex()});
   }
   rules.objective = assignment.objective_metric();
   return rules;
@@ -197,7 +208,8 @@ void TrainerRun::WatchLimits() {
 
 absl::Status TrainerRun::Prepare(const TrainerPlace& place) {
   if (!assignment_.metrics().empty()) {
-    auto parser = MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
+    auto parser =
+        MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
     if (!parser.ok()) return parser.status();
     parser_.emplace(*std::move(parser));
   }
@@ -380,7 +392,8 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
   std::string names;
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
-    names += fmt::format("{}`{}` (regex `{}`)", names.empty() ? "" : ", ", definition.name(), definition.regex());
+    names +=
+        fmt::format("{}`{}` (regex `{}`)", names.empty() ? "" : ", ", definition.name(), definition.regex());
   }
   if (names.empty()) return;
   Notice(v1::JobNotice::UNMATCHED_METRIC,
@@ -391,7 +404,8 @@ void TrainerRun::NoticeOfEnd(const v1::Outcome& outcome) {
 
 std::string TrainerRun::DescribeLines() const {
   if (line_count_ == 0) return "it printed no line";
-  return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s", last_line_);
+  return fmt::format("it printed {} line{}, the last was `{}`", line_count_, line_count_ == 1 ? "" : "s",
+                     last_line_);
 }
 
 std::string TrainerRun::WithoutObjective() const {
@@ -400,17 +414,23 @@ std::string TrainerRun::WithoutObjective() const {
   for (const size_t metric : parser_->Unmatched()) {
     const v1::MetricDefinition& definition = assignment_.metrics(static_cast<int>(metric));
     if (definition.name() != name) continue;
-    if (line_count_ == 0) return fmt::format("The program exited without printing `{}`: it printed no line.", name);
-    return fmt::format("The program exited without printing `{}` (regex `{}` matched none of {} line{}; the last was `{}`).",
-                       name, definition.regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
+    if (line_count_ == 0)
+      return fmt::format("The program exited without printing `{}`: it printed no line.", name);
+    return fmt::format(
+        "The program exited without printing `{}` (regex `{}` matched none of {} line{}; the last was `{}`).",
+        name, definition.regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
   }
   if (!parser_->has_level()) {
-    return fmt::format("The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last was "
-                       "`{}`).",
-                       name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
+    return fmt::format(
+        "The program printed `{}` without a level (resource_regex `{}` matched none of {} line{}; the last "
+        "was "
+        "`{}`).",
+        name, assignment_.resource_regex(), line_count_, line_count_ == 1 ? "" : "s", last_line_);
   }
   return parser_->below_one()
-             ? fmt::format("The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.", name)
+             ? fmt::format(
+                   "The program printed `{}` at levels below 1 only; trainer.resource_offset shifts them.",
+                   name)
              : "";
 }
 

@@ -47,7 +47,8 @@ absl::Status GiveContents(const OpenFolder& folder, uid_t before, const TrainerU
     const bool made_here = about.st_uid == geteuid() && (S_ISDIR(about.st_mode) || about.st_nlink == 1);
     const bool of_trainer = about.st_uid == before && before != geteuid();
     if (!made_here && !of_trainer) return absl::OkStatus();
-    if (fchownat(file.descriptor(), "", user.uid, user.gid, AT_EMPTY_PATH) != 0) return GiveError(folder, name);
+    if (fchownat(file.descriptor(), "", user.uid, user.gid, AT_EMPTY_PATH) != 0)
+      return GiveError(folder, name);
     if (!S_ISDIR(about.st_mode)) return absl::OkStatus();
     if (depth == kMostGivenDepth) {
       return absl::ResourceExhaustedError(fmt::format("{} has directories nested more than {} deep",

@@ -9,11 +9,11 @@ import verdicts
 
 COMMAND = "bench/headline/run.py --bin build/bin"
 SECTIONS = [
-    ("published", "What was published, as it is", page_published.published),
+    ("published", "What was published, reproduced", page_published.published),
     ("identity", "Convergence kept by construction", page_published.identity),
     ("tuned", "Tuned on clusters of 3 nodes", page_tuned.tuned_section),
-    ("others", "The same budget given to others", page_tuned.others_section),
-    ("sizes", "The cluster's size as a question", page_tuned.sizes_section),
+    ("others", "Other optimisers with the same budget", page_tuned.others_section),
+    ("sizes", "The size of the cluster", page_tuned.sizes_section),
 ]
 DRAWN = {"published": {"curves": pictures.curves, "mnist": pictures.mnist},
          "tuned": {"savings": pictures.savings, "test-auc": pictures.test_differences},
@@ -21,11 +21,11 @@ DRAWN = {"published": {"curves": pictures.curves, "mnist": pictures.mnist},
 INTRODUCTION = [
     "# Results: a published tuning experiment, and what Winnow makes of it", "",
     "A post of 2023 about a managed tuning service trained two models on one and on several nodes, saw distribution",
-    "break their convergence, and repaired it by tuning with Hyperband. This page has that experiment as it was described,",
+    "break their convergence, and repaired it by tuning with Hyperband. This page has that experiment as described,",
     "run on one machine through a real winnow-server with workers and trial clusters, and what Winnow does instead. One",
     "command makes it:", "",
     "```\nscripts/headline.sh    # installs, builds, gets the published data, and runs bench/headline/run.py\n```", "",
-    "`--only PART` runs a part anew; what each number is made of is in [results.json](results.json)."]
+    "`--only PART` repeats one part; [results.json](results.json) has the data behind each number."]
 
 
 def _made(parts):
@@ -37,13 +37,13 @@ def _made(parts):
                      f"{part['machine']['load_before']}. {machine.words(part)}.")
     return [*lines, "",
             f"{sum(part['seconds'] for part in parts.values()) / 60:.0f} minutes in all. The post repeats every row "
-            f"{data.COPIES} times; fewer copies with more weight have the same sums and the same AUC, and only make a "
-            "round shorter."]
+            f"{data.COPIES} times; fewer copies with more weight give the same sums and the same AUC, and only "
+            "shorten a round."]
 
 
 def _short(parts):
     """What fell short, of what was run."""
-    lines = ["", "## What falls short", ""]
+    lines = ["", "## Limitations", ""]
     if "tuned" in parts:
         rows = parts["tuned"]["result"]["rows"]
         words = {"cost": "node-seconds -80 %", "elapsed": "elapsed -65 %", "test": "a test AUC that is not lower"}
@@ -56,15 +56,16 @@ def _short(parts):
         # Half of the wider interval.
         half = max(abs(end - mean) for kind in (page_tuned.jobs.DEFAULT, page_tuned.jobs.HYPERBAND)
                    for mean, *ends in [verdicts.against_run_through(rows, kind)["test"]] for end in ends)
-        lines.append(f"- Differences in test AUC below about {half:.3f} cannot be told apart with so many seeds; that "
-                     "an interval holds 0 is not that the AUCs are equal. Why not more: every search chooses by the same "
+        lines.append(f"- With this number of seeds, differences in test AUC below about {half:.3f} cannot be "
+                     "distinguished; an interval that contains 0 does not mean that the AUCs are equal. More seeds would not "
+                     "help: every search chooses by the same "
                      f"{page_published.VALIDATION_POSITIVES} positive validation rows, whose AUC has a standard error of "
-                     f"{page_published.VALIDATION_ERROR}, many times what the searches differ by. What one search "
-                     "finds there need not come back on the test rows.")
+                     f"{page_published.VALIDATION_ERROR}, many times the differences between searches. An "
+                     "advantage on these rows need not appear on the test rows.")
     return [*lines,
             "- The post's container had an XGBoost older than 1.7.4, which was not run.",
             "- One machine: nodes are processes that share its processors and memory, so several nodes are slower here "
-            "than they would be as machines, and no network lies between them.",
+            "than they would be as machines, and there is no network between them.",
             "- The test rows are the last tenth of one shuffle; seeds change searches and models, not that."]
 
 

@@ -67,7 +67,7 @@ def _explained(blog):
         return f"{statistics.fmean(row[name][field] for row in one):.3f}"
 
     return [
-        "What explains the published figures, so far as anything does:", "",
+        "Possible explanations of the published figures:", "",
         "- **Over-fitting.** Nothing in the estimator stops it: on one node the validation AUC peaks at "
         f"{mean('validation', 'best')} in round {mean_range((row['validation']['best_round'] for row in one), 0)} and "
         f"is {mean('validation', 'last')} in the last. A published 0.78 is near the peak, not at the end.",
@@ -79,8 +79,8 @@ def _explained(blog):
         "post describes shuffled shards.",
         f"- **Models of three nodes** that sum their histograms end between {min(three):.3f} and {max(three):.3f} "
         f"(XGBoost) and between {min(winnow):.3f} and {max(winnow):.3f} (Winnow), however the rows are sharded. The "
-        f"published {PUBLISHED_THREE} {'is among them' if found else 'did not reproduce'}, and nothing was tuned until "
-        "it would.",
+        f"published {PUBLISHED_THREE} {'is among them' if found else 'did not reproduce'}, and no setting was "
+        "searched until it did.",
         f"- {VALIDATION_POSITIVES} positive rows in the validation part: an AUC near 0.78 has a standard error of about "
         f"{VALIDATION_ERROR}."]
 
@@ -95,9 +95,9 @@ def _mnist(part):
     return [f"MNIST, 784-128-64-10, batch 100, SGD at 0.1 with momentum 0.9, {count(part['epochs'], 'epoch')}, as jobs "
             "of the service:", "",
             *table(["how", "nodes", "accuracy on the test images, each seed", "s"], rows), "",
-            "Four asynchronous nodes apply gradients that are three updates old on average. That acts like more "
-            "momentum than 0.9, and training falls apart; synchronous training, or taking that momentum off, keeps the "
-            "accuracy (`bench/headline-mnist/run.py` has more cures)."]
+            "Four asynchronous nodes apply gradients that are three updates old on average. This acts like "
+            "additional momentum, and training collapses; synchronous training, or subtracting that momentum, keeps the "
+            "accuracy (`bench/headline-mnist/run.py` has more remedies)."]
 
 
 def published(part, pictures):
@@ -114,11 +114,11 @@ def published(part, pictures):
 
 
 def identity(part, _pictures):
-    lines = ["The same training as four jobs. The file is what `winnow best JOB --download DIR` hands out."]
+    lines = ["The same training as four jobs. The file is the one from `winnow best JOB --download DIR`."]
     for name, score, of in (("gbdt", "validation AUC", part["gbdt"]), ("mlp", "test accuracy", part["mlp"])):
         digests = {row["digest"] for row in of}
         rows = [[row["nodes"], f"{row['score']:.7g}", f"`{row['digest'][:16]}…`", f"{row['seconds']:.1f}"]
                 for row in of]
         lines += ["", *table([f"{name}: nodes", score, "SHA-256 of the model", "s"], rows), "",
-                  f"{name}: **{'one and the same file' if len(digests) == 1 else f'{len(digests)} DIFFERENT files'}**."]
+                  f"{name}: **{'the same file' if len(digests) == 1 else f'{len(digests)} DIFFERENT files'}**."]
     return lines

@@ -69,9 +69,9 @@ def tuned_section(part, pictures):
               _line(TITLES[tuned.ONE_BY_ONE], rows[tuned.ONE_BY_ONE])]
     return [
         f"Clusters of {jobs.NODES} nodes, {jobs.PARALLEL} trials at a time, split {part['split']}, the post's ranges. "
-        "The test AUC is that of the model which the service hands out, used as it was at its best round; the "
-        "validation AUC is the one by which it was chosen, so it flatters whoever tried more. A training before "
-        "the first that does not count has filled the trainers' cache of the data.", "",
+        "The test AUC is that of the model file from the service, used as of its best round; the "
+        "validation AUC is the one by which it was chosen, so it favours searches with more trials. An "
+        "extra training beforehand, which does not count, has filled the trainers' data cache.", "",
         *table(HEADER, trials), "", *_savings(rows), "",
         f"![savings]({pictures['savings']})", "", f"![test AUC]({pictures['test-auc']})", "",
         "Wanted: node-seconds -80 %, elapsed -65 %, and a test AUC that is not lower:", "",
@@ -117,11 +117,11 @@ def _compare(title, told):
 def sizes_section(part, pictures):
     best = min(part["trainings"]["rows"], key=lambda row: row["elapsed_seconds"])
     return [
-        "As `winnow compare` shows it; an asterisk: no other row is as good in all three and better in one.",
+        "As shown by `winnow compare`; an asterisk marks the Pareto front: no other row is as good in all three and better in one.",
         *_compare("four configurations, one training at a time: nodes", part["trainings"]),
         *_compare("one search by the default strategy, `nodes` among its ranges", part["search"]),
         *_compare("the published tuning job, once for each size", part["tuning jobs"]), "",
         f"![elapsed and node-seconds by nodes]({pictures['sizes']})", "",
-        "The AUC of a training does not depend on its nodes, so it is a question of time and cost alone: here "
+        "The AUC does not depend on the number of nodes, so only time and cost matter: here "
         f"{best['nodes']} node{'s are' if int(best['nodes']) > 1 else ' is'} fastest. In the search the groups differ "
         "in their configurations too."]

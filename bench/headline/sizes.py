@@ -1,4 +1,4 @@
-"""The cluster's size as a question: trainings by their nodes, a search with the nodes among its hyperparameters, and,
+"""The size of the cluster: trainings by their nodes, a search with the nodes among its hyperparameters, and,
 as the post proposes, the tuning job again for each size; each as `winnow compare` has it."""
 
 import data

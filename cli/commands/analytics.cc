@@ -46,12 +46,13 @@ std::string AnalyticsText(const Session& session, const v1::GetAnalyticsResponse
     table.Add(std::move(row));
   }
   const v1::JobSpend& spend = answer.job().spend();
-  return table.Text(session.out, 0, session.Hint(fmt::format("analytics {} --output csv", answer.job().id()))) +
-         session.out.Wrapped(fmt::format("\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
-                                         Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
-                                         ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
-                                         DurationText(spend.training_seconds()),
-                                         DurationText(spend.billable_node_seconds())));
+  return table.Text(session.out, 0,
+                    session.Hint(fmt::format("analytics {} --output csv", answer.job().id()))) +
+         session.out.Wrapped(fmt::format(
+             "\n{}: {}\ntrained {}; {} elapsed, {} training, {} billable\n",
+             Count(answer.trials_size(), "trial"), CountsText(answer.job().trial_counts()),
+             ResourceText(answer.job()), DurationText(spend.elapsed_seconds()),
+             DurationText(spend.training_seconds()), DurationText(spend.billable_node_seconds())));
 }
 
 // Returns a row per trial and resource level, with a column per metric.
@@ -83,9 +84,9 @@ std::string CurvesText(const Session& session, const v1::QueryMetricsResponse& a
 std::string CurvesCsv(const v1::QueryMetricsResponse& answer) {
   std::string csv = "trial,metric,resource,value,attempt,time\n";
   for (const auto& point : answer.points()) {
-    csv += CsvLine({fmt::format("{}", point.trial()), CsvField(point.metric()), fmt::format("{}", point.resource()),
-                    fmt::format("{}", point.value()), fmt::format("{}", point.attempt()),
-                    UtcText(point.time())});
+    csv += CsvLine({fmt::format("{}", point.trial()), CsvField(point.metric()),
+                    fmt::format("{}", point.resource()), fmt::format("{}", point.value()),
+                    fmt::format("{}", point.attempt()), UtcText(point.time())});
   }
   return csv;
 }

@@ -117,7 +117,9 @@ Exit DescribeJob(Session& session, const std::string& name) {
   std::string text = fmt::format("{}  {}{}\n", out.Paint(Style::kBold, job->id()),
                                  out.Paint(StateStyle(job->state()), StateText(job->state())),
                                  job->state_reason().empty() ? "" : "  " + Clean(job->state_reason()));
-  const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 10, value); };
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += out.Labelled(label, 10, value);
+  };
   const auto lines = [&](std::string_view label, const std::vector<std::string>& values) {
     for (size_t i = 0; i < values.size(); ++i) line(i == 0 ? label : "", values[i]);
   };

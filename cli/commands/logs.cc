@@ -40,7 +40,8 @@ Exit ShowLogs(Session& session, const LogsOptions& options) {
       }
       if (lost_at == absl::InfiniteFuture()) {
         lost_at = now;
-        session.err.Print("winnow: The server at " + session.endpoint.address + " is away. Waiting for it…\n");
+        session.err.Print("winnow: The server at " + session.endpoint.address +
+                          " is away. Waiting for it…\n");
       }
       absl::SleepFor(kPause);  // the server refuses while it starts or stops
       session.client().AwaitConnection(lost_at + kPatience);

@@ -219,7 +219,8 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
       table->has_seconds() ? NumberText(table->mean_seconds()) + " s" : "1 s (no seconds_per_unit)");
   text += RunsText(session, runs, options.startup_seconds > 0);
   if (runs.size() > 1) text += MedianText(runs);
-  if (options.startup_seconds > 0) text += "  START-UP: part of the busy time, before the first units of parts\n";
+  if (options.startup_seconds > 0)
+    text += "  START-UP: part of the busy time, before the first units of parts\n";
   session.out.Print(text + "  THROUGH: as many random trials, each trained to its end\n");
   return kSuccess;
 }

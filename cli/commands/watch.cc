@@ -33,8 +33,8 @@ constexpr size_t kMostReason = 80;  // columns
 // Routine events of trials that continue.
 bool IsDailyBusiness(const v1::TuningJobEvent& event) {
   const std::string& kind = event.kind();
-  return kind == "reported" || kind == "trial_created" || kind == "trial_started" || kind == "attempt_started" ||
-         kind == "trial_paused" || kind == "trial_resumed";
+  return kind == "reported" || kind == "trial_created" || kind == "trial_started" ||
+         kind == "attempt_started" || kind == "trial_paused" || kind == "trial_resumed";
 }
 
 // Whether an attempt ended otherwise than planned.
@@ -81,7 +81,8 @@ class View {
     if (session_.output == Output::kJson) {
       session_.out.Print(ToJson(event, true));
     } else if (verbose_ && !live()) {
-      if (event.kind() == "attempt_ended" ? IsSetback(event, true) : !IsDailyBusiness(event)) Tell(event, event.text());
+      if (event.kind() == "attempt_ended" ? IsSetback(event, true) : !IsDailyBusiness(event))
+        Tell(event, event.text());
     } else if (trial_ended) {
       Tell(event, EndOf(event));
     } else if (event.kind() == "attempt_ended" ? IsSetback(event, false)
@@ -93,8 +94,8 @@ class View {
   void Draw() { session_.out.Redraw(Frame() + note_); }
 
   void ServerLost() {
-    const std::string text =
-        "The server at " + session_.endpoint.address + " is away; the job's trials may go on. Waiting for it…";
+    const std::string text = "The server at " + session_.endpoint.address +
+                             " is away; the job's trials may go on. Waiting for it…";
     if (live()) {
       note_ = session_.out.Paint(Style::kBad, text) + "\n";
     } else {
@@ -126,7 +127,8 @@ class View {
 
   void Tell(const v1::TuningJobEvent& event, const std::string& text) {
     if (live()) {
-      told_.push_back(fmt::format("  {}  {}\n", session_.out.Paint(Style::kDim, ClockText(event.time())), Clean(text)));
+      told_.push_back(
+          fmt::format("  {}  {}\n", session_.out.Paint(Style::kDim, ClockText(event.time())), Clean(text)));
       if (told_.size() > kShownEvents) told_.erase(told_.begin());
       return;
     }
@@ -154,11 +156,14 @@ class View {
                           out.Paint(Style::kGood, BarText(*part, std::clamp(out.width() - 45, 10, 50))),
                           PercentText(*part), after);
     }
-    const auto line = [&](std::string_view label, const std::string& value) { text += out.Labelled(label, 9, value); };
+    const auto line = [&](std::string_view label, const std::string& value) {
+      text += out.Labelled(label, 9, value);
+    };
     line("best", job_.has_best() ? out.Paint(Style::kGood, BestText(job_)) : BestText(job_));
-    line("trials",
-         CountsText(job_.trial_counts()) +
-             (job_.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job_.planned_trials())) : ""));
+    line(
+        "trials",
+        CountsText(job_.trial_counts()) +
+            (job_.planned_trials() > 0 ? fmt::format("; {} planned", Thousands(job_.planned_trials())) : ""));
     line("trained", ResourceText(job_));
     line("time", TimeText(job_, seconds));
     for (const std::string& notice : NoticeTexts(job_)) line("notice", notice);
@@ -192,7 +197,8 @@ Exit Finish(Session& session, const v1::TuningJob& last, bool live) {
   return job->state() == v1::TuningJob::FAILED ? kFailure : kSuccess;
 }
 
-absl::Status GaveUp(const Session& session, const std::string& job, absl::Duration away, const absl::Status& last) {
+absl::Status GaveUp(const Session& session, const std::string& job, absl::Duration away,
+                    const absl::Status& last) {
   return absl::UnavailableError(fmt::format(
       "waited {} for the server, which is still away; the job may go on.\nWatch it again with: {}\n"
       "Wait longer with --patience SECONDS. The last try: {}",

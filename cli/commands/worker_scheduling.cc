@@ -56,7 +56,8 @@ Exit Cordon(Session& session, const WorkerSchedulingOptions& options) {
 Exit Drain(Session& session, const WorkerSchedulingOptions& options) {
   auto worker = Set(session, options, v1::Worker::DRAINING);
   if (!worker.ok()) return worker.status();
-  if (!options.wait) return Show(session, *worker, "is draining: it hands back what it runs and gets no new trials");
+  if (!options.wait)
+    return Show(session, *worker, "is draining: it hands back what it runs and gets no new trials");
   const auto empty = AwaitEmpty(session, &*worker);
   if (!empty.ok()) return empty.status();
   if (!*empty) return kInterrupted;

@@ -85,7 +85,10 @@ std::string Table::Text(const Terminal& terminal, int indent, const std::string&
     if (std::find(shown.begin(), shown.end(), c) != shown.end()) continue;
     dropped += (dropped.empty() ? "" : ", ") + columns_[c].title;
   }
-  return text + terminal.Paint(Style::kDim, Wrap("Not shown: " + dropped + ". For all columns: " + more, limit, DisplayWidth)) + "\n";
+  return text +
+         terminal.Paint(Style::kDim,
+                        Wrap("Not shown: " + dropped + ". For all columns: " + more, limit, DisplayWidth)) +
+         "\n";
 }
 
 }  // namespace winnow::cli

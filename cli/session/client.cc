@@ -262,9 +262,9 @@ absl::StatusOr<v1::Comparison> Client::Compare(v1::CompareRequest request) {
   auto comparison = Call<v1::Comparison>(&v1::InsightService::Stub::Compare, request);
   if (!absl::IsNotFound(comparison.status())) return comparison;
   const std::string said(comparison.status().message());
-  const auto unknown = std::find_if(request.job_ids().begin(), request.job_ids().end(), [&](const std::string& id) {
-    return said.find(fmt::format("\"{}\"", id)) != std::string::npos;
-  });
+  const auto unknown = std::find_if(
+      request.job_ids().begin(), request.job_ids().end(),
+      [&](const std::string& id) { return said.find(fmt::format("\"{}\"", id)) != std::string::npos; });
   if (unknown == request.job_ids().end()) return comparison;
   return ExplainUnknown(comparison.status(), *unknown);
 }

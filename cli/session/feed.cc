@@ -89,7 +89,8 @@ bool Feed::Reconnect(const absl::Status& why) {
 
 bool Feed::Pause(absl::Duration pause) {
   MutexLock lock(mutex_);
-  const auto end = std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(std::max(pause, absl::ZeroDuration()));
+  const auto end =
+      std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(std::max(pause, absl::ZeroDuration()));
   while (!stop_ && stopping_.WaitUntil(mutex_, end)) {
   }
   return stop_;

@@ -228,7 +228,8 @@ Unary* ArtifactService::GetArtifact(CallContext* context, const v1::GetArtifactR
   reader_.Post([this, reactor, request, response](Reads& reads) {
     absl::StatusOr<v1::Artifact> artifact = reads.GetArtifact(*request);
     if (artifact.ok()) *response = *std::move(artifact);
-    const bool may_come = request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);
+    const bool may_come =
+        request->kind() == v1::Artifact::MODEL && artifact.status().GetPayload(kModelNotKept);
     if (!may_come) return reactor->Finish(ToGrpc(artifact.status()));
     coordinator_.Call<absl::Status>(
         [request](Engine& engine) { return engine.RequestModelFile(*request); },

@@ -32,7 +32,8 @@ absl::Status NoToken() {
 
 std::string MakeRelayKey() {
   unsigned char bytes[32];
-  WINNOW_CHECK(RAND_bytes(bytes, sizeof bytes) == 1, "relay keys must not be guessable: OpenSSL has random bytes");
+  WINNOW_CHECK(RAND_bytes(bytes, sizeof bytes) == 1,
+               "relay keys must not be guessable: OpenSSL has random bytes");
   std::string key;
   for (unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
   return key;

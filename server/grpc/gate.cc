@@ -90,7 +90,9 @@ std::optional<int64_t> BytesReceived(int socket) {
   return static_cast<int64_t>(info.tcpi_bytes_received);
 }
 
-void SetOption(int socket, int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); }
+void SetOption(int socket, int level, int option, int value) {
+  setsockopt(socket, level, option, &value, sizeof value);
+}
 
 }  // namespace
 
@@ -144,7 +146,8 @@ absl::Status Gate::Bind(const std::string& host, int port, bool both_families) {
     } else {
       reinterpret_cast<sockaddr_in*>(&bound)->sin_port = htons(static_cast<uint16_t>(port_));
     }
-    if (bind(socket, reinterpret_cast<sockaddr*>(&bound), entry->ai_addrlen) != 0 || listen(socket, kBacklog) != 0) {
+    if (bind(socket, reinterpret_cast<sockaddr*>(&bound), entry->ai_addrlen) != 0 ||
+        listen(socket, kBacklog) != 0) {
       const int error = errno;
       problem = absl::UnavailableError(strerror(error));
       close(socket);
@@ -275,7 +278,8 @@ void Gate::HandOn(int socket) {
   SetOption(socket, SOL_SOCKET, SO_RCVBUF, kStrangersBuffer);
   {
     MutexLock lock(mutex_);
-    if (const auto old = connections_.find(peer); old != connections_.end()) Forget(old);  // it ended just now
+    if (const auto old = connections_.find(peer); old != connections_.end())
+      Forget(old);  // it ended just now
     const bool full = connections_.size() >= limits_.connections;
     if (full && strangers_by_number_.empty()) {
       close(socket);

@@ -99,7 +99,8 @@ class Gate {
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::time_point calm_from_;  // when the memory should have been released
   CondVar handed_;
-  std::deque<std::pair<uint64_t, int>> accepted_ ABSL_GUARDED_BY(mutex_);  // numbers and sockets to hand to gRPC
+  std::deque<std::pair<uint64_t, int>> accepted_
+      ABSL_GUARDED_BY(mutex_);                    // numbers and sockets to hand to gRPC
   uint64_t handing_ ABSL_GUARDED_BY(mutex_) = 0;  // the number being handed to gRPC, 0: none
   std::thread thread_;                             // accepts, and watches
   std::thread hand_over_;

@@ -112,17 +112,19 @@ absl::Status CheckListenAddress(std::string_view flag, const std::string& addres
 
 absl::Status CheckListen(const GrpcServerOptions& options) {
   const bool guarded = options.tls.used() && options.auth.tokens_required;
-  if (absl::Status status = CheckListenAddress("--listen", options.address, true); !status.ok()) return status;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, true); !status.ok())
+    return status;
   if (absl::Status status = CheckTlsFiles(options.tls); !status.ok()) return status;
-  if (absl::Status status = CheckListenAddress("--listen", options.address, guarded); !status.ok()) return status;
+  if (absl::Status status = CheckListenAddress("--listen", options.address, guarded); !status.ok())
+    return status;
   if (options.socket.empty()) return absl::OkStatus();
   const absl::StatusOr<Address> socket = ParseAddress("unix:" + options.socket);
   return socket.ok() ? absl::OkStatus()
                      : absl::InvalidArgumentError("--state-dir: " + MessageOf(socket.status()));
 }
 
-GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator, Reader& reader, Hub& hub,
-                       std::unique_ptr<InsightThreads> insights, SlowReaders slow)
+GrpcServer::GrpcServer(const GrpcServerOptions& options, std::unique_ptr<Gate> gate, Coordinator& coordinator,
+                       Reader& reader, Hub& hub, std::unique_ptr<InsightThreads> insights, SlowReaders slow)
     : coordinator_(coordinator),
       hub_(hub),
       gate_(std::move(gate)),
@@ -156,8 +158,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!slow.ok()) return slow.status();
   absl::StatusOr<std::unique_ptr<Gate>> gate = Gate::Listen(options.address, options.gate);
   if (!gate.ok()) return CannotListen(options.address);
-  std::unique_ptr<GrpcServer> server(
-      new GrpcServer(options, *std::move(gate), coordinator, reader, hub, *std::move(insights), *std::move(slow)));
+  std::unique_ptr<GrpcServer> server(new GrpcServer(options, *std::move(gate), coordinator, reader, hub,
+                                                    *std::move(insights), *std::move(slow)));
   if (status = server->LoadTokens(); !status.ok()) return status;
   static std::once_flag once;
   std::call_once(once, [] {

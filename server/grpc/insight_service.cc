@@ -33,7 +33,8 @@ Unary* Post(Hub& hub, InsightThreads& threads, const Request* request, Response*
         if (!call->GoOn().ok()) return;
         ask(call, kept, insights);
         for (const auto& opened : insights.TakeOpened()) {
-          threads.curves->Post([opened](LearningCurves& curves) { curves.Warm(opened.first, opened.second); });
+          threads.curves->Post(
+              [opened](LearningCurves& curves) { curves.Warm(opened.first, opened.second); });
         }
       });
   if (!posted) {
@@ -48,9 +49,8 @@ template <typename Request, typename Response>
 Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Response* response,
               absl::StatusOr<Response> (Insights::*method)(const Request&)) {
   return Post(hub, threads, request, response,
-              [method](const Call<Response>& call, const std::shared_ptr<const Request>& asked, Insights& insights) {
-                call->Answer((insights.*method)(*asked));
-              });
+              [method](const Call<Response>& call, const std::shared_ptr<const Request>& asked,
+                       Insights& insights) { call->Answer((insights.*method)(*asked)); });
 }
 
 // Runs `ask` on the thread of the tables, after the thread of the curves has compared the request's trials at
@@ -58,13 +58,15 @@ Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Respons
 template <typename Request, typename Response, typename Ask>
 Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
   return Post(hub, threads, request, response,
-              [&threads, ask = std::move(ask)](const Call<Response>& call, const std::shared_ptr<const Request>& asked,
+              [&threads, ask = std::move(ask)](const Call<Response>& call,
+                                               const std::shared_ptr<const Request>& asked,
                                                Insights& insights) {
                 absl::StatusOr<LevelQuestion> question = insights.AskLevel(
                     asked->job_id(), {asked->filters().begin(), asked->filters().end()}, asked->resource());
                 if (!question.ok()) return call->Answer(question.status());
                 const std::weak_ptr<InsightReader> back = threads.tables;
-                threads.curves->Post([call, asked, back, ask, question = *std::move(question)](LearningCurves& curves) {
+                threads.curves->Post([call, asked, back, ask,
+                                      question = *std::move(question)](LearningCurves& curves) {
                   if (!call->GoOn().ok()) return;
                   absl::StatusOr<LevelScores> compared = curves.Compare(question);
                   const std::shared_ptr<InsightReader> tables = back.lock();
@@ -148,8 +150,9 @@ Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportan
                                      v1::Importance* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
   return PostCompared(hub_, threads_, request, response,
-                      [&threads = threads_](const Call<v1::Importance>& call, const v1::GetImportanceRequest& asked,
-                                            Insights& insights, const LevelScores& compared) {
+                      [&threads = threads_](const Call<v1::Importance>& call,
+                                            const v1::GetImportanceRequest& asked, Insights& insights,
+                                            const LevelScores& compared) {
                         absl::StatusOr<ForestQuestion> question = insights.AskForest(asked, compared);
                         if (!question.ok()) return call->Answer(question.status());
                         AskForest(threads, call, *std::move(question),

@@ -35,8 +35,8 @@ class PendingCall final : public grpc::ServerUnaryReactor,
     call->alarm_.Set(std::chrono::system_clock::now() + longest, [weak, longest](bool expired) {
       const auto self = weak.lock();
       if (!expired || !self) return;
-      self->Answer(absl::DeadlineExceededError(
-          fmt::format("it was not answered within {} s; the server gives up on it", longest.count() / 1000.0)));
+      self->Answer(absl::DeadlineExceededError(fmt::format(
+          "it was not answered within {} s; the server gives up on it", longest.count() / 1000.0)));
     });
     return call;
   }

@@ -99,9 +99,11 @@ std::string WhyNot(v1::Role role, std::string_view service, std::string_view met
   if (rule == nullptr) return std::string(method) + ": no role may call this method";
   std::string allowed;
   for (const v1::Role other : {v1::VIEWER, v1::SUBMITTER, v1::WORKER, v1::ADMIN}) {
-    if ((rule->roles & Bit(other)) != 0) allowed += (allowed.empty() ? "" : " or ") + std::string(RoleName(other));
+    if ((rule->roles & Bit(other)) != 0)
+      allowed += (allowed.empty() ? "" : " or ") + std::string(RoleName(other));
   }
-  return "role " + std::string(RoleName(role)) + " may not " + std::string(rule->what) + "; expected a token of role " + allowed;
+  return "role " + std::string(RoleName(role)) + " may not " + std::string(rule->what) +
+         "; expected a token of role " + allowed;
 }
 
 std::string_view RoleName(v1::Role role) {

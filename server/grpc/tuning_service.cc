@@ -104,7 +104,8 @@ Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuni
     if (!known.ok() || !known->empty()) return Describe(reader, known, by, answer);
     const absl::Status status = CheckCreate(*kept, training, files);
     if (!status.ok()) return call->Answer(status);
-    absl::StatusOr<WarmStart> start = ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
+    absl::StatusOr<WarmStart> start =
+        ReadWarmStart(kept->spec(), reads, files, WhileWaits(call, kReadingPatience));
     if (!start.ok()) return call->Answer(start.status());
     if (!call->GoOn().ok()) return;
     coordinator.CreateJob(

@@ -242,7 +242,8 @@ void ArtifactStore::Remove() {
   MutexLock lock(mutex_);
   while (!stopping_) {
     if (doomed_.empty()) {
-      changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + std::chrono::microseconds(options_.unclaimed_us));
+      changed_.WaitUntil(mutex_,
+                         std::chrono::steady_clock::now() + std::chrono::microseconds(options_.unclaimed_us));
       ForgetUnclaimed();
       continue;
     }

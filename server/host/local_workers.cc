@@ -67,10 +67,12 @@ absl::Status LocalWorkers::LetTrainersThrough() const {
   constexpr fs::perms kPassThrough = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
   const fs::perms closed = fs::perms::group_all | fs::perms::others_all;
   std::error_code error;
-  for (fs::directory_iterator entry(options_.state_dir, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(options_.state_dir, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (entry->is_symlink(error)) continue;
     const std::string name = entry->path().filename();
-    if (name != "shared" && name != "workers") fs::permissions(entry->path(), closed, fs::perm_options::remove, error);
+    if (name != "shared" && name != "workers")
+      fs::permissions(entry->path(), closed, fs::perm_options::remove, error);
   }
   for (const fs::path& folder : {options_.state_dir, options_.state_dir / "workers"}) {
     if (!error) fs::permissions(folder, kPassThrough, error);

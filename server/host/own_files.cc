@@ -30,7 +30,8 @@ bool Lock(const OwnedDescriptor& file) { return flock(file.get(), LOCK_EX | LOCK
 
 absl::StatusOr<OwnFiles> OwnFiles::Take(const std::string& database, const std::string& state_dir) {
   OwnFiles own;
-  own.lock_ = OwnedDescriptor(open(database.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kPrivateFile));
+  own.lock_ = OwnedDescriptor(
+      open(database.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kPrivateFile));
   if (!own.lock_.ok()) {
     return Refused(fmt::format(
         "cannot open {}: {}; the database's directory must exist and be writable: check its owner, "

@@ -101,8 +101,8 @@ size_t HttpApp::FreeBody(std::string_view target) {
 }
 
 std::shared_ptr<Exchange> HttpApp::Admit(const HttpRequest& request) const {
-  return MakeUnaryCall(options_.path, {request.peer, AuthorizationOf(request)}, GetCaller(), v1::GetCallerRequest(),
-                       [](const grpc::Status& status, grpc::ByteBuffer) {
+  return MakeUnaryCall(options_.path, {request.peer, AuthorizationOf(request)}, GetCaller(),
+                       v1::GetCallerRequest(), [](const grpc::Status& status, grpc::ByteBuffer) {
                          return status.ok() ? JsonAnswer(200, "{}") : ErrorAnswer(status);
                        });
 }

@@ -165,7 +165,8 @@ class StreamCall final : public Exchange,
     started_ = true;
     const MessagePtr message = NewMessage(*method_.output_type());
     if (!FromBytes(bytes, *message)) {
-      const grpc::Status status{grpc::StatusCode::INTERNAL, "an event is no " + method_.output_type()->name()};
+      const grpc::Status status{grpc::StatusCode::INTERNAL,
+                                "an event is no " + method_.output_type()->name()};
       return {Step::Kind::kPart, {}, "event: error\ndata: " + ErrorJson(status) + "\n\n"};
     }
     const std::string json = MessageJson(*message, JsonLayout::kOneLine);

@@ -16,7 +16,8 @@ const pb::DescriptorPool& ContractPool() {
     const std::string_view bytes = ContractDescriptors();
     WINNOW_CHECK(files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "protoc wrote them");
     for (const pb::FileDescriptorProto& file : files.file())
-      WINNOW_CHECK(pool->BuildFile(file) != nullptr, "imports precede the files that import them: " + file.name());
+      WINNOW_CHECK(pool->BuildFile(file) != nullptr,
+                   "imports precede the files that import them: " + file.name());
     return pool;
   }();
   return kPool;

@@ -41,7 +41,8 @@ void Forests::Ask(ForestQuestion question, std::function<bool()> gone, Done done
   });
 }
 
-std::shared_ptr<const SolvedForest> Forests::Fit(const ForestQuestion& question, const std::function<bool()>& gone) {
+std::shared_ptr<const SolvedForest> Forests::Fit(const ForestQuestion& question,
+                                                 const std::function<bool()>& gone) {
   if (thread_.stopping() || gone()) return nullptr;
   // It may have been fitted for another request in the meantime.
   if (std::shared_ptr<const SolvedForest> solved = Find(question)) return solved;

@@ -54,7 +54,8 @@ bool ReadableFolders::IsOwn(uint64_t device, uint64_t inode) const {
   if (own_database_.empty()) return false;
   for (const char* part : {"", "-wal", "-shm"}) {
     struct stat own {};
-    if (stat((own_database_ + part).c_str(), &own) == 0 && own.st_dev == device && own.st_ino == inode) return true;
+    if (stat((own_database_ + part).c_str(), &own) == 0 && own.st_dev == device && own.st_ino == inode)
+      return true;
   }
   return false;
 }

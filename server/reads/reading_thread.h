@@ -19,7 +19,8 @@ template <typename Desk>
 class ReadingThread {
  public:
   // REQUIRES: the file is at the newest version.
-  static absl::StatusOr<std::unique_ptr<ReadingThread>> Start(const std::string& file, Clock clock, int threads = 1) {
+  static absl::StatusOr<std::unique_ptr<ReadingThread>> Start(const std::string& file, Clock clock,
+                                                              int threads = 1) {
     std::unique_ptr<ReadingThread> reader(new ReadingThread(file, std::move(clock), threads));
     for (int i = 0; i < threads; ++i) {
       absl::StatusOr<std::unique_ptr<Store>> store = Store::OpenReadOnly(file);
@@ -29,8 +30,8 @@ class ReadingThread {
     return reader;
   }
 
-  // Runs `read` on a reader's thread, in the order of posting; with several threads on the first free one. The
-  // destructor runs what is queued.
+  // Runs `read` on a reader's thread, in the order of posting; with several threads on the first free one.
+  // The destructor runs what is queued.
   void Post(std::function<void(Desk&)> read) { threads_.Post(With(std::move(read))); }
   // Returns false, and posts nothing, if `most` are already queued.
   bool PostWithin(size_t most, std::function<void(Desk&)> read) {
@@ -43,7 +44,8 @@ class ReadingThread {
 
  private:
   struct Lane {
-    Lane(std::unique_ptr<Store> connection, const Clock& clock) : store(std::move(connection)), desk(*store, clock) {}
+    Lane(std::unique_ptr<Store> connection, const Clock& clock)
+        : store(std::move(connection)), desk(*store, clock) {}
     std::unique_ptr<Store> store;
     Desk desk;
   };

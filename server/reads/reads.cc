@@ -27,7 +27,8 @@ constexpr size_t kMostListedSpecBytes = 64 << 10;
 
 template <typename Values>
 void KeepFirst(Values* values) {
-  if (values->size() > kMostListedValues) values->DeleteSubrange(kMostListedValues, values->size() - kMostListedValues);
+  if (values->size() > kMostListedValues)
+    values->DeleteSubrange(kMostListedValues, values->size() - kMostListedValues);
 }
 
 // As documented at ListTuningJobsResponse.
@@ -145,7 +146,8 @@ absl::Status Reads::Message(const JobRow& row, v1::TuningJob& message) {
 }
 
 absl::Status Reads::Probe() {
-  return store_.Read([&]() -> absl::Status { return store_.jobs.List(std::numeric_limits<int64_t>::max(), 1).status(); });
+  return store_.Read(
+      [&]() -> absl::Status { return store_.jobs.List(std::numeric_limits<int64_t>::max(), 1).status(); });
 }
 
 absl::StatusOr<v1::TuningJob> Reads::DescribeTuningJob(const std::string& id) {
@@ -346,7 +348,8 @@ absl::StatusOr<LogAnswer> Reads::GetLogs(const v1::GetLogsRequest& request) {
     if (!part.ok()) return part.status();
     answer.assignment = found->key;
     answer.response.set_next_offset(part->next_offset);
-    answer.response.set_ended(found->state == RankState::kGone && static_cast<int64_t>(part->data.size()) < limit);
+    answer.response.set_ended(found->state == RankState::kGone &&
+                              static_cast<int64_t>(part->data.size()) < limit);
     answer.response.set_attempt(found->attempt);
     answer.response.set_truncated(part->truncated);
     answer.response.set_data(std::move(part->data));
@@ -390,7 +393,8 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
       if (!facts.ok()) return facts.status();
       for (const Fact& fact : *facts) {
         TrialPhase phase = TrialPhase::kPruned;
-        if (const auto* end = std::get_if<TrialEnded>(&fact.body); end != nullptr && end->end == TrialEnd::kStopped) {
+        if (const auto* end = std::get_if<TrialEnded>(&fact.body);
+            end != nullptr && end->end == TrialEnd::kStopped) {
           absl::StatusOr<std::optional<TrialRow>> row = store_.trials.Find(job.row.key, end->trial);
           if (!row.ok()) return row.status();
           if (*row) phase = PhaseOf((*row)->state).value_or(phase);
@@ -439,8 +443,8 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!row.ok()) return row.status();
     if (!*row) {
       const char* why = request.kind() == v1::Artifact::MODEL ? "" : kKept;
-      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}", TextOf(kind),
-                                                          trial, request.job_id(), why));
+      absl::Status none = absl::NotFoundError(fmt::format("the server has no {} of trial {} of job \"{}\"{}",
+                                                          TextOf(kind), trial, request.job_id(), why));
       if (request.kind() == v1::Artifact::MODEL) none.SetPayload(kModelNotKept, absl::Cord());
       return none;
     }
@@ -450,7 +454,8 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     artifact.set_attempt((*row)->attempt);
     artifact.set_resource((*row)->resource);
     if (artifact.mutable_manifest()->ParseFromString((*row)->manifest)) return absl::OkStatus();
-    return absl::DataLossError(fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
+    return absl::DataLossError(
+        fmt::format("the manifest of the {} of trial {} cannot be read", TextOf(kind), trial));
   });
   if (!status.ok()) return status;
   return artifact;

@@ -176,7 +176,8 @@ class Collector {
       Values values;
       for (size_t c = 0; c < row.size(); ++c) {
         const bool parameter = static_cast<int>(c) != objective && static_cast<int>(c) != resource;
-        if (parameter && !row[c].empty()) values[WithoutFormulaGuard(table->header[c])] = WithoutFormulaGuard(row[c]);
+        if (parameter && !row[c].empty())
+          values[WithoutFormulaGuard(table->header[c])] = WithoutFormulaGuard(row[c]);
       }
       // winnow analytics renames a hyperparameter whose name clashes with one of its own columns.
       for (size_t c = 0; c < row.size(); ++c) {
@@ -206,8 +207,9 @@ class Collector {
     const absl::StatusOr<OptunaStudy> study = ReadOptunaStudy(*file, given.study(), go_on_);
     if (!study.ok()) return RefuseFile(field, given.file(), study.status());
     if (study->goal != search_.goal) {
-      return Refuse(field, fmt::format("the study {} its objective; expected one that {} it, as this job does",
-                                       GoalName(study->goal), GoalName(search_.goal)));
+      return Refuse(field,
+                    fmt::format("the study {} its objective; expected one that {} it, as this job does",
+                                GoalName(study->goal), GoalName(search_.goal)));
     }
     for (const OptunaTrial& trial : study->trials) {
       if (TooMany(field)) return;
@@ -254,8 +256,8 @@ class Collector {
 
 }  // namespace
 
-absl::StatusOr<WarmStart> ReadWarmStart(const v1::TuningJobSpec& spec, Reads& reads, const ReadableFolders& files,
-                                        const GoOn& go_on) {
+absl::StatusOr<WarmStart> ReadWarmStart(const v1::TuningJobSpec& spec, Reads& reads,
+                                        const ReadableFolders& files, const GoOn& go_on) {
   return Collector(spec, reads, files, go_on).Run();
 }
 

@@ -62,12 +62,12 @@ class Page(unittest.TestCase):
         self.assertIn("node-seconds -70 % (NOT reached), elapsed -60 % (NOT reached), test AUC -0.0200 (NOT reached)", text)
 
     def test_what_was_missed_is_said_to_fall_short(self):
-        short = self.written(tuned=part(tuned())).split("## What falls short")[1]
+        short = self.written(tuned=part(tuned())).split("## Limitations")[1]
         self.assertIn("Hyperband as published (1 to 30 rounds): node-seconds -80 % (NOT reached)", short)
         self.assertNotIn("default strategy", short)
 
     def test_a_model_that_differs_is_not_passed_over(self):
-        self.assertIn("gbdt: **one and the same file**", self.written(identity=part(identity("aa"))))
+        self.assertIn("gbdt: **the same file**", self.written(identity=part(identity("aa"))))
         self.assertIn("gbdt: **2 DIFFERENT files**", self.written(identity=part(identity("bb"))))
 
     def test_a_part_that_was_not_run_has_its_command(self):

@@ -123,7 +123,8 @@ TEST_CASE("Flags: help and version succeed", "[cli]") {
   CHECK(help.out.find("latest") != std::string::npos);
 }
 
-TEST_CASE("Flags: help is grouped, and no line of any command's is longer than the terminal is wide", "[cli]") {
+TEST_CASE("Flags: help is grouped, and no line of any command's is longer than the terminal is wide",
+          "[cli]") {
   const std::string all = RunWinnow({"--help"}, "").out;
   size_t lines_seen = 0;
   for (const std::string group : {"Jobs", "Results", "Workers", "Ask and tell", "Server and tokens"}) {
@@ -166,9 +167,8 @@ TEST_CASE("Completion: scripts name every command and parse", "[cli]") {
       CHECK(result.out.find(command) != std::string::npos);
     }
     CHECK(result.out.find('@') == std::string::npos);
-    CHECK(result.out.find(
-              "describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|compare|ask|tell|complete)") !=
-          std::string::npos);
+    CHECK(result.out.find("describe|trials|best|analytics|metrics|watch|logs|stop|delete|replay|compare|ask|"
+                          "tell|complete)") != std::string::npos);
     CHECK(result.out.find("submit|plan|simulate|backup)") != std::string::npos);
   }
 }
@@ -185,11 +185,12 @@ TEST_CASE("Completion: what trials can be sorted by is asked of the job", "[cli]
 TEST_CASE("Completion: bash offers the columns behind --sort", "[cli]") {
   FakeService service;
   service.jobs = {SampleJob()};
-  FILE* const bash = popen(("PATH=" WINNOW_BIN_DIR ":$PATH WINNOW_SERVER=" + service.address() +
-                            " bash -c 'source <(winnow completion bash); COMP_WORDS=(winnow trials bank --sort n); COMP_CWORD=4; "
-                            "_winnow; echo \"${COMPREPLY[*]}\"'")
-                               .c_str(),
-                           "r");
+  FILE* const bash = popen(
+      ("PATH=" WINNOW_BIN_DIR ":$PATH WINNOW_SERVER=" + service.address() +
+       " bash -c 'source <(winnow completion bash); COMP_WORDS=(winnow trials bank --sort n); COMP_CWORD=4; "
+       "_winnow; echo \"${COMPREPLY[*]}\"'")
+          .c_str(),
+      "r");
   REQUIRE(bash != nullptr);
   char line[200] = "";
   CHECK(fgets(line, sizeof line, bash) != nullptr);
@@ -199,8 +200,10 @@ TEST_CASE("Completion: bash offers the columns behind --sort", "[cli]") {
 
 TEST_CASE("Completion: fish has a rule for every command and flag", "[cli]") {
   const std::string script = RunWinnow({"completion", "fish"}, "").out;
-  CHECK(script.find("complete -c winnow -n __fish_use_subcommand -a trials -d 'List a job\\'s trials'\n") != std::string::npos);
-  CHECK(script.find("complete -c winnow -n '__fish_seen_subcommand_from trials' -l sort -x -a ") != std::string::npos);
+  CHECK(script.find("complete -c winnow -n __fish_use_subcommand -a trials -d 'List a job\\'s trials'\n") !=
+        std::string::npos);
+  CHECK(script.find("complete -c winnow -n '__fish_seen_subcommand_from trials' -l sort -x -a ") !=
+        std::string::npos);
   CHECK(script.find("complete -c winnow -n '__fish_seen_subcommand_from submit' -F\n") != std::string::npos);
 }
 

@@ -67,7 +67,9 @@ TEST_CASE("describe: a job with its brackets", "[cli]") {
   CHECK(job["spec"]["parameters"][2]["categorical"]["values"] == json({"gbtree", "dart"}));
 }
 
-TEST_CASE("describe: failures by reason, what looks wrong, the owner, what pruning saved and what starting cost", "[cli]") {
+TEST_CASE(
+    "describe: failures by reason, what looks wrong, the owner, what pruning saved and what starting cost",
+    "[cli]") {
   FakeService service;
   service.jobs = {SampleJob()};
   service.jobs.front().MergeFrom(Text<v1::TuningJob>(R"(
@@ -81,7 +83,8 @@ TEST_CASE("describe: failures by reason, what looks wrong, the owner, what pruni
   CHECK(text.find("  failures  4 × CUDA out of memory (first: trial 7)\n"
                   "            1 × exit code 1: no [2J file (trial 2)\n"
                   "            4 for other reasons\n") != std::string::npos);
-  CHECK(text.find("  trained   1,234 units of 1,500 planned; pruning saved 411 more (25 %)\n") != std::string::npos);
+  CHECK(text.find("  trained   1,234 units of 1,500 planned; pruning saved 411 more (25 %)\n") !=
+        std::string::npos);
   CHECK(text.find(" of trial time (3.3× parallel), 25 % of it start-up; ") != std::string::npos);
   CHECK(text.find("  notices   trial 5: 5 trials reported the same values.\n") != std::string::npos);
   CHECK(RunWinnow({"list"}, service.address()).out.find("OBJECTIVE  OWNER\n") != std::string::npos);
@@ -160,9 +163,12 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
               scheduling: CORDONED scheduling_reason: "new disk" }
     workers { name: "local-2" host: "beta" state: LOST slots: 4 used_slots: 1 last_sync_time { seconds: 1795247000 } version: "0.1.0" })");
   CHECK(RunWinnow({"workers", "--all"}, service.address()).out ==
-        "WORKER   HOST   STATE           SLOTS IN USE  CPUS        MEMORY  HOST CPU  HOST MEMORY  LIMITS BY  LABELS       LAST HEARD           VERSION\n"
-        "local-1  alpha  LIVE, CORDONED           3/4   3/8  1.5/15.6 GiB      88 %         50 %  cgroup v2  fast zone=a  2026-11-21 08:00:00  0.1.0\n"
-        "local-2  beta   LOST                     1/4                                                                     2026-11-21 07:43:20  0.1.0\n"
+        "WORKER   HOST   STATE           SLOTS IN USE  CPUS        MEMORY  HOST CPU  HOST MEMORY  LIMITS BY  "
+        "LABELS       LAST HEARD           VERSION\n"
+        "local-1  alpha  LIVE, CORDONED           3/4   3/8  1.5/15.6 GiB      88 %         50 %  cgroup v2  "
+        "fast zone=a  2026-11-21 08:00:00  0.1.0\n"
+        "local-2  beta   LOST                     1/4                                                        "
+        "             2026-11-21 07:43:20  0.1.0\n"
         "3 of 4 slots in use\n"
         "local-1 is cordoned: new disk\n");
   const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);

@@ -132,10 +132,12 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
   CHECK(result.code == 0);
   CHECK(
       result.out ==
-      "trial,state,num_round,eta,booster,objective,best_objective,best_resource,value,value_resource,resource,start_time,end_time,"
+      "trial,state,num_round,eta,booster,objective,best_objective,best_resource,value,value_resource,"
+      "resource,start_time,end_time,"
       "elapsed_seconds,"
       "billable_seconds,stop_reason\n"
-      "1,PRUNED,150,0.1,gbtree,0.74,0.745,2,,,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2.500,"
+      "1,PRUNED,150,0.1,gbtree,0.74,0.745,2,,,3,2026-11-21T08:00:01.000Z,2026-11-21T08:00:03.500Z,2.500,2."
+      "500,"
       "\"Hyperband, bracket 1 (s = 1): at 3 units it was 2nd of 3, 0.74 against the cut-off 0.75\"\n"
       "2,FAILED,100,0.3333333333333333,dart,,,,,,0,2026-11-21T08:00:01.000Z,2026-11-21T08:00:02.000Z,1.000,1."
       "000,"
@@ -149,7 +151,8 @@ TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
 void FillConditional(FakeService& service) {
   v1::TuningJob job = SampleJob();
   job.mutable_spec()->clear_parameters();
-  for (const char* name : {"optimizer", "momentum", "beta2", "layers"}) job.mutable_spec()->add_parameters()->set_name(name);
+  for (const char* name : {"optimizer", "momentum", "beta2", "layers"})
+    job.mutable_spec()->add_parameters()->set_name(name);
   service.jobs = {job};
   service.trials = {Text<v1::Trial>(R"(job_id: "bank" number: 1 state: COMPLETED objective: 0.5 resource: 9 trained_resource: 9
     value: 0.25 value_resource: 3
@@ -160,7 +163,8 @@ void FillConditional(FakeService& service) {
     hyperparameters { name: "beta2" continuous: 0.99989 } hyperparameters { name: "layers" integer: 88 })")};
 }
 
-TEST_CASE("trials, analytics: each value stands in the column of its name where others do not exist", "[cli]") {
+TEST_CASE("trials, analytics: each value stands in the column of its name where others do not exist",
+          "[cli]") {
   FakeService service;
   FillConditional(service);
   CHECK(RunWinnow({"trials", "bank"}, service.address()).out ==
@@ -168,7 +172,8 @@ TEST_CASE("trials, analytics: each value stands in the column of its name where 
         "    1  COMPLETED     –       0.5      9    0.00 s        sgd       0.9                2\n"
         "    2  CANCELLED     –         –      0    0.00 s      =adam            0.99989      88\n");
   const std::string csv =
-      "trial,state,optimizer,momentum,beta2,layers,objective,best_objective,best_resource,value,value_resource,resource,"
+      "trial,state,optimizer,momentum,beta2,layers,objective,best_objective,best_resource,value,value_"
+      "resource,resource,"
       "start_time,end_time,elapsed_seconds,billable_seconds,stop_reason\n"
       "1,COMPLETED,sgd,0.9,,2,0.5,,,0.25,3,9,,,,0.000,\n"
       "2,CANCELLED,'=adam,,0.99989,88,,,,,,0,,,,0.000,\n";
@@ -179,12 +184,14 @@ TEST_CASE("trials, analytics: each value stands in the column of its name where 
   CHECK(text.find("    2  CANCELLED      =adam            0.99989      88          –") != std::string::npos);
 }
 
-TEST_CASE("trials, analytics: a narrow terminal shows what fits, and says what does not and how to see it", "[cli]") {
+TEST_CASE("trials, analytics: a narrow terminal shows what fits, and says what does not and how to see it",
+          "[cli]") {
   FakeService service;
   Fill(service);
   service.workers = Text<v1::ListWorkersResponse>(R"(workers { name: "one" host: "host.example.org" state: LIVE slots: 4
     cpus: 8 memory_gib: 16 limits: "cgroup v2" version: "0.1.0" last_sync_time { seconds: 1795248001 } })");
-  for (const std::vector<std::string>& command : {std::vector<std::string>{"trials", "bank"}, {"analytics", "bank"}, {"list"}, {"workers"}}) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"trials", "bank"}, {"analytics", "bank"}, {"list"}, {"workers"}}) {
     Process process(command, service.address(), Process::Io::kNarrowTerminal);
     CHECK(process.Wait() == 0);
     INFO(process.out());

@@ -60,7 +60,8 @@ FakeService& WithTrialsOf(FakeService& service, const std::string& job) {
 
 }  // namespace
 
-TEST_CASE("watch: a short line for each trial that ends where there is no terminal, then the summary", "[cli]") {
+TEST_CASE("watch: a short line for each trial that ends where there is no terminal, then the summary",
+          "[cli]") {
   FakeService service;
   PutDay(WithTrialsOf(service, "bank-2"));
   const Result result = RunWinnow({"watch", "bank-2"}, service.address());

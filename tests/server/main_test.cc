@@ -70,9 +70,11 @@ TEST_CASE("Server: the page's port is told in a file, and taken by one server", 
   std::string port;
   REQUIRE(std::getline(std::ifstream(port_file), port));
   CHECK_THAT(server.log(), Catch::Contains("the web page is at http://127.0.0.1:" + port));
-  Ran second = Run("--local-workers 0 --listen 127.0.0.1:0 --http 127.0.0.1:" + port + " --db " + folder.file("a.db"));
+  Ran second =
+      Run("--local-workers 0 --listen 127.0.0.1:0 --http 127.0.0.1:" + port + " --db " + folder.file("a.db"));
   CHECK(second.exit_code == 1);
-  CHECK_THAT(second.output, Catch::Contains("cannot listen on 127.0.0.1:" + port) && Catch::Contains("--http"));
+  CHECK_THAT(second.output,
+             Catch::Contains("cannot listen on 127.0.0.1:" + port) && Catch::Contains("--http"));
   CHECK(server.Stop() == 0);
 }
 
@@ -131,8 +133,8 @@ TEST_CASE("Server: a state folder has one server, and nothing of it is moved for
   struct stat before {}, after {};
   REQUIRE(stat((state + "/server.sock").c_str(), &before) == 0);
   for (const std::string& name : {state, folder.file("state")}) {
-    const Ran ran = Run("--local-workers 0 --http off --require-tokens --listen 127.0.0.1:0 --db " + folder.file("other.db") +
-                        " --state-dir " + name);
+    const Ran ran = Run("--local-workers 0 --http off --require-tokens --listen 127.0.0.1:0 --db " +
+                        folder.file("other.db") + " --state-dir " + name);
     INFO(ran.output);
     CHECK(ran.exit_code == 1);
     CHECK_THAT(ran.output, Catch::Contains("state directory of another running winnow-server"));
@@ -149,8 +151,8 @@ TEST_CASE("Server: a folder that holds something else is not made a state folder
   TempFolder folder;
   fs::create_directory(folder.file("home"));
   std::ofstream(folder.file("home/letter")) << "dear";
-  const Ran ran = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + folder.file("a.db") + " --state-dir " +
-                      folder.file("home"));
+  const Ran ran = Run("--local-workers 0 --http off --listen 127.0.0.1:0 --db " + folder.file("a.db") +
+                      " --state-dir " + folder.file("home"));
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.output, Catch::Contains("nor a state directory") && Catch::Contains("--state-dir"));
 }

@@ -123,7 +123,8 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
   };
   std::map<std::string, std::optional<AssignmentRow>> before;
   for (const v1::Report& report : request.reports()) {
-    if (before.count(report.assignment_id()) == 0) before[report.assignment_id()] = Find(report.assignment_id());
+    if (before.count(report.assignment_id()) == 0)
+      before[report.assignment_id()] = Find(report.assignment_id());
   }
   for (const v1::RunningAssignment& running : request.running()) {
     if (running.state() == v1::RunningAssignment::ENDED && before.count(running.assignment_id()) == 0) {
@@ -151,8 +152,9 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
       continue;
     }
     if (!counts) {
-      FailOnCommit(fmt::format("a report of trial {} attempt {} at {} was counted under an assignment that is fenced",
-                       std::get<1>(key), std::get<2>(key), std::get<3>(key)));
+      FailOnCommit(
+          fmt::format("a report of trial {} attempt {} at {} was counted under an assignment that is fenced",
+                      std::get<1>(key), std::get<2>(key), std::get<3>(key)));
     }
     if (!Identical(*stored, value)) FailOnCommit("a report was stored with another value");
     pending_[key] = *stored;
@@ -171,7 +173,8 @@ Ledger::Ticket Ledger::Take(const v1::SyncRequest& request, const std::function<
     }
   }
   for (const auto& [id, row] : before) {
-    if (row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0) CheckOutcome(id);
+    if (row && row->state == RankState::kWanted && row->worker == request.worker_id() && row->rank == 0)
+      CheckOutcome(id);
   }
   return ticket;
 }
@@ -183,7 +186,8 @@ void Ledger::CheckOutcome(const std::string& assignment) {
   for (const auto& [resource, value] : emitted_[assignment]) {
     const ReportKey key{row->job, row->trial, row->attempt, resource};
     if (!Known(key)) {
-      FailOnCommit(fmt::format("{} has finished, and what it reported at {} is not stored", assignment, resource));
+      FailOnCommit(
+          fmt::format("{} has finished, and what it reported at {} is not stored", assignment, resource));
     }
   }
 }
@@ -239,7 +243,8 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     for (const auto& [name, held] : worker.held) {
       slots += held->row.slots;
       cpus += held->row.cpus;
-      const auto [found, fresh] = attempts.emplace(std::make_pair(held->row.job, held->row.trial), held->row.attempt);
+      const auto [found, fresh] =
+          attempts.emplace(std::make_pair(held->row.job, held->row.trial), held->row.attempt);
       if (!fresh && found->second != held->row.attempt) {
         Fail(fmt::format("trial {} has two live attempts", held->row.trial));
       }

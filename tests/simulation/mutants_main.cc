@@ -1,4 +1,4 @@
-// Runs the simulation with one promise broken at a time; each must be caught within --seeds runs:
+// Runs the simulation with one invariant broken at a time; each must be caught within --seeds runs:
 //   simulation_mutants [--seeds 2000] [--only NUMBER]
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ constexpr std::string_view kMutants[] = {
 std::string_view active_mutant;  // "": none
 
 struct Shared {
-  int64_t seed = 0;  // that runs
+  int64_t seed = 0;  // of the current run
   char violation[256] = "";
 };
 

@@ -202,7 +202,8 @@ void SimServer::Follow(const Engine::Effects& effects) {
   for (const auto& [job, spec] : effects.questions) {
     const int64_t key = job;
     if (models_.count(key) == 0) models_[key] = std::make_unique<Thinking>(spec);
-    setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs), [this, life = life_, key] { Think(life, key); });
+    setting_->time.After(setting_->dice.Skewed(1, kMostThinkUs),
+                         [this, life = life_, key] { Think(life, key); });
   }
   for (const int64_t job : effects.ended) models_.erase(job);
 }

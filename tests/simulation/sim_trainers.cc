@@ -131,7 +131,8 @@ class SimTrainer : public RankRun {
     report.set_resource(level_);
     v1::MetricValue* metric = report.add_metrics();
     metric->set_name("loss");
-    metric->set_value(Objective(std::stoll(assignment_.command(1)), std::stoll(assignment_.command(2)), level_));
+    metric->set_value(
+        Objective(std::stoll(assignment_.command(1)), std::stoll(assignment_.command(2)), level_));
     *report.mutable_time() = TimeUtil::MicrosecondsToTimestamp(WallUs());
     setting_->ledger.Emitted(assignment_, level_, metric->value());
     reported_ = true;
@@ -201,7 +202,8 @@ void SimTrainers::Prepare(const v1::Assignment& assignment,
                    }
                    setting_->Note("prepared", assignment.id());
                    setting_->ledger.Prepared(assignment);
-                   done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts) : 0});
+                   done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts)
+                                                        : 0});
                  });
 }
 
@@ -216,7 +218,8 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
-  return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
+  return std::unique_ptr<RankRun>(
+      new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
 }
 
 }  // namespace winnow

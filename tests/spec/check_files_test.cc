@@ -108,7 +108,8 @@ TEST_CASE("Files of a job: where trials are trained elsewhere, a folder that is 
         "read\n");
 }
 
-TEST_CASE("Files of a job: where trials are trained elsewhere, programs and data are the workers' own", "[spec]") {
+TEST_CASE("Files of a job: where trials are trained elsewhere, programs and data are the workers' own",
+          "[spec]") {
   const Folder folder;  // is here, and has neither
   v1::TuningJobSpec spec = ParseJobFile(CommandJob("\"python3\"", "\"/opt/venvs/x/bin/python\"")).spec;
   (*spec.mutable_channels())["train"].set_path("/mnt/nfs/train.csv");
@@ -117,8 +118,9 @@ TEST_CASE("Files of a job: where trials are trained elsewhere, programs and data
   CHECK(CheckFiles(spec, Training::kHere).size() == 2);
 }
 
-TEST_CASE("Files of a job: an external job needs no working directory, unless its warm start is seen from there",
-          "[spec]") {
+TEST_CASE(
+    "Files of a job: an external job needs no working directory, unless its warm start is seen from there",
+    "[spec]") {
   v1::TuningJobSpec spec = ParseJobFile(ExternalJob("\"seed\": 1")).spec;
   spec.clear_working_directory();
   CHECK(Listed(CheckFiles(spec)) == "");
@@ -129,14 +131,16 @@ TEST_CASE("Files of a job: an external job needs no working directory, unless it
   CHECK(Listed(CheckFiles(spec)) == "working_directory: is \"\"; expected an absolute path\n");
 }
 
-TEST_CASE("Files of a job: what may not be told is passed over, and nothing is said of it by what is there", "[spec]") {
+TEST_CASE("Files of a job: what may not be told is passed over, and nothing is said of it by what is there",
+          "[spec]") {
   const Folder folder;
   v1::TuningJobSpec spec = ParseJobFile(BuiltinJob()).spec;
   spec.set_working_directory(folder.path());
   spec.mutable_warm_start()->add_csv_files("none.csv");
   const auto nothing = [](const std::string&) { return false; };
   CHECK(Listed(CheckFiles(spec, Training::kHere, nothing)) == "");
-  // The folder of a channel may be told of, and a link in it may not: whether that leads to a file is not seen.
+  // The folder of a channel may be revealed, a link in it may not: it is unknown whether that leads to a
+  // file.
   folder.Write("train.csv");
   fs::create_directory(folder.path() + "/validation.csv");
   for (const char* target : {"/etc/passwd", "/no/such/file"}) {

@@ -25,8 +25,12 @@ TEST_CASE("Malformed job files: syntax", "[spec]") {
 
 TEST_CASE("Malformed job files: fields and their types", "[spec]") {
   CheckCases({
-      {BuiltinJob("\"limits\"", "\"limit\""), "limit", {"unknown field in the job file", "did you mean limits?"}},
-      {BuiltinJob("\"max_trials\"", "\"trials\""), "limits.trials", {"unknown field in limits; did you mean max_trials?"}},
+      {BuiltinJob("\"limits\"", "\"limit\""),
+       "limit",
+       {"unknown field in the job file", "did you mean limits?"}},
+      {BuiltinJob("\"max_trials\"", "\"trials\""),
+       "limits.trials",
+       {"unknown field in limits; did you mean max_trials?"}},
       {BuiltinJob("\"max_trials\"", "\"max_trails\""), "limits.max_trails", {"did you mean max_trials?"}},
       {BuiltinJob("\"nodes\": 1", "\"gpus\": 1"),
        "cluster.gpus",

@@ -14,11 +14,19 @@ bool Never() { return false; }
 TEST_CASE("Copy: has what was committed when it began, and is a database of its own", "[store]") {
   TempFolder folder;
   auto store = Store::Open(folder.file("w.db"));
-  REQUIRE((*store)->Write([&] { return (*store)->workers.PutMark({"before", Marked::kCordoned, "", 0}); }).ok());
+  REQUIRE((*store)
+              ->Write([&] {
+                return (*store)->workers.PutMark({"before", Marked::kCordoned, "", 0});
+              })
+              .ok());
   int looks = 0;
   const auto write_meanwhile = [&] {
     if (looks++ == 0) {
-      CHECK((*store)->Write([&] { return (*store)->workers.PutMark({"after", Marked::kCordoned, "", 0}); }).ok());
+      CHECK((*store)
+                ->Write([&] {
+                  return (*store)->workers.PutMark({"after", Marked::kCordoned, "", 0});
+                })
+                .ok());
     }
     return false;
   };

@@ -29,8 +29,8 @@ TEST_CASE("Fact codec: the kinds are those that clients are told", "[store]") {
   std::vector<std::string> kinds;
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
   CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",
-                                          "stop_requested", "wall_time_reached", "prior_observed",
-                                          "noticed", "suggested", "trial_created", "trial_resumed", "trial_paused",
+                                          "stop_requested", "wall_time_reached", "prior_observed", "noticed",
+                                          "suggested", "trial_created", "trial_resumed", "trial_paused",
                                           "trial_ended", "rung_cut", "bracket_ended", "completion_met",
                                           "job_ended"});
 }

@@ -90,7 +90,8 @@ TEST_CASE("Migrations: a file of 0.1.0 keeps its rows", "[store]") {
 std::vector<std::string> TablesOf(Store& store) {
   std::vector<std::string> lines;
   Statement read(store.database(),
-                 "SELECT m.type || ' ' || m.name || ' ' || IFNULL(c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' ||"
+                 "SELECT m.type || ' ' || m.name || ' ' || IFNULL(c.name || ' ' || c.type || ' ' || "
+                 "c.\"notnull\" || ' ' ||"
                  " IFNULL(c.dflt_value, '') || ' ' || c.pk, '') FROM sqlite_master m"
                  " LEFT JOIN pragma_table_info(m.name) c ORDER BY m.type, m.name, c.cid");
   REQUIRE(read.Bind().ForEach([&] {
@@ -118,18 +119,23 @@ TEST_CASE("Migrations: a file from before the first release is refused", "[store
   }
   auto store = Store::Open(folder.file("a.db"));
   CHECK(store.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(MessageOf(store.status()), Catch::Contains("before the first release") && Catch::Contains("version 7"));
+  CHECK_THAT(MessageOf(store.status()),
+             Catch::Contains("before the first release") && Catch::Contains("version 7"));
 }
 
-// A file as 0.1.0 left it, with the facts and the trials' rows of these jobs; all that was ended early was "stopped".
+// A file as 0.1.0 left it, with the facts and the trials' rows of these jobs; all that was ended early was
+// "stopped".
 void WriteFirstRelease(const std::string& file, const std::vector<SimulationResult>& jobs) {
   WriteFirstRelease(file);
   auto database = Database::Open(file, OpenMode::kReadWrite);
   REQUIRE((*database)->Execute("DELETE FROM jobs; BEGIN").ok());
   FactTable facts(**database);
-  Statement add_job(**database, "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
-                                " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
-  Statement add_trial(**database, "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, '[]', ?5, ?6, ?7, ?8, -1, 0, 1, 1, 1, 1, 1, 1)");
+  Statement add_job(**database,
+                    "INSERT INTO jobs (job, id, spec, state, reason, create_us, end_us, last_sequence)"
+                    " VALUES (?1, ?2, '{}', 'completed', '', 1, 2, ?3)");
+  Statement add_trial(
+      **database,
+      "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, '[]', ?5, ?6, ?7, ?8, -1, 0, 1, 1, 1, 1, 1, 1)");
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto key = static_cast<int64_t>(i + 1);
     REQUIRE(add_job.Bind(key, "job-" + std::to_string(key), jobs[i].state.last_sequence()).Run().ok());
@@ -140,8 +146,8 @@ void WriteFirstRelease(const std::string& file, const std::vector<SimulationResu
       const TrialRow row = MakeTrialRow(trial);
       const bool stopped = row.state == "pruned" || row.state == "cancelled";
       REQUIRE(add_trial
-                  .Bind(key, row.number, stopped ? "stopped" : row.state, row.reason, row.objective, row.resource,
-                        row.best_objective, row.best_resource)
+                  .Bind(key, row.number, stopped ? "stopped" : row.state, row.reason, row.objective,
+                        row.resource, row.best_objective, row.best_resource)
                   .Run()
                   .ok());
     }
@@ -192,20 +198,23 @@ TEST_CASE("Migrations: a rank that was revoked for a reason is one whose worker 
       if (migration.version <= kVersionBeforeDrained) REQUIRE((*database)->Execute(migration.sql).ok());
     }
     const std::string version = std::to_string(kVersionBeforeDrained);
-    REQUIRE((*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
-    REQUIRE((*database)
-                ->Execute("INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence)"
-                          " VALUES ('job', '{}', 'running', '', 1, 0, 0);"
-                          "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
-                          " register_us, last_sync_us) VALUES ('w', 'w', 'h', 4, 's', 'v', 0, 'leaving', 1, 1);"
-                          "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
-                          " resource_to, state, outcome, reason, place_us, start_us, end_us, phase, cause) VALUES"
-                          " ('plain', 1, 1, 1, 0, 'w', 0, 0, 9, 'revoked', '', '', 1, 0, 0, 'started', ''),"
-                          " ('drained', 1, 1, 1, 1, 'w', 0, 0, 9, 'revoked', '', 'worker w is drained', 1, 0, 0,"
-                          " 'prepared', ''),"
-                          " ('gone', 1, 1, 1, 2, 'w', 0, 0, 9, 'gone', 'failed', 'exit code 3', 1, 2, 3, 'started',"
-                          " 'out_of_memory')")
-                .ok());
+    REQUIRE(
+        (*database)->Execute("PRAGMA application_id = 0x57494e4e; PRAGMA user_version = " + version).ok());
+    REQUIRE(
+        (*database)
+            ->Execute(
+                "INSERT INTO jobs (id, spec, state, reason, create_us, end_us, last_sequence)"
+                " VALUES ('job', '{}', 'running', '', 1, 0, 0);"
+                "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
+                " register_us, last_sync_us) VALUES ('w', 'w', 'h', 4, 's', 'v', 0, 'leaving', 1, 1);"
+                "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
+                " resource_to, state, outcome, reason, place_us, start_us, end_us, phase, cause) VALUES"
+                " ('plain', 1, 1, 1, 0, 'w', 0, 0, 9, 'revoked', '', '', 1, 0, 0, 'started', ''),"
+                " ('drained', 1, 1, 1, 1, 'w', 0, 0, 9, 'revoked', '', 'worker w is drained', 1, 0, 0,"
+                " 'prepared', ''),"
+                " ('gone', 1, 1, 1, 2, 'w', 0, 0, 9, 'gone', 'failed', 'exit code 3', 1, 2, 3, 'started',"
+                " 'out_of_memory')")
+            .ok());
   }
   auto store = Store::Open(folder.file("a.db"));
   REQUIRE(store.ok());

@@ -286,7 +286,8 @@ TEST_CASE("AgentState: an outcome never comes before the last report or log line
   CHECK(Said(second) == "a:ENDED");
 }
 
-TEST_CASE("AgentState: a notice is told at once, before the outcome, and again until it is acknowledged", "[worker]") {
+TEST_CASE("AgentState: a notice is told at once, before the outcome, and again until it is acknowledged",
+          "[worker]") {
   Fixture f;
   f.Run({"a"});
   v1::AssignmentNotice notice;
@@ -455,8 +456,9 @@ TEST_CASE("AgentState: text is sent as valid UTF-8", "[worker]") {
   CHECK(ValidUtf8("\xf4\x90\x80\x80") == "????");
 }
 
-TEST_CASE("AgentState: usage goes with the next call, again until it is acknowledged, the oldest being dropped",
-          "[worker]") {
+TEST_CASE(
+    "AgentState: usage goes with the next call, again until it is acknowledged, the oldest being dropped",
+    "[worker]") {
   SyncLimits limits;
   limits.max_usage = 3;
   Fixture f(limits);

@@ -80,8 +80,8 @@ class NoTrainers : public Trainers {
 class Captured {
  public:
   Captured() : before_(spdlog::default_logger()) {
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("captured", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "captured", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
   }
   ~Captured() { spdlog::set_default_logger(before_); }
   int Count(const std::string& words) const {
@@ -96,7 +96,9 @@ class Captured {
   const std::shared_ptr<spdlog::logger> before_;
 };
 
-TEST_CASE("Agent: a worker that no server has answered says at times that it waits, not that training goes on", "[worker]") {
+TEST_CASE(
+    "Agent: a worker that no server has answered says at times that it waits, not that training goes on",
+    "[worker]") {
   const Captured log;
   NoTrainers trainers;
   SteppedTimers timers;

@@ -266,12 +266,14 @@ TEST_CASE(
   CHECK(worker->Wait().exit_code == 0);
 }
 
-TEST_CASE("winnow-worker: after SIGKILL the next in its folder ends also what has shed its marks, by its group",
-          "[worker]") {
+TEST_CASE(
+    "winnow-worker: after SIGKILL the next in its folder ends also what has shed its marks, by its group",
+    "[worker]") {
   TempFolder folder;
   FakeServer server;
   std::optional<WorkerProcess> worker(Flags(server, folder));
-  server.Assign(MakeAssignment("a", {"sh", "-c", "env -i setsid sh -c 'echo loss=$$; exec sleep 1000' & wait"}));
+  server.Assign(
+      MakeAssignment("a", {"sh", "-c", "env -i setsid sh -c 'echo loss=$$; exec sleep 1000' & wait"}));
   REQUIRE(server.Await([](const FakeServer::Told& told) {
     return told.assignments.contains("a") && told.assignments.at("a").values.size() == 1;
   }));

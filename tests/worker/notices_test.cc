@@ -118,7 +118,8 @@ TEST_CASE("Notices: a level below 1 is told with the offset that shifts it", "[w
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }
 
-TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded", "[worker]") {
+TEST_CASE("Notices: a trainer that goes on past its budget; what it reports there is not recorded",
+          "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("for i in 1 2 3 4; do echo epoch $i loss=0.$i; done", 0, 2);
   const TrainerPlay play = scene.Run(assignment);
@@ -134,7 +135,8 @@ TEST_CASE("Notices: a trainer that goes on past its budget; what it reports ther
 
 TEST_CASE("Notices: one that skips its last level is ended beyond it all the same", "[worker]") {
   NoticeScene scene;
-  v1::Assignment assignment = Script("echo epoch 1 loss=1; echo epoch 3 loss=3; while :; do sleep 0.01; done", 0, 2);
+  v1::Assignment assignment =
+      Script("echo epoch 1 loss=1; echo epoch 3 loss=3; while :; do sleep 0.01; done", 0, 2);
   assignment.set_resumes(GENERATE(true, false));
   assignment.mutable_grace_period()->set_seconds(0);
   const TrainerPlay play = scene.Run(assignment);
@@ -202,21 +204,29 @@ TEST_CASE("Notices: an expression that matched no line when the program has fini
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }
 
-TEST_CASE("TrainerRun: a program without the objective is told with its expression and its last line", "[worker]") {
+TEST_CASE("TrainerRun: a program without the objective is told with its expression and its last line",
+          "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("echo start; for i in 1 2; do echo epoch $i Loss: 0.$i; done; echo");
   CHECK(scene.Run(assignment).outcome.reason() ==
-        "The program exited without printing `loss` (regex `loss=([-+0-9.a-z]+)` matched none of 3 lines; the last was `epoch "
+        "The program exited without printing `loss` (regex `loss=([-+0-9.a-z]+)` matched none of 3 lines; "
+        "the last was `epoch "
         "2 Loss: 0.2`).");
-  CHECK(scene.Run(Script("true")).outcome.reason() == "The program exited without printing `loss`: it printed no line.");
-  CHECK_THAT(scene.Run(Script("echo step 1 loss=1")).outcome.reason(),
-             Catch::StartsWith("The program printed `loss` without a level (resource_regex `epoch ([-0-9]+)` matched none"));
-  CHECK_THAT(scene.Run(Script("echo epoch 0 loss=1")).outcome.reason(), Catch::Contains("at levels below 1 only"));
+  CHECK(scene.Run(Script("true")).outcome.reason() ==
+        "The program exited without printing `loss`: it printed no line.");
+  CHECK_THAT(
+      scene.Run(Script("echo step 1 loss=1")).outcome.reason(),
+      Catch::StartsWith(
+          "The program printed `loss` without a level (resource_regex `epoch ([-0-9]+)` matched none"));
+  CHECK_THAT(scene.Run(Script("echo epoch 0 loss=1")).outcome.reason(),
+             Catch::Contains("at levels below 1 only"));
 }
 
 TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {
   NoticeScene scene;
-  const auto reason = [&scene](const std::string& script) { return scene.Run(Script(script)).outcome.reason(); };
+  const auto reason = [&scene](const std::string& script) {
+    return scene.Run(Script(script)).outcome.reason();
+  };
   CHECK(reason("echo starting >&2; echo no data >&2; exit 3") == "no data (exit code 3)");
   CHECK(reason("exit 3") == "exit code 3");
   CHECK(reason("echo step 7 >&2; kill -9 $$") == "killed by signal 9 (SIGKILL): step 7");
@@ -226,7 +236,8 @@ TEST_CASE("TrainerRun: why it failed leads, then how it ended", "[worker]") {
 
 TEST_CASE("RankConnections: a connection counts whose other end is with somebody else", "[worker]") {
   const Pair pair;
-  const Holder alone({}), one({pair.one}), other({pair.other}), both({pair.one, pair.other}), listens({pair.listener});
+  const Holder alone({}), one({pair.one}), other({pair.other}), both({pair.one, pair.other}),
+      listens({pair.listener});
   const auto connected = [](const std::vector<const Holder*>& holders) {
     std::vector<pid_t> pids;
     for (const Holder* holder : holders) pids.push_back(holder->pid());

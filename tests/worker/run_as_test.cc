@@ -143,7 +143,8 @@ TEST_CASE("RunAs: a trial's folder is its user's while it is held, and nobody's 
   CHECK((About(trial).st_mode & 0777) == 0700);
 }
 
-TEST_CASE("RunAs: what an earlier user of the trial has left becomes the next one's, but no foreign file", "[worker]") {
+TEST_CASE("RunAs: what an earlier user of the trial has left becomes the next one's, but no foreign file",
+          "[worker]") {
   SKIP_WITHOUT_ROOT();
   Host host;
   const fs::path checkpoint = host.Trial(1).path() / "checkpoint";
@@ -169,34 +170,40 @@ TEST_CASE("RunAs: what an earlier user of the trial has left becomes the next on
   CHECK(About(host.folder / "secret").st_uid == 0);
 }
 
-TEST_CASE("RunAs: a trainer has the user, no other group, no capability, and its standard error by name", "[worker]") {
+TEST_CASE("RunAs: a trainer has the user, no other group, no capability, and its standard error by name",
+          "[worker]") {
   SKIP_WITHOUT_ROOT();
   Host host;
   const auto lease = std::make_shared<const UserLease>(host.Begin(1));
-  const auto result = RunSpec(SpecAs(
-      lease, "id -u; id -G; grep -E '^(CapEff|CapPrm|CapAmb|NoNewPrivs):' /proc/self/status; echo named > /dev/stderr"));
+  const auto result = RunSpec(SpecAs(lease,
+                                     "id -u; id -G; grep -E '^(CapEff|CapPrm|CapAmb|NoNewPrivs):' "
+                                     "/proc/self/status; echo named > /dev/stderr"));
   REQUIRE(result.has_value());
   const std::string uid = std::to_string(lease->user().uid);
   CHECK_THAT(result->out, Catch::StartsWith(uid + "\n" + uid + "\n"));
-  for (const char* line : {"CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapAmb:\t0000000000000000",
-                           "NoNewPrivs:\t1"}) {
+  for (const char* line : {"CapPrm:\t0000000000000000", "CapEff:\t0000000000000000",
+                           "CapAmb:\t0000000000000000", "NoNewPrivs:\t1"}) {
     CHECK_THAT(result->out, Catch::Contains(line));
   }
   CHECK(result->err == "named\n");
 }
 
-TEST_CASE("RunAs: what a trainer leaves running under its user ends with it, though it has shed its marks", "[worker]") {
+TEST_CASE("RunAs: what a trainer leaves running under its user ends with it, though it has shed its marks",
+          "[worker]") {
   SKIP_WITHOUT_ROOT();
   Host host;
   const auto lease = std::make_shared<const UserLease>(host.Begin(1));
-  const auto result = RunSpec(SpecAs(lease, "env -i setsid sleep 1000 & echo $!; until grep -q sleep /proc/$!/comm; do :; done"));
+  const auto result = RunSpec(
+      SpecAs(lease, "env -i setsid sleep 1000 & echo $!; until grep -q sleep /proc/$!/comm; do :; done"));
   REQUIRE(result.has_value());
   const pid_t left = static_cast<pid_t>(std::stol(result->out));
   CHECK((kill(left, 0) != 0 && errno == ESRCH));
 }
 
-TEST_CASE("RunAs: after a worker was killed its trial's processes end and its folder closes, before another has the user",
-          "[worker]") {
+TEST_CASE(
+    "RunAs: after a worker was killed its trial's processes end and its folder closes, before another has "
+    "the user",
+    "[worker]") {
   SKIP_WITHOUT_ROOT();
   Host host;
   const fs::path trial = host.Trial(1).path();
@@ -234,7 +241,8 @@ TEST_CASE("RunAs: after a worker was killed its trial's processes end and its fo
   for (const int fd : ready) close(fd);
 }
 
-TEST_CASE("RunAs: who may read a file is told by owner, group, permissions and the folders above", "[worker]") {
+TEST_CASE("RunAs: who may read a file is told by owner, group, permissions and the folders above",
+          "[worker]") {
   SKIP_WITHOUT_ROOT();
   TempFolder folder;
   const TrainerUser user{kFirst, kFirst};

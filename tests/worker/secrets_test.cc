@@ -14,10 +14,14 @@ namespace fs = std::filesystem;
 
 struct Secrets {
   Secrets() {
-    for (const char* name : {"secrets/ana", "secrets/everyone", "outside"}) fs::create_directories(folder / name);
+    for (const char* name : {"secrets/ana", "secrets/everyone", "outside"})
+      fs::create_directories(folder / name);
   }
-  void Write(const std::string& name, const std::string& value) const { std::ofstream(folder / name) << value; }
-  absl::StatusOr<std::map<std::string, std::string>> Read(const std::string& owner, const std::string& name) const {
+  void Write(const std::string& name, const std::string& value) const {
+    std::ofstream(folder / name) << value;
+  }
+  absl::StatusOr<std::map<std::string, std::string>> Read(const std::string& owner,
+                                                          const std::string& name) const {
     v1::Assignment assignment;
     assignment.set_owner(owner);
     (*assignment.mutable_secrets())["KEY"] = name;
@@ -47,7 +51,8 @@ TEST_CASE("Secrets: the owner's come before everyone's, and nobody has another's
   CHECK_THAT(secrets.Problem("ben", "../ana/key"), Catch::Contains("not the name"));
 }
 
-TEST_CASE("Secrets: links stay within the folder, and only regular files of some length are secrets", "[worker]") {
+TEST_CASE("Secrets: links stay within the folder, and only regular files of some length are secrets",
+          "[worker]") {
   Secrets secrets;
   secrets.Write("outside/key", "of the site");
   secrets.Write("secrets/everyone/real", "inside it");
@@ -68,7 +73,8 @@ TEST_CASE("Secrets: links stay within the folder, and only regular files of some
 }
 
 // Runs a shell command that was given the secret "hunter22" as KEY.
-TrainerPlay RunWithSecret(const TempFolder& folder, const std::string& command, const std::string& secret = "key") {
+TrainerPlay RunWithSecret(const TempFolder& folder, const std::string& command,
+                          const std::string& secret = "key") {
   fs::create_directories(folder / "secrets/everyone");
   std::ofstream(folder / "secrets/everyone/key") << "hunter22\n";
   v1::Assignment assignment;
@@ -77,7 +83,8 @@ TrainerPlay RunWithSecret(const TempFolder& folder, const std::string& command, 
   assignment.set_trial(1);
   assignment.set_attempt(1);
   assignment.set_world_size(1);
-  for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), command}) assignment.add_command(word);
+  for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), command})
+    assignment.add_command(word);
   v1::MetricDefinition& metric = *assignment.add_metrics();
   metric.set_name("loss");
   metric.set_regex("loss=([0-9.]+)");
@@ -91,8 +98,9 @@ TrainerPlay RunWithSecret(const TempFolder& folder, const std::string& command, 
 TEST_CASE("Secrets: a trainer has the value, and nothing that is kept or sent of it has", "[worker]") {
   TempFolder folder;
   const TrainerPlay play = RunWithSecret(
-      folder, "test \"$KEY\" = hunter22 && echo loss=1; printf 'out hun'; printf 'ter22 '; echo $KEY; echo $KEY >&2; "
-              "printf \"error: $KEY\" >&2; exit 3");
+      folder,
+      "test \"$KEY\" = hunter22 && echo loss=1; printf 'out hun'; printf 'ter22 '; echo $KEY; echo $KEY >&2; "
+      "printf \"error: $KEY\" >&2; exit 3");
   REQUIRE(play.start.ok());
   CHECK(play.reports.size() == 1);
   CHECK(play.out == "loss=1\nout (secret) (secret)\n");

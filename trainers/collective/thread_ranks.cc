@@ -88,7 +88,8 @@ class ThreadGroup {
       bool more = false;
       for (bool over = false; !more && !over;) {
         over = !arrivals_.WaitUntil(mutex_, end);
-        more = round_ != round || !status_.ok() || std::count(arrived_.begin(), arrived_.end(), true) > before;
+        more =
+            round_ != round || !status_.ok() || std::count(arrived_.begin(), arrived_.end(), true) > before;
       }
       if (more) continue;
       const auto missing = std::find(arrived_.begin(), arrived_.end(), false) - arrived_.begin();

@@ -12,7 +12,8 @@ class App;
 
 namespace winnow::gbdt {
 
-// The subcommands of winnow-gbdt: predict, importance and convert, which work on a model, and hyperparameters.
+// The subcommands of winnow-gbdt: predict, importance and convert, which work on a model, and
+// hyperparameters.
 class ModelCommands {
  public:
   static bool IsName(std::string_view argument);

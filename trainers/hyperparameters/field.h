@@ -16,7 +16,7 @@ template <class P>
 struct Field : Hyperparameter {
   double P::*real = nullptr;                            // kReal
   int64_t (*get)(const P& parameters) = nullptr;        // kWhole, kTruth, kWord
-  void (*set)(P* parameters, int64_t value) = nullptr;  // the same
+  void (*set)(P* parameters, int64_t value) = nullptr;  // likewise
   std::vector<int> P::*widths = nullptr;                // kWidths
 
   bool has_member() const { return real != nullptr || get != nullptr || widths != nullptr; }

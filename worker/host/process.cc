@@ -150,7 +150,8 @@ absl::Status SetUp(const ProcessSpec& spec, ChildPlan* plan) {
   plan->user = &setup.user->user();
   // Lets the child open its streams by name, as /dev/stderr.
   for (const int pipe : {plan->output, plan->error}) {
-    if (fchown(pipe, plan->user->uid, plan->user->gid) != 0) return Explain(spec, {ExecFailure::kUser, errno});
+    if (fchown(pipe, plan->user->uid, plan->user->gid) != 0)
+      return Explain(spec, {ExecFailure::kUser, errno});
   }
   return absl::OkStatus();
 }
@@ -203,7 +204,11 @@ void HideFromOthers() {
 }
 
 Process::Process(EventLoop* loop, const ProcessSpec& spec, Events events)
-    : loop_(loop), events_(std::move(events)), group_(spec.setup.group), user_(spec.setup.user), orphans_(spec.mark, user_.get()) {}
+    : loop_(loop),
+      events_(std::move(events)),
+      group_(spec.setup.group),
+      user_(spec.setup.user),
+      orphans_(spec.mark, user_.get()) {}
 
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const ProcessSpec& spec,
                                                         Events events) {

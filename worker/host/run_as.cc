@@ -138,7 +138,8 @@ std::string ReadEntry(int fd) {
 }
 
 bool WriteEntry(int fd, const std::string& text) {
-  return ftruncate(fd, 0) == 0 && pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  return ftruncate(fd, 0) == 0 &&
+         pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
 
 std::string EntryOf(const FolderName& trial) {
@@ -277,8 +278,8 @@ fs::path Obstacle(const TrainerUser& user, const fs::path& path) {
 }
 
 bool BecomeUser(const TrainerUser& user) {
-  if (setgroups(user.groups.size(), user.groups.data()) != 0 || setresgid(user.gid, user.gid, user.gid) != 0 ||
-      setresuid(user.uid, user.uid, user.uid) != 0) {
+  if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
+      setresgid(user.gid, user.gid, user.gid) != 0 || setresuid(user.uid, user.uid, user.uid) != 0) {
     return false;
   }
   // A change between users other than root keeps capabilities, so they are dropped explicitly; old kernels
@@ -358,7 +359,8 @@ absl::StatusOr<TrainerUsers> TrainerUsers::Create(RunAs run_as, const fs::path& 
     const fs::path target = fs::read_symlink(registry, error);
     if (absl::Status status = MakeFolder(error ? registry : target); !status.ok()) return status;
     if (chmod(registry.c_str(), 0700) != 0)
-      return absl::FailedPreconditionError(fmt::format("cannot use {}: {}", registry.string(), strerrordesc_np(errno)));
+      return absl::FailedPreconditionError(
+          fmt::format("cannot use {}: {}", registry.string(), strerrordesc_np(errno)));
   }
   return TrainerUsers(std::move(run_as), registry);
 }
@@ -369,8 +371,8 @@ int TrainerUsers::ReclaimAll() const {
   int reclaimed = 0;
   for (size_t i = 0; i < run_as_.count(); ++i) {
     const TrainerUser user = run_as_.user(i);
-    const OpenFile file(registry_,
-                        openat(guard.fd(), std::to_string(user.uid).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const OpenFile file(
+        registry_, openat(guard.fd(), std::to_string(user.uid).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (file.descriptor() < 0 || flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
     const std::string entry = ReadEntry(file.descriptor());
     if (entry.empty() || !Reclaim(user, entry)) continue;
@@ -407,8 +409,9 @@ absl::StatusOr<UserLease> TrainerUsers::Take(const FolderName& trial) const {
     before = entry;
   }
   if (chosen.descriptor() < 0) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "all {} users of --run-as are held by trials; expected one for each slot of this host", run_as_.count()));
+    return absl::ResourceExhaustedError(
+        fmt::format("all {} users of --run-as are held by trials; expected one for each slot of this host",
+                    run_as_.count()));
   }
   if (!before.empty() && !Reclaim(user, before)) {
     return absl::ResourceExhaustedError(

@@ -36,7 +36,8 @@ void OnRow(int, void* rows) {
 
 absl::StatusOr<Rows> Parse(const ForeignFile& file, const GoOn& go_on) {
   if (file.bytes() > kMostBytes) {
-    return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostBytes));
+    return absl::InvalidArgumentError(
+        fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostBytes));
   }
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {

@@ -56,7 +56,8 @@ absl::Status UnknownLayout(const std::string& why) {
 
 // Whether it is a table with stored rows: not a view, nor a module's virtual table, which has no page.
 absl::StatusOr<bool> IsTable(Database& database, const std::string& name) {
-  Statement find(database, "SELECT COUNT(*) FROM sqlite_master WHERE name = ?1 AND type = 'table' AND rootpage > 0");
+  Statement find(database,
+                 "SELECT COUNT(*) FROM sqlite_master WHERE name = ?1 AND type = 'table' AND rootpage > 0");
   absl::StatusOr<bool> row = find.Bind(name).Next();
   if (!row.ok()) return row.status();
   return find.Int(0) == 1;
@@ -79,7 +80,8 @@ absl::Status CheckLayout(Database& database) {
     if (!status.ok()) return Unreadable(status);
     if (computed) return UnknownLayout(fmt::format("table {} computes columns", table));
     for (const std::string& column : columns) {
-      if (known.count(column) == 0) return UnknownLayout(fmt::format("there is no column {}.{}", table, column));
+      if (known.count(column) == 0)
+        return UnknownLayout(fmt::format("there is no column {}.{}", table, column));
     }
   }
   return absl::OkStatus();
@@ -241,9 +243,11 @@ class Trials {
 
 }  // namespace
 
-absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name, const GoOn& go_on) {
+absl::StatusOr<OptunaStudy> ReadOptunaStudy(const ForeignFile& file, const std::string& name,
+                                            const GoOn& go_on) {
   if (file.bytes() > kMostStudyBytes) {
-    return absl::InvalidArgumentError(fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostStudyBytes));
+    return absl::InvalidArgumentError(
+        fmt::format("has {} bytes; expected at most {}", file.bytes(), kMostStudyBytes));
   }
   // The file alone lacks changes that are only in the log, and an interrupted change.
   if (file.log_bytes() > 0 || file.journal_bytes() > 0) {

@@ -73,7 +73,7 @@ TEST_CASE("Tls: plain text to TLS and TLS to plain text end with words that help
   const grpc::Status other = without.List(with);
   CHECK(other.error_code() == StatusCode::UNAVAILABLE);
   INFO(other.error_message());
-  CHECK_THAT(ExplainFailure(with, other), Catch::Contains("no TLS"));
+  CHECK_THAT(ExplainFailure(with, other), Catch::Contains("does not use TLS"));
 }
 
 TEST_CASE(

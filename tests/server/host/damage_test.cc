@@ -126,7 +126,8 @@ int64_t Reports(v1::TuningService::Stub& client) {
   return client.QueryMetrics(&context, query, &answer).ok() ? answer.points_size() : -1;
 }
 
-TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refused or every report is there", "[server]") {
+TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refused or every report is there",
+          "[server]") {
   namespace fs = std::filesystem;
   constexpr int kReports = 90;
   ServerProcess server(WINNOW_BIN_DIR "/winnow-server", {"--local-workers", "0"});
@@ -134,11 +135,12 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
   server.Kill();
   const std::string log = server.database() + "-wal";
   TempFolder kept;
-  for (const char* part : {"", "-wal", "-shm"}) fs::copy_file(server.database() + part, kept.file("db") + part);
+  for (const char* part : {"", "-wal", "-shm"})
+    fs::copy_file(server.database() + part, kept.file("db") + part);
   const auto bytes = static_cast<int64_t>(fs::file_size(log));
   int refused = 0;
-  for (const int64_t byte : {int64_t{0}, int64_t{9}, int64_t{17}, int64_t{30}, int64_t{34}, int64_t{41}, bytes / 7,
-                             bytes / 3, bytes / 2, bytes * 4 / 5, bytes - 4100, bytes - 1}) {
+  for (const int64_t byte : {int64_t{0}, int64_t{9}, int64_t{17}, int64_t{30}, int64_t{34}, int64_t{41},
+                             bytes / 7, bytes / 3, bytes / 2, bytes * 4 / 5, bytes - 4100, bytes - 1}) {
     for (const char* part : {"", "-wal", "-shm"}) {
       fs::copy_file(kept.file("db") + part, server.database() + part, fs::copy_options::overwrite_existing);
     }

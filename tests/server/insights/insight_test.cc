@@ -188,7 +188,8 @@ TEST_CASE("Insights: steps go on after a restart", "[server]") {
   }
 }
 
-TEST_CASE("Insights: an ended job that is not described, as in an older file, is when the server starts", "[server]") {
+TEST_CASE("Insights: an ended job that is not described, as in an older file, is when the server starts",
+          "[server]") {
   Play play;
   FakeWorker worker(play, "one", 4);
   worker.fails_at[2] = 1;
@@ -200,7 +201,9 @@ TEST_CASE("Insights: an ended job that is not described, as in an older file, is
                   engine.context().store.database().Execute("DELETE FROM job_descriptions"));
             })
             .ok());
-  const auto undescribed = [&] { return (*Store::OpenReadOnly(play.file()))->summaries.Undescribed()->size(); };
+  const auto undescribed = [&] {
+    return (*Store::OpenReadOnly(play.file()))->summaries.Undescribed()->size();
+  };
   CHECK(undescribed() == 1);
   play.Restart();
   CHECK(undescribed() == 0);

@@ -63,16 +63,18 @@ struct FilesPlay : TokenPlay {
   v1::TuningJob job;
 };
 
-TEST_CASE("Files of jobs: outside of the folders that the site names one answer is given, whatever is there", "[server]") {
+TEST_CASE("Files of jobs: outside of the folders that the site names one answer is given, whatever is there",
+          "[server]") {
   FilesPlay play;
   CHECK(play.Table("old.csv").ok());
   CHECK(play.job.warm_start_text() == "1 result used: 1 from old.csv.");
   const std::string outside = play.Said(play.Table("/no/such/file"), "/no/such/file");
   CHECK_THAT(outside, Catch::Contains("--read-dir"));
   const std::string other = play.folder.file("other/secret.csv");
-  for (const std::string& path : {std::string("/etc/passwd"), std::string("/root/none"), std::string("../other/secret.csv"),
-                                  std::string("../other/none.csv"), std::string("/dev/zero"), std::string("/"), other,
-                                  std::string("out.csv"), std::string("nowhere.csv")}) {
+  for (const std::string& path :
+       {std::string("/etc/passwd"), std::string("/root/none"), std::string("../other/secret.csv"),
+        std::string("../other/none.csv"), std::string("/dev/zero"), std::string("/"), other,
+        std::string("out.csv"), std::string("nowhere.csv")}) {
     INFO(path);
     CHECK(play.Said(play.Table(path), path) == outside);
   }

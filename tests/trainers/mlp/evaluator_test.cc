@@ -53,7 +53,8 @@ TEST_CASE("MlpMetrics: an unknown name, or one of another loss, is refused", "[m
   const auto error = [](const char* name, LossKind loss) {
     return std::string(ParseMlpMetric(name, loss).status().message());
   };
-  CHECK(error("rmse", LossKind::kCrossEntropy) == "loss, logloss, accuracy, error, auc or topK (as top5) with loss cross_entropy");
+  CHECK(error("rmse", LossKind::kCrossEntropy) ==
+        "loss, logloss, accuracy, error, auc or topK (as top5) with loss cross_entropy");
   CHECK(error("accuracy", LossKind::kSquared) == "loss, rmse or mae with loss mse");
   CHECK(error("top5", LossKind::kLogistic) == "loss, logloss, accuracy, error or auc with loss logistic");
   for (const char* name : {"top", "top0", "top-1", "top5x", "f1", ""})

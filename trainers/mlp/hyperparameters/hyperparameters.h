@@ -22,7 +22,7 @@ enum class ScheduleKind { kConstant, kStep, kCosine };
 enum class WeightInit { kHe, kGlorot };
 enum class Precision { kF32, kBf16 };
 enum class BatchNorm { kNone, kSynchronised, kPerRank };
-// How ranks share the work (docs/mlp.md).
+// The distribution of work over ranks (docs/mlp.md).
 enum class Distribution { kAllReduce, kZero, kPipeline, kLocalSgd, kParameterServer };
 enum class Compression { kNone, kBf16, kInt8 };
 enum class BatchScaling { kNone, kLinear };

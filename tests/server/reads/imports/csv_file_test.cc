@@ -41,7 +41,8 @@ TEST_CASE("Csv file: what is wrong is said, and where", "[store]") {
 }
 
 TEST_CASE("Csv file: an error holds nothing of what is in the file", "[store]") {
-  for (const char* text : {"canary,b,canary\n", "canary\ncanary,canary\n", "a\n\"canary", "a\n\"canary\"canary\n"}) {
+  for (const char* text :
+       {"canary,b,canary\n", "canary\ncanary,canary\n", "a\n\"canary", "a\n\"canary\"canary\n"}) {
     const auto table = Read(text);
     REQUIRE_FALSE(table.ok());
     CHECK_THAT(std::string(table.status().message()), !Catch::Contains("canary"));
@@ -53,7 +54,8 @@ TEST_CASE("Csv file: fields are bounded, and who asks can end the reading", "[st
   for (int i = 0; i < 1'000'001; ++i) fields += "1,\n";
   CHECK_THAT(std::string(Read(fields).status().message()), Catch::Contains("more than 2000000 fields"));
   int looks = 0;
-  const auto ended = Read(fields, [&looks] { return ++looks < 3 ? absl::OkStatus() : absl::CancelledError("gone"); });
+  const auto ended =
+      Read(fields, [&looks] { return ++looks < 3 ? absl::OkStatus() : absl::CancelledError("gone"); });
   CHECK(ended.status().code() == absl::StatusCode::kCancelled);
   CHECK(looks == 3);
 }

@@ -96,7 +96,8 @@ TEST_CASE("Optuna study: what cannot be used is said", "[store]") {
   CHECK_THAT(Problem("DELETE FROM studies"), Catch::Contains("no study"));
   CHECK_THAT(Problem("INSERT INTO study_directions VALUES (2, 'MINIMIZE', 1, 1)"),
              Catch::Contains("2 objectives"));
-  CHECK_THAT(Problem("UPDATE study_directions SET direction = 'NOT_SET'"), Catch::Contains("direction is unknown") && !Catch::Contains("NOT_SET"));
+  CHECK_THAT(Problem("UPDATE study_directions SET direction = 'NOT_SET'"),
+             Catch::Contains("direction is unknown") && !Catch::Contains("NOT_SET"));
   CHECK_THAT(Problem("ALTER TABLE trials RENAME COLUMN number TO n"), Catch::Contains("trials.number"));
   CHECK_THAT(Problem("INSERT INTO trials VALUES (1, 4, 1, 'COMPLETE');"
                      "INSERT INTO trial_params VALUES (1, 1, 'x', 2.0,"
@@ -110,15 +111,17 @@ TEST_CASE("Optuna study: a view, a table of a module and computed columns are no
       "CREATE VIEW trials AS WITH RECURSIVE c(trial_id, number, study_id, state) AS"
       " (SELECT 1, 1, 1, 'COMPLETE' UNION ALL SELECT trial_id + 1, 1, 1, 'COMPLETE' FROM c) SELECT * FROM c";
   CHECK_THAT(Problem(view), Catch::Contains("no table trials"));
-  CHECK_THAT(Problem("DROP TABLE trials; CREATE VIRTUAL TABLE trials USING fts5(trial_id, number, study_id, state)"),
-             Catch::Contains("no table trials"));
+  CHECK_THAT(
+      Problem("DROP TABLE trials; CREATE VIRTUAL TABLE trials USING fts5(trial_id, number, study_id, state)"),
+      Catch::Contains("no table trials"));
   CHECK_THAT(Problem("ALTER TABLE trials ADD COLUMN much AS (zeroblob(1000000000))"),
              Catch::Contains("computes columns"));
 }
 
 TEST_CASE("Optuna study: who asks can end the reading, also inside of a statement", "[store]") {
-  File file("INSERT INTO trials WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 90000)"
-            " SELECT x, x, 1, 'COMPLETE' FROM c");
+  File file(
+      "INSERT INTO trials WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 90000)"
+      " SELECT x, x, 1, 'COMPLETE' FROM c");
   const auto ended = Read(file.name(), "", [] { return absl::DeadlineExceededError("takes too long"); });
   CHECK(ended.status().code() == absl::StatusCode::kDeadlineExceeded);
   CHECK(Read(file.name())->trials.size() == 90'000);
