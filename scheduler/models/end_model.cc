@@ -160,7 +160,7 @@ class Predictor {
     double newest_variance = 0, shrinks_variance = 0;
   };
 
-  // Of those that have made the step; what is usual counts as one of them.
+  // The usual values of trials that have made the step; the prior counts as one trial.
   static Usual UsualOf(const Step& step) {
     constexpr double kUsualNewest = 0.3, kUsualShrinks = 0.5, kUsualVariance = 0.04;
     const Eigen::ArrayXd gain = step.own.col(1).array().abs() + 1e-6;
@@ -248,7 +248,7 @@ class Predictor {
   std::vector<GainFit>& gains_;
   Ends& ends_;
   VectorXd last_gain_;  // predicted
-  // Of the errors of the last gains: among each other, and (rows) of the ends so far with them.
+  // Covariances of the errors of the last gains: with each other, and (rows) of the ends so far with them.
   MatrixXd gain_covariance_, cross_covariance_;
   bool refitted_ = false;
 };

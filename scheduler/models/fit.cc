@@ -72,8 +72,8 @@ Hyperparameters Unpack(const VectorXd& packed, const Layout& layout) {
 VectorXd Pack(const Hyperparameters& hyperparameters, const Layout& layout) {
   VectorXd packed(layout.size());
   packed << hyperparameters.warping.length.array().log(), hyperparameters.warping.a.array().log(),
-      hyperparameters.warping.b.array().log(), std::log(hyperparameters.signal), std::log(hyperparameters.noise),
-      hyperparameters.mean;
+      hyperparameters.warping.b.array().log(), std::log(hyperparameters.signal),
+      std::log(hyperparameters.noise), hyperparameters.mean;
   return packed;
 }
 
@@ -81,7 +81,8 @@ Observations Select(const Observations& all, int most) {
   if (all.count() <= most) return all;
   std::vector<Index> order(static_cast<size_t>(all.count()));
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index l, Index r) { return all.values[l] > all.values[r]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index l, Index r) { return all.values[l] > all.values[r]; });
   std::vector<Index> chosen(order.begin(), order.begin() + most / 2);
   std::sort(order.begin() + most / 2, order.end());
   const Index others = all.count() - most / 2, places = most - most / 2;
@@ -123,8 +124,8 @@ double MinusLogPosterior(const FeatureMap& map, const Observations& observations
   const VectorXd sums = by_square.rowwise().sum();
   const MatrixXd by_feature = 2 * (sums.asDiagonal() * mapped - by_square * mapped);
   const Warping by_warping = map.Gradient(observations.points, h.warping, mapped, by_feature);
-  gradient << by_warping.length, by_warping.a, by_warping.b, h.signal * w.cwiseProduct(matern.value).sum() / 2,
-      h.noise * w.trace() / 2, -weights.sum();
+  gradient << by_warping.length, by_warping.a, by_warping.b,
+      h.signal * w.cwiseProduct(matern.value).sum() / 2, h.noise * w.trace() / 2, -weights.sum();
   for (Index i = 0; i < layout.size(); ++i) value += layout.PriorOf(i).Add(packed[i], gradient[i]);
   return value;
 }

@@ -21,7 +21,8 @@ struct FitSettings {
 // Dimensions); warpings are near straight, the noise is small. Beyond `most_points` a subset decides: the
 // best half by value, and an even choice of the others in the order given. REQUIRES at least one observation,
 // and values of about unit spread. The same inputs give the same bits.
-Hyperparameters Fit(const FeatureMap& map, const Observations& observations, const FitSettings& settings = {});
+Hyperparameters Fit(const FeatureMap& map, const Observations& observations,
+                    const FitSettings& settings = {});
 
 // Minus the log posterior density up to a constant, with its gradient by the packed hyperparameters (log
 // lengths, log a, log b, log signal, log noise, mean). For tests.

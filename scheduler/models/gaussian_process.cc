@@ -99,7 +99,8 @@ std::pair<VectorXd, VectorXd> GaussianProcess::PredictAll(const MatrixXd& points
   MatrixXd covariance = hyperparameters_.signal * Matern::Values(mapped_, features);
   VectorXd means = (covariance.transpose() * weights_).array() + hyperparameters_.mean;
   factor_.triangularView<Eigen::Lower>().solveInPlace(covariance);
-  VectorXd variances = (hyperparameters_.signal - covariance.colwise().squaredNorm().transpose().array()).max(0);
+  VectorXd variances =
+      (hyperparameters_.signal - covariance.colwise().squaredNorm().transpose().array()).max(0);
   return {std::move(means), std::move(variances)};
 }
 

@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-// Of the widest kernel, before the number of points narrows it.
+// Width of the widest kernel, before the number of points narrows it.
 constexpr double kWidest = 0.1;
 
 double NormalQuantile(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }

@@ -68,7 +68,7 @@ class Choice {
            startup_ * static_cast<double>(state_.suggested_parts(rule));
   }
 
-  // Of all parts so far.
+  // Cost of all parts so far.
   double Spent() const {
     double parts = 0;
     for (size_t rule = 0; rule < kSuggestionRules; ++rule)
@@ -91,7 +91,7 @@ class Choice {
     }
     return rungs_[rung].resource;
   }
-  // Of a paused trial. REQUIRES a rung above its own.
+  // The next level of a paused trial. REQUIRES: a rung above its own.
   int64_t NextLevel(const TrialState& trial) const {
     return NextLevel(trial.checkpoint, static_cast<size_t>(trial.rung) + 1);
   }
@@ -205,7 +205,7 @@ class Choice {
            std::log(part + ChanceToBeat(end, model.best()) * rest);
   }
 
-  // Of the next level and the end, the one for which a part is expected to cost less in all.
+  // Chooses between the next level and the end: the one for which a part is expected to cost less in total.
   int64_t LevelFor(const TrialModel& model, const Prediction& end, int64_t from, int64_t next) const {
     const bool through = Gain(model, end, from, highest_) > Gain(model, end, from, next);
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;

@@ -29,7 +29,7 @@ double ChanceToBeat(const Prediction& end, double best) {
 
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end) {
   constexpr double kMiddle90 = 1.645;  // deviations on either side
-  // Of what will be reported, so with the noise of reports.
+  // Predicts a report, so includes the noise of reports.
   const Prediction report{end.mean, end.variance + model.process().hyperparameters().noise};
   const double deviation = std::sqrt(report.variance);
   const double middle = model.ToObjective(end.mean);

@@ -18,7 +18,7 @@ class GpSampler : public Sampler {
 // predicts, the middle 90 % in brackets. `end` in the model's units.
 std::string Expectation(const JobState& state, const TrialModel& model, const Prediction& end);
 
-// Of beating the best, 0 to 1.
+// The chance of beating the best, 0 to 1.
 double ChanceToBeat(const Prediction& end, double best);
 
 }  // namespace winnow

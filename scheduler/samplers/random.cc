@@ -5,7 +5,7 @@
 namespace winnow {
 namespace {
 
-// Of a finite space, whose configurations are known: a few draws, then one of those.
+// Draws in a finite space with known configurations before one of those is chosen.
 constexpr int64_t kMostDrawsOfFinite = 50;
 // The index of that choice among a trial's draws, beyond all others.
 constexpr uint64_t kChoice = 1ull << 41;

@@ -16,11 +16,11 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Of longer histories the newest are looked at.
+// Longer histories are cut to the newest.
 constexpr size_t kNewest = 20'000;
 constexpr int64_t kRungWork = 2;   // a further rung of a trial, counted in trials
 constexpr double kMoreWork = 0.1;  // as a part of that at the last fit: then it is fitted anew
-// Of what is predicted, in variances of the ends.
+// Errors of predictions, in variances of the ends.
 constexpr double kPriorError = 0.05;      // of an earlier job: other data, another seed
 constexpr double kPartPriorError = 0.25;  // at a lower level than the last
 constexpr double kFailureError = 0.25;

@@ -59,8 +59,8 @@ int64_t SearchSpec::FullResource(const Configuration& configuration) const {
 }
 
 std::string StrategyText(const SearchSpec& spec) {
-  static constexpr const char* kSamplers[] = {"RANDOM", "SOBOL", "GRID", "GP",
-                                              "TPE"};  // in the order of SamplerKind
+  // in the order of SamplerKind
+  static constexpr const char* kSamplers[] = {"RANDOM", "SOBOL", "GRID", "GP", "TPE"};
   const std::string sampler = std::string(kSamplers[static_cast<int>(spec.sampler.kind)]) + " sampler";
   if (spec.pruner.kind == PrunerSettings().kind) return sampler + ", every trial trained to its end";
   return sampler + " under the " + TraitsOf(spec.pruner.kind).name + " pruner" +

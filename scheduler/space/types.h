@@ -169,8 +169,8 @@ struct PrunerSettings {
 struct SamplerSettings {
   SamplerKind kind = SamplerKind::kRandom;
   int64_t startup_trials = 0;  // GP, TPE: Sobol points first; 0: the sampler's own default
-  std::vector<int64_t>
-      grid_points;  // GRID: of each continuous or wide integer parameter, in their order; 0: default
+  // GRID: of each continuous or wide integer parameter, in their order; 0: default
+  std::vector<int64_t> grid_points;
 
   bool operator==(const SamplerSettings&) const = default;
 };
@@ -227,7 +227,7 @@ struct SearchSpec {
 
   // Ranks of a trial of `configuration`.
   int32_t Nodes(const Configuration& configuration) const;
-  // Of the narrowest and the widest that any trial may be.
+  // Nodes of the narrowest and the widest trial possible.
   int32_t LeastNodes() const;
   int32_t MostNodes() const;
 

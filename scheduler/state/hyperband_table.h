@@ -50,7 +50,7 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 class HyperbandTable {
  public:
   HyperbandTable() = default;  // no brackets
-  // Of HYPERBAND or SUCCESSIVE_HALVING; most_trials as JobState has it: 0 for any number.
+  // The table of a HYPERBAND or SUCCESSIVE_HALVING job; `most_trials`: JobState::most_trials().
   HyperbandTable(const SearchSpec& spec, int64_t most_trials);
 
   bool empty() const { return cycle_.empty(); }

@@ -33,7 +33,7 @@ class RankedList {
 
   size_t size_ = 0;
   std::vector<std::vector<Entry>> blocks_;  // none is empty
-  // Of each block, side by side: what is looked through.
+  // First entry and size of each block, contiguous for the search.
   std::vector<Entry> firsts_;
   std::vector<uint32_t> sizes_;
 };

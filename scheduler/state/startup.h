@@ -35,7 +35,7 @@ class Startup {
   // An attempt that ended before it reported anything: all its time was start-up.
   void AddSilent(int64_t took_us) { silent_us_ += took_us; }
 
-  // Of the median part; absent: not known yet.
+  // The median part; absent: not known yet.
   std::optional<double> seconds() const;
   std::optional<double> unit_seconds() const;
 

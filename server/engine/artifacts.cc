@@ -15,7 +15,7 @@ namespace {
 
 // A worker that was heard of so lately may come back, and take a trial on.
 constexpr int64_t kMayReturnUs = 3'600'000'000;
-// Of jobs that ended before this server started, how many and how old ones may still get their model.
+// How many of the jobs that ended before this server started, and how old ones, may still get their model.
 constexpr int64_t kEndedJobs = 100;
 constexpr int64_t kEndedUs = 86'400'000'000;
 // A model that was asked for stays so long: time enough to fetch it over a slow line.

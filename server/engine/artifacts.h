@@ -80,7 +80,8 @@ class Artifacts {
     std::string worker;   // that ran rank 0 last
     std::string storage;  // its
     std::string problem = {};  // why it was not sent when that was tried last
-    int64_t until_us = 0;      // somebody waits for it until then; 0: it is the best trial's, and stays wanted
+    // somebody waits for it until then; 0: it is the best trial's, and stays wanted
+    int64_t until_us = 0;
   };
 
   absl::Status FindLost();

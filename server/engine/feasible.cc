@@ -39,7 +39,7 @@ class RanksFit {
   }
 
  private:
-  // Of ranks of that shape, on machines that may be there together.
+  // The most ranks of that shape on machines that may be present together.
   int64_t Most(const RankShape& shape) const {
     return std::max(CapacityOf(known_, shape), CapacityOf(declared_, shape));
   }

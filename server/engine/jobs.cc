@@ -75,7 +75,8 @@ absl::Status Jobs::Load() {
     auto job = std::make_unique<OpenJob>(std::move(row), *std::move(spec));
     absl::Status status = ApplyFacts(context_.store.facts, job->row, job->state, [&](const Fact& fact) {
       if (std::holds_alternative<AttemptEnded>(fact.body)) job->newest_end = fact.sequence;
-      if (const auto* end = std::get_if<BracketEnded>(&fact.body)) job->bracket_ends[end->bracket] = end->reason;
+      if (const auto* end = std::get_if<BracketEnded>(&fact.body))
+        job->bracket_ends[end->bracket] = end->reason;
       job->best.Note(job->state, fact.time_us);
     });
     if (!status.ok()) return status;

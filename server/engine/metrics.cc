@@ -16,10 +16,10 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Of what takes a fraction of a millisecond as a rule.
+// For durations that are usually a fraction of a millisecond.
 const prometheus::Histogram::BucketBoundaries kShort = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                         0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5};
-// Of what may wait for something.
+// For durations that may include waiting.
 const prometheus::Histogram::BucketBoundaries kLong = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                        0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
 

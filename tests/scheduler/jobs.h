@@ -42,7 +42,7 @@ constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
                                    PrunerKind::kFreezeThaw};
 bool AsksModel(const Strategy& strategy);
 
-// Of any strategy that asks no model, or of the one given.
+// Uses any strategy that asks no model, or the given one.
 AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy = {});
 
 }  // namespace winnow

@@ -104,7 +104,7 @@ TEST_CASE("Weak brackets: the bracket that would win is ended no more often than
     const Count count = PlayJobs(world, jobs);
     CAPTURE(world.first, world.slow_starters, count.ended_best, count.jobs_with_ended, count.ended_brackets,
             count.saved / jobs, count.regret / jobs);
-    // Of 600 jobs 30 are 5 %; three standard deviations more are 46.
+    // 5 % of 600 jobs are 30; three standard deviations more are 46.
     CHECK(count.ended_best <= 46);
   }
 }

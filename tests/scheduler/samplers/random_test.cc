@@ -32,7 +32,7 @@ TEST_CASE("Random: 100,000 draws of a conditional and constrained space are poin
     with_depth += std::holds_alternative<int64_t>(drawn[4]) ? 1 : 0;
     with_width += std::holds_alternative<double>(drawn[5]) ? 1 : 0;
   }
-  // Of kinds half have a depth; of depths 1 (with 2 of 3 widths) and 2 have a width: 5/3 of 23/3 that are
+  // Half of the kinds have a depth; depths 1 (with 2 of 3 widths) and 2 have a width: 5/3 of 23/3 that are
   // left.
   CHECK(static_cast<double>(with_depth) / 100'000 == Approx(0.4894).margin(0.01));
   CHECK(static_cast<double>(with_width) / 100'000 == Approx(0.1064).margin(0.005));

@@ -31,7 +31,7 @@ struct Attempt {
   void Report(double seconds, int64_t attempt, int64_t level) {
     Apply(seconds, Reported{1, attempt, level, 0.5});
   }
-  // Of a process that was started at second 1.
+  // Ends a process that was started at second 1.
   void End(double seconds, AttemptOutcome outcome = AttemptOutcome::kFinished) {
     Apply(seconds, AttemptEnded{1, state.trial(1).attempts, outcome, "", 2 * kSecond,
                                 kSecond + std::llround(seconds * kSecond)});

@@ -182,7 +182,8 @@ TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[serv
   for (const int64_t level : {int64_t{-1}, int64_t{1'000'000'001}, std::numeric_limits<int64_t>::max()}) {
     const absl::Status refused = scene.PutCheckpoint(OnlyAssignment(worker), "state", level);
     CHECK(absl::IsInvalidArgument(refused));
-    CHECK_THAT(std::string(refused.message()), Catch::StartsWith("artifact.resource: " + std::to_string(level)));
+    CHECK_THAT(std::string(refused.message()),
+               Catch::StartsWith("artifact.resource: " + std::to_string(level)));
   }
 }
 
@@ -278,11 +279,13 @@ struct ThreeModels : Scene {
   }
 };
 
-TEST_CASE("Artifacts: another trial's model is fetched when it is asked for, and kept for an hour", "[server]") {
+TEST_CASE("Artifacts: another trial's model is fetched when it is asked for, and kept for an hour",
+          "[server]") {
   ThreeModels scene;
   CHECK(scene.Wanted().empty());
   CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
-  CHECK_THAT(std::string(scene.Ask(3).message()), Catch::Contains("trial 3") && Catch::Contains("worker worker on"));
+  CHECK_THAT(std::string(scene.Ask(3).message()),
+             Catch::Contains("trial 3") && Catch::Contains("worker worker on"));
   CHECK(scene.Wanted() == std::vector<int64_t>{3});
   REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
   CHECK(scene.Wanted().empty());
@@ -295,8 +298,9 @@ TEST_CASE("Artifacts: another trial's model is fetched when it is asked for, and
   CHECK(scene.blobs.Has("m2"));
 }
 
-TEST_CASE("Artifacts: what nobody waits for is wanted no more, and a next server keeps the best's model alone",
-          "[server]") {
+TEST_CASE(
+    "Artifacts: what nobody waits for is wanted no more, and a next server keeps the best's model alone",
+    "[server]") {
   ThreeModels scene;
   CHECK(absl::IsNotFound(scene.Ask(1)));
   scene.play.Tick(61'000'000);
@@ -329,8 +333,10 @@ TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[se
   CHECK_THAT(std::string(scene.Ask(1).message()), Catch::Contains("does not exist yet: it is being trained"));
 }
 
-TEST_CASE("Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after all",
-          "[server]") {
+TEST_CASE(
+    "Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after "
+    "all",
+    "[server]") {
   ThreeModels scene;
   CHECK(scene.Ask(3).GetPayload(kModelComes).has_value());
   FakeWorker stranger(scene.play, "stranger", 1, "disk-2");
@@ -348,9 +354,10 @@ TEST_CASE("Artifacts: a model that its worker cannot send is told with the worke
   const absl::Status told = scene.Ask(3);
   CHECK(absl::IsFailedPrecondition(told));
   CHECK_FALSE(told.GetPayload(kModelComes).has_value());
-  CHECK(told.message() == "the model of trial 3 of job \"" + scene.id +
-                              "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
-                              "many to keep");
+  CHECK(told.message() ==
+        "the model of trial 3 of job \"" + scene.id +
+            "\" cannot be fetched from worker worker on localhost: /w/model has more than 10000 files: too "
+            "many to keep");
   CHECK(scene.Wanted() == std::vector<int64_t>{3});  // somebody may mend it
   REQUIRE(scene.PutModel(scene.id, 3, "m3").ok());
   CHECK(scene.Wanted().empty());

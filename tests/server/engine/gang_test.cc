@@ -132,7 +132,8 @@ TEST_CASE("Gang: of ranks that fail by themselves the one that did so first is t
     state.mutable_outcome()->set_kind(v1::Outcome::FAILED);
     state.mutable_outcome()->set_exit_code(1);
     const bool first = worker == &two;
-    state.mutable_outcome()->set_reason(first ? "KeyError: 'x' (exit code 1)" : "connection reset (exit code 1)");
+    state.mutable_outcome()->set_reason(first ? "KeyError: 'x' (exit code 1)"
+                                              : "connection reset (exit code 1)");
     state.mutable_outcome()->mutable_start_time()->set_seconds(100);
     state.mutable_outcome()->mutable_end_time()->set_seconds(first ? 107 : 108);
     REQUIRE(worker->Tell().ok());

@@ -42,7 +42,8 @@ class Play {
   absl::Status Delete(const std::string& id);
   absl::StatusOr<v1::SyncResponse> Sync(const v1::SyncRequest& request, const std::string& caller = "");
   // The call may be held: the answer comes later.
-  std::future<absl::StatusOr<v1::SyncResponse>> StartSync(const v1::SyncRequest& request, const std::string& caller = "");
+  std::future<absl::StatusOr<v1::SyncResponse>> StartSync(const v1::SyncRequest& request,
+                                                          const std::string& caller = "");
   absl::StatusOr<v1::SuggestTrialsResponse> Ask(const v1::SuggestTrialsRequest& request);
   // The call may be held: the answer comes later. `ticket`, if given, is set to what cancels it.
   std::future<absl::StatusOr<v1::SuggestTrialsResponse>> StartAsk(const v1::SuggestTrialsRequest& request,
@@ -62,7 +63,7 @@ class Play {
   // What lives in memory is what the tables say: the state from the facts, the rows of trials from the state.
   void CheckStored();
 
-  // Of the coordinators that are started from now on.
+  // Used by the coordinators started from now on.
   ModelFactory make_model;
   Metrics* metrics = nullptr;  // outlives it
 

@@ -308,7 +308,8 @@ TEST_CASE("Asks: failures are told by reason, the most frequent first", "[server
   CHECK(play.Describe(id).failures_size() == 20);
 }
 
-TEST_CASE("Asks: a metric per fold: the best mean is the best, and a weak first fold ends a trial", "[server]") {
+TEST_CASE("Asks: a metric per fold: the best mean is the best, and a weak first fold ends a trial",
+          "[server]") {
   Play play;
   v1::TuningJobSpec spec = ExternalJob(RandomJob(4, 3));
   spec.mutable_objective()->set_value(v1::ObjectiveSpec::MEAN);
@@ -477,8 +478,9 @@ TEST_CASE("Asks: what makes no sense is refused by name", "[server]") {
   open_end.mutable_limits()->clear_max_trial_resource();
   const std::string open = play.Create(open_end);
   const v1::SuggestedTrial endless_trial = AskOne(play, open);
-  CHECK_THAT(words(play.Report(Telling(open, endless_trial, std::numeric_limits<int64_t>::max(), 0.5))),
-             Catch::StartsWith("3 points[0].resource: 9223372036854775807") && Catch::Contains("1 to 1000000000"));
+  CHECK_THAT(
+      words(play.Report(Telling(open, endless_trial, std::numeric_limits<int64_t>::max(), 0.5))),
+      Catch::StartsWith("3 points[0].resource: 9223372036854775807") && Catch::Contains("1 to 1000000000"));
   v1::ReportMetricsRequest nameless = Telling(id, trial, 1, 0.5);
   nameless.mutable_points(0)->clear_metric();
   v1::ReportMetricsRequest endless = Telling(id, trial, 1, 0.5);

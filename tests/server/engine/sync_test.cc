@@ -154,15 +154,19 @@ TEST_CASE("Sync: a notice is kept with its job, each kind once, whoever tells it
   play.CheckStored();
 }
 
-TEST_CASE("Sync: different configurations with one curve are noticed, also by a job's last trial", "[server]") {
+TEST_CASE("Sync: different configurations with one curve are noticed, also by a job's last trial",
+          "[server]") {
   Play play;
   FakeWorker one(play, "one", 1);
-  one.objective = [](TrialNumber trial, int64_t level) { return trial == 6 ? 7.0 : 1.0 / static_cast<double>(level); };
+  one.objective = [](TrialNumber trial, int64_t level) {
+    return trial == 6 ? 7.0 : 1.0 / static_cast<double>(level);
+  };
   const v1::TuningJob job = PlayToEnd(play, play.Create(RandomJob(5, 3)), {&one});
   REQUIRE(job.notices_size() == 1);
   CHECK(job.notices(0).kind() == v1::JobNotice::IDENTICAL_CURVES);
   CHECK(job.notices(0).trial() == 5);
-  CHECK(job.notices(0).text() == "All 5 trials reported the same values of loss: does the program read its arguments?");
+  CHECK(job.notices(0).text() ==
+        "All 5 trials reported the same values of loss: does the program read its arguments?");
   CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 1);
   one.objective = [](TrialNumber trial, int64_t) { return trial == 2 ? 7.0 : 1.0; };
   CHECK(PlayToEnd(play, play.Create(RandomJob(8, 3)), {&one}).notices_size() == 0);
@@ -272,7 +276,8 @@ TEST_CASE("Sync: who has another token does not speak for a worker, nor take its
   for (const char* other : {"token-b", ""}) {
     const absl::Status refused = play.Sync(rogue, other).status();
     CHECK(absl::IsPermissionDenied(refused));
-    CHECK_THAT(std::string(refused.message()), Catch::Contains(worker.id()) && Catch::Contains("another token"));
+    CHECK_THAT(std::string(refused.message()),
+               Catch::Contains(worker.id()) && Catch::Contains("another token"));
   }
   // An id of the same work folder, as a process that was started anew has.
   rogue.set_name("one");

@@ -75,7 +75,7 @@ absl::StatusOr<v1::GetTrialUsageResponse> TrialUsage(Play& play, const std::stri
   return Reads(*store, play.time.clock()).GetTrialUsage(request);
 }
 
-// Of the points that are known.
+// Returns the known points.
 std::vector<double> Known(const google::protobuf::RepeatedField<double>& column) {
   std::vector<double> known;
   std::copy_if(column.begin(), column.end(), std::back_inserter(known),

@@ -113,7 +113,8 @@ TEST_CASE("Worker marks: one that is lost again and again is quarantined for a w
   REQUIRE(one.Tell().ok());
   CHECK(one.running.empty());
   CHECK(Named(play, "one").scheduling() == v1::Worker::QUARANTINED);
-  CHECK(Named(play, "one").scheduling_reason() == "3 losses in 40 s, last: worker one was not heard of for 1.0 s");
+  CHECK(Named(play, "one").scheduling_reason() ==
+        "3 losses in 40 s, last: worker one was not heard of for 1.0 s");
   for (int beat = 0; beat < 25; ++beat) {
     play.Tick(900'000);
     REQUIRE(one.Tell().ok());
@@ -144,8 +145,10 @@ TEST_CASE("Worker marks: what a worker cannot start goes elsewhere and costs non
   CHECK(play.Trials(id)[0].attempts() == 4);
 }
 
-TEST_CASE("Worker marks: what the server or the network owes a start counts neither against the worker nor the trainer",
-          "[server]") {
+TEST_CASE(
+    "Worker marks: what the server or the network owes a start counts neither against the worker nor the "
+    "trainer",
+    "[server]") {
   Play play;
   FakeWorker one(play, "one", 1);
   v1::TuningJobSpec spec = RandomJob(1, 2);
