@@ -7,30 +7,29 @@
 
 namespace winnow {
 
-// The completion rule that `newest`, the last fact applied, meets for the first time; absent: none.
+// The completion rule that `newest`, the last applied fact, meets for the first time; absent: none.
 //
-// target_objective: a trial reported it, or better. Where the last value or the mean counts
-// (SearchSpec::objective_value), a trial that has completed counts it, or better.
+// target_objective: a trial reported the target or better. Where the last value or the mean counts
+// (SearchSpec::objective_value), a trial has to complete with the target or better.
 //
-// no_improvement_trials = N: the last N trials that ended, in the order of their ends, did not better the
-// best of those before them by more than no_improvement_tolerance of its magnitude.
+// no_improvement_trials = N: the last N trials that ended, in the order of their ends, improved the best
+// value of the trials before them by no more than no_improvement_tolerance of its magnitude.
 //
-// convergence_tolerance: twice as many trials would better the best by less than this part of its magnitude.
-// For draws from a distribution with an exponential tail, the spacings i (y_i - y_i+1) of the best values y_1
-// >= y_2 >= … are independent with the tail's scale as their mean (Rényi 1953), and doubling the number of
-// draws betters the best by ln 2 of that scale on average. The scale is the mean over the best quarter, at
-// least 5 of at least 20 ended trials.
+// convergence_tolerance: twice as many trials would improve the best value by less than this part of its
+// magnitude. For draws from a distribution with an exponential tail, the spacings i (y_i - y_i+1) of the best
+// values y_1 >= y_2 >= … are independent and their mean is the scale of the tail (Rényi 1953); twice as many
+// draws improve the best by ln 2 of that scale on average. The scale is the mean over the best quarter of the
+// values, at least 5 of at least 20.
 //
-// limits.max_first_failures = N: N trials were failed by their trainer (not by the machines) with the same
-// words, or four times as many with any, before any trial of the job had reported a value, and so were all
-// others that existed at that moment. These may have been healthy and slow; those that are created meanwhile
-// are not waited for.
+// limits.max_first_failures = N: before any trial reported a value, the trainer (not the machines) failed N
+// trials with the same message, or 4 N with any messages, and all other trials that existed at that moment
+// failed too. Those others may be healthy and slow, so they are waited for; trials created later are not.
 //
-// An ended trial counts with its value (TrialState::value); one that failed, has no finite one, or has not
-// completed where the last value or the mean counts, only counts among the N.
+// An ended trial counts with its value (TrialState::value). A trial that failed, has no finite value, or
+// where the last value or the mean counts has not completed, counts only among the N.
 //
-// Neither of no_improvement_trials and convergence_tolerance is met while a trial that has not ended is
-// better than the best by more than the tolerance: the losers of a rung's cut end long before its survivors.
+// no_improvement_trials and convergence_tolerance wait while a trial that has not ended is better than the
+// best by more than the tolerance, because the losers of a cut end long before its survivors.
 std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody& newest);
 
 }  // namespace winnow

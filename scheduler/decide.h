@@ -15,8 +15,8 @@ namespace winnow {
 // caller records each decision as a fact, applies it, and asks again about it before going on with the next.
 std::vector<Decision> Decide(const JobState& state, const Fact& newest);
 
-// Whether a decision that waits to be recorded has no object any more, since the job has been closed by what
-// went before it: it is left out.
+// Whether a decision that waits to be recorded has become void, because an earlier one closed the job. Such a
+// decision is dropped.
 bool IsMoot(const JobState& state, const FactBody& decision);
 
 // Records an observed fact or an admission's decision and everything that follows from it, in order, numbered
@@ -25,8 +25,8 @@ std::vector<Fact> Advance(JobState& state, int64_t time_us, FactBody body);
 
 // What to do with room for one more trial cluster.
 struct Admission {
-  // A new trial (TrialCreated), a paused one that goes on (TrialResumed), or the end of a waiting one that
-  // the limits forbid (TrialEnded); absent: run `trial`.
+  // A new trial (TrialCreated), a paused trial that goes on (TrialResumed), or the end of a waiting trial
+  // that the limits forbid (TrialEnded); absent: run `trial`.
   std::optional<Decision> decision;
   // The trial to place; 0 if `decision` ends one. For TrialCreated: the new trial's number.
   TrialNumber trial = 0;
@@ -40,10 +40,10 @@ inline int32_t NodesOf(const JobState& state, const Admission& admission) {
   return created != nullptr ? state.spec().Nodes(created->configuration) : state.trial(admission.trial).nodes;
 }
 
-// Waiting trials first, then a paused one that the pruner promotes, then a new one. Absent: the job has no
-// work for a free slot now (barrier without another bracket, a limit, or the end) or waits for a model's
-// answer (see WantsSuggestion). Never more than max_parallel_trials live attempts; never a unit over
-// max_total_resource.
+// What to do with the free slot: waiting trials first, then a paused trial that the pruner promotes, then a
+// new one. Absent: the job has no work for a slot now (a barrier without another bracket, a limit, or the
+// end), or waits for a model's answer (WantsSuggestion). Live attempts never exceed max_parallel_trials, nor
+// units max_total_resource.
 std::optional<Admission> Admit(const JobState& state);
 
 }  // namespace winnow

@@ -9,9 +9,9 @@
 
 namespace winnow {
 
-// What a job would run. Where the pruner decides as trials come, numbers are what its rungs amount to if each
-// lets a reduction_factor-th part go on (ASHA), or what is trained at most (all others), and the note says
-// so; a number that is not known beforehand is 0.
+// What a job would run. Where the pruner decides as trials come, the numbers assume that each rung promotes
+// one of every reduction_factor trials (ASHA), or are upper bounds (all others), and the note says so. A
+// number that is not known beforehand is 0.
 struct Plan {
   std::vector<BracketPlan> brackets;  // empty without a bracket pruner; one cycle if cycles go on
   int64_t trials = 0;

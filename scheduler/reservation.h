@@ -25,7 +25,7 @@ using Reservation = std::set<std::string>;
 Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<WorkerRoom>& whole,
                     const GangRequest& gang, const Reservation& kept);
 
-// Without those that are reserved.
+// The rooms without those of reserved workers.
 std::vector<WorkerRoom> Unreserved(const std::vector<WorkerRoom>& rooms, const Reservation& reserved);
 
 }  // namespace winnow

@@ -23,12 +23,12 @@ struct Simulation {
   double stop_seconds = 0.05;  // until an attempt has ended whose trial was stopped
   int64_t report_every = 1;    // units; and at the end of an attempt
 
-  // Stragglers, drawn by the seed: parts of the trials and of the workers that are `slow_factor` times as
-  // slow.
+  // Stragglers, drawn by the seed: the parts of the trials and of the workers that take `slow_factor` times
+  // as long.
   double slow_trials = 0, slow_workers = 0;
   double slow_factor = 10;
 
-  // Chances of an attempt not to finish; where it breaks off is drawn too.
+  // Chances that an attempt does not finish; where it breaks off is drawn too.
   double failure_rate = 0, loss_rate = 0, hand_back_rate = 0;
   double checkpoint_loss_rate = 0;  // of an attempt that would go on from a checkpoint
   uint64_t seed = 0;                // of these draws

@@ -7,7 +7,7 @@
 
 namespace winnow {
 
-// The highest level of any trial.
+// The highest resource level of a trial.
 inline constexpr int64_t kMostResource = 1'000'000'000;
 
 struct Violation {

@@ -7,8 +7,8 @@
 
 namespace winnow {
 
-// Everything that is wrong with the parameters, their conditions, the constraints and the initial
-// configurations; also constraints that are never kept.
+// All errors in the parameters, their conditions, the constraints and the initial configurations, including
+// constraints that no configuration keeps; empty: valid.
 std::vector<Violation> ValidateSpace(const SearchSpec& spec);
 
 }  // namespace winnow

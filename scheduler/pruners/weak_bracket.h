@@ -12,12 +12,11 @@ namespace winnow {
 // early waste little if early values tell, those that cut late lose nothing if they do not. While a job runs
 // it becomes known which is the case; the budget of brackets that can hardly win any more is then given back.
 //
-// What is compared. At the cut of bracket b's rung at resource r, its k survivors (those that go on) with the
-// m survivors of the other brackets' cuts at the same r, by what they count at r (TrialState::counted_at).
-// Survivors only, since brackets that began lower have been sifted more often; and only by the best of the k,
-// since a bracket wins by its best trial: sums of ranks would punish a bracket for being wide, while its best
-// is as good as that of the others. Let a be the number of the m that are strictly better than the best of
-// the k.
+// What is compared. At the cut of bracket b's rung at resource r: its k survivors (those that go on) with the
+// m survivors of the other brackets' cuts at the same r, by TrialState::counted_at. Only survivors are
+// compared, because brackets that began lower have been sifted more often. Only the best of the k counts,
+// because a bracket wins by its best trial: sums of ranks would punish a bracket for being wide. Let a be the
+// number of the m that are strictly better than the best of the k.
 //
 // The test. If the bracket were no worse, all orders of the k + m would be alike (or better for it), and the
 // a best of all would belong to the others with the chance

@@ -14,15 +14,14 @@ struct Proposal {
   double log_improvement = 0;  // of the expected improvement over the model's bar
 };
 
-// The configuration of largest expected improvement that was found: many candidates, over the whole space and
-// around the best known ones, of which the most promising are polished: numbers by L-BFGS along the gradient,
-// categories by trying each. It keeps conditions and constraints and was not tried before; absent: none such
-// was found. A function of the state: candidates are drawn by the job's seed and the facts' count. REQUIRES
-// !model.empty().
+// The configuration of the largest expected improvement that was found. Many candidates are drawn over the
+// whole space and around the best known ones, and the most promising are improved: numbers by L-BFGS along
+// the gradient, categories by trying each. It keeps conditions and constraints and was not tried before;
+// absent: no such one was found. A function of the state: candidates are drawn by the job's seed and the
+// number of facts. REQUIRES !model.empty().
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model);
 
-// Returns, of many points over the whole space, the one with the largest mean plus two deviations. REQUIRES
-// as above.
+// The point with the largest mean plus two deviations, of many over the whole space. REQUIRES as above.
 Suggestion LeastKnown(const JobState& state, const TrialModel& model);
 
 }  // namespace winnow

@@ -18,7 +18,7 @@ class RandomSampler : public Sampler {
 Configuration RandomConfiguration(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
                                   int64_t redraw = 0);
 
-// Any configuration that keeps the constraints; of a finite space that is not exhausted, one that was not
+// A configuration that keeps the constraints; on a finite space that is not exhausted, one that was not
 // tried.
 Configuration AnyConfiguration(const JobState& state, TrialNumber number);
 

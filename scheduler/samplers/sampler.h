@@ -21,36 +21,37 @@ class Sampler {
   virtual ~Sampler() = default;
 
   // The configuration of trial `number`, the next one, without asking a model; absent: the model has to be
-  // asked. Each `redraw` 0, 1, 2… gives another one, in place of those that were tried before.
+  // asked. Each `redraw` 0, 1, 2… gives another configuration, to replace those that were tried before.
   virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
 
-  // The next new trial without asking a model: the user's own configurations first, then what Draw gives; on
-  // a finite space nothing twice. Absent: no further trial may be created, or the model has to be asked.
+  // The next new trial without asking a model: first the user's own configurations, then what Draw gives; on
+  // a finite space no configuration twice. Absent: no further trial may be created, or the model has to be
+  // asked.
   virtual std::optional<Suggestion> Next(const JobState& state) const;
 
   // Whether a free slot needs the model's answer.
   virtual bool NeedsModel(const JobState&) const { return false; }
 
-  // What the model says: a new trial, or for some samplers a paused one that goes on. Takes milliseconds:
+  // The model's answer: a new trial, or for some samplers a paused trial that goes on. Takes milliseconds:
   // never on the coordinator's thread. REQUIRES NeedsModel(state).
   virtual Suggested Suggest(const JobState&) const { return {}; }
 };
 
 // The sampler of a job.
 const Sampler& SamplerOf(const SearchSpec& spec);
-// The sampler that spec.sampler names: it gives the configurations of new trials, also where another one
-// decides between these and paused trials.
+// The sampler named by spec.sampler. It gives the configurations of new trials, also where another sampler
+// decides between new trials and paused ones.
 const Sampler& ConfigurationSamplerOf(const SearchSpec& spec);
 
-// The answer that the next new trial shall have this configuration. `model`: as in Suggested.
+// The answer that starts the next new trial with this configuration. `model`: as in Suggested.
 Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<double> model = {});
 
-// How many Sobol points come before a model is asked: spec.sampler.startup_trials, or by default one more
-// than there are parameters, but at least 4 and at most 20; under FREEZE_THAW, which trains them but a
-// little, 4 more than three times as many, at most 40.
+// How many Sobol points come before the model is asked: spec.sampler.startup_trials, or by default one more
+// than there are parameters, at least 4 and at most 20. FREEZE_THAW trains them only a little, so there the
+// default is three times the parameters plus 4, at most 40.
 int64_t StartupTrials(const SearchSpec& spec);
 
-// Whether trial `number` is still one of those: so few are begun, or have a result, priors included.
+// Whether trial `number` is still one of these: too few trials have begun or have a result, counting priors.
 bool StartsUp(const JobState& state, TrialNumber number);
 
 // The resource levels of the rungs of all brackets, rising; without a pruner that has rungs, none.

@@ -23,21 +23,22 @@ struct FittedModel {
   std::vector<double> Pack() const;
 };
 
-// A Gaussian process over configurations, fitted to a job's trials. Of a trial that was trained part of the
-// way, what it is predicted to reach at the last rung counts, with the uncertainty of that
-// (models/end_model.h; freeze-thaw Bayesian optimisation, Swersky, Snoek and Adams, arXiv 1406.3896, section
-// 3); without rungs, the value of each trial that has ended. Curves are as they count (ForEachCounted).
+// A Gaussian process over configurations, fitted to a job's trials. A trial that was trained part of the way
+// counts with its predicted value at the last rung and the uncertainty of the prediction (models/end_model.h;
+// freeze-thaw Bayesian optimisation, Swersky, Snoek and Adams, arXiv 1406.3896, section 3). Without rungs,
+// each ended trial counts with its value. Curves are those of ForEachCounted.
+//
 // Trials that run without a result count as if they gave what the model expects ("kriging believer",
-// Ginsbourger et al. 2010), so that parallel suggestions differ; those that failed, as the worst. Results of
-// earlier jobs count with a larger error. A function of the state alone: hyperparameters are those that were
-// recorded with the last suggestion, and are fitted anew where there are a tenth more results. Cost does not
-// grow beyond kMostTrials, which are chosen.
+// Ginsbourger et al. 2010), so that parallel suggestions differ. Failed trials count as the worst. Results of
+// earlier jobs count with a larger error. The model is a function of the state alone: its hyperparameters are
+// those recorded with the last suggestion, and are fitted again when there are a tenth more results. The cost
+// stops growing at kMostTrials, which are chosen.
 class TrialModel {
  public:
   static constexpr size_t kMostTrials = 200;
 
-  // kFinished: of trials that have reached the last rung alone, and always fitted anew: what is predicted of
-  // others cannot mislead it.
+  // kFinished: only trials that have reached the last rung, always fitted again, so that predictions of other
+  // trials cannot mislead it.
   enum class Basis { kAll, kFinished };
   explicit TrialModel(const JobState& state, Basis basis = Basis::kAll);
 
@@ -46,12 +47,12 @@ class TrialModel {
 
   const UnitPoints& points() const { return points_; }
   const GaussianProcess& process() const { return *process_; }
-  // In the process's units: the best value that is known, noise smoothed out: of a trial at any level, or
-  // where that does not count at its highest rung.
+  // The best known value in the process's units, with the noise smoothed out: over all levels of a trial, or
+  // where only the last value or the mean counts, at its highest rung.
   double best() const { return best_; }
   // The same, or what a trial that runs without a result is expected to give, if that is better.
   double bar() const { return bar_; }
-  // In the process's units, back to values of the objective.
+  // Converts between the process's units and values of the objective.
   double ToObjective(double value) const;
   double FromObjective(double objective) const;
 
@@ -62,10 +63,10 @@ class TrialModel {
     Prediction end;
   };
   const std::vector<Known>& known() const { return known_; }
-  // How many finite results it rests on.
+  // How many finite results the model rests on.
   int64_t results() const { return results_; }
 
-  // To be recorded with the suggestion; empty: nothing was fitted anew that later ones go by.
+  // What to record with the suggestion; empty: nothing was fitted again that later suggestions use.
   std::vector<double> refitted() const {
     return refitted_ && basis_ == Basis::kAll ? fitted_.Pack() : std::vector<double>();
   }

@@ -8,9 +8,9 @@
 
 namespace winnow {
 
-// Lays configurations on points for models: a coordinate per parameter, which is a place on the unit interval
-// for numbers and ordered categories, the number of the category for others, kInactive where the parameter
-// is.
+// Maps configurations to points for models, with one coordinate per parameter: a place on the unit interval
+// for numbers and ordered categories, the index of the category for others, kInactive for an inactive
+// parameter.
 class UnitPoints {
  public:
   // `space` has to outlive it.

@@ -9,9 +9,9 @@
 
 namespace winnow {
 
-// The points of a GRID job. A parameter takes every value it has. A continuous range, and an integer one with
-// more than kDefaultGridPoints values, takes as many values as spec.sampler.grid_points says
-// (kDefaultGridPoints where that says nothing), at equal distances on its scale, both ends included.
+// The points of a GRID job. A parameter takes every value it has. A continuous range, and an integer range of
+// more than kDefaultGridPoints values, takes spec.sampler.grid_points values (kDefaultGridPoints where that
+// says nothing), at equal distances on its scale, both ends included.
 constexpr int64_t kDefaultGridPoints = 5;
 
 // Whether the grid takes only some points of the range: it is continuous, or has many integers.

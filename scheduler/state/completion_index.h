@@ -9,15 +9,15 @@
 
 namespace winnow {
 
-// Numbers in their order, rising, with sums of the least of them. Adding and summing cost O(sqrt n) simple
-// steps: some microseconds at a million.
+// Numbers in rising order, with sums of the least of them. Adding and summing cost O(sqrt n) simple steps:
+// some microseconds at a million.
 class OrderedSums {
  public:
   // REQUIRES it is finite.
   void Add(double value);
 
   int64_t size() const { return size_; }
-  // The sum of the `count` least. REQUIRES: count <= size().
+  // The sum of the `count` least numbers. REQUIRES count <= size().
   double SumOfLeast(int64_t count) const;
   // REQUIRES index < size().
   double Nth(int64_t index) const;
@@ -35,8 +35,8 @@ class OrderedSums {
   std::vector<Block> blocks_;
 };
 
-// What the completion rules of a job look at: what ended trials counted when they ended, as keys: less is
-// better. Only what the job's rules need is kept.
+// What the completion rules look at: the values of ended trials when they ended, as keys (less is better).
+// Only what the job's rules need is kept.
 class CompletionIndex {
  public:
   explicit CompletionIndex(const Completion& rules) : rules_(rules) {}

@@ -17,8 +17,8 @@ namespace winnow {
 //
 // A kind of fact is declared once, by a struct with kKind, the name of its rows in the database, and kFields,
 // the names of all its members in their order (state/fields.h). Equality, the rows (store/fact_codec.h) and
-// Describe follow from these. What a fact does to a job is in job_state.cc, its sentence for people in
-// store/fact_text.cc.
+// Describe follow from these. The effect of a fact on a job is in job_state.cc, its sentence for people in
+// server/engine/fact_text.cc.
 
 enum class AttemptOutcome {
   kFinished,    // exit code 0, or stopped by the worker at its budget
@@ -136,12 +136,12 @@ struct Suggested {
   static constexpr Field kFields[] = {"trial", "configuration", "based_on", "why",
                                       {"model", Kept::kUnlessDefault}, {"rule", Kept::kUnlessDefault},
                                       {"to", Kept::kUnlessDefault}};
-  // a new one's number, or a paused one's that is to go on; 0: nothing is worth training any more
-  TrialNumber trial = 0;
+  TrialNumber trial =
+      0;  // a new trial, or a paused one that is to go on; 0: nothing is worth training any more
   Configuration configuration;  // of a new one; empty otherwise
   int64_t based_on = 0;
   std::string why;  // one sentence
-  // What the model was fitted to be, where that was done anew; empty: as before. Its meaning is the model's
+  // The parameters of the model, where it was fitted again; empty: as before. Their meaning is the model's
   // own.
   std::vector<double> model = {};
   SuggestionRule rule = SuggestionRule::kModel;

@@ -6,9 +6,9 @@
 
 namespace winnow {
 
-// What limits.max_first_failures looks at: the trials that their trainer has failed before any trial of the
-// job reported a value. So many with the same words are the job's own fault; with different ones they may be
-// bad configurations, and it takes more of them.
+// Counts the trials that their trainer failed before any trial of the job reported a value, for
+// limits.max_first_failures. Failures with one message point to an error in the job itself. Failures with
+// different messages may be bad configurations, so more of them are needed.
 class FirstFailures {
  public:
   static constexpr int64_t kTimesForAnyWords = 4;
@@ -20,14 +20,14 @@ class FirstFailures {
     reported_ = true;
     by_reason_.clear();
   }
-  // A trial was ended by its trainer's own failures, the newest of `created` trials being of that number.
+  // The trainer failed a trial for good, when `created` trials existed.
   void OnFailure(const std::string& reason, int64_t created) {
     if (reported_ || limit_ == 0 || awaited_ > 0) return;
     if (++by_reason_[reason] == limit_ || ++failures_ == kTimesForAnyWords * limit_) awaited_ = created;
   }
 
-  // The trials up to this number had been created when the limit was reached, and each may yet report: 0 if
-  // it was not, or if one has reported since.
+  // When the limit was reached, trials up to this number existed, and each of them may still report. 0: the
+  // limit was not reached, or a trial has reported since.
   int64_t awaited() const { return reported_ ? 0 : awaited_; }
 
   bool operator==(const FirstFailures&) const = default;

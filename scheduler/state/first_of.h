@@ -10,9 +10,9 @@
 
 namespace winnow {
 
-// Numbered keys of which the first one is asked for: the least, of equal ones that with the lowest number.
-// Entries that do not count any more stay until they come first. Adding moves a few neighbouring values,
-// where a set of a million would wait for memory at every level of its tree.
+// Numbered keys, of which only the first is asked for: the least key, ties by lower number. Entries that no
+// longer count stay until they come first. Adding moves a few neighbouring values; a set of a million would
+// wait for memory at every level of its tree.
 class FirstOf {
  public:
   using Entry = std::pair<double, TrialNumber>;
@@ -23,6 +23,7 @@ class FirstOf {
   }
   // Takes the first one away as long as it does not count. Each is taken away once: O(log n).
   template <typename Counts>
+  // Removes the first entry until it counts. Each entry is removed once: O(log n).
   void DropUnless(Counts counts) {
     while (!heap_.empty() && !counts(heap_.front())) {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
@@ -31,6 +32,7 @@ class FirstOf {
   }
   // Takes all away that do not count. O(n).
   template <typename Counts>
+  // Removes all entries that do not count. O(n).
   void KeepOnly(Counts counts) {
     std::erase_if(heap_, [&counts](const Entry& entry) { return !counts(entry); });
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
@@ -41,7 +43,7 @@ class FirstOf {
   // REQUIRES !empty().
   const Entry& first() const { return heap_.front(); }
 
-  // Equal after the same calls in the same order.
+  // True only after the same calls in the same order.
   bool operator==(const FirstOf&) const = default;
 
  private:

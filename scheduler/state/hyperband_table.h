@@ -29,13 +29,13 @@ struct BracketPlan {
 // R = 81, eta = 3 gives 81/34/15/8/5 configurations.
 std::vector<BracketPlan> HyperbandBrackets(const RungSettings& settings);
 
-// Successive halving (Jamieson and Talwalkar, AISTATS 2016) as one bracket of the above, its most aggressive
-// one, with `trials` at the lowest rung; 0: eta^s, so that one trial is left at the top.
+// Successive halving (Jamieson and Talwalkar, AISTATS 2016): one bracket of the above, the most aggressive
+// one, with `trials` trials at the lowest rung; 0: eta^s, so that one trial is left at the top.
 BracketPlan SuccessiveHalvingBracket(const RungSettings& settings, int64_t trials);
 
 // Brackets whose rungs take any number of trials (RungPlan::trials = 0), as in ASHA (Li et al., arXiv
-// 1810.05934, section 3): levels min_resource * eta^(b + k) below R, then R itself, for bracket b = 0, 1, …
-// up to `count`; those that would hold only R's rung are left out but for the first.
+// 1810.05934, section 3). Bracket b = 0, 1, … up to `count` has the levels min_resource * eta^(b + k) below
+// R, then R itself. Brackets with R alone are left out, except the first.
 std::vector<BracketPlan> OpenBrackets(const RungSettings& settings, int64_t count);
 
 // The brackets of a job that has only `trials` trials for a cycle; REQUIRES 0 < trials <= those of the cycle.
@@ -50,7 +50,7 @@ std::vector<BracketPlan> NarrowBrackets(const std::vector<BracketPlan>& cycle, i
 class HyperbandTable {
  public:
   HyperbandTable() = default;  // no brackets
-  // For HYPERBAND or SUCCESSIVE_HALVING; most_trials as in JobState: 0 for any number.
+  // The table of a HYPERBAND or SUCCESSIVE_HALVING job; `most_trials`: JobState::most_trials().
   HyperbandTable(const SearchSpec& spec, int64_t most_trials);
 
   bool empty() const { return cycle_.empty(); }

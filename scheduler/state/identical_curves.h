@@ -9,9 +9,10 @@
 
 namespace winnow {
 
-// Whether different configurations give one curve, to the bit: then the program hardly reads its arguments.
-// Looked at is each part that a trainer has finished; of curves of different length the shorter counts. One
-// that differs, or that holds a value which is not finite, settles that they are not.
+// Detects that different configurations give one curve, to the bit: then the program hardly reads its
+// arguments. Every part that a trainer finished is compared; of curves of different length, the common
+// beginning. One curve that differs or holds a value that is not finite settles the question for the job: not
+// identical.
 class IdenticalCurves {
  public:
   static constexpr size_t kTrials = 5;

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <tuple>
 
+#include "base/check.h"
 #include "scheduler/space/grid.h"
 #include "scheduler/state/budget.h"
 
 namespace winnow {
 namespace {
-
-// Ends the process with the reason on standard error: an exception that leaves a noexcept function does, and
-// needs no stream here.
-[[noreturn]] void Raise(const std::string& why) { throw std::logic_error(why); }
-[[noreturn]] void Broken(const Fact& fact, const std::string& why) noexcept {
-  Raise("fact " + std::to_string(fact.sequence) + " (" + Describe(fact.body) +
-        ") contradicts its job's state: " + why);
-}
 
 // The least of those that are not 0.
 int64_t Least(std::initializer_list<int64_t> limits) {
@@ -573,7 +565,9 @@ std::string JobState::Contradiction(const Fact& fact) const {
 }
 
 void JobState::Apply(const Fact& fact) {
-  if (const std::string why = Contradiction(fact); !why.empty()) Broken(fact, why);
+  const std::string contradiction = Contradiction(fact);
+  WINNOW_CHECK(contradiction.empty(), "fact " + std::to_string(fact.sequence) + " (" + Describe(fact.body) +
+                                          ") contradicts its job's state: " + contradiction);
   last_sequence_ = fact.sequence;
   std::visit([this, &fact](const auto& body) { On(body, fact.time_us); }, fact.body);
 }

@@ -53,8 +53,8 @@ struct TrialState {
   int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
   double best_objective = 0;  // that value
 
-  // What it counts when trials are ranked (SearchSpec::objective_value), and the level of that, of a mean the
-  // highest; level 0: it counts nothing, since it has no value there that is a finite number.
+  // The value by which the trial is ranked (SearchSpec::objective_value) and the level of that value; for a
+  // mean, the highest level. Level 0: there is no finite value to rank by.
   double value = 0;
   int64_t value_resource = 0;
 
@@ -65,8 +65,8 @@ struct TrialState {
   int64_t attempt_from = 0;     // of the newest attempt
   int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
-  // (level, time) of its first report and of the one of its highest level; level 0: none. By its worker's
-  // clock.
+  // (level, time) of the newest attempt's first report, and of its report of the highest level; level 0:
+  // none. The times are by its worker's clock.
   std::pair<int64_t, int64_t> attempt_first{}, attempt_last{};
 
   int64_t created_us = 0;
@@ -77,8 +77,9 @@ struct TrialState {
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
 
-  // What it counts where trials are compared at a level: the newest value at or below it, or where the mean
-  // counts that of all values up to there. May be no finite number; absent: none was reported there.
+  // The value by which the trial is ranked at a level: the newest value at or below the level, or where the
+  // mean counts the mean of all values up to there. It may be NaN or infinite; absent: nothing was reported
+  // there.
   std::optional<double> counted_at(int64_t resource, ObjectiveValue counts) const;
 
   bool operator==(const TrialState&) const = default;
@@ -100,7 +101,8 @@ struct BracketState {
   std::vector<RungState> rungs;
   bool ended = false;  // as a weak one
 
-  // How many trials rung `rung` takes: as planned for the first, then those that were promoted to it.
+  // How many trials the rung takes: the planned number for the first rung, then as many as were promoted to
+  // it.
   int64_t width(int64_t rung) const { return rung == 0 ? plan.rungs[0].trials : rungs[rung - 1].promoted; }
 
   bool operator==(const BracketState&) const = default;
@@ -118,7 +120,7 @@ struct JobTotals {
   bool operator==(const JobTotals&) const = default;
 };
 
-// Trials that failed for one reason.
+// The trials that failed for one reason.
 struct FailureCount {
   int64_t trials = 0;
   TrialNumber first = 0;  // the lowest number among them
@@ -139,15 +141,14 @@ struct Search {
   bool operator==(const Search& other) const { return spec == other.spec; }
 };
 
-// An index over a job's facts and nothing more: loading a job is applying its rows in order, and that gives
-// the same state as living through them.
-// Owner: the coordinator thread. Not thread-safe.
+// An index over the facts of a job, and nothing more: loading a job applies its rows in order, and gives the
+// same state as the live one. Owner: the coordinator thread. Not thread-safe.
 class JobState {
  public:
   explicit JobState(SearchSpec spec);
 
-  // The only way state moves. REQUIRES fact.sequence == last_sequence() + 1; a fact that contradicts the
-  // state (an unknown trial, a second end) is a broken invariant: it aborts. O(log n), a cut O(width).
+  // Changes the state; nothing else does. REQUIRES Contradiction(fact) is "", which is checked: anything else
+  // is a broken invariant and ends the process. O(log n); for a cut O(width).
   void Apply(const Fact& fact);
 
   // Why `fact` cannot be the next; "" if it can.
@@ -157,36 +158,36 @@ class JobState {
   int64_t last_sequence() const { return last_sequence_; }
   const std::vector<TrialState>& trials() const { return trials_; }  // trials()[n - 1] is trial n
   const TrialState& trial(TrialNumber number) const { return trials_[number - 1]; }
-  // Those opened so far; all of them from the start if no rung waits to be full (ASHA, FREEZE_THAW).
+  // The brackets opened so far; all of them from the start where rungs are open (ASHA, FREEZE_THAW).
   const std::vector<BracketState>& brackets() const { return brackets_; }
   const HyperbandTable& table() const { return search_.table; }  // empty without a bracket pruner
   const JobTotals& totals() const { return totals_; }
 
-  // Trials that wait for slots, in the order in which they get them: by the first number, then by lower trial
-  // numbers. Earlier brackets go first; without full rungs (ASHA, FREEZE_THAW), higher rungs.
+  // The trials that wait for slots, in the order in which they get them. The first number is the bracket, or
+  // where rungs are open the negated rung, so that higher rungs go first.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The trial that counts most (TrialState::value); ties by lower number. A failed one is none; absent until
-  // one counts something. Where the last value or the mean counts, those that have completed go before those
-  // that have not: the values of a trial that was trained part of the way are no last one, and no mean over
-  // all.
+  // The trial of the best value (TrialState::value); ties by lower number. Failed trials are left out;
+  // absent: no trial has a value. Where the last value or the mean counts, trials that have completed go
+  // before those that have not, because the value of a partly trained trial is preliminary.
   std::optional<TrialNumber> best_trial() const;
-  // The same, whether or not it has completed.
+  // The same over all trials, completed or not.
   std::optional<TrialNumber> leading_trial() const;
-  // Whether a trial that has not failed counts something.
+  // Whether a trial that has not failed has a value.
   bool any_finite_objective() const { return !best_.empty(); }
 
-  // Trials that wait at a rung that is cut: the decisions about them are still being recorded.
+  // How many trials are paused at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
 
-  // Averages of the completed trials; kept under MEDIAN only. Keys are objectives, negated to maximise.
+  // The running averages of completed trials; kept under MEDIAN only. Keys are objectives, negated to
+  // maximise.
   const MedianIndex& completed_averages() const { return completed_averages_; }
 
   const CompletionIndex& completion_index() const { return completion_index_; }
   const FirstFailures& first_failures() const { return first_failures_; }
-  // Failed trials, by why they failed.
+  // Counts of the failed trials by the reason of their failure.
   const std::map<std::string, FailureCount>& failures() const { return failures_; }
-  // Whether a trial that has failed was lost too often, rather than failed by its trainer.
+  // Whether a failed trial was lost to the machines too often; otherwise its trainer failed it.
   bool FailedByMachines(const TrialState& trial) const {
     return trial.losses >= spec().limits.max_lost_attempts;
   }
@@ -194,9 +195,9 @@ class JobState {
   const SearchSpace& space() const { return search_.space; }
   // The grid of a GRID job; null otherwise.
   const std::shared_ptr<const Lattice>& grid() const { return search_.grid; }
-  // How many trials the job may create, by its limits and by what the space holds; 0: any number.
+  // How many trials the limits and the space allow; 0: any number.
   int64_t most_trials() const { return search_.most_trials; }
-  // A finite space of which every configuration was tried.
+  // Whether the space is finite and all of its configurations were tried.
   bool exhausted() const {
     return space().size() > 0 && static_cast<int64_t>(tried_.size()) >= space().size();
   }
@@ -204,26 +205,26 @@ class JobState {
   TrialNumber next_trial() const { return static_cast<TrialNumber>(trials_.size()) + 1; }
   // Whether limits, the bracket table and the space allow another trial.
   bool may_create() const;
-  // Kept of finite spaces only.
+  // Whether a trial had this configuration. Kept for finite spaces only; otherwise false.
   bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
   const std::vector<PriorObserved>& priors() const { return priors_; }
-  // What looks wrong, oldest first, each kind once; with its time since the Unix epoch.
+  // The notices with their times since the Unix epoch, oldest first, each kind once.
   const std::vector<std::pair<Noticed, int64_t>>& notices() const { return notices_; }
   bool noticed(NoticeKind kind) const;
-  // Whether all configurations that were tried give the same curve. O(1).
+  // Whether all tried configurations give the same curve. O(1).
   const IdenticalCurves& identical_curves() const { return identical_curves_; }
   // A model's answer that has not been followed yet.
   const std::optional<Suggested>& suggestion() const { return suggestion_; }
-  // How many units the suggestions of a rule that gave levels asked for.
+  // Units requested so far by suggestions of the rule that name a level.
   int64_t suggested_units(SuggestionRule rule) const { return suggested_units_[static_cast<size_t>(rule)]; }
-  // How many suggestions of that rule there were: each begins a part.
+  // How many suggestions of the rule name a level. Each begins a part.
   int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
-  // What a part costs before its first unit.
+  // The measured cost of an attempt before its first unit.
   const Startup& startup() const { return startup_; }
-  // What the sampler's model was last fitted to be; empty: never.
+  // The parameters of the last model fit, as in Suggested::model; empty: none yet.
   const std::vector<double>& model() const { return model_; }
 
-  // No further trial starts: asked to stop, out of time, or complete.
+  // Whether no further trial may start: the job was asked to stop, is out of time, or is complete.
   bool closing() const { return stop_requested_ || time_limit_ || completion_met_; }
   bool stop_requested() const { return stop_requested_; }
   const std::string& stop_reason() const { return stop_reason_; }
@@ -277,8 +278,8 @@ class JobState {
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
   std::map<std::string, FailureCount> failures_;
-  // reason of the first trial that its trainer did not fail and that gave no value
-  std::string without_value_;
+  std::string
+      without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
   Startup startup_;
 };
 

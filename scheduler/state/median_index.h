@@ -11,8 +11,9 @@
 
 namespace winnow {
 
-// The running averages of ended trials at every level, in order. The average of a trial up to a level is that
-// of all it reported there or below; after its last report it stays. One that is not finite counts as worst.
+// The running averages of ended trials at every level, in order. The average of a trial up to a level is the
+// mean of all it reported at the level or below; after its last report it stays the same. An average that is
+// not finite counts as worst.
 class MedianIndex {
  public:
   // Not kept: Add does nothing.

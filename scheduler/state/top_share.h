@@ -10,16 +10,16 @@
 
 namespace winnow {
 
-// What has reached a rung, with the best floor(n / eta) of its n values told apart. Each call takes about a
-// microsecond at a million values. A value is given as a key, less is better, equal ones by lower number; one
-// that is not finite counts among n but is never of the best.
+// The values that have reached a rung, with the best floor(n / eta) of the n marked. Each call takes about a
+// microsecond at a million values. Values are keys: less is better, ties by lower number. A value that is not
+// finite counts among n but is never one of the best.
 class TopShare {
  public:
   explicit TopShare(int64_t reduction_factor) : reduction_factor_(reduction_factor) {}
 
   // REQUIRES the trial was not added before.
   void Add(double key, TrialNumber number);
-  // It is not to be promoted from here, or not any more.
+  // Ends the trial's candidacy for promotion from here.
   void Take(TrialNumber number);
 
   bool Has(TrialNumber number) const { return places_.count(number) > 0; }
@@ -27,9 +27,9 @@ class TopShare {
   // floor(n / eta).
   int64_t places() const { return size() / reduction_factor_; }
   bool IsTop(TrialNumber number) const;
-  // Among the first floor(n / eta), at least one, or equal to the last of them: not shown to be worse.
+  // Whether the trial is among the first max(1, floor(n / eta)), or equal to the last of them.
   bool IsTopOrTied(TrialNumber number) const;
-  // The best that is among the top and was not taken.
+  // The best trial that is among the top and was not taken.
   std::optional<TrialNumber> best_waiting() const;
   // How many of the values are better than the trial's; those that are not finite are worse than all others.
   int64_t Rank(TrialNumber number) const;
