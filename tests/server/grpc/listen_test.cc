@@ -41,12 +41,13 @@ TEST_CASE("Listen: a server that lacks TLS or tokens does not start beyond loopb
   CHECK(absl::IsInvalidArgument(server.status()));
 }
 
-TEST_CASE("Listen: a port that is taken is refused", "[server]") {
+TEST_CASE("Listen: a port in use is refused", "[server]") {
   ServicePlay play;
   std::string address = "127.0.0.1:" + std::to_string(play.server->port());
   auto second = GrpcServer::Start({.address = address}, play.coordinator(), *play.reader, play.hub);
   CHECK(second.status().code() == absl::StatusCode::kUnavailable);
-  CHECK_THAT(std::string(second.status().message()), Catch::Contains(address) && Catch::Contains("taken"));
+  CHECK_THAT(std::string(second.status().message()), Catch::Contains(address) &&
+                                                       Catch::Contains("the port is in use"));
 }
 
 }  // namespace

@@ -135,10 +135,10 @@ TEST_CASE("Check: what is no database of this version is refused with what to do
   TempFolder folder;
   const auto tell = [](const std::string&) {};
   CHECK_THAT(std::string(CheckDatabase(folder.file("no.db"), "", tell).status().message()),
-             Catch::Contains("there is no such file"));
+             Catch::Contains("no such file; name the database with --db"));
   {
     auto store = Store::Open(folder.file("old.db"));
-    REQUIRE((*store)->database().Execute("PRAGMA user_version = 2").ok());
+    REQUIRE((*store)->database().Execute("PRAGMA user_version = 8").ok());
   }
   CHECK_THAT(std::string(CheckDatabase(folder.file("old.db"), "", tell).status().message()),
              Catch::Contains("open it with winnow-server first"));

@@ -198,7 +198,7 @@ TEST_CASE("Server: files that are none of ours are told as what they are", "[ser
   }
   const Ran missing = Run("--check --db " + folder.file("no.db"));
   CHECK(missing.exit_code == 1);
-  CHECK_THAT(missing.output, Catch::Contains("there is no such file"));
+  CHECK_THAT(missing.output, Catch::Contains("no such file; name the database with --db"));
 }
 
 }  // namespace

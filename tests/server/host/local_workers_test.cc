@@ -130,7 +130,7 @@ TEST_CASE("Local workers: without the program there is a clear error", "[server]
   LocalWorkersOptions options = Options(folder, lines, 1);
   options.program = folder.path() / "winnow-worker";
   auto workers = LocalWorkers::Start(options);
-  CHECK_THAT(std::string(workers.status().message()), Catch::Contains("winnow-worker is not there"));
+  CHECK_THAT(std::string(workers.status().message()), Catch::Contains("winnow-worker does not exist"));
 }
 
 TEST_CASE("State folder: what another database left is set aside, the own is kept", "[server]") {

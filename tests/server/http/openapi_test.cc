@@ -97,7 +97,7 @@ TEST_CASE("OpenApi: parameters are those of the method, with the words of the co
   for (const json& parameter : list["parameters"]) names.insert(parameter["name"]);
   CHECK(names == std::set<std::string>{"job_id", "page_size", "page_token", "order_by", "states"});
   const json& describe = Api()["paths"]["/v1/tuning-jobs/{id}"]["get"];
-  CHECK_THAT(describe["description"].get<std::string>(), Catch::Contains("NOT_FOUND for an unknown one"));
+  CHECK_THAT(describe["description"].get<std::string>(), Catch::Contains("NOT_FOUND for an unknown job"));
   const json& job = Api()["components"]["schemas"]["TuningJobSpec"]["properties"];
   CHECK(job["seed"]["allOf"][0]["$ref"] == "#/components/schemas/UInt64");
   CHECK(job["channels"]["additionalProperties"]["$ref"] == "#/components/schemas/Channel");
