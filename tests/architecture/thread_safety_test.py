@@ -19,34 +19,39 @@ SKIPPED = 77
 FOLDERS = ["base", "artifact", "cli", "insight", "rpc", "server", "store", "trainers", "worker"]
 
 
-def commands():
+def flags():
+    """What the files of the build are compiled with: where headers are, and what is defined. (A file that is compiled together
+    with others has no command of its own.)"""
     with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as file:
-        return {entry["file"]: entry for entry in json.load(file)}
+        commands = [shlex.split(entry["command"]) for entry in json.load(file)]
+    found = dict.fromkeys(["-std=c++20"])
+    for words in commands:
+        for before, word in zip(words, words[1:]):
+            if word.startswith("-I") or word.startswith("-D") and "TEST" not in word and "_DIR=" not in word:
+                found[word] = None
+            elif before == "-isystem":
+                found[f"-isystem{word}"] = None
+    return list(found)
 
 
 def locking():
     """The .cc files with a lock of their own, or with one in the header of the same name."""
-    for path in sorted(commands()):
-        relative = pathlib.Path(path)
-        if relative.suffix != ".cc" or not any(relative.is_relative_to(ROOT / folder) for folder in FOLDERS):
-            continue
-        header = relative.with_suffix(".h")
-        text = relative.read_text() + (header.read_text() if header.exists() else "")
-        if re.search(r"\bMutex\b|\bTaskThreads\b", text):
-            yield relative
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.cc")):
+            header = path.with_suffix(".h")
+            text = path.read_text() + (header.read_text() if header.exists() else "")
+            if re.search(r"\bMutex\b|\bTaskThreads\b", text):
+                yield path
 
 
 def problems(path, text=None):
     """What clang says of the file, or of `text` in its place; empty: nothing."""
-    words = shlex.split(commands()[str(path)]["command"])
-    flags = [word for i, word in enumerate(words) if word.startswith(("-I", "-D", "-std")) or
-             word == "-isystem" or words[i - 1] == "-isystem"]
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as other:
         if text is not None:
             other.write(text)
             other.flush()
         result = subprocess.run(
-            [CLANG, *flags, "-Wno-everything", "-Werror=thread-safety",
+            [CLANG, *flags(), "-Wno-everything", "-Werror=thread-safety",
              "-fsyntax-only", other.name if text is not None else str(path)], capture_output=True, text=True, check=False)
     return result.stderr if result.returncode != 0 else ""
 

@@ -132,7 +132,7 @@ absl::StatusOr<std::optional<Checkpoint>> TrainingRun::FindCheckpoint(
     absl::StatusOr<Checkpoint> newest = read_newest(files_.checkpoint_folder, &warnings);
     for (const std::string& warning : warnings) Warn(warning);
     const std::string problem = newest.ok() ? misfit(*newest) : "";
-    if (!newest.ok() && !warnings.empty()) Warn("training starts anew");
+    if (!newest.ok() && !warnings.empty()) Warn("training starts from scratch");
     if (!problem.empty()) WarnOfMisfit(problem);
     if (newest.ok() && problem.empty()) found = *std::move(newest);
   }
