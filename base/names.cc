@@ -28,9 +28,9 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
+  // "trials" for max_trials; the shortest if there are several.
   std::string nearest;
-  for (const std::string& candidate :
-       known) {  // "trials" for max_trials; the shortest where there are several
+  for (const std::string& candidate : known) {
     const bool is_part = name.size() >= kLeastPart &&
                          ("_" + candidate + "_").find("_" + std::string(name) + "_") != std::string::npos;
     if (is_part && (nearest.empty() || candidate.size() < nearest.size())) nearest = candidate;

@@ -129,7 +129,7 @@ constexpr const PrunerTraits& TraitsOf(PrunerKind kind) { return kPrunerTraits[s
 
 constexpr bool HasRungs(PrunerKind kind) { return TraitsOf(kind).rungs; }
 constexpr bool HasBracketTable(PrunerKind kind) { return TraitsOf(kind).table; }
-// With rungs whose best are told apart as trials come.
+// True if a rung promotes its best trials as results arrive, and not when the rung is full.
 constexpr bool HasOpenRungs(PrunerKind kind) { return HasRungs(kind) && !HasBracketTable(kind); }
 
 // The resource levels of a pruner that has rungs: min * eta^k, and max.

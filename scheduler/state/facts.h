@@ -110,7 +110,7 @@ enum class NoticeKind : int64_t {
 };
 constexpr int64_t kMostNoticeKind = 6;
 
-// Something looks wrong. It decides nothing, and each kind is told once.
+// Something looks wrong. It decides nothing, and each kind is recorded once per job.
 struct Noticed {
   static constexpr const char* kKind = "noticed";
   static constexpr Field kFields[] = {"trial", "kind", "text"};
@@ -136,8 +136,8 @@ struct Suggested {
   static constexpr Field kFields[] = {"trial", "configuration", "based_on", "why",
                                       {"model", Kept::kUnlessDefault}, {"rule", Kept::kUnlessDefault},
                                       {"to", Kept::kUnlessDefault}};
-  TrialNumber trial =
-      0;  // a new trial, or a paused one that is to go on; 0: nothing is worth training any more
+  // A new trial, or a paused one that is to resume; 0: nothing is worth training any more.
+  TrialNumber trial = 0;
   Configuration configuration;  // of a new one; empty otherwise
   int64_t based_on = 0;
   std::string why;  // one sentence

@@ -7,8 +7,8 @@
 namespace winnow {
 namespace {
 
-constexpr double kWorstAverage =
-    std::numeric_limits<double>::max();  // finite: it takes a place among the others
+// Finite, so that it has a rank among the others.
+constexpr double kWorstAverage = std::numeric_limits<double>::max();
 
 }  // namespace
 

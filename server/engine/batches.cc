@@ -15,13 +15,13 @@ namespace {
 // How often to look whether there is room again while nobody calls: leases must run out some time.
 constexpr int64_t kRetryUs = 1'000'000;
 
-// What callers of a batch that was rolled back are told.
+// The answer to callers of a batch that was rolled back.
 absl::Status NotRecorded(const absl::Status& why) {
   const std::string text = "not recorded, send it again: " + MessageOf(why);
   return absl::IsResourceExhausted(why) ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
 }
 
-// How long a batch takes, told to the metrics if there are any.
+// Reports how long a batch takes to the metrics, if there are any.
 class BatchTimes {
  public:
   explicit BatchTimes(Metrics* metrics) : metrics_(metrics), begun_(Now()), decided_(begun_) {}

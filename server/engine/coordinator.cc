@@ -12,7 +12,7 @@ namespace {
 // A delay of one part in so many of a lease: the thread was not let run, and workers could not be heard.
 constexpr int kStandstillParts = 3;
 
-// How often the metrics are told how things stand while something happens.
+// How often the metrics are updated while the server is busy.
 constexpr std::chrono::seconds kCountEvery{1};
 
 }  // namespace

@@ -70,8 +70,8 @@ class Coordinator {
   // See Artifacts::LoseBlob.
   void LoseBlob(std::string digest);
 
-  // Runs `run` in the next batch; `done` is told what it made, or why the batch was not committed. `Answer`
-  // is an absl::Status or an absl::StatusOr.
+  // Runs `run` in the next batch. Calls `done` with its result, or with the reason why the batch was not
+  // committed. `Answer` is an absl::Status or an absl::StatusOr.
   template <typename Answer>
   void Call(std::function<Answer(Engine&)> run, std::function<void(Answer)> done) {
     auto answer = std::make_shared<Answer>();
@@ -87,8 +87,8 @@ class Coordinator {
  private:
   Coordinator(std::unique_ptr<Store> store, Hub& hub, EngineOptions options);
   void Run();
-  // `run` hands `done` to the engine, which answers, also when the batch fails; else, if it could not be run,
-  // `done` is told UNAVAILABLE. `after` comes after the batch.
+  // Runs `run` in the next batch. The engine calls `done`, also if the batch fails. If `run` could not run,
+  // `done` gets UNAVAILABLE. Calls `after` after the batch.
   template <typename Done>
   void PostHeld(Done done, std::function<void(Engine&, Done)> run,
                 std::function<void(const absl::Status&)> after = nullptr) {
@@ -102,7 +102,7 @@ class Coordinator {
             if (after) after(committed);
           }});
   }
-  // Nobody is told what becomes of it.
+  // Runs `run` in the next batch; its result is not reported.
   void PostOnly(std::function<void(Engine&)> run) {
     Post({std::move(run), [](const absl::Status&) {}});
   }

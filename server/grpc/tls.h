@@ -13,8 +13,8 @@ namespace winnow {
 struct TlsFiles {
   std::string cert = {};  // the server's certificate, then the intermediate ones; "": plain text
   std::string key = {};   // the certificate's
-  std::string client_ca =
-      {};  // authorities of client certificates, which are then required; "": not required
+  // Authorities of client certificates, which are then required; "": not required.
+  std::string client_ca = {};
 
   bool used() const { return !cert.empty(); }
 };

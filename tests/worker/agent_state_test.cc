@@ -286,7 +286,7 @@ TEST_CASE("AgentState: an outcome never comes before the last report or log line
   CHECK(Said(second) == "a:ENDED");
 }
 
-TEST_CASE("AgentState: a notice is told at once, before the outcome, and again until it is acknowledged",
+TEST_CASE("AgentState: a notice is sent at once, before the outcome, and again until it is acknowledged",
           "[worker]") {
   Fixture f;
   f.Run({"a"});

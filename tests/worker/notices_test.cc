@@ -204,7 +204,7 @@ TEST_CASE("Notices: an expression that matched no line when the program has fini
   CHECK(KindsOf(scene.Run(assignment)).empty());
 }
 
-TEST_CASE("TrainerRun: a program without the objective is told with its expression and its last line",
+TEST_CASE("TrainerRun: a program without the objective is reported with its expression and its last line",
           "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("echo start; for i in 1 2; do echo epoch $i Loss: 0.$i; done; echo");

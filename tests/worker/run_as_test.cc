@@ -241,7 +241,7 @@ TEST_CASE(
   for (const int fd : ready) close(fd);
 }
 
-TEST_CASE("RunAs: who may read a file is told by owner, group, permissions and the folders above",
+TEST_CASE("RunAs: who may read a file depends on owner, group, permissions and the folders above",
           "[worker]") {
   SKIP_WITHOUT_ROOT();
   TempFolder folder;

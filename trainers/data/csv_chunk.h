@@ -11,8 +11,8 @@ namespace winnow {
 struct CsvChunk {
   const SourceFile* file = nullptr;
   size_t begin = 0, end = 0;  // the bytes in which its records begin
-  int64_t lines_before =
-      0;  // of the file's first chunk: lines before it; other chunks follow their predecessor
+  // For the file's first chunk: the lines before it. Other chunks follow their predecessor.
+  int64_t lines_before = 0;
 };
 
 // Size of a chunk without longer records: enough work for one thread, and it fits a processor's cache.

@@ -334,7 +334,7 @@ TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[se
 }
 
 TEST_CASE(
-    "Artifacts: a model that its worker cannot send is told with the worker's reason, until it comes after "
+    "Artifacts: a model that its worker cannot send is shown with that reason, until it comes after "
     "all",
     "[server]") {
   ThreeModels scene;

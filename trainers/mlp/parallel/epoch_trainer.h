@@ -23,8 +23,8 @@ struct TrainingContext {
   const MlpParameters& parameters;
   const Network& network;
   const DenseData& train;  // all rows, the same on every rank
-  const DenseData* teacher_outputs =
-      nullptr;  // `values`: the teacher's logits of train's rows, if there is a teacher
+  // `values`: the teacher's logits of train's rows; null without a teacher.
+  const DenseData* teacher_outputs = nullptr;
   Communicator* ranks = nullptr;
   Crew* crew = nullptr;
   Profile* profile = nullptr;  // null: nothing is recorded

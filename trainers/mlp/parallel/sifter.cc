@@ -13,8 +13,8 @@ namespace winnow::mlp {
 namespace {
 
 constexpr std::string_view kSifterFormat = "sifter-1";
-constexpr uint64_t kPurpose =
-    0x73696674696e67;  // "sifting": separates it from the order of batches, with the same seed
+// "sifting": separates it from the order of batches, with the same seed.
+constexpr uint64_t kPurpose = 0x73696674696e67;
 constexpr int32_t kNever = -1;
 
 // The settings that a state must match. 17 digits distinguish any two doubles.
