@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 from free_port import free_port  # noqa: E402
 
 RENDEZVOUS_SECONDS = 30

@@ -28,7 +28,7 @@ import time
 
 import systems
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 from free_port import free_port  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
