@@ -1,6 +1,7 @@
 #include "scheduler/decide.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/mutant.h"
@@ -8,6 +9,7 @@
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/sampler.h"
 #include "scheduler/space/grid.h"
+#include "scheduler/space/space.h"
 #include "scheduler/state/budget.h"
 #include "scheduler/suggest.h"
 
@@ -128,6 +130,17 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   return Retry(trial, "Its attempt was stopped; goes on from " + from + ".");
 }
 
+// The end of a trial that has reported a value that is not finite: what diverged does not come back, so that
+// it fails at once under every strategy, also while it runs.
+std::optional<TrialEnded> Diverged(const JobState& state, const Reported& report) {
+  const TrialState& trial = state.trial(report.trial);
+  if (std::isfinite(report.objective) || trial.ended()) return std::nullopt;
+  return TrialEnded{trial.number, TrialEnd::kFailed,
+                    "Diverged: " + state.spec().objective_metric + " was " +
+                        DoubleToString(report.objective) + " at resource " + std::to_string(report.resource) +
+                        "."};
+}
+
 bool IsAllEnded(const JobState& state, const std::string& why) {
   return !state.trials().empty() && why == EndedText(state.trials().size());
 }
@@ -155,8 +168,8 @@ JobEnded EndOfJob(const JobState& state, const std::string& why) {
   if (state.stop_requested()) return {JobEnd::kStopped, why};
   if (state.any_finite_objective()) return {JobEnd::kCompleted, why};
   // A rule that was met by failures alone has said what follows here.
-  const bool said = state.completion_met() && !state.completion_met()->nothing_left &&
-                    state.first_failures().awaited() > 0;
+  const bool said =
+      state.completion_met() && !state.completion_met()->nothing_left && state.first_failures().awaited() > 0;
   if (said) return {JobEnd::kFailed, why};
   return {JobEnd::kFailed, (IsAllEnded(state, why) ? "" : why + " ") + NoValue(state)};
 }
@@ -192,6 +205,8 @@ std::vector<Decision> Decide(const JobState& state, const Fact& newest) {
              std::holds_alternative<TimeLimitReached>(newest.body) ||
              std::holds_alternative<CompletionMet>(newest.body)) {
     decisions = EndAll(state);
+  } else if (const auto* report = std::get_if<Reported>(&newest.body); report && Diverged(state, *report)) {
+    return {*Diverged(state, *report)};
   } else if (auto met = CompletionOf(state, newest.body)) {
     return {*std::move(met)};
   } else {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "bench/search/closed_form.h"
 #include "bench/search/curve_table.h"
+#include "bench/search/recorded_table.h"
 
 namespace winnow {
 namespace {
@@ -72,13 +73,21 @@ Family::Curve Family::WholeCurve(const std::vector<double>& unit, uint64_t seed)
 }
 
 absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name) {
-  constexpr std::string_view kTable = "table:";
-  if (name.substr(0, kTable.size()) == kTable) return ReadCurveTable(std::string(name.substr(kTable.size())));
+  const auto path_after = [&](std::string_view prefix) {
+    return name.substr(0, prefix.size()) == prefix ? std::string(name.substr(prefix.size())) : "";
+  };
+  if (const std::string path = path_after("table:"); !path.empty()) return ReadCurveTable(path);
+  if (const std::string path = path_after("rows:"); !path.empty()) {
+    return ReadRecordedTable(path, TablePlay::kNearest);
+  }
+  if (const std::string path = path_after("smooth:"); !path.empty()) {
+    return ReadRecordedTable(path, TablePlay::kSmooth);
+  }
   if (std::unique_ptr<Family> family = MakeClosedForm(name)) return family;
   std::string known;
   for (const std::string& each : FamilyNames()) known += each + ", ";
   return absl::NotFoundError("no family \"" + std::string(name) + "\"; expected one of " + known +
-                             "or table:PATH");
+                             "table:PATH, rows:PATH or smooth:PATH");
 }
 
 }  // namespace winnow

@@ -76,8 +76,9 @@ class Family {
 // The names of the closed-form families.
 std::vector<std::string> FamilyNames();
 
-// Returns one of FamilyNames(), or for "table:PATH" recorded curves (curve_table.h). kNotFound: no such name
-// or file. kInvalidArgument: the file is not a table of curves.
+// Returns one of FamilyNames(), or recorded curves: for "table:PATH" those of curve_table.h, for "rows:PATH"
+// and "smooth:PATH" those of recorded_table.h. kNotFound: no such name or file. kInvalidArgument: the file is
+// not such a table.
 absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name);
 
 }  // namespace winnow

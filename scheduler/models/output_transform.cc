@@ -14,7 +14,7 @@ constexpr double kBadTail = -8;  // units below the median: what is below is dra
 constexpr double kFarthest = 8;
 constexpr double kBeyond = 8;  // units that Inverse goes beyond the values
 // Powers that are tried. 1 is straight; the prior's spread around it is 1.
-constexpr double kLeastPower = -1, kMostPower = 3, kPowerStep = 0.1;
+constexpr double kLeastPower = 1, kMostPower = 3, kPowerStep = 0.1;
 constexpr double kSame = 1e-6;           // powers that near to 0 or 2 count as those
 constexpr double kLeastSquares = 1e-12;  // of a variance, before its logarithm
 
@@ -36,17 +36,28 @@ double InverseYeoJohnson(double w, double power) {
   return std::abs(other) < kSame ? -std::expm1(-w) : 1 - std::pow(std::max(kEnd, 1 - other * w), 1 / other);
 }
 
-// The mean distance from the centre. REQUIRES at least one value; 1 if all are equal.
+// The mean distance of the better half from the centre, or where that is 0 of the worse half, of which none
+// counts as farther than kFarthest times the median distance. REQUIRES at least one value; 1 if all are
+// equal.
 double UnitOf(const std::vector<double>& values, double centre) {
-  std::vector<double> distances;
-  for (const double value : values) distances.push_back(std::abs(value - centre));
-  const double middle = Quantile(distances, 0.5);
-  double mean = 0;
-  for (const double distance : distances) {
-    mean +=
-        (middle > 0 ? std::min(distance, kFarthest * middle) : distance) / static_cast<double>(values.size());
+  double better = 0, count = 0;
+  std::vector<double> worse;
+  for (const double value : values) {
+    if (value < centre) {
+      worse.push_back(centre - value);
+    } else {
+      better += value - centre;
+      count += 1;
+    }
   }
-  return mean > 0 ? mean : 1;
+  if (better > 0) return better / count;
+  if (worse.empty()) return 1;
+  const double middle = Quantile(worse, 0.5);
+  double mean = 0;
+  for (const double distance : worse) {
+    mean += std::min(distance, kFarthest * middle) / static_cast<double>(worse.size());
+  }
+  return mean;
 }
 
 }  // namespace

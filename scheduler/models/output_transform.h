@@ -4,11 +4,12 @@
 
 namespace winnow {
 
-// A rising function of values, more is better, after which they look as if drawn from a normal distribution
-// of mean 0 and spread 1: the power transform of Yeo and Johnson (Biometrika 87, 2000) around the median, in
-// units of the mean distance from it (limited for the farthest), with the power of highest posterior density.
-// What is far below the median is drawn nearer by a logarithm, so that one failed experiment does not set the
-// scale of all.
+// A rising function of values, more is better, after which a normal distribution of mean 0 and spread 1 is a
+// fair guess of them: the power transform of Yeo and Johnson (Biometrika 87, 2000) around the median, with
+// the power of highest posterior density. Its unit is the mean distance of the better half from the median,
+// and its powers (from 1 up) never draw good values nearer to each other: if most values lie on a plateau,
+// its width is no scale for the few that are better. What is far below the median is drawn nearer by a
+// logarithm, so that one failed experiment does not set the scale of all.
 class OutputTransform {
  public:
   // REQUIRES at least one value, all finite. Equal ones are all laid on 0.

@@ -7,13 +7,15 @@
 #include "scheduler/pruners/asha.h"
 #include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/random.h"
+#include "scheduler/samplers/rule_shares.h"
+#include "scheduler/samplers/sobol.h"
+#include "scheduler/samplers/tpe.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/budget.h"
 
 namespace winnow {
 namespace {
 
-constexpr double kStraightShare = 0.5, kExploreShare = 0.03, kSafeguardShare = 0.1;
 constexpr int64_t kLeastFinished = 3;  // trials, before any goes straight
 constexpr double kLeastChance = 0.05;
 
@@ -32,9 +34,11 @@ class Choice {
         lowest_(NextLevel(0, 0)),
         number_(state.next_trial()),
         spent_(Spent()),
+        shares_(SharesOf(state)),
         may_create_(state.may_create() && Pays(lowest_)) {}
 
   Suggested Run() {
+    if (rungs_.size() == 1) return Whole();
     if (may_create_ && StartsUp(state_, number_)) return Start();
     const TrialModel model(state_);
     if (model.empty()) {
@@ -43,20 +47,10 @@ class Choice {
     }
     refitted_ = model.refitted();
     if (auto straight = Straight()) return *std::move(straight);
-    if (may_create_ && IsDue(SuggestionRule::kExplore, kExploreShare)) {
-      Suggestion suggestion = LeastKnown(state_, model);
-      suggestion.why += "; " + Expectation(state_, model, EndOf(model, suggestion));
-      return New(std::move(suggestion), SuggestionRule::kExplore);
-    }
-    if (IsDue(SuggestionRule::kSafeguard, kSafeguardShare)) {
-      if (const auto promotion = Promotion()) return Resume(*promotion, SuggestionRule::kSafeguard);
-      if (may_create_) {  // breadth, of which more will have to go on
-        Suggestion suggestion = NewOf(model);
-        suggestion.why +=
-            "; a new trial, since ASHA's share of the training is due and it has none to promote: " +
-            Expectation(state_, model, EndOf(model, suggestion));
-        return New(std::move(suggestion), SuggestionRule::kModel);
-      }
+    const SuggestionRule rule = Due();
+    if (rule != SuggestionRule::kModel) {
+      if (const auto promotion = Promotion()) return Resume(*promotion, rule);
+      if (may_create_) return New(rule == SuggestionRule::kBreadth ? Sobol() : Dense(), rule);
     }
     return ByGain(model);
   }
@@ -77,16 +71,28 @@ class Choice {
            startup_ * parts;
   }
 
-  // Whether the rule has had less than its share of the units after the start.
-  bool IsDue(SuggestionRule rule, double share) const {
-    return CostOf(rule) < share * (spent_ - CostOf(SuggestionRule::kStart));
+  // Breadth, density or the model: the one whose cost is furthest below its share of what the three cost.
+  SuggestionRule Due() const {
+    constexpr SuggestionRule kRules[] = {SuggestionRule::kBreadth, SuggestionRule::kDensity,
+                                         SuggestionRule::kModel};
+    double cost = 1;  // of the part to choose
+    for (const SuggestionRule rule : kRules) cost += CostOf(rule);
+    SuggestionRule due = SuggestionRule::kModel;
+    double most = -std::numeric_limits<double>::infinity();
+    for (const SuggestionRule rule : kRules) {
+      if (shares_.Of(rule) == 0) continue;
+      const double behind = shares_.Of(rule) / (1 - shares_.straight) * cost - CostOf(rule);
+      if (behind <= most) continue;
+      most = behind;
+      due = rule;
+    }
+    return due;
   }
 
   // Where a part from a level ends, at this rung or above: at the lowest that makes it as long as its
   // start-up.
   int64_t NextLevel(int64_t from, size_t rung) const {
-    while (rung + 1 < rungs_.size() &&
-           static_cast<double>(rungs_[rung].resource - from) < startup_) {
+    while (rung + 1 < rungs_.size() && static_cast<double>(rungs_[rung].resource - from) < startup_) {
       ++rung;
     }
     return rungs_[rung].resource;
@@ -139,10 +145,42 @@ class Choice {
     return Suggestion{std::move(configuration), "The centre of the space."};
   }
 
+  // There is nothing to stop early: new trials, trained to the end.
+  Suggested Whole() {
+    if (!may_create_) return Nothing(unpaid_ ? SpentReason(state_) : "No new trial may start.");
+    if (auto drawn = configurations_.Next(state_)) return New(*std::move(drawn), SuggestionRule::kStart);
+    Suggested answer = configurations_.Suggest(state_);
+    refitted_ = std::move(answer.model);
+    return New({std::move(answer.configuration), std::move(answer.why)}, SuggestionRule::kModel);
+  }
+
+  Suggestion Sobol() const {
+    static const SobolSampler sobol;
+    Suggestion suggestion = *sobol.Next(state_);
+    suggestion.why = WithoutFullStop(std::move(suggestion.why)) + ", whatever the model says: breadth has " +
+                     Percent(shares_.breadth, 0) + " of the training by what it found so far";
+    return suggestion;
+  }
+
+  // A configuration of TPE, which knows what was good but expects nothing.
+  Suggestion Dense() const {
+    static const TpeSampler tpe;
+    Suggestion suggestion;
+    if (auto drawn = tpe.Next(state_)) {
+      suggestion = *std::move(drawn);
+    } else {
+      Suggested answer = tpe.Suggest(state_);
+      suggestion = {std::move(answer.configuration), std::move(answer.why)};
+    }
+    suggestion.why = WithoutFullStop(std::move(suggestion.why)) + "; TPE has " + Percent(shares_.density, 0) +
+                     " of the training by what it found so far";
+    return suggestion;
+  }
+
   std::optional<Suggested> Straight() {
     if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
     const double cost = CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_);
-    if (cost > kStraightShare * spent_) return std::nullopt;
+    if (cost > shares_.straight * spent_) return std::nullopt;
     const TrialModel finished(state_, TrialModel::Basis::kFinished);
     if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
     Suggestion suggestion = NewOf(finished);
@@ -259,6 +297,7 @@ class Choice {
   const int64_t highest_, lowest_;
   const TrialNumber number_;
   const double spent_;
+  const RuleShares shares_;
   bool unpaid_ = false;  // something was too dear for the rest of the budget
   const bool may_create_;
   std::vector<double> refitted_;

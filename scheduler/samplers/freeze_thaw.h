@@ -11,18 +11,20 @@ namespace winnow {
 //
 // - Start: initial configurations, then the centre of the space and Sobol points, StartupTrials of them. Of
 //   all these the best 1 / eta of every rung but the last two go on, as in ASHA.
-// - Straight: kStraightShare of all units go to new trials that are trained to the end at once, chosen by a
-//   Gaussian process that knows only finished trials, as in Bayesian optimisation without early stopping.
-//   Where the beginnings of curves mislead, these do not.
-// - Explore: kExploreShare of the units after the start go to new trials where the model knows least: of many
-//   points the one with the largest mean plus two deviations.
-// - Safeguard: kSafeguardShare of the units after the start follow ASHA (arXiv 1810.05934) whatever the model
-//   says.
+// - Straight: new trials that are trained to the end at once, chosen by a Gaussian process that knows only
+//   finished trials, as in Bayesian optimisation without early stopping. Where the beginnings of curves
+//   mislead, these do not, and they show whether beginnings do.
+// - Breadth: ASHA's promotions (arXiv 1810.05934), and if there is none Sobol points, whatever the model
+// says.
+// - Density: ASHA's promotions, and if there is none configurations of TPE.
 // - Model: samplers/trial_model.h predicts where every paused trial would end, and where the sampler's new
 //   configuration would. The choice is the largest expected improvement over the best value known, divided by
 //   the training it is expected to cost: the part to the next rung, and if the trial turns out to beat the
 //   best, which has the chance that is predicted, the rest. The longer a job runs, the more a new trial has
 //   to be worth (NewPenalty): what is predicted of it has not been tested by a single report.
+//
+// samplers/rule_shares.h says how much of the training each gets, by what it has found so far. With one rung
+// alone there is nothing to stop early: the sampler's new trials are trained to the end.
 //
 // What a part costs before its first unit (scheduler/state/startup.h) counts like units: in the shares, in
 // the price of a part and of what may follow it. A part trains at least as many units as its start-up costs,

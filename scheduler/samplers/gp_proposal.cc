@@ -8,6 +8,7 @@
 
 #include "scheduler/models/acquisition.h"
 #include "scheduler/models/lbfgs.h"
+#include "scheduler/samplers/indifference.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
 
@@ -18,8 +19,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kCandidates = 300;  // half of them over the whole space
-constexpr int kExplored = 400;
+constexpr int kCandidates = 300;        // half of them over the whole space
 constexpr int kDrawsPerCandidate = 20;  // per candidate, until one keeps the constraints
 constexpr size_t kCentres = 5;          // best known configurations, around which the other half lies
 // Distances from a centre: from half of a range down, over so many powers of ten.
@@ -31,7 +31,8 @@ constexpr int kMostCategories = 30;  // tried when polishing
 
 class Proposer {
  public:
-  Proposer(const JobState& state, const TrialModel& model) : state_(state), model_(model) {}
+  Proposer(const JobState& state, const TrialModel& model)
+      : state_(state), model_(model), indifference_(state, model.points()) {}
 
   std::optional<Proposal> Run() {
     DrawCandidates();
@@ -53,16 +54,6 @@ class Proposer {
       return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score};
     }
     return std::nullopt;
-  }
-
-  std::optional<Configuration> Explore() {
-    for (int i = 0; i < kExplored; ++i) DrawCandidate([&] { return Somewhere(); });
-    if (candidates_.empty()) return std::nullopt;
-    const auto [means, variances] = model_.process().PredictAll(Points());
-    constexpr double kDeviations = 2;
-    Index most = 0;
-    (means.array() + kDeviations * variances.array().sqrt()).maxCoeff(&most);
-    return model_.points().ConfigurationOf(Active(candidates_[static_cast<size_t>(most)].point));
   }
 
  private:
@@ -105,7 +96,9 @@ class Proposer {
   std::optional<VectorXd> Allowed(const VectorXd& active) const {
     const Configuration configuration = model_.points().ConfigurationOf(active);
     if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
-    return model_.points().PointOf(configuration);
+    VectorXd point = model_.points().PointOf(configuration);
+    if (indifference_.IsNearKnown(point)) return std::nullopt;
+    return point;
   }
 
   double Anywhere(Index j) {
@@ -247,20 +240,12 @@ class Proposer {
 
   const JobState& state_;
   const TrialModel& model_;
+  const Indifference indifference_;
   uint64_t draws_ = 0;
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
-
-Suggestion LeastKnown(const JobState& state, const TrialModel& model) {
-  if (auto found = Proposer(state, model).Explore()) {
-    return {*std::move(found), "Where the Gaussian process on " + std::to_string(model.results()) +
-                                   " results knows least: largest mean plus two deviations"};
-  }
-  const auto number = static_cast<TrialNumber>(state.trials().size()) + 1;
-  return {AnyConfiguration(state, number), "Drawn at random: few configurations keep the constraints"};
-}
 
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model) {
   return Proposer(state, model).Run();

@@ -16,12 +16,10 @@ struct Proposal {
 
 // The configuration of the largest expected improvement that was found. Many candidates are drawn over the
 // whole space and around the best known ones, and the most promising are improved: numbers by L-BFGS along
-// the gradient, categories by trying each. It keeps conditions and constraints and was not tried before;
-// absent: no such one was found. A function of the state: candidates are drawn by the job's seed and the
-// number of facts. REQUIRES !model.empty().
+// the gradient, categories by trying each. It keeps conditions and constraints, was not tried before, and
+// is not so near to a known one that it would repeat its reports (samplers/indifference.h); absent: no such
+// one was found. A function of the state: candidates are drawn by the job's seed and the number of facts.
+// REQUIRES !model.empty().
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model);
-
-// The point with the largest mean plus two deviations, of many over the whole space. REQUIRES as above.
-Suggestion LeastKnown(const JobState& state, const TrialModel& model);
 
 }  // namespace winnow

@@ -67,7 +67,8 @@ Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<dou
 int64_t StartupTrials(const SearchSpec& spec) {
   if (spec.sampler.startup_trials > 0) return spec.sampler.startup_trials;
   const auto parameters = static_cast<int64_t>(spec.parameters.size());
-  if (TraitsOf(spec.pruner.kind).asks_model) return std::min<int64_t>(3 * parameters + 4, 40);
+  const bool partly = spec.pruner.rungs.max_resource > spec.pruner.rungs.min_resource;
+  if (TraitsOf(spec.pruner.kind).asks_model && partly) return std::min<int64_t>(3 * parameters + 4, 40);
   return std::clamp<int64_t>(parameters + 1, 4, 20);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "scheduler/models/kernel_density.h"
+#include "scheduler/samplers/indifference.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/unit_points.h"
@@ -136,8 +137,8 @@ std::optional<Suggestion> TpeSampler::Draw(const JobState& state, TrialNumber nu
   const SearchSpec& spec = state.spec();
   static const SobolSampler sobol;
   if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
-  const bool at_random = TraitsOf(spec.pruner.kind).cycle &&
-                         RandomUnit(spec.seed, number, Purpose::kModel, 0) < kRandomFraction;
+  const bool at_random =
+      TraitsOf(spec.pruner.kind).cycle && RandomUnit(spec.seed, number, Purpose::kModel, 0) < kRandomFraction;
   if (!at_random) return std::nullopt;
   return Suggestion{RandomConfiguration(spec, state.space(), number, redraw),
                     "Drawn at random, as a third of the trials of TPE under HYPERBAND."};
@@ -151,6 +152,7 @@ Suggested TpeSampler::Suggest(const JobState& state) const {
       std::min({kMostBest, history.results,
                 static_cast<int64_t>(std::ceil(kBestPart * static_cast<double>(history.results)))}));
   const UnitPoints points(state.space());
+  const Indifference indifference(state, points);
   const std::vector<DensityAxis> axes = AxesOf(points);
   const KernelDensity good(axes, PointsOf(points, history.outcomes, 0, best, best));
   const KernelDensity others(axes,
@@ -162,8 +164,9 @@ Suggested TpeSampler::Suggest(const JobState& state) const {
   for (int draw = 0, kept = 0; kept < kDrawn && draw < kDrawn * kMostDrawsPerCandidate; ++draw) {
     Configuration candidate = points.ConfigurationOf(good.Draw(uniform));
     if (!state.space().Satisfies(candidate) || state.tried(candidate)) continue;
-    ++kept;
     const Eigen::VectorXd point = points.PointOf(candidate);
+    if (indifference.IsNearKnown(point)) continue;
+    ++kept;
     const double ratio = good.LogDensity(point) - others.LogDensity(point);
     if (ratio <= most) continue;
     most = ratio;

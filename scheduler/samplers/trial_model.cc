@@ -267,11 +267,10 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
     const auto at = static_cast<size_t>(i);
     known_.push_back(
         {results.seen[at].trial, observations.points.row(i).transpose(), {means[i], variances[i]}});
-    // A report that the model takes for luck does not set the mark.
     const std::vector<double>& reached = values[at].at;
     const double top =
         counts_ == ObjectiveValue::kBest ? *std::max_element(reached.begin(), reached.end()) : reached.back();
-    best_ = std::max(best_, std::min((top - centre_) / spread_, means[i]));
+    best_ = std::max(best_, (top - centre_) / spread_);
   }
   results_ = finite;
   // Earlier jobs alone: nothing is reached here yet.

@@ -122,19 +122,24 @@ struct Noticed {
 
 // Why a suggestion was made; the numbers are part of every recorded job.
 enum class SuggestionRule : int64_t {
-  kModel = 0,      // the model prefers it
-  kStart = 1,      // before there is a model
-  kSafeguard = 2,  // whatever the model says: a rule without one
-  kExplore = 3,    // where the model knows least
-  kStraight = 4,   // trained to the end at once
+  kModel = 0,     // the model prefers it
+  kStart = 1,     // before there is a model
+  kBreadth = 2,   // ASHA's promotions, and Sobol points: whatever the model says
+  kExplore = 3,   // where the model knows least; of older jobs alone
+  kStraight = 4,  // trained to the end at once
+  kDensity = 5,   // ASHA's promotions, and configurations of TPE
 };
-constexpr size_t kSuggestionRules = 5;
+constexpr size_t kSuggestionRules = 6;
 
 // A model's answer: what it gave after fact `based_on`.
 struct Suggested {
   static constexpr const char* kKind = "suggested";
-  static constexpr Field kFields[] = {"trial", "configuration", "based_on", "why",
-                                      {"model", Kept::kUnlessDefault}, {"rule", Kept::kUnlessDefault},
+  static constexpr Field kFields[] = {"trial",
+                                      "configuration",
+                                      "based_on",
+                                      "why",
+                                      {"model", Kept::kUnlessDefault},
+                                      {"rule", Kept::kUnlessDefault},
                                       {"to", Kept::kUnlessDefault}};
   // A new trial, or a paused one that is to resume; 0: nothing is worth training any more.
   TrialNumber trial = 0;
@@ -151,13 +156,13 @@ struct Suggested {
 // Start{configuration, budget}. bracket = -1: none.
 struct TrialCreated {
   static constexpr const char* kKind = "trial_created";
-  static constexpr Field kFields[] = {"trial", "configuration", "bracket", "rung", "to",
-                                      {"why", Kept::kOrDefault}};
+  static constexpr Field kFields[] = {"trial", "configuration",          "bracket", "rung",
+                                      "to",    {"why", Kept::kOrDefault}};
   TrialNumber trial = 0;
   Configuration configuration;
   int64_t bracket = -1;
   int64_t rung = 0;
-  int64_t to = 0;   // budget: the level to train to; 0: to the trainer's own end
+  int64_t to = 0;        // budget: the level to train to; 0: to the trainer's own end
   std::string why = {};  // how the configuration was chosen, in one sentence
 };
 
@@ -241,7 +246,11 @@ FactBody ToBody(const Decision& decision);
 
 // Whether a fact came from outside; all others follow from those before them.
 inline bool IsObserved(const FactBody& body) {
-  return std::visit([](const auto& fact) { return requires { fact.kObserved; }; }, body);
+  return std::visit(
+      [](const auto& fact) {
+        return requires { fact.kObserved; };
+      },
+      body);
 }
 
 // Equal in every member, reals by their bits.

@@ -225,7 +225,20 @@ void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level)
   const double value =
       trial.counted_at(level, spec().objective_value).value_or(std::numeric_limits<double>::quiet_NaN());
   ++rung.arrived;
-  rung.top->Add(spec().goal == Goal::kMaximize ? -value : value, trial.number);
+  const double key = spec().goal == Goal::kMaximize ? -value : value;
+  if (TraitsOf(spec().pruner.kind).asks_model) NoteEarning(rung, trial, key);
+  rung.top->Add(key, trial.number);
+}
+
+// A record is better than the best by more than a hair: by a part of what lies between the best and the
+// cut-off of the rung's top share. REQUIRES the trial has not been added to the rung.
+void JobState::NoteEarning(const RungState& rung, const TrialState& trial, double key) {
+  constexpr double kHair = 0.02;
+  const TopShare& top = *rung.top;
+  const auto best = top.best(), cutoff = top.cutoff();
+  const double hair = cutoff ? kHair * (*cutoff - *best) : 0;
+  const bool record = std::isfinite(key) && (!best || key < *best - hair);
+  earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, top.size(), record);
 }
 
 // A trial that does not pause at its rungs has reported a level: it arrives at every rung up to there, but
@@ -402,7 +415,9 @@ void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t 
 }
 
 template <>
-void JobState::On(const CheckpointLost& fact, int64_t) { At(fact.trial).checkpoint = 0; }
+void JobState::On(const CheckpointLost& fact, int64_t) {
+  At(fact.trial).checkpoint = 0;
+}
 
 template <>
 void JobState::On(const StopRequested& fact, int64_t) {
@@ -417,7 +432,9 @@ void JobState::On(const TimeLimitReached& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
+void JobState::On(const PriorObserved& fact, int64_t) {
+  priors_.push_back(fact);
+}
 
 bool JobState::noticed(NoticeKind kind) const {
   return std::any_of(notices_.begin(), notices_.end(),
@@ -425,7 +442,9 @@ bool JobState::noticed(NoticeKind kind) const {
 }
 
 template <>
-void JobState::On(const Noticed& fact, int64_t time_us) { notices_.emplace_back(fact, time_us); }
+void JobState::On(const Noticed& fact, int64_t time_us) {
+  notices_.emplace_back(fact, time_us);
+}
 
 template <>
 void JobState::On(const Suggested& fact, int64_t) {
@@ -446,6 +465,7 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   trial.bracket = fact.bracket;
   trial.rung = fact.rung;
   trial.to = fact.to;
+  if (suggestion_) trial.created_by = trial.chosen_by = suggestion_->rule;
   trial.created_us = time_us;
   trials_.push_back(std::move(trial));
   ++totals_.pending;
@@ -468,7 +488,10 @@ template <>
 void JobState::On(const TrialResumed& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   if (trial.phase == TrialPhase::kPaused && RungOf(trial)->cut) --undecided_;
-  if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
+  if (suggestion_ && suggestion_->trial == fact.trial) {
+    trial.chosen_by = suggestion_->rule;
+    suggestion_.reset();
+  }
   trial.to = fact.to;
   if (fact.rung > trial.rung) {
     if (RungOf(trial)->top) RungOf(trial)->top->Take(trial.number);
@@ -514,10 +537,13 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
       fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
   if (fact.end == TrialEnd::kFailed) {
-    // What ended without a value shows its last line, which differs from trial to trial: all are one failure.
+    // The reasons of some failures differ from trial to trial, by the last line or the level: they count as
+    // one.
     const bool without_value = trial.failures == 0 && !FailedByMachines(trial);
-    if (without_value && without_value_.empty()) without_value_ = fact.reason;
-    const std::string& reason = without_value ? without_value_ : fact.reason;
+    const bool diverged = !trial.curve.empty() && !std::isfinite(trial.curve.back().second);
+    std::string& shared = diverged ? diverged_ : without_value_;
+    if (without_value && shared.empty()) shared = fact.reason;
+    const std::string& reason = without_value ? shared : fact.reason;
     FailureCount& same = failures_[reason];
     same.first = ++same.trials == 1 ? fact.trial : std::min(same.first, fact.trial);
     if (!FailedByMachines(trial)) first_failures_.OnFailure(reason, static_cast<int64_t>(trials_.size()));
@@ -525,7 +551,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
-                                                                       : fact.end == TrialEnd::kCompleted;
+                                                                         : fact.end == TrialEnd::kCompleted;
   const bool counts = has_value && trial.value_resource > 0;
   const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
@@ -546,13 +572,19 @@ void JobState::On(const RungCut& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const BracketEnded& fact, int64_t) { brackets_[fact.bracket].ended = true; }
+void JobState::On(const BracketEnded& fact, int64_t) {
+  brackets_[fact.bracket].ended = true;
+}
 
 template <>
-void JobState::On(const CompletionMet& fact, int64_t) { completion_met_ = fact; }
+void JobState::On(const CompletionMet& fact, int64_t) {
+  completion_met_ = fact;
+}
 
 template <>
-void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
+void JobState::On(const JobEnded& fact, int64_t) {
+  ended_ = fact;
+}
 
 std::string JobState::Contradiction(const Fact& fact) const {
   if (fact.sequence != last_sequence_ + 1) {

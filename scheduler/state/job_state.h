@@ -15,6 +15,7 @@
 #include "scheduler/space/types.h"
 #include "scheduler/state/completion_index.h"
 #include "scheduler/state/curve.h"
+#include "scheduler/state/earnings.h"
 #include "scheduler/state/facts.h"
 #include "scheduler/state/first_failures.h"
 #include "scheduler/state/first_of.h"
@@ -45,8 +46,10 @@ struct TrialState {
   std::string reason;  // why it ended
   int64_t bracket = -1;
   int64_t rung = 0;
-  int64_t to = 0;           // budget of the part that runs, waits or was last finished
-  int64_t checkpoint = 0;   // level at which the last finished part ended
+  int64_t to = 0;          // budget of the part that runs, waits or was last finished
+  int64_t checkpoint = 0;  // level at which the last finished part ended
+  // The rules of the suggestions that created it and that chose its newest part; kModel without suggestions.
+  SuggestionRule created_by = SuggestionRule::kModel, chosen_by = SuggestionRule::kModel;
   bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
 
   Curve curve;                // of the objective
@@ -58,12 +61,12 @@ struct TrialState {
   double value = 0;
   int64_t value_resource = 0;
 
-  int64_t attempts = 0;         // placed so far
-  int64_t failures = 0;         // of the trainer itself
-  int64_t losses = 0;           // of workers
-  bool live = false;            // an attempt is placed and has not ended (also after the trial has ended)
-  int64_t attempt_from = 0;     // of the newest attempt
-  int64_t attempt_reached = 0;  // highest level it reported; attempt_from <= it <= to, unless to is 0
+  int64_t attempts = 0;            // placed so far
+  int64_t failures = 0;            // of the trainer itself
+  int64_t losses = 0;              // of workers
+  bool live = false;               // an attempt is placed and has not ended (also after the trial has ended)
+  int64_t attempt_from = 0;        // of the newest attempt
+  int64_t attempt_reached = 0;     // highest level it reported; attempt_from <= it <= to, unless to is 0
   int64_t attempt_started_us = 0;  // when it was placed
   // (level, time) of the newest attempt's first report, and of its report of the highest level; level 0:
   // none. The times are by its worker's clock.
@@ -221,6 +224,8 @@ class JobState {
   int64_t suggested_parts(SuggestionRule rule) const { return suggested_parts_[static_cast<size_t>(rule)]; }
   // The measured cost of an attempt before its first unit.
   const Startup& startup() const { return startup_; }
+  // What the rules of suggestions have earned; kept where a search model chooses trainings.
+  const Earnings& earnings() const { return earnings_; }
   // The parameters of the last model fit, as in Suggested::model; empty: none yet.
   const std::vector<double>& model() const { return model_; }
 
@@ -251,6 +256,7 @@ class JobState {
   bool IsBestOf(const FirstOf::Entry& entry) const;
   std::pair<int64_t, TrialNumber> PlaceInQueue(const TrialState& trial) const;
   void ArriveAt(RungState& rung, const TrialState& trial, int64_t level);
+  void NoteEarning(const RungState& rung, const TrialState& trial, double key);
   void PassRungs(TrialState& trial, int64_t resource);
 
   Search search_;
@@ -281,6 +287,8 @@ class JobState {
   std::string
       without_value_;  // reason of the first trial that its trainer did not fail and that gave no value
   Startup startup_;
+  Earnings earnings_;
+  std::string diverged_;  // reason of the first trial that reported a value that is not finite
 };
 
 }  // namespace winnow

@@ -1,9 +1,11 @@
 #include "scheduler/decide.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "scheduler/replay.h"
+#include "scheduler/suggest.h"
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 #include "tests/scheduler/played_job.h"
@@ -69,9 +71,52 @@ TEST_CASE("Decide: a job whose values are all NaN has failed", "[scheduler]") {
   PlayedJob job(RandomJob(1, 5));
   job.Start();
   job.Finish(1, std::numeric_limits<double>::quiet_NaN());
-  CHECK(job.trial(1).phase == TrialPhase::kCompleted);
+  CHECK(job.trial(1).phase == TrialPhase::kFailed);
+  CHECK(job.trial(1).reason == "Diverged: score was nan at resource 5.");
   CHECK(job.state().ended()->end == JobEnd::kFailed);
   CHECK_FALSE(job.state().best_trial());
+}
+
+TEST_CASE("Decide: a value that is not finite fails its running trial at once, under every strategy",
+          "[scheduler]") {
+  for (const PrunerKind pruner : kPruners) {
+    for (const double value : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL}) {
+      CAPTURE(static_cast<int>(pruner), value);
+      SearchSpec spec = pruner == PrunerKind::kNone || pruner == PrunerKind::kMedian ? RandomJob(9, 27)
+                                                                                      : HyperbandJob(27, 3, 9);
+      spec.sampler.kind = SamplerKind::kSobol;
+      spec.pruner.kind = pruner;
+      spec.pruner.rungs.min_resource = 9;
+      PlayedJob job(spec);
+      if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));
+      REQUIRE(job.Start() == 1);
+      job.Report(1, 1, 0.9);
+      REQUIRE_FALSE(job.trial(1).ended());
+      job.Report(1, 2, value);
+      CHECK(job.trial(1).phase == TrialPhase::kFailed);
+      CHECK(job.trial(1).live);  // until its worker has stopped it
+      CHECK_FALSE(job.state().best_trial());
+      job.End(1, AttemptOutcome::kStopped);
+      CHECK_FALSE(job.state().ended());
+    }
+  }
+}
+
+TEST_CASE("Decide: trials that diverged are one kind of failure, and do not end a job that has reported",
+          "[scheduler]") {
+  SearchSpec spec = RandomJob(0, 5);
+  spec.limits.max_total_resource = 100;
+  spec.limits.max_first_failures = 2;
+  PlayedJob job(spec);
+  for (int trial = 1; trial <= 4; ++trial) {
+    REQUIRE(job.Start() == trial);
+    job.Report(trial, trial, std::numeric_limits<double>::quiet_NaN());
+    job.End(trial, AttemptOutcome::kStopped);
+  }
+  CHECK_FALSE(job.state().closing());
+  REQUIRE(job.state().failures().size() == 1);
+  CHECK(job.state().failures().begin()->first == "Diverged: score was nan at resource 1.");
+  CHECK(job.state().failures().begin()->second.trials == 4);
 }
 
 TEST_CASE("Decide: a failed trial is never best, and a job of failures has failed", "[scheduler]") {

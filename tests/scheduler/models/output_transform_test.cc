@@ -103,6 +103,16 @@ TEST_CASE("Output transform: skewed values come out even", "[scheduler]") {
   }
 }
 
+TEST_CASE("Output transform: the width of a plateau is no scale for the few that are better", "[scheduler]") {
+  std::vector<double> values;
+  for (int i = 0; i < 60; ++i) values.push_back(-0.693 + 1e-4 * Normal(2, i, 0));
+  values.insert(values.end(), {-0.45, -0.5, -0.6});
+  const OutputTransform transform(values);
+  const double from_plateau = transform(-0.45) - transform(-0.693);
+  CHECK(transform(-0.35) - transform(-0.45) > 0.3 * from_plateau);  // as much better again is worth as much
+  CHECK(transform(-0.6929) - transform(-0.693) < 0.01 * from_plateau);
+}
+
 TEST_CASE("Quantile: lies between two values on the line", "[scheduler]") {
   CHECK(Quantile({4, 1, 3, 2}, 0.5) == 2.5);
   CHECK(Quantile({4, 1, 3, 2}, 0) == 1);

@@ -107,15 +107,16 @@ TEST_CASE("Asha: to minimise, the least go on, and of equal ones the lower numbe
   CHECK(job.Start() == 2);
 }
 
-TEST_CASE("Asha: NaN counts among those that came but never goes on; a failed trial has not come",
+TEST_CASE("Asha: a trial that failed, or diverged, has not come",
           "[scheduler]") {
   PlayedJob job(AshaJob(AshaForm::kPromotion, 100));
   for (TrialNumber n = 1; n <= 5; ++n) REQUIRE(job.Start() == n);
   job.End(1, AttemptOutcome::kFailed, "out of memory");
   job.Finish(2, 0.5);
   job.Finish(3, kNaN);
+  job.Finish(4, 0.1);
   REQUIRE(job.Start() == 6);
-  job.Finish(4, kNaN);  // three have come
+  job.Finish(5, 0.2);  // three have come
   CHECK(job.Start() == 2);
   CHECK(job.state().brackets()[0].rungs[0].top->size() == 3);
 }

@@ -71,21 +71,6 @@ TEST_CASE("Median: stopped and failed trials are no part of it", "[scheduler]") 
   CHECK(job.state().completed_averages().trials() == 1);
 }
 
-TEST_CASE("Median: a trial of NaN is worse than any; an average with NaN is the worst", "[scheduler]") {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  PlayedJob job(MedianJob(1));
-  Train(job, {nan, 0.1, 0.1, 0.1});
-  Train(job, {nan, nan, nan, nan});
-  CHECK(job.trial(2).phase == TrialPhase::kCompleted);  // the median itself is no number
-  for (int i = 0; i < 3; ++i) Train(job, {0.4, 0.4, 0.4, 0.4});
-  const TrialNumber number = job.Start();
-  job.Report(number, 1, nan);
-  CHECK(
-      job.trial(number).reason ==
-      "Median rule: at resource 1 it has no finite score, which is worse than 0.4, the median of the running "
-      "averages of 5 completed trials.");
-}
-
 TEST_CASE("Median index: equals the definition on random curves with gaps", "[scheduler]") {
   MedianIndex index;
   std::vector<Curve> curves;

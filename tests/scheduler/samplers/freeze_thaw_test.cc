@@ -252,6 +252,39 @@ TEST_CASE("Freeze-thaw: a trial that its trainer ended below the last rung is co
   CHECK(Verify(spec, result.facts).ok());
 }
 
+TEST_CASE("Freeze-thaw: with a single rung it tries what BAYESIAN tries", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(15);
+  spec.pruner.rungs = {9, 9, 3};
+  SearchSpec bayesian = spec;
+  bayesian.pruner = {};
+  bayesian.limits.max_trial_resource = 9;
+  const SimulationResult ours = Run(spec, 1), theirs = Run(bayesian, 1);
+  for (TrialNumber number = 1; number <= StartupTrials(bayesian); ++number) {
+    CHECK(ours.state.trial(number).configuration == theirs.state.trial(number).configuration);
+  }
+  CHECK(ours.state.totals().completed == 15);
+}
+
+TEST_CASE("Freeze-thaw: every rule gets a share of a long job, and says so", "[scheduler]") {
+  SearchSpec spec = FreezeThawJob(0);
+  spec.limits.max_total_resource = 800;
+  const SimulationResult result = Run(spec, 2);
+  for (const SuggestionRule rule : {SuggestionRule::kModel, SuggestionRule::kStart, SuggestionRule::kBreadth,
+                                    SuggestionRule::kStraight, SuggestionRule::kDensity}) {
+    CAPTURE(static_cast<int>(rule));
+    CHECK(result.state.suggested_parts(rule) > 0);
+  }
+  const auto any_says = [&](const std::string& text) {
+    return std::any_of(result.facts.begin(), result.facts.end(), [&](const Fact& fact) {
+      const auto* created = std::get_if<TrialCreated>(&fact.body);
+      return created != nullptr && Contains(created->why, text);
+    });
+  };
+  CHECK(any_says("whatever the model says: breadth has "));
+  CHECK(any_says("; TPE has "));
+  CHECK(Verify(spec, result.facts).ok());
+}
+
 TEST_CASE("Freeze-thaw: a single rung, and values that are no numbers", "[scheduler]") {
   SearchSpec spec = FreezeThawJob(15);
   spec.pruner.rungs = {9, 9, 3};

@@ -311,7 +311,7 @@ TEST_CASE("Sync: levels beyond any that a trial may have are not counted", "[ser
   CHECK(play.Describe(id).spend().resource() == 0);
 }
 
-TEST_CASE("Sync: values that are not numbers count as worst and survive", "[server]") {
+TEST_CASE("Sync: a value that is not a number is recorded, and fails its trial", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 1);
   worker.objective = [](TrialNumber trial, int64_t) { return trial == 1 ? std::nan("") : 0.5; };
@@ -320,6 +320,7 @@ TEST_CASE("Sync: values that are not numbers count as worst and survive", "[serv
   CHECK(job.state() == v1::TuningJob::COMPLETED);
   CHECK(job.best().trial() == 2);
   CHECK_FALSE(play.Trials(id)[0].has_objective());
+  CHECK(play.Trials(id)[0].state() == v1::Trial::FAILED);
 }
 
 }  // namespace

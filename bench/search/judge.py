@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Judges the default strategy on Winnow's families and on recorded tables: medians of simple regret at five budgets, beside
+Winnow's ASHA and BAYESIAN and random search. Needs nothing but Python and build/bin/bench-search.
+
+    bench/search/judge.py --tables DIR [--seeds 20] [--families branin,crossing] [--play rows,smooth]
+                          [--strategies default,asha,bayesian] [--bin build/bin] [--jobs 2] [--fresh]
+
+DIR holds tables as bench/search/recorded_table.h describes, *.tab.gz. A table with learning curves is played by its nearest
+row and as a smooth landscape; one with a single level by its nearest row alone. "worth": the budget that random search needs
+for the same median regret, as a multiple; random search runs to 256 times the largest resource. Trajectories are kept under
+--cache by the programs that made them. Exit code 1 if a run failed.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import gzip
+import hashlib
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MULTIPLES = (4, 8, 16, 32, 64)
+BASELINE, BASELINE_MULTIPLE = "random", 256
+FAMILIES = ("branin", "hartmann6", "counting_ones", "crossing", "noisy", "d20")
+FAMILY_RESOURCE = 81
+WITHIN = 1.1
+LEAST = 1e-9  # regrets below count as this in ratios
+
+
+def problems(args):
+    """{label: (the program's --family, max_resource)}"""
+    found = {name: (name, FAMILY_RESOURCE) for name in args.families.split(",") if name}
+    for path in sorted(args.tables.glob("*.tab.gz")) if args.tables else ():
+        with gzip.open(path, "rt") as file:
+            levels = int(file.readline().split()[2])
+        name = path.name.removesuffix(".tab.gz")
+        for play in args.play.split(","):
+            if levels > 1 or play == "rows":
+                found[f"{name} {play}"] = (f"{play}:{path}", levels)
+    return {label: problem for label, problem in found.items() if args.only in label}
+
+
+def digest(*paths):
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+
+
+class Runs:
+    """The trajectories of one strategy on one problem, a list of (spent, regret) per seed."""
+
+    def __init__(self, lines, resource):
+        runs = {}
+        for row in csv.reader(lines):
+            runs.setdefault(row[-3], []).append((float(row[-2]), float(row[-1])))
+        self.runs, self.resource = list(runs.values()), resource
+
+    def at(self, run, units):
+        found = math.inf
+        for spent, regret in run:
+            if spent > units:
+                break
+            found = regret
+        return found
+
+    def median(self, multiple):
+        return statistics.median(self.at(run, multiple * self.resource) for run in self.runs)
+
+    def reach(self, regret):
+        """The least multiple at which the median is at most that; absent: it is not reached."""
+        steps = sorted({spent for run in self.runs for spent, _ in run})
+        low, high = 0, len(steps) - 1
+        if self.median(steps[high] / self.resource) > regret:
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            if self.median(steps[middle] / self.resource) <= regret:
+                high = middle
+            else:
+                low = middle + 1
+        return steps[low] / self.resource
+
+
+def play(args, strategy, label, problem, seeds):
+    """The lines of seeds (first, last). Raises RuntimeError with the program's reason."""
+    family, _ = problem
+    multiple = BASELINE_MULTIPLE if strategy == BASELINE else args.multiple
+    program = args.baseline_digest if strategy != "default" else args.digest
+    file = args.cache / f"{strategy}-{label.replace(' ', '-')}-{seeds[0]}-{seeds[1]}-{multiple:g}-{args.workers}-{program}.csv"
+    if args.fresh or not file.exists():
+        done = subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", family, "--seeds",
+                               f"{seeds[0]}..{seeds[1]}", "--multiple", str(multiple), "--workers", str(args.workers)],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{strategy} on {label}: " + (done.stderr.strip() or f"exit code {done.returncode}"))
+        args.cache.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".part").write_text(done.stdout)
+        file.with_suffix(".part").rename(file)
+    return file.read_text().splitlines()
+
+
+def number(value):
+    return "0" if value == 0 else f"{value:.3g}"
+
+
+def tell(found, strategies, multiples):
+    """Lines of Markdown. `found`: {label: {strategy: Runs}}"""
+    yield "| problem | strategy | " + " | ".join(f"{m}x" for m in multiples) + " | worth at " + " / ".join(
+        f"{m}x" for m in multiples) + " |"
+    yield "| --- | --- |" + " --- |" * (len(multiples) + 1)
+    within, below_random, cells, worths = 0, 0, 0, {m: [] for m in multiples}
+    for label, each in found.items():
+        others = [name for name in ("asha", "bayesian") if name in each]
+        for strategy in strategies:
+            runs = [each[strategy].median(m) for m in multiples]
+            worth = []
+            for m, regret in zip(multiples, runs):
+                reached = each[BASELINE].reach(regret)
+                worth.append(f"{reached / m:.1f}" if reached else f"> {BASELINE_MULTIPLE / m:.0f}")
+                if strategy == "default":
+                    worths[m].append(reached / m if reached else BASELINE_MULTIPLE / m)
+            shown = []
+            for m, regret in zip(multiples, runs):
+                text = number(regret)
+                if strategy == "default" and others:
+                    best = min(each[name].median(m) for name in others)
+                    good = regret <= WITHIN * max(best, LEAST)
+                    cells, within = cells + 1, within + good
+                    below_random += regret > each[BASELINE].median(m)
+                    text += f" ({max(regret, LEAST) / max(best, LEAST):.2f})" if good else f" **({max(regret, LEAST) / max(best, LEAST):.2f})**"
+                shown.append(text)
+            yield f"| {label} | {strategy} | " + " | ".join(shown) + " | " + " / ".join(worth) + " |"
+    if cells:
+        yield ""
+        yield (f"default within {100 * (WITHIN - 1):.0f} % of the better of ASHA and BAYESIAN (ratios in brackets): {within} of "
+               f"{cells} cells; worse than random search: {below_random}. Worth in the geometric mean: " + ", ".join(
+                   f"{statistics.geometric_mean(worths[m]):.1f} at {m}x" for m in multiples))
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--tables", type=pathlib.Path)
+    flags.add_argument("--play", default="rows,smooth")
+    flags.add_argument("--only", default="", help="problems whose label contains this")
+    flags.add_argument("--families", default=",".join(FAMILIES))
+    flags.add_argument("--strategies", default="default,asha,bayesian")
+    flags.add_argument("--seeds", type=int, default=20)
+    flags.add_argument("--multiple", type=float, default=64)
+    flags.add_argument("--workers", type=int, default=1)
+    flags.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
+    flags.add_argument("--baseline-key", help="a name under which the other strategies' runs are kept, whatever the program")
+    flags.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench/judge")
+    flags.add_argument("--jobs", type=int, default=2)
+    flags.add_argument("--fresh", action="store_true", help="compute all again")
+    args = flags.parse_args()
+    args.digest = digest(args.bin / "bench-search", args.bin / "libwinnow_bench_families.so")
+    args.baseline_digest = args.baseline_key or args.digest
+    os.nice(int(os.environ.get("NICE", "10")))
+    chosen = problems(args)
+    strategies = args.strategies.split(",")
+    parts = [(first, min(first + 4, args.seeds)) for first in range(1, args.seeds + 1, 5)]
+    cells = [(strategy, label, part) for part in parts for label in chosen for strategy in {*strategies, BASELINE}]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        runs = {cell: pool.submit(play, args, cell[0], cell[1], chosen[cell[1]], cell[2]) for cell in cells}
+    failed = [str(run.exception()) for run in runs.values() if run.exception()]
+    if failed:
+        print("\n".join(failed), file=sys.stderr)
+        return 1
+    found = {label: {strategy: Runs([line for part in parts for line in runs[strategy, label, part].result()], resource)
+                     for strategy in {*strategies, BASELINE}} for label, (_, resource) in chosen.items()}
+    multiples = [m for m in MULTIPLES if m <= args.multiple]
+    print("\n".join(tell(found, strategies, multiples)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+#include "scheduler/samplers/rule_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+constexpr double kLeastStraight = 0.05, kMostStraight = 0.5;
+constexpr size_t kMostCompleted = 40;  // the newest
+// What is believed of beginnings before any trial has completed, and for how many trials that counts.
+constexpr double kUsualConcordance = 0.85, kUsualTrials = 2;
+
+constexpr double kLeastEarned = 0.1;
+constexpr double kBreadthWeight = 0.5, kDensityWeight = 0.2, kModelWeight = 0.3;
+
+// How often the trial that is ahead at a rung is ahead at the end, weighed with what is usual.
+double ConcordanceOf(const JobState& state) {
+  const ObjectiveValue counts = state.spec().objective_value;
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  const std::vector<RungState>& rungs = state.brackets()[0].rungs;
+  struct Completed {
+    std::vector<double> at;  // rungs but the last
+    double end = 0;
+  };
+  std::vector<Completed> completed;
+  for (auto trial = state.trials().rbegin(); trial != state.trials().rend(); ++trial) {
+    if (completed.size() == kMostCompleted) break;
+    if (trial->phase != TrialPhase::kCompleted || trial->value_resource == 0) continue;
+    Completed& each = completed.emplace_back();
+    each.end = sign * trial->value;
+    for (size_t k = 0; k + 1 < rungs.size(); ++k) {
+      const auto value = trial->counted_at(rungs[k].resource, counts);
+      each.at.push_back(value ? sign * *value : std::nan(""));
+    }
+  }
+  double agree = 0, pairs = 0;
+  for (size_t i = 0; i < completed.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const double ahead = completed[i].end - completed[j].end;
+      for (size_t k = 0; ahead != 0 && k < completed[i].at.size(); ++k) {
+        const double then = completed[i].at[k] - completed[j].at[k];
+        if (std::isnan(then)) continue;
+        pairs += 1;
+        agree += (then > 0) == (ahead > 0) ? 1 : 0;
+      }
+    }
+  }
+  const auto trials = pairs > 0 ? static_cast<double>(completed.size()) : 0;
+  const double seen = pairs > 0 ? agree / pairs : 0;
+  return (trials * seen + kUsualTrials * kUsualConcordance) / (trials + kUsualTrials);
+}
+
+}  // namespace
+
+double RuleShares::Of(SuggestionRule rule) const {
+  switch (rule) {
+    case SuggestionRule::kStraight:
+      return straight;
+    case SuggestionRule::kBreadth:
+      return breadth;
+    case SuggestionRule::kDensity:
+      return density;
+    case SuggestionRule::kModel:
+      return model;
+    default:
+      return 0;
+  }
+}
+
+RuleShares SharesOf(const JobState& state) {
+  const auto earned = [&](SuggestionRule rule, double weight) {
+    return weight * std::pow(state.earnings().Ratio(rule), 2);
+  };
+  const bool dense = state.spec().sampler.kind == SamplerKind::kGp;
+  const double breadth = earned(SuggestionRule::kBreadth, kBreadthWeight);
+  const double density = dense ? earned(SuggestionRule::kDensity, kDensityWeight) : 0;
+  const double model = earned(SuggestionRule::kModel, kModelWeight);
+  const double misled = std::clamp(2 * (1 - ConcordanceOf(state)), 0.0, 1.0);
+  const double straight = kLeastStraight + (kMostStraight - kLeastStraight) * misled;
+  const double free = 1 - kLeastEarned * (dense ? 3 : 2);
+  const auto share = [&](double weight) {
+    return (1 - straight) * (kLeastEarned + free * weight / (breadth + density + model));
+  };
+  return {straight, share(breadth), dense ? share(density) : 0, share(model)};
+}
+
+}  // namespace winnow

@@ -1,0 +1,71 @@
+#include "scheduler/samplers/rule_shares.h"
+
+#include <cmath>
+
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+
+namespace winnow {
+namespace {
+
+SimulationResult Play(const std::function<double(double x, double y, int64_t resource)>& value) {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.parameters.push_back({"y", ContinuousRange{0, 1}});
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  spec.limits.max_total_resource = 600;
+  Simulation simulation = Slots(1);
+  simulation.objective = [&](const Configuration& configuration, int64_t resource) {
+    return value(std::get<double>(configuration[0]), std::get<double>(configuration[1]), resource);
+  };
+  return Simulate(spec, simulation);
+}
+
+double SumOf(const RuleShares& shares) {
+  return shares.straight + shares.breadth + shares.density + shares.model;
+}
+
+TEST_CASE("Rule shares: before there is evidence breadth has most, and all add up to 1", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kGp;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  const RuleShares shares = SharesOf(JobState(spec));
+  CHECK(SumOf(shares) == Approx(1));
+  CHECK(shares.breadth > shares.model);
+  CHECK(shares.model > shares.density);
+  CHECK(shares.density > 0);
+  CHECK(shares.Of(SuggestionRule::kBreadth) == shares.breadth);
+  CHECK(shares.Of(SuggestionRule::kStart) == 0);
+}
+
+TEST_CASE("Rule shares: on a smooth landscape the model earns most of the training", "[scheduler]") {
+  const SimulationResult result = Play([](double x, double y, int64_t resource) {
+    return -(x - 0.3) * (x - 0.3) - (y - 0.6) * (y - 0.6) - 0.5 / std::sqrt(static_cast<double>(resource));
+  });
+  const RuleShares shares = SharesOf(result.state);
+  CHECK(SumOf(shares) == Approx(1));
+  CHECK(shares.model > 0.5);
+  CHECK(shares.breadth > 0.05);  // the floor
+}
+
+TEST_CASE("Rule shares: where beginnings mislead more goes straight than where they do not", "[scheduler]") {
+  const auto end = [](double x, double y) { return -(x - 0.3) * (x - 0.3) - (y - 0.6) * (y - 0.6); };
+  const SimulationResult told = Play([&](double x, double y, int64_t) { return end(x, y); });
+  const SimulationResult misled = Play([&](double x, double y, int64_t resource) {
+    return resource == 27 ? 2 + end(x, y) : -end(x, y);
+  });
+  CHECK(SharesOf(told.state).straight < 0.1);
+  CHECK(SharesOf(misled.state).straight > 0.3);
+}
+
+TEST_CASE("Rule shares: with a sampler of the user's choice density has none", "[scheduler]") {
+  SearchSpec spec = HyperbandJob(27, 3);
+  spec.sampler.kind = SamplerKind::kRandom;
+  spec.pruner.kind = PrunerKind::kFreezeThaw;
+  const RuleShares shares = SharesOf(JobState(spec));
+  CHECK(shares.density == 0);
+  CHECK(SumOf(shares) == Approx(1));
+}
+
+}  // namespace
+}  // namespace winnow
