@@ -1,9 +1,8 @@
-import {useEffect} from 'preact/hooks';
 import {address} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
-import {Badge, Card, EmptyState, ErrorState, Skeleton} from '../../design';
+import {Badge, Card, EmptyState, ErrorState, PageHead, Skeleton, useTitle} from '../../design';
 import {count, counted, duration, number} from '../../format';
 import {isLive} from '../actions';
 import {seriesStyle} from '../series';
@@ -26,9 +25,7 @@ const kGroupCosts: Cost[] = [
 ];
 
 export default function ComparePage() {
-  useEffect(() => {
-    document.title = 'Compare · Winnow';
-  }, []);
+  useTitle('Compare');
   const listed = useGet<{jobs: TuningJob[]}>('/v1/tuning-jobs', {pageSize: kListedJobs}, {every: 10_000});
   const jobs = (param('jobs') ?? '').split(',').filter(Boolean);
   const toggle = (id: string) => {
@@ -37,12 +34,7 @@ export default function ComparePage() {
   };
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>Compare</h1>
-          <p class="muted">Quality against cost, for several jobs or for one job's trials by number of nodes or by a hyperparameter.</p>
-        </div>
-      </div>
+      <PageHead title="Compare" about="Quality against cost, for several jobs or for one job's trials by number of nodes or by a hyperparameter." />
       {listed.error && !listed.data ? (
         <div class="card">
           <ErrorState error={listed.error} retry={listed.reload} height={320} />
