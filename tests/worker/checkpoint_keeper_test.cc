@@ -254,7 +254,7 @@ TEST_CASE("Keeper: a model is sent once, however often it is asked for; without 
   CHECK(scene.store.put().size() == 1);
 }
 
-TEST_CASE("Keeper: why a model of too many files is not sent is told", "[worker]") {
+TEST_CASE("Keeper: says why a model of too many files is not sent", "[worker]") {
   Scene scene;
   v1::ModelWanted wanted;
   wanted.set_job_id("job");
