@@ -1,4 +1,4 @@
-#include "cli/commands/ask.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
