@@ -10,7 +10,6 @@
 #include "trainers/common/thread_pool.h"
 #include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/training_data.h"
-#include "trainers/gbdt/tree/feature_limits.h"
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/row_partition.h"
 #include "trainers/gbdt/tree/tree_builder.h"

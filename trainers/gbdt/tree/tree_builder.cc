@@ -20,6 +20,20 @@ constexpr int kSlotsPerTask = 8;    // slots of one search task
 
 }  // namespace
 
+std::vector<uint8_t> FeatureLimits::Allowed(const std::vector<int>& path, std::size_t features) const {
+  if (interaction.empty() || path.empty()) return std::vector<uint8_t>(features, 1);
+  std::vector<uint8_t> allowed(features, 0);
+  for (int feature : path) allowed[feature] = 1;
+  for (const std::vector<int>& group : interaction) {
+    const bool has_path = std::all_of(path.begin(), path.end(), [&](int feature) {
+      return std::binary_search(group.begin(), group.end(), feature);
+    });
+    if (!has_path) continue;
+    for (int feature : group) allowed[feature] = 1;
+  }
+  return allowed;
+}
+
 TreeBuilder::TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts,
                          const BinMatrix& matrix, const FeatureLimits& limits, Communicator* ranks,
                          ThreadPool* pool, std::size_t histogram_budget)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,7 +8,6 @@
 #include "trainers/collective/communicator.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
-#include "trainers/gbdt/tree/feature_limits.h"
 #include "trainers/gbdt/tree/histogram.h"
 #include "trainers/gbdt/tree/histogram_exchange.h"
 #include "trainers/gbdt/tree/row_partition.h"
@@ -15,6 +15,16 @@
 #include "trainers/gbdt/tree/tree.h"
 
 namespace winnow::gbdt {
+
+// Constraints on the features that may split a node and on the direction of their effect. Features by number.
+struct FeatureLimits {
+  std::vector<int> directions;                // monotone: -1, 0 or 1 for each feature; empty: none
+  std::vector<std::vector<int>> interaction;  // groups, each ascending; empty: no constraint
+
+  // Returns 1 for each of `features` features that may follow those of `path` (in any order), as XGBoost's
+  // FeatureInteractionConstraintHost: those on the path, and those of every group that contains the path.
+  std::vector<uint8_t> Allowed(const std::vector<int>& path, std::size_t features) const;
+};
 
 // Grows trees from histograms, level by level or the best leaf first. Of two children it counts the smaller
 // one's rows and subtracts for the other. The tree is a function of all ranks' gradients, independent of
