@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/grpc/guard.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/usage.grpc.pb.h"
 
 namespace winnow {

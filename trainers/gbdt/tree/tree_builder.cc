@@ -1,13 +1,11 @@
 #include "trainers/gbdt/tree/tree_builder.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "trainers/gbdt/tree/sampling.h"
-#include "trainers/gbdt/tree/tree_bins.h"
 
 namespace winnow::gbdt {
 namespace {

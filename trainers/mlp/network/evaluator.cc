@@ -14,7 +14,7 @@
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/data/shard.h"
-#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/layer_stack.h"
 #include "trainers/mlp/network/loss_rows.h"
 
 namespace winnow::mlp {
