@@ -5,7 +5,7 @@
 
 #include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/collective/thread_ranks.h"
+#include "tests/trainers/collective/thread_ranks.h"
 
 namespace winnow {
 namespace {
