@@ -16,6 +16,16 @@ namespace {
 
 using CsvRecord = std::vector<std::string>;
 
+// Returns the file's first records, at most `limit`; ends early at a record that cannot be read.
+std::vector<CsvRecord> SampleRecords(const SourceFile& file, char separator, size_t limit) {
+  CsvCursor cursor(file, separator);
+  std::vector<CsvRecord> sample;
+  std::vector<std::string_view> fields;
+  while (sample.size() < limit && cursor.NextFields(&fields))
+    sample.emplace_back(fields.begin(), fields.end());
+  return sample;
+}
+
 constexpr size_t kDetectionRecords = 30;
 
 struct Fit {
@@ -70,16 +80,6 @@ bool ComesAgain(const std::vector<CsvRecord>& sample, size_t column) {
   return std::any_of(sample.begin() + 1, sample.end(), [&](const CsvRecord& record) {
     return column < record.size() && record[column] == sample[0][column];
   });
-}
-
-// Returns the file's first records, at most `limit`; ends early at a record that cannot be read.
-std::vector<CsvRecord> SampleRecords(const SourceFile& file, char separator, size_t limit) {
-  CsvCursor cursor(file, separator);
-  std::vector<CsvRecord> sample;
-  std::vector<std::string_view> fields;
-  while (sample.size() < limit && cursor.NextFields(&fields))
-    sample.emplace_back(fields.begin(), fields.end());
-  return sample;
 }
 
 // Returns the one of , ; tab | and blanks that separates the first lines most evenly; ',' if none does.
