@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "base/status_text.h"
