@@ -30,8 +30,6 @@ absl::Status Refused(const std::string& why) { return absl::FailedPreconditionEr
 // independent of SQLite's.
 bool Lock(const OwnedDescriptor& file) { return flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
 
-namespace fs = std::filesystem;
-
 constexpr int kLastWorkerMs = 10'000;
 
 absl::Status Problem(const fs::path& path, const std::error_code& error) {

@@ -245,4 +245,13 @@ absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Com
   return all;
 }
 
+absl::Status GatherSlots(NetworkState* state, Communicator* ranks) {
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
+    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, ranks);
+    if (!all.ok()) return all.status();
+    slot = *std::move(all);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace winnow::mlp

@@ -308,12 +308,7 @@ absl::StatusOr<std::vector<float>> PipelineStep::Losses(std::span<const int64_t>
 absl::Status PipelineStep::Collect(NetworkState* state, std::string* errors) {
   errors->clear();
   *state = state_;
-  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
-    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
-    if (!all.ok()) return all.status();
-    slot = *std::move(all);
-  }
-  return absl::OkStatus();
+  return GatherSlots(state, &ranks_);
 }
 
 uint64_t PipelineStep::state_bytes() const {

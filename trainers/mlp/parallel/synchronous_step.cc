@@ -112,13 +112,7 @@ absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) 
     *errors = *std::move(kept);
   }
   *state = state_;
-  if (!partial()) return absl::OkStatus();
-  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
-    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
-    if (!all.ok()) return all.status();
-    slot = *std::move(all);
-  }
-  return absl::OkStatus();
+  return partial() ? GatherSlots(state, &ranks_) : absl::OkStatus();
 }
 
 uint64_t SynchronousStep::state_bytes() const {

@@ -2,7 +2,7 @@ import {address} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
-import {Badge, Card, EmptyState, ErrorState, PageHead, Skeleton, useTitle} from '../../design';
+import {Badge, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, useTitle} from '../../design';
 import {count, counted, duration, number} from '../../format';
 import {isLive} from '../actions';
 import {seriesStyle} from '../series';
@@ -136,47 +136,38 @@ interface RowsProps {
 
 function Rows({rows, single, metric, lowerIsBetter, by, nameOf, colorOf}: RowsProps) {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Comparison">
-      <table class="table comparison">
-        <thead>
-          <tr>
-            <th scope="col">{single ? (by === 'nodes' ? 'Nodes' : by) : 'Job'}</th>
-            <th scope="col" class="num">
-              Trials
+    <>
+      <PlainTable
+        label="Comparison"
+        class="comparison"
+        headings={[
+          single ? (by === 'nodes' ? 'Nodes' : by) : 'Job',
+          {num: 'Trials'},
+          {num: `${lowerIsBetter ? 'Lowest' : 'Highest'} ${metric}`},
+          {num: single ? 'Training time' : 'Elapsed'},
+          {num: 'Node time'},
+          'Pareto front',
+        ]}
+      >
+        {rows.map((row) => (
+          <tr key={row.name} class={row.pareto ? 'pareto' : undefined}>
+            <th scope="row">
+              <i class="swatch" style={{background: `var(${seriesStyle(colorOf(row)).color})`}} />
+              {single ? nameOf(row) : <a href={paths.job(row.name)}>{row.name}</a>}
             </th>
-            <th scope="col" class="num">
-              {lowerIsBetter ? 'Lowest' : 'Highest'} {metric}
-            </th>
-            <th scope="col" class="num">
-              {single ? 'Training time' : 'Elapsed'}
-            </th>
-            <th scope="col" class="num">
-              Node time
-            </th>
-            <th scope="col">Pareto front</th>
+            <td class="num">{count(row.trials)}</td>
+            <td class="num">
+              <strong>{number(row.best)}</strong>
+            </td>
+            <td class="num">{duration(row.elapsedSeconds)}</td>
+            <td class="num">{duration(row.nodeSeconds)}</td>
+            <td>{row.pareto ? <Badge tone="best">on it</Badge> : <span class="quiet">dominated</span>}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name} class={row.pareto ? 'pareto' : undefined}>
-              <th scope="row">
-                <i class="swatch" style={{background: `var(${seriesStyle(colorOf(row)).color})`}} />
-                {single ? nameOf(row) : <a href={paths.job(row.name)}>{row.name}</a>}
-              </th>
-              <td class="num">{count(row.trials)}</td>
-              <td class="num">
-                <strong>{number(row.best)}</strong>
-              </td>
-              <td class="num">{duration(row.elapsedSeconds)}</td>
-              <td class="num">{duration(row.nodeSeconds)}</td>
-              <td>{row.pareto ? <Badge tone="best">on it</Badge> : <span class="quiet">dominated</span>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </PlainTable>
       <p class="quiet comparison-note">
         On the Pareto front: no other {single ? 'row' : 'job'} is at least as good in {metric}, {single ? 'training time and node time per trial' : 'elapsed time and node time'}, and better in one of them.
       </p>
-    </div>
+    </>
   );
 }
