@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
+#include "server/grpc/errors.h"
 #include "server/grpc/pending_call.h"
 #include "server/insights/insight_messages.h"
 
@@ -90,6 +92,12 @@ void AskForest(InsightThreads& threads, const Call<Response>& call, ForestQuesti
       });
 }
 
+template <typename Message>
+void Finish(Unary* reactor, absl::StatusOr<Message> answer, Message* response) {
+  if (answer.ok()) *response = *std::move(answer);
+  reactor->Finish(ToGrpc(answer.status()));
+}
+
 }  // namespace
 
 Unary* InsightService::GetProgress(CallContext* context, const v1::GetProgressRequest* request,
@@ -174,6 +182,22 @@ Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest*
                                     return whole;
                                   });
                       });
+}
+
+Unary* UsageService::GetWorkerUsage(Context* context, const v1::GetWorkerUsageRequest* request,
+                                    v1::GetWorkerUsageResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetWorkerUsage(*request), response); });
+  return reactor;
+}
+
+Unary* UsageService::GetTrialUsage(Context* context, const v1::GetTrialUsageRequest* request,
+                                   v1::GetTrialUsageResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetTrialUsage(*request), response); });
+  return reactor;
 }
 
 }  // namespace winnow

@@ -10,7 +10,9 @@
 #include "server/insights/forests.h"
 #include "server/insights/insights.h"
 #include "server/insights/learning_curves.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/insight.grpc.pb.h"
+#include "winnow/v1/usage.grpc.pb.h"
 
 namespace winnow {
 
@@ -58,6 +60,23 @@ class InsightService final : public v1::InsightService::CallbackService {
  private:
   InsightThreads& threads_;
   Hub& hub_;
+  Guard guard_;
+};
+
+// The gRPC side of workers' usage. REQUIRES: reader and authority outlive the gRPC server.
+class UsageService final : public v1::UsageService::CallbackService {
+ public:
+  UsageService(Reader& reader, Authority& authority)
+      : reader_(reader), guard_(authority, v1::UsageService::service_full_name()) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* GetWorkerUsage(Context*, const v1::GetWorkerUsageRequest*, v1::GetWorkerUsageResponse*) override;
+  Unary* GetTrialUsage(Context*, const v1::GetTrialUsageRequest*, v1::GetTrialUsageResponse*) override;
+
+ private:
+  Reader& reader_;
   Guard guard_;
 };
 

@@ -8,7 +8,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_artifacts.h"
 #include "worker/checkpoints/artifact_client.h"
-#include "worker/checkpoints/model_upload.h"
+#include "worker/checkpoints/transfers.h"
 #include "worker/host/event_loop.h"
 
 namespace winnow {
