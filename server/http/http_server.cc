@@ -56,7 +56,7 @@ class TlsContexts {
 namespace ssl = boost::asio::ssl;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::seconds kCheckFilesEvery{1};
 constexpr unsigned char kSessions[] = "winnow";
 // For TLS 1.2; all suites of 1.3 qualify: forward secrecy and authenticated encryption.
 constexpr char kSuites[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
@@ -106,7 +106,7 @@ absl::StatusOr<std::unique_ptr<TlsContexts>> TlsContexts::Open(const TlsFiles& f
 TlsContexts::Context TlsContexts::Current() {
   MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
-  if (now - looked_ < kLookEvery) return context_;
+  if (now - looked_ < kCheckFilesEvery) return context_;
   looked_ = now;
   const Times times = FileTimes();
   if (times == times_) return context_;
