@@ -3,26 +3,188 @@
 // storage on this machine in the same run; and the time of a Sync at half that load.
 //
 //   build/bin/bench-control-plane [SECONDS per measurement, default 5]
-
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/echo_server.h"
 #include "bench/load.h"
 #include "bench/no_op_job.h"
-#include "bench/reporting_workers.h"
 #include "bench/sqlite_writer.h"
 #include "tests/support/server_process.h"
+#include "winnow/v1/worker.grpc.pb.h"
 
 namespace winnow {
 namespace {
+
+// Workers that train nothing: each holds one assignment and reports rising levels for it.
+class ReportingWorkers {
+ public:
+  // connect(i): the channel of worker i. REQUIRES: a job of as many trials, or a server that answers without
+  // one.
+  ReportingWorkers(int count, const std::function<std::shared_ptr<grpc::Channel>(int)>& connect);
+
+  // Syncs each until it holds an assignment. Ends the program if one gets none.
+  void Join();
+  // Starts a Sync of worker `i` with `reports` reports; calls done(ok). One at a time per worker.
+  void Sync(int i, int reports, std::function<void(bool)> done);
+
+  int64_t reported() const;
+
+ private:
+  struct Worker {
+    std::string id;
+    std::string assignment;
+    int64_t resource = 0;
+    std::unique_ptr<v1::WorkerService::Stub> stub;
+    std::unique_ptr<grpc::ClientContext> context;
+    v1::SyncRequest request;
+    v1::SyncResponse response;
+  };
+  static void Prepare(Worker& worker, int reports);
+  std::vector<Worker> workers_;
+};
+
+constexpr int kTries = 200;
+
+ReportingWorkers::ReportingWorkers(int count,
+                                   const std::function<std::shared_ptr<grpc::Channel>(int)>& connect)
+    : workers_(static_cast<size_t>(count)) {
+  for (int i = 0; i < count; ++i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    worker.id = fmt::format("{:032x}", i + 1);
+    worker.stub = v1::WorkerService::NewStub(connect(i));
+  }
+}
+
+void ReportingWorkers::Prepare(Worker& worker, int reports) {
+  v1::SyncRequest& request = worker.request;
+  request.Clear();
+  request.set_worker_id(worker.id);
+  request.set_name("w-" + worker.id);
+  request.set_host("127.0.0.1");
+  request.set_slots(1);
+  request.set_storage_id("bench");
+  if (!worker.assignment.empty()) {
+    auto* running = request.add_running();
+    running->set_assignment_id(worker.assignment);
+    running->set_state(v1::RunningAssignment::RUNNING);
+  }
+  for (int i = 0; i < reports; ++i) {
+    auto* report = request.add_reports();
+    report->set_assignment_id(worker.assignment);
+    report->set_resource(++worker.resource);
+    auto* metric = report->add_metrics();
+    metric->set_name("loss");
+    metric->set_value(1.0 / static_cast<double>(worker.resource));
+  }
+  worker.context = std::make_unique<grpc::ClientContext>();
+  worker.context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+}
+
+void ReportingWorkers::Join() {
+  for (Worker& worker : workers_) {
+    for (int tries = 0; worker.assignment.empty(); ++tries) {
+      Prepare(worker, 0);
+      const grpc::Status status = worker.stub->Sync(worker.context.get(), worker.request, &worker.response);
+      if (!status.ok() || tries == kTries) {
+        fmt::print(stderr, "a worker was given no assignment: {}\n", status.error_message());
+        std::exit(1);
+      }
+      if (worker.response.assignments_size() > 0) worker.assignment = worker.response.assignments(0).id();
+    }
+  }
+}
+
+void ReportingWorkers::Sync(int i, int reports, std::function<void(bool)> done) {
+  Worker& worker = workers_[static_cast<size_t>(i)];
+  Prepare(worker, reports);
+  worker.stub->async()->Sync(worker.context.get(), &worker.request, &worker.response,
+                             [done = std::move(done)](const grpc::Status& status) { done(status.ok()); });
+}
+
+int64_t ReportingWorkers::reported() const {
+  int64_t sum = 0;
+  for (const Worker& worker : workers_) sum += worker.resource;
+  return sum;
+}
+
+// A process that answers every Sync with nothing at once: the capacity of gRPC alone on this machine. It is
+// this program, started again with one argument, which main passes to Serve.
+class EchoServer {
+ public:
+  static constexpr char kArgument[] = "--echo-server";
+  // Serves until standard input ends.
+  static void Serve();
+
+  EchoServer();
+  ~EchoServer();
+  std::string address() const { return address_; }
+
+ private:
+  int input_ = -1;
+  int pid_ = -1;
+  std::string address_;
+};
+
+class Echo final : public v1::WorkerService::CallbackService {
+  grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::SyncRequest*,
+                                 v1::SyncResponse*) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+void EchoServer::Serve() {
+  Echo service;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  auto server = builder.BuildAndStart();
+  fmt::print("{}\n", port);
+  fflush(stdout);
+  while (getchar() != EOF) {
+  }
+  server->Shutdown(std::chrono::system_clock::now());
+}
+
+EchoServer::EchoServer() {
+  int in[2], out[2];
+  if (pipe(in) != 0 || pipe(out) != 0) std::abort();
+  pid_ = fork();
+  if (pid_ == 0) {
+    dup2(in[0], 0);
+    dup2(out[1], 1);
+    for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+    execl("/proc/self/exe", "/proc/self/exe", kArgument, nullptr);
+    _exit(127);
+  }
+  close(in[0]);
+  close(out[1]);
+  input_ = in[1];
+  FILE* from = fdopen(out[0], "r");
+  int port = 0;
+  if (fscanf(from, "%d", &port) != 1) std::abort();
+  fclose(from);
+  address_ = fmt::format("127.0.0.1:{}", port);
+}
+
+EchoServer::~EchoServer() {
+  close(input_);
+  waitpid(pid_, nullptr, 0);
+}
 
 constexpr int kWorkers = 64;          // those of the goal, each with its own connection
 constexpr int kReportsPerSync = 100;  // as collected by a worker during its last Sync
@@ -144,6 +306,8 @@ void BenchGoals(double seconds) {
 }
 
 }  // namespace
+
+
 }  // namespace winnow
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 
 #include <algorithm>
-#include <map>
+#include <cctype>
 #include <utility>
 
 #include "cli/output/text.h"
@@ -22,6 +22,29 @@ std::string GroupOf(const std::string& command) {
   }
   return "Server and tokens";
 }
+
+const std::vector<std::string>& TrialStates() {
+  static const std::vector<std::string> states = {"pending", "running",   "paused", "completed",
+                                                  "pruned",  "cancelled", "failed"};
+  return states;
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+constexpr int64_t kMostWorkers = 10000;
+constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kMostSeeds = 1000;
+constexpr int64_t kMostAsked = 1000;  // trials of one SuggestTrials
+constexpr int kMostCompared = 100;    // jobs
+constexpr double kLongestAsk = 60;    // seconds that a server holds SuggestTrials
+constexpr double kLongestUnit = 1e7;  // seconds
+
+constexpr int64_t kMostDays = 36'500;
+constexpr size_t kLongestName = 128;
+constexpr size_t kLongestId = 64;
 
 }  // namespace
 
@@ -119,6 +142,322 @@ void Commands::DefineCompletion() {
   complete->group("");
   complete->add_option("WHAT", flags_.shell)->required()->check(WordOf({"jobs", "columns"}));
   complete->add_option("JOB", flags_.job);
+}
+
+void Commands::DefineJobs() {
+  Flags& f = flags_;
+  CLI::App* submit = Add("submit", "Start the job that a job file describes", Formats::kTextJson,
+                         [&f](Session& session) { return Submit(session, f.submit); });
+  File(submit, &f.submit.file, &f.submit.name);
+  submit->add_flag("-w,--watch", f.submit.watch,
+                   "follow it until it ends, then print a summary; exit code 1 if it failed");
+  submit->add_flag("--verbose", f.submit.verbose,
+                   "with --watch, outside a terminal: every event with its reason");
+  submit
+      ->add_option("--request-id", f.submit.request_id,
+                   "submitting again with the same id creates no second job")
+      ->check(NotEmpty(128))
+      ->option_text("ID");
+
+  Add("list", "List jobs, newest first", Formats::kList,
+      [&f](Session& session) { return ListJobs(session, f.list_limit); })
+      ->add_option("--limit", f.list_limit, "at most this many (default 50)")
+      ->check(Whole(1, 100000))
+      ->option_text("N");
+
+  CLI::App* describe =
+      Add("describe",
+          "Show a job with its failures and notices, or one of its trials with its attempts and events",
+          Formats::kTextJson, [&f](Session& session) {
+            return f.trial > 0 ? DescribeTrial(session, f.job, f.trial) : DescribeJob(session, f.job);
+          });
+  Job(describe, &f.job);
+  Trial(describe, &f.trial);
+
+  CLI::App* trials = Add("trials", "List a job's trials", Formats::kTable, [&f](Session& session) {
+    for (const std::string& state : f.states) {
+      v1::Trial::State value = v1::Trial::STATE_UNSPECIFIED;
+      v1::Trial::State_Parse(Upper(state), &value);
+      f.trials.states.push_back(value);
+    }
+    return ListTrials(session, f.trials);
+  });
+  Job(trials, &f.trials.job);
+  trials
+      ->add_option("--sort", f.trials.sort,
+                   "number, objective (best first), resource, training_seconds or a hyperparameter; "
+                   "\"COLUMN desc\" reverses")
+      ->check(NotEmpty(256))
+      ->option_text("COLUMN");
+  trials->add_option("--state", f.states, "only trials that are " + OneOf(TrialStates()))
+      ->delimiter(',')
+      ->transform([](std::string text) { return CLI::detail::to_lower(text); })
+      ->check(WordOf(TrialStates()))
+      ->option_text("STATE,...");
+  trials->add_option("--limit", f.trials.limit, "at most this many (default all)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+
+  CLI::App* best = Add("best", "Show the best configuration, or download its model", Formats::kTextJson,
+                       [&f](Session& session) -> Exit {
+                         if (!f.download.folder.empty()) return Download(session, f.download);
+                         return ShowBest(session, f.download.job);
+                       });
+  Job(best, &f.download.job);
+  CLI::Option* into =
+      best->add_option("--download", f.download.folder,
+                       "download the best trial's model into this directory; created if missing");
+  into->check(NotEmpty(4096))->option_text("DIR");
+  best->add_option("--trial", f.download.trial, "download from this trial (default: the best)")
+      ->check(Whole(1, INT64_MAX))
+      ->needs(into)
+      ->option_text("N");
+  best->add_flag("--checkpoint", f.download.checkpoint,
+                 "download the newest checkpoint instead of the model")
+      ->needs(into)
+      ->option_text(" ");
+  Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
+          Formats::kTable, [&f](Session& session) { return ShowAnalytics(session, f.job); }),
+      &f.job);
+
+  CLI::App* metrics = Add("metrics", "Learning curves: what trials reported", Formats::kTable,
+                          [&f](Session& session) { return ShowMetrics(session, f.metrics); });
+  Job(metrics, &f.metrics.job);
+  metrics->add_option("--trial", f.metrics.trials, "only these trials")
+      ->delimiter(',')
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N,...");
+  metrics->add_option("--metric", f.metrics.metrics, "only these metrics")
+      ->delimiter(',')
+      ->check(NotEmpty(256))
+      ->option_text("NAME,...");
+
+  CLI::App* watch = Add("watch", "Follow a job until it ends, then print a summary; exit code 1 if it failed",
+                        Formats::kTextJson, [&f](Session& session) {
+                          return Watch(session, f.job, {absl::Seconds(f.patience), f.verbose});
+                        });
+  Job(watch, &f.job);
+  watch->add_flag("--verbose", f.verbose,
+                  "outside a terminal: every event with its reason, instead of one line per trial");
+  watch
+      ->add_option("--patience", f.patience,
+                   "give up when the server has been away for this long (default 600)")
+      ->check(Seconds(0, 1e9))
+      ->option_text("SECONDS");
+
+  CLI::App* logs = Add("logs", "Show what a trial printed", Formats::kTextJson,
+                       [&f](Session& session) { return ShowLogs(session, f.logs); });
+  Job(logs, &f.logs.job);
+  Trial(logs, &f.logs.trial)->required();
+  logs->add_option("--attempt", f.logs.attempt, "which attempt (default: the newest)")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  logs->add_option("--rank", f.logs.rank, "which rank of the trial's cluster (default 0)")
+      ->check(Whole(0, 63))
+      ->option_text("N");
+  logs->add_flag("--stderr", f.logs.standard_error, "standard error instead of standard output");
+  logs->add_flag("--raw", f.logs.raw, "print every byte on a terminal too, including escape sequences");
+  logs->add_flag("-f,--follow", f.logs.follow, "keep printing until the attempt ends");
+
+  Job(Add("stop", "Stop a job: running trials end, and no further trial starts", Formats::kTextJson,
+          [&f](Session& session) { return StopJob(session, f.job); }),
+      &f.job);
+  Job(Add("delete", "Delete a job that has ended, with all its trials", Formats::kTextJson,
+          [&f](Session& session) { return DeleteJob(session, f.job); }),
+      &f.job);
+  Add("workers", "List workers and their slots", Formats::kList, [&f](Session& session) {
+    return ListWorkers(session, f.all_workers);
+  })->add_flag("--all", f.all_workers, "include workers that were lost or have left");
+
+  const auto worker = [&f](CLI::App* command) {
+    command->add_option("WORKER", f.worker_scheduling.worker, "its name, as workers lists it")
+        ->required()
+        ->check(NotEmpty(128))
+        ->option_text(" ");
+    command->add_option("--reason", f.worker_scheduling.reason, "shown with the worker")->option_text("TEXT");
+    return command;
+  };
+  worker(Add("cordon", "Assign no new trials to a worker; running ones continue", Formats::kTextJson,
+             [&f](Session& session) { return Cordon(session, f.worker_scheduling); }));
+  worker(Add("drain",
+             "Assign no new trials to a worker, and have it save checkpoints and hand back running ones",
+             Formats::kTextJson, [&f](Session& session) { return Drain(session, f.worker_scheduling); }))
+      ->add_flag_callback(
+          "--no-wait", [&f] { f.worker_scheduling.wait = false; },
+          "return at once instead of waiting until the worker is empty");
+  worker(Add("uncordon", "Assign trials to a worker again, also to a quarantined one", Formats::kTextJson,
+             [&f](Session& session) { return Uncordon(session, f.worker_scheduling); }));
+}
+
+void Commands::DefineSearch() {
+  Flags& f = flags_;
+  CLI::App* plan =
+      Add("plan", "Show what a job file would run: brackets, rungs, units and time; needs no server",
+          Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
+  File(plan, &f.plan.file, &f.plan.name);
+  plan->add_option("--workers", f.plan.workers, "number of workers, for the time estimate (default 1)")
+      ->check(Whole(1, kMostWorkers))
+      ->option_text("N");
+  plan->add_option("--slots", f.plan.slots, "number of slots of each worker (default 1)")
+      ->check(Whole(1, kMostSlots))
+      ->option_text("N");
+  plan->add_option("--unit-seconds", f.plan.unit_seconds,
+                   "duration of one unit of training; without it, there is no time estimate")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS");
+  plan->add_option("--startup-seconds", f.plan.startup_seconds,
+                   "start-up time of every part before its first unit: imports, data (default 0)")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS")
+      ->needs("--unit-seconds");
+
+  CLI::App* simulate =
+      Add("simulate",
+          "Run a job file over a table of recorded learning curves, in virtual time; needs no server",
+          Formats::kTextJson, [&f](Session& session) { return ShowSimulation(session, f.simulate); });
+  File(simulate, &f.simulate.file, &f.simulate.name);
+  simulate
+      ->add_option(
+          "--table", f.simulate.table,
+          "CSV: a column per hyperparameter, optionally seconds_per_unit, then one per level: 1, 2, …")
+      ->required()
+      ->check(NotEmpty(4096))
+      ->option_text("CSV REQUIRED");
+  simulate->add_option("--workers", f.simulate.workers, "number of virtual workers (default 1)")
+      ->check(Whole(1, kMostWorkers))
+      ->option_text("N");
+  simulate->add_option("--slots", f.simulate.slots, "slots of each worker (default 1)")
+      ->check(Whole(1, kMostSlots))
+      ->option_text("N");
+  simulate->add_option("--seed", f.simulate.seed, "seed of the first simulation (default: the file's)")
+      ->check(Whole(0, INT64_MAX))
+      ->option_text("N");
+  simulate
+      ->add_option("--seeds", f.simulate.seeds, "number of simulations, each with the next seed (default 1)")
+      ->check(Whole(1, kMostSeeds))
+      ->option_text("N");
+  simulate
+      ->add_option("--startup-seconds", f.simulate.startup_seconds,
+                   "start-up time of every part before its first unit: imports, data (default 0)")
+      ->check(Seconds(0, kLongestUnit))
+      ->option_text("SECONDS");
+
+  CLI::App* replay =
+      Add("replay", "Recompute a job's decisions from its record, and compare", Formats::kTextJson,
+          [&f](Session& session) { return Replay(session, f.job, f.verify); });
+  Job(replay, &f.job);
+  replay->add_flag("--verify", f.verify, "exit code 1 unless every decision is the same, bit for bit");
+
+  CLI::App* compare = Add("compare",
+                          "Compare jobs, or one job's trials by a hyperparameter or by nodes: best, time and "
+                          "node-seconds, with the Pareto front",
+                          Formats::kTable, [&f](Session& session) { return Compare(session, f.compare); });
+  compare->add_option("JOB", f.compare.jobs, "job ids, or latest")
+      ->required()
+      ->expected(1, kMostCompared)
+      ->check(JobName())
+      ->option_text("...");
+  CLI::Option* by_nodes =
+      compare->add_flag("--by-nodes", f.compare.by_nodes, "one job's trials, by number of nodes");
+  compare->add_option("--by", f.compare.by, "one job's trials, by the value of a hyperparameter")
+      ->check(NotEmpty(128))
+      ->excludes(by_nodes)
+      ->option_text("NAME");
+}
+
+CLI::App* Commands::AddTell(const std::string& name, const std::string& help, Run run) {
+  Flags& f = flags_;
+  CLI::App* command = Add(name, help, Formats::kTextJson, std::move(run));
+  Job(command, &f.tell.job);
+  Trial(command, &f.tell.trial)->required();
+  command->add_option("ATTEMPT", f.tell.attempt, "attempt number, as ask printed it")
+      ->required()
+      ->check(Whole(1, INT64_MAX))
+      ->option_text(" ");
+  command->add_option("--metric", f.tell.metrics, "a metric's value at --resource; may be given again")
+      ->allow_extra_args(false)
+      ->check(NotEmpty(256))
+      ->option_text("NAME=VALUE");
+  command->add_option("--resource", f.tell.resource, "rounds or epochs trained so far, from 1")
+      ->check(Whole(1, INT64_MAX))
+      ->option_text("N");
+  return command;
+}
+
+void Commands::DefineAsks() {
+  Flags& f = flags_;
+  CLI::App* ask =
+      Add("ask",
+          "Get trials to train yourself (external trainer), one per line: TRIAL ATTEMPT FROM TO NAME=VALUE…",
+          Formats::kTextJson, [&f](Session& session) { return Ask(session, f.ask); });
+  Job(ask, &f.ask.job);
+  ask->add_option("--count", f.ask.count, "at most this many (default 1)")
+      ->check(Whole(1, kMostAsked))
+      ->option_text("N");
+  ask->add_option("--wait", f.ask.wait, "wait for something to train (default 0)")
+      ->transform(WithoutUnit())
+      ->check(Seconds(0, kLongestAsk))
+      ->option_text("SECONDS");
+  ask->add_option("--client", f.ask.client, "your name in messages (default: this host)")
+      ->check(NotEmpty(128))
+      ->option_text("NAME");
+
+  AddTell("tell", "Report metric values of an asked trial, and learn whether to continue",
+          [&f](Session& session) { return Tell(session, f.tell); });
+  CLI::App* complete =
+      AddTell("complete", "Mark an asked trial as done, or as failed",
+              [&f](Session& session) { return Complete(session, f.tell); });
+  complete->add_flag("--failed", f.tell.failed, "the attempt failed");
+  complete->add_option("--reason", f.tell.reason, "why it failed")
+      ->check(NotEmpty(4096))
+      ->option_text("TEXT");
+}
+
+void Commands::DefineBackup() {
+  CLI::App* backup =
+      Add("backup", "Save a copy of the server's database while the server runs", Formats::kTextJson,
+          [this](Session& session) { return Backup(session, flags_.backup); });
+  backup->add_option("FILE", flags_.backup.file, "where to save it; written whole or not at all")
+      ->required()
+      ->check(NotEmpty(4096))
+      ->option_text(" ");
+  backup->add_flag("--force", flags_.backup.force, "replace FILE if it exists");
+}
+
+void Commands::DefineTokens() {
+  Flags& f = flags_;
+  CLI::App* token = Add("token", "Create, list and revoke access tokens",
+                        Formats::kTextJson, [&f](Session& session) { return f.token_run(session); });
+  token->require_subcommand(1);
+
+  CLI::App* create = token->add_subcommand("create", "Create a token; it is printed once and never again");
+  create->fallthrough();
+  create->add_option("--role", f.create_token.role, "viewer, submitter, worker or admin")
+      ->required()
+      ->check(WordOf({"viewer", "submitter", "worker", "admin"}))
+      ->option_text("ROLE REQUIRED");
+  create
+      ->add_option("--name", f.create_token.name,
+                   "who or what uses it, shown in lists and as the owner of jobs")
+      ->check(NotEmpty(kLongestName))
+      ->option_text("NAME");
+  create->add_option("--days", f.create_token.days, "days until it expires (default: never)")
+      ->check(Whole(1, kMostDays))
+      ->option_text("N");
+  create->callback(
+      [&f] { f.token_run = [&f](Session& session) { return CreateToken(session, f.create_token); }; });
+
+  CLI::App* list = token->add_subcommand("list", "List tokens, without their secrets");
+  list->fallthrough();
+  list->callback([&f] { f.token_run = [](Session& session) { return ListTokens(session); }; });
+
+  CLI::App* revoke = token->add_subcommand("revoke", "Revoke a token: it is refused from now on");
+  revoke->fallthrough();
+  revoke->add_option("TOKEN", f.token, "its id, as listed")
+      ->required()
+      ->check(NotEmpty(kLongestId))
+      ->option_text(" ");
+  revoke->callback([&f] { f.token_run = [&f](Session& session) { return RevokeToken(session, f.token); }; });
 }
 
 }  // namespace winnow::cli

@@ -7,18 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/analytics.h"
-#include "cli/commands/ask.h"
-#include "cli/commands/backup.h"
-#include "cli/commands/compare.h"
-#include "cli/commands/download.h"
-#include "cli/commands/logs.h"
-#include "cli/commands/plan.h"
-#include "cli/commands/simulate.h"
-#include "cli/commands/submit.h"
-#include "cli/commands/token.h"
-#include "cli/commands/trials.h"
-#include "cli/commands/worker_scheduling.h"
+#include "cli/commands/actions.h"
 #include "cli/completion.h"
 #include "cli/session/session.h"
 #include "rpc/endpoint.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/commands/trials.h"
+#include "cli/commands/actions.h"
 
 namespace winnow::cli {
 namespace {

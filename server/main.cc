@@ -29,9 +29,8 @@
 #include "server/host/last_resort.h"
 #include "server/host/local_workers.h"
 #include "server/host/own_files.h"
-#include "server/host/state_dir.h"
 #include "server/http/http_server.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "store/wal_check.h"
 
 namespace winnow {

@@ -1,9 +1,14 @@
 #include "worker/failure_cause.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <utility>
 #include <vector>
+
+#include "base/status_text.h"
 
 namespace winnow {
 namespace {
@@ -79,6 +84,9 @@ std::string_view FindException(const std::vector<std::string_view>& lines) {
   return exception;
 }
 
+// EX_TEMPFAIL of docs/trainer-contract.md: lost the connection to other ranks
+constexpr int kTemporaryFailure = 75;
+
 }  // namespace
 
 std::string FindCause(std::string_view words) {
@@ -93,6 +101,26 @@ std::string FindCause(std::string_view words) {
   size_t end = kMaxCauseBytes - 3;
   while (end > 0 && (static_cast<unsigned char>(cause[end]) & 0xc0) == 0x80) --end;  // not within a character
   return std::string(cause.substr(0, end)) + "...";
+}
+
+v1::Outcome FailedOutcome(std::string reason) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_exit_code(127);
+  outcome.set_reason(std::move(reason));
+  *outcome.mutable_start_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
+  *outcome.mutable_end_time() = outcome.start_time();
+  return outcome;
+}
+
+v1::Outcome NotStartedOutcome(const absl::Status& status) {
+  v1::Outcome outcome = FailedOutcome(MessageOf(status));
+  if (absl::IsUnavailable(status)) {
+    outcome.set_exit_code(kTemporaryFailure);
+  } else {
+    outcome.set_cause(v1::Outcome::NOT_STARTED);
+  }
+  return outcome;
 }
 
 }  // namespace winnow

@@ -3,11 +3,20 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+#include "winnow/v1/worker.pb.h"
+
 namespace winnow {
 
 // Returns the line of a failed program's standard error that gives the cause: the exception of a Python
 // traceback, otherwise the last meaningful line. Skips blank lines, rulers, carets, warnings and progress
 // bars, unless there is nothing else. Trimmed, at most 500 bytes; empty: no such line.
 std::string FindCause(std::string_view words);
+
+// Returns an outcome with the current time for a failure before the start, caused by the trainer.
+v1::Outcome FailedOutcome(std::string reason);
+// FailedOutcome for a failure without the trainer's fault. UNAVAILABLE: something from the server or the
+// network is missing, no fault of this machine; any other error is the machine's own.
+v1::Outcome NotStartedOutcome(const absl::Status& status);
 
 }  // namespace winnow

@@ -39,8 +39,8 @@ class ProcessTrainers : public Trainers {
 
   // State of a prepared or running assignment.
   struct Place {
-    std::optional<PortLease> port;  // for a rank 0
-    int slot = -1;                  // WINNOW_SLOT, once it has started
+    std::optional<PortLease> port;                    // for a rank 0
+    int slot = -1;                                    // WINNOW_SLOT, once it has started
     std::shared_ptr<const UserLease> user = nullptr;  // null: this process's user
   };
 

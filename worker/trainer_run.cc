@@ -18,7 +18,6 @@
 #include "worker/host/leftover_processes.h"
 #include "worker/host/process_tree.h"
 #include "worker/host/rank_connections.h"
-#include "worker/outcomes.h"
 #include "worker/secrets.h"
 #include "worker/trainer_environment.h"
 #include "worker/trial_directories.h"

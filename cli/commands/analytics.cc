@@ -1,4 +1,4 @@
-#include "cli/commands/analytics.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/commands/trials.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/ask.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -129,10 +129,7 @@ Exit Complete(Session& session, const TellOptions& options) {
   request.set_reason(options.reason);
   const auto answer = session.client().Complete(request);
   if (!answer.ok()) return answer.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*answer));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *answer)) return kSuccess;
   const v1::Trial& trial = answer->trial();
   session.out.Print(fmt::format("trial {} is {}{}\n", trial.number(), StateText(trial.state()),
                                 trial.state_reason().empty() ? "" : ": " + Clean(trial.state_reason())));

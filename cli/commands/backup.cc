@@ -1,4 +1,4 @@
-#include "cli/commands/backup.h"
+#include "cli/commands/actions.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

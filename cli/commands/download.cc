@@ -1,4 +1,4 @@
-#include "cli/commands/download.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 #include <grpcpp/channel.h>

@@ -1,4 +1,4 @@
-#include "cli/commands/jobs.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
@@ -23,14 +23,7 @@ constexpr size_t kMostFailures = 20;  // groups; the server's own limit
 Exit ListJobs(Session& session, int64_t limit) {
   const auto list = session.client().List(limit);
   if (!list.ok()) return list.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*list));
-    return kSuccess;
-  }
-  if (session.output == Output::kJsonLines) {
-    session.out.Print(ToJsonLines(list->jobs()));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *list, list->jobs())) return kSuccess;
   if (list->jobs().empty()) {
     session.out.Print("There are no jobs yet. Start one with: " + session.Hint("submit FILE") + "\n");
     return kSuccess;
@@ -108,10 +101,7 @@ std::string BracketsText(const Session& session, const v1::TuningJob& job) {
 Exit DescribeJob(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*job));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *job)) return kSuccess;
   const Terminal& out = session.out;
   const v1::JobSpend& spend = job->spend();
   std::string text = fmt::format("{}  {}{}\n", out.Paint(Style::kBold, job->id()),

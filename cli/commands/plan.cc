@@ -1,4 +1,4 @@
-#include "cli/commands/plan.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "cli/commands/replay.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 

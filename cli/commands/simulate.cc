@@ -1,4 +1,4 @@
-#include "cli/commands/simulate.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "cli/commands/submit.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,6 @@
 
 #include "base/status_text.h"
 #include "cli/commands/job_source.h"
-#include "cli/commands/watch.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/token.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
@@ -50,10 +50,7 @@ Exit CreateToken(Session& session, const CreateTokenOptions& options) {
   request.set_valid_seconds(options.days * kSecondsPerDay);
   const auto made = session.client().CreateToken(request);
   if (!made.ok()) return made.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*made));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *made)) return kSuccess;
   session.out.Print(Clean(made->secret()) + "\n");
   session.err.Print(fmt::format(
       "Token {}, role {}, expires: {}. It is shown only now. Keep it in a file that only its user can read, "
@@ -65,10 +62,7 @@ Exit CreateToken(Session& session, const CreateTokenOptions& options) {
 Exit ListTokens(Session& session) {
   const auto list = session.client().Tokens();
   if (!list.ok()) return list.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*list));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *list)) return kSuccess;
   if (list->tokens().empty()) {
     session.out.Print("There are no tokens. Create one with: " + session.Hint("token create --role ROLE") +
                       "\n");

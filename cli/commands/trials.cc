@@ -1,11 +1,10 @@
-#include "cli/commands/trials.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "cli/output/format.h"
-#include "cli/output/json.h"
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
@@ -61,14 +60,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
   for (const v1::Trial::State state : options.states) request.add_states(state);
   const auto list = session.client().Trials(request, options.limit);
   if (!list.ok()) return list.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*list));
-    return kSuccess;
-  }
-  if (session.output == Output::kJsonLines) {
-    session.out.Print(ToJsonLines(list->trials()));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *list, list->trials())) return kSuccess;
   if (session.output == Output::kCsv) {
     session.out.Print(TrialsCsv(job->spec(), list->trials()));
     return kSuccess;
@@ -115,10 +107,7 @@ Exit ListTrials(Session& session, const TrialsOptions& options) {
 Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   const auto answer = session.client().DescribeTrial(job, number);
   if (!answer.ok()) return answer.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*answer));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *answer)) return kSuccess;
   const Terminal& out = session.out;
   const v1::Trial& trial = answer->trial();
   std::string text = fmt::format(
@@ -204,10 +193,7 @@ Exit ShowBest(Session& session, const std::string& name) {
   }
   const auto answer = session.client().DescribeTrial(job->id(), job->best().trial());
   if (!answer.ok()) return answer.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(answer->trial()));
-    return kSuccess;
-  }
+  if (PrintsJson(session, answer->trial())) return kSuccess;
   Table table({{"HYPERPARAMETER"}, {"VALUE"}});
   for (const auto& value : answer->trial().hyperparameters()) {
     if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)

@@ -1,4 +1,4 @@
-#include "cli/commands/worker_scheduling.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "cli/commands/workers.h"
+#include "cli/commands/actions.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "cli/output/format.h"
-#include "cli/output/json.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
 
@@ -65,14 +64,7 @@ Table::Cell StateCell(const v1::Worker& worker) {
 Exit ListWorkers(Session& session, bool all) {
   const auto list = session.client().Workers(all);
   if (!list.ok()) return list.status();
-  if (session.output == Output::kJson) {
-    session.out.Print(ToJson(*list));
-    return kSuccess;
-  }
-  if (session.output == Output::kJsonLines) {
-    session.out.Print(ToJsonLines(list->workers()));
-    return kSuccess;
-  }
+  if (PrintsJson(session, *list, list->workers())) return kSuccess;
   if (list->workers().empty()) {
     session.out.Print("There are no workers, so nothing can train. Start one with: winnow-worker --server " +
                       session.endpoint.address + "\n");

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/output/json.h"
 #include "cli/output/terminal.h"
 #include "cli/session/client.h"
 #include "rpc/endpoint.h"
@@ -37,6 +38,21 @@ struct Session {
 
   std::unique_ptr<Client> connected;
 };
+
+// Prints the message if JSON was asked for; false: it was not.
+inline bool PrintsJson(Session& session, const google::protobuf::Message& message) {
+  if (session.output != Output::kJson) return false;
+  session.out.Print(ToJson(message));
+  return true;
+}
+
+// Prints the message, or a line for each of its `rows`, if JSON was asked for; false: it was not.
+template <class Rows>
+bool PrintsJson(Session& session, const google::protobuf::Message& message, const Rows& rows) {
+  if (session.output != Output::kJsonLines) return PrintsJson(session, message);
+  session.out.Print(ToJsonLines(rows));
+  return true;
+}
 
 // Returns an error of the command line: exit code 2.
 absl::Status UsageError(const std::string& message);

@@ -41,21 +41,25 @@ class Pages:
             return f"[{name}]({job_file.PAGE}#{self.job_file[name]})"
         return f"[{name}](#{anchor(name)})" if name in self.types else name.removeprefix("google.protobuf.")
 
+    def named(self, name):
+        """A request or an answer: with a link if its fields are not in the method's own table."""
+        if self.reference(name) != name:
+            return self.reference(name)
+        return f"`{name}`" + ("" if self.contract.messages[name].fields else " (no fields)")
+
     def type(self, field):
         if field.map_value:
             return f"map of {self.type(field.map_value)} by text"
         name = field.type if field.kind == "scalar" else self.reference(field.type)
         return f"list of {name}" if field.repeated else name
 
-    def fields(self, message, where=None):
-        """A table; `where` says of each field's name how it goes over HTTP."""
-        rows = []
+    def rows(self, message, where):
+        """A row for each field; `where` says of its name whether it is in the path, the query, the body or the answer."""
         for field in message.fields:
             meaning = escaped(one_line(field.comment))
             if field.oneof:
                 meaning = "one of " + ", ".join(f"`{name}`" for name in field.oneof) + (f": {meaning}" if meaning else "")
-            rows.append([f"`{field.name}`", self.type(field), where(field.name) if where else "", meaning])
-        return table(["field", "type", "over HTTP", "meaning"], rows) if rows else ""
+            yield [f"`{field.name}`", self.type(field), where(field.name), meaning]
 
     def role(self, service, method):
         name = f"{service.name}.{method.name}"
@@ -70,23 +74,19 @@ class Pages:
         if not method.comment:
             raise Lack(f"{service.name}.{method.name} has no comment")
         self.check(method)
-        text = f"\n### {method.name}\n\n{paragraphs(method.comment)}\n\n"
         called = f"`{method.verb} {method.path}`" if method.verb else "Over gRPC only"
-        text += f"{called} · role {self.role(service, method)}\n\n"
-        request, answer = self.contract.messages[method.request], self.contract.messages[method.answer]
-        rest = "body" if method.verb == "POST" else "query"
-        where = (lambda name: "path" if f"{{{name}}}" in method.path else rest) if method.verb else None
-        streamed = "a stream of " if method.takes_stream else ""
-        if method.request in self.types:
-            text += f"Request: {streamed}{self.reference(method.request)}.\n\n"
-        elif request.fields:
-            text += f"Request, `{method.request}`:\n\n" + self.fields(request, where) + "\n"
-        else:
-            text += f"Request, `{method.request}`: no fields.\n\n"
-        streamed = "a stream of " if method.gives_stream else ""
-        if method.answer not in self.told:
-            return text + f"Answer: {streamed}{self.reference(method.answer)}.\n"
-        return text + f"Answer, `{method.answer}`" + (":\n\n" + self.fields(answer) if answer.fields else ": no fields.\n")
+        asked = ("a stream of " if method.takes_stream else "") + self.named(method.request)
+        told = ("a stream of " if method.gives_stream else "") + self.named(method.answer)
+        rest = {"": "request", "POST": "body"}.get(method.verb, "query")
+        rows = []
+        if method.request not in self.types:
+            rows += self.rows(self.contract.messages[method.request],
+                              lambda name: "path" if f"{{{name}}}" in method.path else rest)
+        if method.answer in self.told:
+            rows += self.rows(self.contract.messages[method.answer], lambda name: "answer")
+        return (f"\n### {method.name}\n\n{paragraphs(method.comment)}\n\n"
+                f"{called} · role {self.role(service, method)} · takes {asked} · answers {told}\n"
+                + ("\n" + table(["field", "type", "in", "meaning"], rows) if rows else ""))
 
     def service(self, service):
         text = f"\n## {service.name}\n\n{paragraphs(service.comment)}\n"
@@ -115,15 +115,20 @@ class Pages:
         return "\n## Paths that are not methods\n\n" + table(["path", "needs a token where they are required", "what it answers"], rows)
 
     def shape(self, name):
-        text = f"\n### {name}\n\n" if "." not in name else f'\n<a id="{anchor(name)}"></a>\n\n#### {name}\n\n'
-        if name in self.contract.enums:
-            enum = self.contract.enums[name]
-            rows = [[f"`{value.name}`", escaped(one_line(value.comment))] for value in enum.named()]
-            return text + (paragraphs(enum.comment) + "\n\n" if enum.comment else "") + table(["value", "meaning"], rows)
-        message = self.contract.messages[name]
-        if not message.comment:
+        """The rows of a message or an enum: one that begins it, then one for each field or value."""
+        shape = self.contract.enums.get(name) or self.contract.messages[name]
+        if name in self.contract.messages and not shape.comment:
             raise Lack(f"{name} has no comment")
-        return text + paragraphs(message.comment) + "\n\n" + self.fields(message)
+        yield [f'<a id="{anchor(name)}"></a>**{name}**', "", escaped(one_line(shape.comment))]
+        if name in self.contract.enums:
+            yield from ([f"`{value.name}`", "", escaped(one_line(value.comment))] for value in shape.named())
+        else:
+            yield from ([field, kind, meaning] for field, kind, _, meaning in self.rows(shape, lambda name: ""))
+
+    def shapes(self, file):
+        """The messages and enums of a file, in one table."""
+        rows = [row for name in self.types if name in self.contract.files[file] for row in self.shape(name)]
+        return f"\n### {file.rsplit('/', 1)[1]}\n\n" + table(["field or value", "type", "meaning"], rows) if rows else ""
 
     def text(self):
         page = head("API: every method", "the comments in proto/winnow/v1, server/grpc/roles.cc and /v1/openapi.json")
@@ -131,8 +136,9 @@ class Pages:
         page += "\nAnd [the paths that are not methods](#paths-that-are-not-methods).\n"
         page += "\nMessages: " + " ".join(f"[{name}](#{anchor(name)})" for name in sorted(self.types)) + "\n"
         page += "".join(map(self.service, self.services)) + self.own_paths()
-        page += "\n## Messages\n\nThose of a job file are on [its page](job-file.md).\n"
-        return page + "".join(map(self.shape, self.types))
+        page += "\n## Messages\n\nThe rows below a bold name are a message's fields or an enum's values. "
+        page += "Messages of a job file are on [its page](job-file.md).\n"
+        return page + "".join(map(self.shapes, self.files))
 
 
 def page(contract, permissions, openapi):

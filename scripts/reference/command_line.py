@@ -192,8 +192,7 @@ class Pages:
 
     def section(self, words):
         said = self.helps[words]
-        text = f"\n{'##' if len(words) == 1 else '###'} {' '.join(words)}\n\n{escaped(said.description)}\n"
-        text += f"\n```\n{said.usage}\n```\n"
+        text = f"\n{'##' if len(words) == 1 else '###'} {' '.join(words)}\n\n`{said.usage}`: {escaped(said.description)}\n"
         entries = [entry for _, group in said.groups for entry in group if not OF_ALL & set(entry.names)]
         if entries:
             text += "\n" + table(["flag", "value", "default", "meaning"], [self.row(words, entry) for entry in entries])

@@ -128,7 +128,7 @@ class Pages:
         return f'\n<a id="{self.anchors[enum_name]}"></a>What `{self.enums[enum_name]}` may be:\n\n' + table(["word", "meaning"], rows)
 
     def section(self, block):
-        text = f'\n<a id="{anchor(block.path)}"></a>\n\n## `{block.path}`\n\n' if block.path else "\n## The job\n\n"
+        text = f'\n## <a id="{anchor(block.path)}"></a>`{block.path}`\n\n' if block.path else "\n## The job\n\n"
         text += paragraphs(block.message.comment, self.link)
         text += f" [More]({GUIDES[block.path]})\n\n" if block.path in GUIDES else "\n\n"
         text += table(["field", "value", "default", "meaning"], [self.row(block, field) for field in block.message.fields])

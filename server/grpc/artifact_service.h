@@ -6,7 +6,7 @@
 #include "server/engine/coordinator.h"
 #include "server/grpc/guard.h"
 #include "server/host/artifact_store.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 
 namespace winnow {

@@ -1,17 +1,30 @@
 #include "server/grpc/auth.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 #include "base/check.h"
 #include "server/grpc/roles.h"
-#include "server/grpc/token_secret.h"
 
 namespace winnow {
 namespace {
+
+constexpr std::string_view kStart = "wnw_";
+constexpr size_t kIdBytes = 4;
+constexpr size_t kIdLength = 2 * kIdBytes;
+constexpr size_t kRandomBytes = 32;
+constexpr size_t kRandomLength = 43;  // 32 bytes in base64url without padding
+
+constexpr double kBurstSeconds = 2;
+constexpr size_t kFewCallers = 1024;
 
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kUnixPeer = "unix:";
@@ -40,6 +53,61 @@ std::string MakeRelayKey() {
 }
 
 }  // namespace
+
+absl::StatusOr<TokenSecret> MakeTokenSecret() {
+  std::array<unsigned char, kIdBytes + kRandomBytes> random;
+  if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+    return absl::InternalError("the system provides no random bytes, so no token can be created");
+  }
+  TokenSecret token;
+  for (size_t i = 0; i < kIdBytes; ++i) token.id += fmt::format("{:02x}", random[i]);
+  const std::string bytes(reinterpret_cast<const char*>(random.data()) + kIdBytes, kRandomBytes);
+  token.secret = fmt::format("{}{}_{}", kStart, token.id, absl::WebSafeBase64Escape(bytes));
+  return token;
+}
+
+std::string_view TokenIdOf(std::string_view secret) {
+  if (secret.size() != kStart.size() + kIdLength + 1 + kRandomLength) return {};
+  if (!secret.starts_with(kStart) || secret[kStart.size() + kIdLength] != '_') return {};
+  return secret.substr(kStart.size(), kIdLength);
+}
+
+std::string HashSecret(std::string_view secret) {
+  std::string hash(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
+         reinterpret_cast<unsigned char*>(hash.data()));
+  return hash;
+}
+
+bool SameHash(std::string_view one, std::string_view other) {
+  return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+}
+
+bool RateLimit::Take(std::string_view caller, int64_t now_us) {
+  if (per_second_ <= 0) return true;
+  const double full = std::max(1.0, per_second_ * kBurstSeconds);
+  auto found = buckets_.find(caller);
+  if (found == buckets_.end()) {
+    if (buckets_.size() >= forget_at_) ForgetFull(now_us);
+    found = buckets_.emplace(std::string(caller), Bucket{full, now_us}).first;
+  }
+  Bucket& bucket = found->second;
+  const double gained = static_cast<double>(now_us - bucket.as_of_us) / 1e6 * per_second_;
+  bucket.calls = std::min(full, bucket.calls + std::max(0.0, gained));
+  bucket.as_of_us = std::max(bucket.as_of_us, now_us);
+  if (bucket.calls < 1) return false;
+  bucket.calls -= 1;
+  return true;
+}
+
+void RateLimit::ForgetFull(int64_t now_us) {
+  const double full = std::max(1.0, per_second_ * kBurstSeconds);
+  std::erase_if(buckets_, [&](const auto& entry) {
+    const auto& bucket = entry.second;
+    return bucket.calls + static_cast<double>(now_us - bucket.as_of_us) / 1e6 * per_second_ >= full;
+  });
+  forget_at_ = std::max(kFewCallers, 2 * buckets_.size());
+}
 
 Authority::Authority(AuthOptions options)
     : options_(std::move(options)), relay_key_(MakeRelayKey()), limit_(options_.calls_per_second) {}

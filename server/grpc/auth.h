@@ -12,11 +12,55 @@
 #include "base/mutex.h"
 #include "server/engine/context.h"
 #include "server/engine/requester.h"
-#include "server/grpc/rate_limit.h"
 #include "store/tokens.h"
 #include "winnow/v1/admin.pb.h"
 
 namespace winnow {
+
+// A token as its holder has it: "wnw_", the id, "_" and 32 random bytes as 43 characters of base64url.
+struct TokenSecret {
+  std::string id;      // 8 hexadecimal digits: not secret
+  std::string secret;  // the whole text
+};
+
+// INTERNAL if the system gives no random bytes.
+absl::StatusOr<TokenSecret> MakeTokenSecret();
+
+// Returns the id in a secret's text; "" if the text is not a secret.
+std::string_view TokenIdOf(std::string_view secret);
+
+// SHA-256, 32 bytes. A secret has 256 random bits, so a slow hash would add nothing.
+std::string HashSecret(std::string_view secret);
+
+// Compares in constant time.
+bool SameHash(std::string_view one, std::string_view other);
+
+// A token bucket per caller: `per_second` calls on average, with bursts of two seconds' worth. Not
+// thread-safe.
+class RateLimit {
+ public:
+  // 0: no limit.
+  explicit RateLimit(double per_second) : per_second_(per_second) {}
+
+  // Returns whether one more call of `caller` is within the limit at `now_us`, a monotonic clock; counts it
+  // if so.
+  bool Take(std::string_view caller, int64_t now_us);
+
+  double per_second() const { return per_second_; }
+  size_t callers() const { return buckets_.size(); }
+
+ private:
+  struct Bucket {
+    double calls = 0;  // calls available
+    int64_t as_of_us = 0;
+  };
+  // Full buckets are the default, so they are removed.
+  void ForgetFull(int64_t now_us);
+
+  const double per_second_;
+  std::map<std::string, Bucket, std::less<>> buckets_;
+  size_t forget_at_ = 1024;
+};
 
 struct AuthOptions {
   bool tokens_required = false;      // false: everyone who reaches the server is an admin

@@ -44,7 +44,7 @@ constexpr int kFriendsBuffer = 4 << 20;
 constexpr milliseconds kLookEvery{5};
 // Time for gRPC to release the memory of connections that were ended.
 constexpr milliseconds kMemoryReturns{5'000};
-// Pause before accept is tried again when no more files can be opened.
+// Longest pause before accept is tried again when no more files can be opened.
 constexpr milliseconds kAcceptPause{50};
 
 // Returns "ipv4:1.2.3.4:5" or "ipv6:[::1]:5"; "" for any other address. IPv4 over an IPv6 socket is IPv4.
@@ -173,12 +173,7 @@ Gate::~Gate() {
 
 void Gate::Open(std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor) {
   acceptor_ = std::move(acceptor);
-  for (size_t i = 0; i < listeners_.size(); ++i) {
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = i + 1;
-    epoll_ctl(epoll_, EPOLL_CTL_ADD, listeners_[i], &event);
-  }
+  WatchListeners(true);
   thread_ = std::thread([this] { Run(); });
   hand_over_ = std::thread([this] { HandOver(); });
 }
@@ -226,6 +221,16 @@ void Gate::Admit(std::string_view peer) {
   epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.socket, &event);
 }
 
+void Gate::WatchListeners(bool watched) {
+  accepts_ = watched;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = i + 1;
+    epoll_ctl(epoll_, watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listeners_[i], &event);
+  }
+}
+
 void Gate::Run() {
   std::array<epoll_event, 64> events = {};
   while (!closing_) {
@@ -235,13 +240,14 @@ void Gate::Run() {
       const uint64_t number = events[i].data.u64;
       if (number == kWakeNumber) continue;
       if (number < kFirstConnection) {
-        AcceptFrom(listeners_[number - 1]);
+        if (accepts_) AcceptFrom(listeners_[number - 1]);
       } else {
         Event(number, events[i].events);
       }
     }
     EndOldStrangers();
     EndGreedyStrangers();
+    if (!accepts_ && steady_clock::now() >= accept_again_) WatchListeners(true);
   }
 }
 
@@ -249,7 +255,8 @@ milliseconds Gate::UntilNext() const {
   MutexLock lock(mutex_);
   if (suspicion_) return kLookEvery;
   std::optional<steady_clock::time_point> next;
-  if (ended_some_) next = calm_from_;
+  if (!accepts_) next = accept_again_;
+  if (ended_some_) next = next ? std::min(*next, calm_from_) : calm_from_;
   if (!strangers_by_number_.empty()) {
     const auto end = connections_.at(strangers_by_number_.begin()->second).since + limits_.patience;
     next = next ? std::min(*next, end) : end;
@@ -262,7 +269,8 @@ void Gate::AcceptFrom(int listener) {
   const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (socket >= 0) return HandOn(socket);
   if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
-  std::this_thread::sleep_for(kAcceptPause);  // epoll would report it again at once
+  WatchListeners(false);  // epoll would report it again at once
+  accept_again_ = steady_clock::now() + kAcceptPause;
 }
 
 void Gate::HandOn(int socket) {
@@ -420,6 +428,7 @@ void Gate::Forget(Connections::iterator connection) {
   // While gRPC's descriptor is open, closing this one alone would leave the socket watched.
   epoll_ctl(epoll_, EPOLL_CTL_DEL, connection->second.socket, nullptr);
   close(connection->second.socket);
+  accept_again_ = {};  // a descriptor is free
   connections_.erase(connection);
 }
 

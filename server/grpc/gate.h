@@ -66,6 +66,8 @@ class Gate {
   explicit Gate(const GateLimits& limits);
   absl::Status Bind(const std::string& host, int port, bool both_families);
   void Run();
+  // Watches the listeners, or no longer.
+  void WatchListeners(bool watched);
   void AcceptFrom(int listener);
   void HandOn(int socket);
   void HandOver();
@@ -93,6 +95,8 @@ class Gate {
   std::map<uint64_t, std::string> strangers_by_number_ ABSL_GUARDED_BY(mutex_);  // the oldest first
   uint64_t next_ = 0;  // number of the next connection
   // Used by the thread alone:
+  bool accepts_ = true;  // false: no descriptor was free, so the listeners are not watched…
+  std::chrono::steady_clock::time_point accept_again_;  // …until this time, or until a connection has closed
   bool suspicion_ = false;  // a stranger has sent more than `few_bytes`
   bool ended_some_ = false;  // its memory may not have been released yet
   int64_t calm_heap_ = 0;    // heap in use before the suspicion

@@ -15,7 +15,6 @@
 #include "server/grpc/insight_service.h"
 #include "server/grpc/tls.h"
 #include "server/grpc/tuning_service.h"
-#include "server/grpc/usage_service.h"
 #include "server/grpc/worker_service.h"
 #include "server/reads/readable_folders.h"
 

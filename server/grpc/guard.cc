@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "server/grpc/auth.h"
 #include "server/grpc/errors.h"
-#include "server/grpc/token_secret.h"
 
 namespace winnow {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "server/engine/coordinator.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 
 namespace winnow {
 

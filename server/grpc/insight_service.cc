@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <memory>
 #include <utility>
 
+#include "server/grpc/errors.h"
 #include "server/grpc/pending_call.h"
 #include "server/insights/insight_messages.h"
 
@@ -57,27 +57,27 @@ Unary* Answer(Hub& hub, InsightThreads& threads, const Request* request, Respons
 // its level.
 template <typename Request, typename Response, typename Ask>
 Unary* PostCompared(Hub& hub, InsightThreads& threads, const Request* request, Response* response, Ask ask) {
-  return Post(hub, threads, request, response,
-              [&threads, ask = std::move(ask)](const Call<Response>& call,
-                                               const std::shared_ptr<const Request>& asked,
-                                               Insights& insights) {
-                absl::StatusOr<LevelQuestion> question = insights.AskLevel(
-                    asked->job_id(), {asked->filters().begin(), asked->filters().end()}, asked->resource());
-                if (!question.ok()) return call->Answer(question.status());
-                const std::weak_ptr<InsightReader> back = threads.tables;
-                threads.curves->Post([call, asked, back, ask,
-                                      question = *std::move(question)](LearningCurves& curves) {
-                  if (!call->GoOn().ok()) return;
-                  absl::StatusOr<LevelScores> compared = curves.Compare(question);
-                  const std::shared_ptr<InsightReader> tables = back.lock();
-                  if (compared.ok() && tables == nullptr)
-                    compared = absl::CancelledError("the server is stopping");
-                  if (!compared.ok()) return call->Answer(compared.status());
-                  tables->Post([call, asked, ask, compared = *std::move(compared)](Insights& again) {
-                    if (call->GoOn().ok()) ask(call, *asked, again, compared);
-                  });
-                });
+  return Post(
+      hub, threads, request, response,
+      [&threads, ask = std::move(ask)](const Call<Response>& call,
+                                       const std::shared_ptr<const Request>& asked, Insights& insights) {
+        absl::StatusOr<LevelQuestion> question = insights.AskLevel(
+            asked->job_id(), {asked->filters().begin(), asked->filters().end()}, asked->resource());
+        if (!question.ok()) return call->Answer(question.status());
+        const std::weak_ptr<InsightReader> back = threads.tables;
+        threads.curves->Post(
+            [call, asked, back, ask, question = *std::move(question)](LearningCurves& curves) {
+              if (!call->GoOn().ok()) return;
+              absl::StatusOr<LevelScores> compared = curves.Compare(question);
+              const std::shared_ptr<InsightReader> tables = back.lock();
+              if (compared.ok() && tables == nullptr)
+                compared = absl::CancelledError("the server is stopping");
+              if (!compared.ok()) return call->Answer(compared.status());
+              tables->Post([call, asked, ask, compared = *std::move(compared)](Insights& again) {
+                if (call->GoOn().ok()) ask(call, *asked, again, compared);
               });
+            });
+      });
 }
 
 // Has a forest fitted, and answers the call with the result of `make`.
@@ -90,6 +90,12 @@ void AskForest(InsightThreads& threads, const Call<Response>& call, ForestQuesti
                          ? absl::StatusOr<Response>(make(*solved))
                          : absl::CancelledError("the server is stopping, or the caller is gone"));
       });
+}
+
+template <typename Message>
+void Finish(Unary* reactor, absl::StatusOr<Message> answer, Message* response) {
+  if (answer.ok()) *response = *std::move(answer);
+  reactor->Finish(ToGrpc(answer.status()));
 }
 
 }  // namespace
@@ -149,15 +155,15 @@ Unary* InsightService::GetLearningCurves(CallContext* context, const v1::GetLear
 Unary* InsightService::GetImportance(CallContext* context, const v1::GetImportanceRequest* request,
                                      v1::Importance* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
-  return PostCompared(hub_, threads_, request, response,
-                      [&threads = threads_](const Call<v1::Importance>& call,
-                                            const v1::GetImportanceRequest& asked, Insights& insights,
-                                            const LevelScores& compared) {
-                        absl::StatusOr<ForestQuestion> question = insights.AskForest(asked, compared);
-                        if (!question.ok()) return call->Answer(question.status());
-                        AskForest(threads, call, *std::move(question),
-                                  [](const SolvedForest& forest) { return ToProto(forest); });
-                      });
+  return PostCompared(
+      hub_, threads_, request, response,
+      [&threads = threads_](const Call<v1::Importance>& call, const v1::GetImportanceRequest& asked,
+                            Insights& insights, const LevelScores& compared) {
+        absl::StatusOr<ForestQuestion> question = insights.AskForest(asked, compared);
+        if (!question.ok()) return call->Answer(question.status());
+        AskForest(threads, call, *std::move(question),
+                  [](const SolvedForest& forest) { return ToProto(forest); });
+      });
 }
 
 Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest* request,
@@ -176,6 +182,22 @@ Unary* InsightService::GetSlice(CallContext* context, const v1::GetSliceRequest*
                                     return whole;
                                   });
                       });
+}
+
+Unary* UsageService::GetWorkerUsage(Context* context, const v1::GetWorkerUsageRequest* request,
+                                    v1::GetWorkerUsageResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetWorkerUsage(*request), response); });
+  return reactor;
+}
+
+Unary* UsageService::GetTrialUsage(Context* context, const v1::GetTrialUsageRequest* request,
+                                   v1::GetTrialUsageResponse* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([=](Reads& reads) { Finish(reactor, reads.GetTrialUsage(*request), response); });
+  return reactor;
 }
 
 }  // namespace winnow

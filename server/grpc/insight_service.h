@@ -1,11 +1,40 @@
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
 #include "server/engine/hub.h"
 #include "server/grpc/guard.h"
-#include "server/insights/insight_threads.h"
+#include "server/insights/forests.h"
+#include "server/insights/insights.h"
+#include "server/insights/learning_curves.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/insight.grpc.pb.h"
+#include "winnow/v1/usage.grpc.pb.h"
 
 namespace winnow {
+
+// The threads that compute insights: one for the tables of trials, one for curves, one for forests, so that
+// none waits for a slower one, and nothing else waits for them.
+struct InsightThreads {
+  static absl::StatusOr<std::unique_ptr<InsightThreads>> Start(const std::string& file, const Clock& clock) {
+    absl::StatusOr<std::unique_ptr<CurveReader>> curves = CurveReader::Start(file, clock);
+    if (!curves.ok()) return curves.status();
+    absl::StatusOr<std::unique_ptr<InsightReader>> tables = InsightReader::Start(file, clock);
+    if (!tables.ok()) return tables.status();
+    auto threads = std::make_unique<InsightThreads>();
+    threads->curves = *std::move(curves);
+    threads->tables = *std::move(tables);
+    return threads;
+  }
+
+  Forests forests;
+  std::unique_ptr<CurveReader> curves;
+  // Uses the others: destroyed first. The thread of the curves uses it too, through a weak pointer.
+  std::shared_ptr<InsightReader> tables;
+};
 
 // The gRPC side of Insights. Skips calls whose client has gone, and refuses those that wait too long.
 // REQUIRES: threads, hub and authority outlive the gRPC server.
@@ -31,6 +60,23 @@ class InsightService final : public v1::InsightService::CallbackService {
  private:
   InsightThreads& threads_;
   Hub& hub_;
+  Guard guard_;
+};
+
+// The gRPC side of workers' usage. REQUIRES: reader and authority outlive the gRPC server.
+class UsageService final : public v1::UsageService::CallbackService {
+ public:
+  UsageService(Reader& reader, Authority& authority)
+      : reader_(reader), guard_(authority, v1::UsageService::service_full_name()) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* GetWorkerUsage(Context*, const v1::GetWorkerUsageRequest*, v1::GetWorkerUsageResponse*) override;
+  Unary* GetTrialUsage(Context*, const v1::GetTrialUsageRequest*, v1::GetTrialUsageResponse*) override;
+
+ private:
+  Reader& reader_;
   Guard guard_;
 };
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/grpc/auth.h"
 #include "server/grpc/roles.h"
-#include "server/grpc/token_secret.h"
 
 namespace winnow {
 namespace {

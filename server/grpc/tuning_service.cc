@@ -1,22 +1,58 @@
 #include "server/grpc/tuning_service.h"
 
 #include <fmt/format.h>
+#include <grpcpp/support/server_callback.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <memory>
 
 #include "server/engine/violations.h"
-#include "server/grpc/ask_call.h"
 #include "server/grpc/errors.h"
 #include "server/grpc/pending_call.h"
 #include "server/grpc/watch.h"
-#include "server/reads/create.h"
 #include "server/reads/warm_start_reading.h"
 #include "spec/check_size.h"
 #include "spec/new_job.h"
 
 namespace winnow {
 namespace {
+
+// One call of SuggestTrials, which the coordinator may hold and forgets when the client disconnects.
+class AskCall final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<AskCall> {
+ public:
+  static AskCall* Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+                        const Requester& by, v1::SuggestTrialsResponse* response);
+
+  void OnCancel() override { coordinator_.CancelSuggestTrials(ticket_); }
+  void OnDone() override;
+
+ private:
+  AskCall(Coordinator& coordinator, v1::SuggestTrialsResponse* response)
+      : coordinator_(coordinator), response_(response) {}
+
+  Coordinator& coordinator_;
+  v1::SuggestTrialsResponse* const response_;
+  int64_t ticket_ = 0;
+  std::shared_ptr<AskCall> self_;  // until gRPC is done with this call
+};
+
+AskCall* AskCall::Start(Coordinator& coordinator, const v1::SuggestTrialsRequest& request,
+                        const Requester& by, v1::SuggestTrialsResponse* response) {
+  std::shared_ptr<AskCall> call(new AskCall(coordinator, response));
+  call->self_ = call;
+  AskCall* raw = call.get();
+  raw->ticket_ = coordinator.SuggestTrials(
+      request,
+      [call](absl::StatusOr<v1::SuggestTrialsResponse> answer) {
+        if (answer.ok()) *call->response_ = *std::move(answer);
+        call->Finish(ToGrpc(answer.status()));
+      },
+      by);
+  return raw;
+}
+
+void AskCall::OnDone() { std::shared_ptr<AskCall> last = std::move(self_); }
 
 using CallContext = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;

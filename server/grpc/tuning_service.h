@@ -4,7 +4,7 @@
 #include "server/engine/hub.h"
 #include "server/grpc/guard.h"
 #include "server/reads/create.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "server/reads/replays.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 

@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "server/engine/hub.h"
 #include "server/grpc/auth.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/tuning.grpc.pb.h"
 
 namespace winnow {

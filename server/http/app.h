@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "server/http/calls.h"
-#include "server/http/exchange.h"
 #include "server/http/message.h"
 #include "server/http/target.h"
 

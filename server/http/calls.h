@@ -11,7 +11,7 @@
 
 #include "base/mutex.h"
 #include "server/http/call_message.h"
-#include "server/http/exchange.h"
+#include "server/http/message.h"
 
 namespace winnow {
 

@@ -1,6 +1,42 @@
 #include "server/http/message.h"
 
+#include <fmt/format.h>
+
 namespace winnow {
+namespace {
+
+constexpr char kForBrowsers[] =
+    "Content-Security-Policy: default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+// Makes a browser that used TLS once use only TLS for a year.
+constexpr char kOverTls[] = "Strict-Transport-Security: max-age=31536000\r\n";
+
+std::string ForBrowsers(bool tls) { return std::string(kForBrowsers) + (tls ? kOverTls : ""); }
+
+}  // namespace
+
+std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, ReasonPhrase(answer.status));
+  for (const auto& [name, value] : answer.headers) head += fmt::format("{}: {}\r\n", name, value);
+  if (answer.status != 304) head += fmt::format("Content-Length: {}\r\n", answer.content().size());
+  head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
+  return head + ForBrowsers(tls) + "\r\n";
+}
+
+std::string StreamHead(bool chunked, bool tls) {
+  return std::string("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n") +
+         "X-Accel-Buffering: no\r\n" +
+         (chunked ? "Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n" : "Connection: close\r\n") +
+         ForBrowsers(tls) + "\r\n";
+}
+
+std::string Chunk(const std::string& bytes) { return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); }
 
 HttpAnswer JsonAnswer(int status, std::string json) {
   HttpAnswer answer;

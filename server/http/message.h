@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,5 +41,44 @@ HttpAnswer JsonAnswer(int status, std::string json);
 
 // "Not Found" for 404.
 std::string_view ReasonPhrase(int status);
+
+// Returns status line and headers up to the empty line: `answer`'s own headers, its length, and the security
+// headers of every answer: the page may load nothing from other sites, run no inline scripts, and not be
+// framed; over TLS, that browsers must use TLS.
+std::string AnswerHead(const HttpAnswer& answer, bool keep_alive, bool tls);
+
+// Head of a stream of events without a length: chunked, or until the connection's end for HTTP/1.0.
+std::string StreamHead(bool chunked, bool tls);
+
+// Returns `bytes` as one chunk; "" gives the last one.
+std::string Chunk(const std::string& bytes);
+
+// The processing of a request whose answer takes time or is a stream of events. One thread at a time calls
+// it.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  // Called once, first. `changed` is called on any thread whenever Next may return something new, but never
+  // after the last step or after cancellation and destruction.
+  virtual void Start(std::function<void()> changed) = 0;
+
+  struct Step {
+    enum class Kind {
+      kWait,    // nothing yet
+      kAnswer,  // the whole answer; the last step
+      kOpen,    // a stream of events begins
+      kPart,    // a part of it
+      kEnd,     // end of the stream; the last step
+    };
+    Kind kind = Kind::kWait;
+    HttpAnswer answer = {};
+    std::string part = {};
+  };
+  virtual Step Next() = 0;
+
+  // The client has disconnected: Next is not called again.
+  virtual void Cancel() = 0;
+};
 
 }  // namespace winnow

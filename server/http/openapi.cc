@@ -1,18 +1,39 @@
 #include "server/http/openapi.h"
 
+#include <google/protobuf/descriptor.pb.h>
+
 #include <algorithm>
 #include <string>
 
-#include "server/http/contract.h"
+#include "base/check.h"
 #include "server/http/origin.h"
 #include "server/http/routes.h"
 #include "server/http/schemas.h"
 
 namespace winnow {
+
+// The files of the contract with their comments, from protoc: a serialized FileDescriptorSet.
+std::string_view ContractDescriptors();
+
 namespace {
 
 namespace pb = google::protobuf;
 using Json = Schemas::Json;
+
+// All of them, with comments.
+const pb::DescriptorPool& ContractPool() {
+  static const pb::DescriptorPool& kPool = *[] {
+    auto* pool = new pb::DescriptorPool;  // never destroyed, like its descriptors
+    pb::FileDescriptorSet files;
+    const std::string_view bytes = ContractDescriptors();
+    WINNOW_CHECK(files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "protoc wrote them");
+    for (const pb::FileDescriptorProto& file : files.file())
+      WINNOW_CHECK(pool->BuildFile(file) != nullptr,
+                   "imports precede the files that import them: " + file.name());
+    return pool;
+  }();
+  return kPool;
+}
 
 Json ContentOf(const char* type, Json schema) { return {{type, {{"schema", std::move(schema)}}}}; }
 

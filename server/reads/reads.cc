@@ -5,14 +5,38 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/cord.h"
+#include "scheduler/decide.h"
+#include "scheduler/suggest.h"
+#include "server/engine/feasible.h"
 #include "server/engine/messages.h"
 #include "server/reads/paging.h"
-#include "server/reads/wait_reason.h"
+#include "spec/cluster.h"
 
 namespace winnow {
 namespace {
+
+// Says what a running job without running trials waits for, a sentence; "": nothing. Inside Store::Read.
+absl::StatusOr<std::string> WaitReason(Store& store, const JobView& job) {
+  if (job.spec.trainer().external()) return "Waiting for a client to ask for a trial.";
+  absl::StatusOr<std::vector<WorkerRow>> present = store.workers.List(false);
+  if (!present.ok()) return present.status();
+  absl::StatusOr<std::vector<WorkerMark>> marks = store.workers.Marks();
+  if (!marks.ok()) return marks.status();
+  std::vector<WorkerRoom> open;
+  for (const WorkerRow& worker : *present) {
+    const bool marked = std::any_of(marks->begin(), marks->end(),
+                                    [&worker](const WorkerMark& mark) { return mark.name == worker.name; });
+    if (worker.state == WorkerState::kLive && !marked) open.push_back(WholeRoom(worker));
+  }
+  const std::optional<Admission> next = Admit(job.state);
+  const RankShape shape = ShapeOf(job.spec);
+  const int32_t nodes = next && next->trial > 0 ? NodesOf(job.state, *next) : job.state.spec().LeastNodes();
+  if (next || CapacityOf(open, shape) < nodes) return WaitsFor(nodes, shape, open);
+  return WantsSuggestion(job.state) ? "Waiting for the search model's suggestion." : "";
+}
 
 constexpr char kKept[] =
     ": if workers share no directory, only those of the best trial and of trials that may train on are kept";
@@ -430,9 +454,9 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
   absl::Status status = store_.Read([&]() -> absl::Status {
     const absl::StatusOr<JobHead> job = FindJob(store_, request.job_id());
     if (!job.ok()) return job.status();
-    const absl::StatusOr<TrialNumber> named =
-        request.trial() > 0 ? absl::StatusOr<TrialNumber>(request.trial())
-                            : store_.trials.Best(job->row.key, job->search);
+    const absl::StatusOr<TrialNumber> named = request.trial() > 0
+                                                  ? absl::StatusOr<TrialNumber>(request.trial())
+                                                  : store_.trials.Best(job->row.key, job->search);
     if (!named.ok()) return named.status();
     const TrialNumber trial = *named;
     if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));

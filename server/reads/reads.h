@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "server/engine/context.h"
 #include "server/engine/job_view.h"
+#include "server/reads/reading_thread.h"
 #include "winnow/v1/artifact.pb.h"
 #include "winnow/v1/tuning.pb.h"
 #include "winnow/v1/usage.pb.h"
@@ -71,5 +72,8 @@ class Reads {
   Clock clock_;
   JobViews views_;
 };
+
+// Answers clients' reads of jobs, trials, reports and logs.
+using Reader = ReadingThread<Reads>;
 
 }  // namespace winnow

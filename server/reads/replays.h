@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/task_threads.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "winnow/v1/tuning.pb.h"
 
 namespace winnow {

@@ -146,7 +146,7 @@ TEST_CASE("Flags: help is grouped, and no line of any command's is longer than t
   CHECK(lines_seen > 100);
 }
 
-TEST_CASE("Client: a server that cannot be reached is told with what to do", "[cli]") {
+TEST_CASE("Client: the error for a server that cannot be reached says what to do", "[cli]") {
   const Result result = RunWinnow({"list", "--timeout", "3"}, kNowhere);
   CHECK(result.code == 1);
   CHECK(result.err ==

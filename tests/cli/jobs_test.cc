@@ -195,7 +195,7 @@ TEST_CASE("Client: another server is named in hints again", "[cli]") {
             service.address() + "\n");
 }
 
-TEST_CASE("Client: a server that does not answer in time is told so", "[cli]") {
+TEST_CASE("Client: the error for a server that does not answer in time says so", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob()};
   const std::lock_guard held(service.mutex);  // so no call is answered

@@ -89,7 +89,7 @@ TEST_CASE("simulate: a job over recorded curves, beside every trial trained to i
   CHECK(text.out.find("median of 2 seeds: best ") != std::string::npos);
 }
 
-TEST_CASE("simulate: parts take their start-up too, and its share is told", "[cli]") {
+TEST_CASE("simulate: parts take their start-up too, and the output gives its share", "[cli]") {
   const Files files;
   const std::string job = files.Write("job.json", JobOf(kHyperband)),
                     table = files.Write("curves.csv", Curves());

@@ -79,7 +79,7 @@ TEST_CASE("submit: standard input belongs to the current folder", "[cli]") {
   CHECK(service.created.spec().working_directory() == folder.path());
 }
 
-TEST_CASE("submit: everything wrong with the file is told in one answer, before anything is sent", "[cli]") {
+TEST_CASE("submit: one error lists everything wrong with the file, before anything is sent", "[cli]") {
   const Folder folder;
   json job = json::parse(SampleFile());
   job["objctive"] = 1;
@@ -127,7 +127,7 @@ TEST_CASE("submit: files that cannot be job files", "[cli]") {
             .err.find("\n  name: \"latest\" means the newest job") != std::string::npos);
 }
 
-TEST_CASE("submit: what the server finds is told in the same form", "[cli]") {
+TEST_CASE("submit: the server's findings are printed in the same form", "[cli]") {
   FakeService service;
   const auto bad = Text<v1::BadRequest>(R"(
     violations { field: "channels[train].path" description: "/none.csv does not exist" }

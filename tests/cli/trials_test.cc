@@ -289,7 +289,7 @@ TEST_CASE("logs: a terminal gets no escape sequences, unless asked for; a pipe g
   CHECK(RunWinnow({"logs", "bank", "3"}, service.address()).out == service.log);
 }
 
-TEST_CASE("logs: a server that restarts is told of once, and no byte is missed or repeated", "[cli]") {
+TEST_CASE("logs: a restart of the server is mentioned once, and no byte is missed or repeated", "[cli]") {
   FakeService service;
   Fill(service);
   service.log = "first\n";

@@ -141,7 +141,7 @@ TEST_CASE("watch: JSON is a line per event and the job at the end", "[cli]") {
   CHECK(lines[2]["id"] == "bank-2");
 }
 
-TEST_CASE("watch: a server that restarts is told of once, and no event is missed", "[cli]") {
+TEST_CASE("watch: a restart of the server is mentioned once, and no event is missed", "[cli]") {
   FakeService service;
   service.jobs = {RunningJob()};
   service.trials = SampleTrials();

@@ -68,7 +68,7 @@ test('Dashboard: jobs are chosen in the list and compared', async () => {
   await page.getByRole('checkbox', {name: 'Choose random to compare'}).check();
   await page.getByRole('button', {name: 'Compare 2 jobs'}).click();
   await page.waitForURL('**/compare?jobs=hyperband,random');
-  const rows = page.getByRole('region', {name: 'Comparison'}).getByRole('row');
+  const rows = page.getByRole('group', {name: 'Comparison'}).getByRole('row');
   await rows.nth(2).waitFor();
   const jobs = Object.fromEntries(await Promise.all(['hyperband', 'random'].map(async (id) => [id, await site.describe(id)])));
   const better = jobs.hyperband.best.objective >= jobs.random.best.objective ? 'hyperband' : 'random';

@@ -148,7 +148,7 @@ TEST_CASE("Ask and tell: the example's client trains a whole job, which replays"
   CHECK(RunWinnow({"replay", "latest", "--verify"}, server.address()).code == 0);
 }
 
-TEST_CASE("Ask and tell: an attempt that was completed is told no more, and an ended job asks for nothing",
+TEST_CASE("Ask and tell: a completed attempt takes no further reports, and an ended job gives no trials",
           "[e2e]") {
   ServerProcess server(kServer, {"--local-workers", "0"});
   const std::string job = R"({"name": "one", "trainer": {"external": true},

@@ -1,7 +1,7 @@
 // Training data of winnow-gbdt as an entry of the cache holds them.
 
 #include "tests/fuzz/sections.h"
-#include "trainers/gbdt/training_file.h"
+#include "trainers/gbdt/training_data.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;

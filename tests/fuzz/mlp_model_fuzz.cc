@@ -5,7 +5,7 @@
 #include "trainers/mlp/model/model_file.h"
 #include "trainers/mlp/model/safetensors.h"
 #include "trainers/mlp/network/crew.h"
-#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/layer_stack.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace winnow;

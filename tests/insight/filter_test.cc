@@ -48,7 +48,7 @@ TEST_CASE("Filter: ranges, open at either end, and lists of texts", "[insight]")
   CHECK(Numbers(table, {"#number:2..3", "#state:running"}) == N{2});
 }
 
-TEST_CASE("Filter: pruned and cancelled trials are told apart", "[insight]") {
+TEST_CASE("Filter: distinguishes pruned from cancelled trials", "[insight]") {
   using N = std::vector<uint32_t>;
   Table table;
   for (const TrialPhase phase : {TrialPhase::kPruned, TrialPhase::kCompleted, TrialPhase::kCancelled})

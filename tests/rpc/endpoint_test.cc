@@ -69,7 +69,7 @@ TEST_CASE("Endpoint: a token comes from a file or a variable", "[rpc]") {
   CHECK_THAT(wrong({.token_file = folder.file("wrong")}), Catch::Contains("contains no token"));
 }
 
-TEST_CASE("Endpoint: what is no token is refused and never told", "[rpc]") {
+TEST_CASE("Endpoint: refuses a malformed token without repeating it", "[rpc]") {
   const Environment environment({{"WINNOW_TOKEN", "secret\r\nx-role: admin"}});
   const std::string message(MakeEndpoint({}).status().message());
   CHECK_THAT(message, Catch::StartsWith("WINNOW_TOKEN: ") && !Catch::Contains("secret"));

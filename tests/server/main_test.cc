@@ -62,7 +62,7 @@ TEST_CASE("Server: flags that make no sense are refused with what was expected",
   CHECK_THAT(version.output, Catch::StartsWith("winnow-server " WINNOW_VERSION));
 }
 
-TEST_CASE("Server: the page's port is told in a file, and taken by one server", "[server]") {
+TEST_CASE("Server: a file names the page's port, and only one server takes it", "[server]") {
   TempFolder folder;
   const std::string port_file = folder.file("http-port");
   ServerProcess server(WINNOW_BIN_DIR "/winnow-server",

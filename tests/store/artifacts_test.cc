@@ -31,7 +31,7 @@ struct Scene {
   }
 };
 
-TEST_CASE("Artifacts: the newest of a kind replaces the one before, and what only that was of is told",
+TEST_CASE("Artifacts: the newest of a kind replaces the one before, whose own blobs are returned",
           "[store]") {
   Scene scene;
   CHECK(scene.Put(scene.job, 1, ArtifactKind::kCheckpoint, {"a", "b"}).empty());

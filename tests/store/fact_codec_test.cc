@@ -25,7 +25,7 @@ TEST_CASE("Fact codec: every kind comes back as it was", "[store]") {
   }
 }
 
-TEST_CASE("Fact codec: the kinds are those that clients are told", "[store]") {
+TEST_CASE("Fact codec: the kinds are those that clients get", "[store]") {
   std::vector<std::string> kinds;
   for (const Fact& fact : OneOfEachKind()) kinds.emplace_back(FactKind(fact));
   CHECK(kinds == std::vector<std::string>{"reported", "attempt_started", "attempt_ended", "checkpoint_lost",

@@ -128,7 +128,7 @@ TEST_CASE("Log check: frames of an earlier use of the log are no damage", "[stor
   CHECK(CheckLog(died.file).ok());
 }
 
-TEST_CASE("Log check: a log that was cut off is told, as long as the index is there", "[store]") {
+TEST_CASE("Log check: finds that a log was cut off, as long as the index is there", "[store]") {
   Died died;
   died.Write(died.log.substr(0, died.log.size() / 2));
   CHECK_THAT(std::string(CheckLog(died.file).message()),

@@ -240,7 +240,7 @@ TEST_CASE("AgentState: a poll that fails beside a say is no setback", "[worker]"
   f.Next();
 }
 
-TEST_CASE("AgentState: what has ended is told until it is acknowledged", "[worker]") {
+TEST_CASE("AgentState: reports an end until it is acknowledged", "[worker]") {
   Fixture f;
   const auto poll = f.Run({"a"});
   f.End("a");
@@ -308,7 +308,7 @@ TEST_CASE("AgentState: a notice is sent at once, before the outcome, and again u
   CHECK(f.Next().request.notices_size() == 0);
 }
 
-TEST_CASE("AgentState: why a model cannot be sent is told until it is acknowledged", "[worker]") {
+TEST_CASE("AgentState: reports why a model cannot be sent until that is acknowledged", "[worker]") {
   Fixture f;
   f.Run({});
   v1::ModelProblem problem;

@@ -167,7 +167,7 @@ TEST_CASE("Agent: one rank alone needs no port of those that were named, and has
   CHECK(value("c", 2) == 0);  // given back
 }
 
-TEST_CASE("Agent: what looks wrong is told before the outcome", "[worker]") {
+TEST_CASE("Agent: sends notices before the outcome", "[worker]") {
   TempFolder folder;
   FakeServer server;
   RunningAgent agent(server.address(), folder);

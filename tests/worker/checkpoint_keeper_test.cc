@@ -8,7 +8,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_artifacts.h"
 #include "worker/checkpoints/artifact_client.h"
-#include "worker/checkpoints/model_upload.h"
+#include "worker/checkpoints/transfers.h"
 #include "worker/host/event_loop.h"
 
 namespace winnow {
@@ -254,7 +254,7 @@ TEST_CASE("Keeper: a model is sent once, however often it is asked for; without 
   CHECK(scene.store.put().size() == 1);
 }
 
-TEST_CASE("Keeper: why a model of too many files is not sent is told", "[worker]") {
+TEST_CASE("Keeper: says why a model of too many files is not sent", "[worker]") {
   Scene scene;
   v1::ModelWanted wanted;
   wanted.set_job_id("job");

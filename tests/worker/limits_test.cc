@@ -96,7 +96,7 @@ TEST_CASE("Limits: within its memory a trainer finishes", "[worker]") {
   CHECK(play.reports.size() == 1);
 }
 
-TEST_CASE("Limits: an allocation that is refused under a limit is told as out of memory", "[worker]") {
+TEST_CASE("Limits: an allocation refused under a limit counts as out of memory", "[worker]") {
   Host host(false);
   const TrainerPlay limited = host.Run(Python("bytearray(1 << 46)", 0.5));
   CHECK(limited.outcome.cause() == v1::Outcome::OUT_OF_MEMORY);
@@ -237,7 +237,7 @@ TEST_CASE("Limits: max_attempt_time does not touch what has ended before", "[wor
   CHECK(play.outcome.cause() == v1::Outcome::CAUSE_UNSPECIFIED);
 }
 
-TEST_CASE("TrainerRun: what the machine lacks is told apart from what the trainer lacks", "[worker]") {
+TEST_CASE("TrainerRun: distinguishes what the machine lacks from what the trainer lacks", "[worker]") {
   Host host(false);
   CHECK(absl::IsNotFound(host.Run(MakeAssignment("a", {"no-such-trainer"})).start));
   v1::Assignment bad_regex = Shell("true");

@@ -104,7 +104,7 @@ TEST_CASE("Notices: a program that does as the contract says gives none", "[work
   CHECK(KindsOf(play).empty());
 }
 
-TEST_CASE("Notices: a level below 1 is told with the offset that shifts it", "[worker]") {
+TEST_CASE("Notices: the notice of a level below 1 names the offset that shifts it", "[worker]") {
   NoticeScene scene;
   v1::Assignment assignment = Script("for i in 0 1 2; do echo epoch $i loss=0.$i; done");
   const TrainerPlay play = scene.Run(assignment);

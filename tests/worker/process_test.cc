@@ -223,7 +223,7 @@ TEST_CASE("Process: destroying it kills the group", "[worker]") {
   CHECK(kill(pid, 0) == -1);
 }
 
-TEST_CASE("Process: many at once are told apart", "[worker]") {
+TEST_CASE("Process: distinguishes many that run at once", "[worker]") {
   EventLoop loop;
   std::vector<std::string> outs(20);
   std::vector<std::unique_ptr<Process>> processes;

@@ -107,7 +107,7 @@ TEST_CASE("TrainerEnvironment: Python keeps no lines back, unless the job says o
   CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {}))["PYTHONUNBUFFERED"] == "");
 }
 
-TEST_CASE("TrainerEnvironment: a limit of processors is told to libraries that count them, unless it is set",
+TEST_CASE("TrainerEnvironment: passes a limit of processors to libraries that count them, unless it is set",
           "[worker]") {
   v1::Assignment assignment = ThirdOfFour();
   const TrainerHost host{"host-b", 1, {0, 30000}, "/work"};

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainers/collective/communicator.h"
 #include "trainers/collective/socket.h"
 #include "trainers/collective/tcp_ranks.h"
 
@@ -22,5 +25,11 @@ std::vector<int> MissingRanks(std::span<const Socket> sockets, int first);
 
 // DeadlineExceeded: "ranks 1, 3 of 4 did not come within 300 s".
 absl::Status DidNotCome(const RankOptions& options, const std::vector<int>& missing);
+
+// Opens new connections to all other ranks of the group, by rank, at the addresses of its own links. Only
+// peers that know a random word sent within the group are accepted; if all links stay on this machine,
+// nothing listens beyond it. All ranks call it; an error is the group's, and final there. `patience` is how
+// long the others may take to connect.
+absl::StatusOr<std::vector<Socket>> ConnectAgain(Communicator* group, std::chrono::milliseconds patience);
 
 }  // namespace winnow

@@ -12,8 +12,8 @@
 
 #include "trainers/collective/frame.h"
 #include "trainers/collective/group_error.h"
-#include "trainers/collective/group_mesh.h"
 #include "trainers/collective/last_words.h"
+#include "trainers/collective/mesh.h"
 #include "trainers/collective/message_box.h"
 #include "trainers/collective/message_link.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/status_text.h"
 #include "trainers/collective/group_error.h"
-#include "trainers/collective/ranks_from_environment.h"
+#include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,10 +11,27 @@
 
 #include "trainers/data/cache/mapped_file.h"
 #include "trainers/data/cell.h"
-#include "trainers/data/csv_chunk.h"
 #include "trainers/data/csv_cursor.h"
+#include "trainers/data/file_source.h"
 
 namespace winnow {
+
+// A sequence of complete records of one text.
+struct CsvChunk {
+  const SourceFile* file = nullptr;
+  size_t begin = 0, end = 0;  // the bytes in which its records begin
+  // For the file's first chunk: the lines before it. Other chunks follow their predecessor.
+  int64_t lines_before = 0;
+};
+
+// Size of a chunk without longer records: enough work for one thread, and it fits a processor's cache.
+constexpr size_t kChunkBytes = 1 << 20;
+
+// Cuts the records from `begin`, the start of one, to the end of the text. Line ends inside quoted fields do
+// not separate; from a syntax error on, the rest of that record is in the chunk where it begins. The cuts
+// depend on the text alone. Unless `at_end`, the text continues, and what follows the last cut is left out.
+std::vector<CsvChunk> CutIntoChunks(const SourceFile& text, char separator, size_t begin, bool at_end,
+                                    size_t chunk_bytes = kChunkBytes);
 
 // A wanted column.
 struct CsvSlot {

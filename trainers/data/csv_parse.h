@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "trainers/data/column_facts.h"
 #include "trainers/data/csv_cells.h"
-#include "trainers/data/csv_chunk.h"
 #include "trainers/data/csv_table.h"
 #include "trainers/data/groups.h"
 

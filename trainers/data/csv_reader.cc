@@ -1,4 +1,4 @@
-#include "trainers/data/csv_reader.h"
+#include "trainers/data/part_reading.h"
 
 #include <algorithm>
 #include <limits>

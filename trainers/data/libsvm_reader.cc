@@ -1,11 +1,12 @@
-#include "trainers/data/libsvm_reader.h"
+#include "trainers/data/part_reading.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -13,14 +14,231 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "trainers/data/cell.h"
+#include "trainers/data/csv_cursor.h"
+#include "trainers/data/decimal.h"
 #include "trainers/data/groups.h"
-#include "trainers/data/libsvm_part.h"
 #include "trainers/data/parallel.h"
 #include "trainers/data/table_facts.h"
 #include "trainers/data/text_stream.h"
 
 namespace winnow {
 namespace {
+
+// The rows of consecutive whole lines of a LIBSVM text: "label[:weight] [qid:ID] index:value … # comment".
+class LibsvmPart {
+ public:
+  // Reads [begin, end) of the text up to its end or first error. REQUIRES: a line begins at `begin`, and
+  // `end` follows a line end or is the end of the text.
+  LibsvmPart(const SourceFile& text, size_t begin, size_t end);
+
+  struct Entry {
+    int32_t index = 0;
+    float value = 0;
+  };
+  struct Group {
+    std::string id;
+    int64_t row = 0, line = 0;  // in the part
+  };
+  static constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
+
+  int64_t rows() const { return static_cast<int64_t>(label_.size()); }
+  // Line ends in the part.
+  int64_t lines() const { return lines_; }
+  const std::optional<LineError>& error() const { return error_; }
+
+  const std::vector<float>& label() const { return label_; }
+  const std::vector<float>& weight() const { return weight_; }  // empty if the rows have none
+  // Rows whose query id differs from that of the previous row in the part; empty if the rows have none.
+  const std::vector<Group>& groups() const { return groups_; }
+  // Line of the first row.
+  int64_t first_line() const { return first_line_; }
+  // The entries of row r are [row_ends()[r - 1], row_ends()[r]).
+  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<size_t>& row_ends() const { return row_ends_; }
+  int64_t smallest() const { return smallest_; }
+  int64_t largest() const { return largest_; }
+
+ private:
+  bool TakeRow();
+  bool TakeLabel();
+  bool TakeGroup();
+  bool TakeQuickEntries();
+  bool TakeEntry();
+  bool CheckIndices();
+  void Add(int64_t index, float value);
+  std::string_view TakeToken();
+  void SkipBlanks() {
+    while (*at_ == ' ' || *at_ == '\t') ++at_;
+  }
+  bool AtRowEnd() const { return *at_ == '\n' || *at_ == '\r' || *at_ == '#' || *at_ == '\0'; }
+  bool Fail(std::string what);
+
+  const char* at_;
+  int64_t lines_ = 0, first_line_ = 0;
+  std::optional<LineError> error_;
+  std::vector<float> label_, weight_;
+  std::vector<Group> groups_;
+  std::vector<Entry> entries_;
+  std::vector<size_t> row_ends_;
+  int64_t smallest_ = kMaxIndex, largest_ = -1;
+};
+
+// Returns `text` as a finite number, if it is one.
+std::optional<float> FiniteNumber(std::string_view text) {
+  float value;
+  return ParseCell(text, &value) == CellKind::kNumber ? std::optional<float>(value) : std::nullopt;
+}
+
+// Returns `text` as a whole number from 0 to kMaxIndex, if it is one.
+std::optional<int64_t> LibsvmIndex(std::string_view text) {
+  int64_t index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc() || end != text.data() + text.size() || index < 0 || index > LibsvmPart::kMaxIndex)
+    return std::nullopt;
+  return index;
+}
+
+// Whether `token` has the form index:value.
+bool IsLibsvmEntry(std::string_view token) {
+  const size_t colon = token.find(':');
+  return colon != std::string_view::npos && LibsvmIndex(token.substr(0, colon)).has_value() &&
+         FiniteNumber(token.substr(colon + 1)).has_value();
+}
+
+LibsvmPart::LibsvmPart(const SourceFile& text, size_t begin, size_t end) : at_(text.bytes.data() + begin) {
+  const char* const stop = text.bytes.data() + end;
+  while (at_ < stop) {
+    SkipBlanks();
+    if (!AtRowEnd() && !TakeRow()) return;
+    while (*at_ != '\n' && *at_ != '\r' && at_ < stop) ++at_;  // skips a comment
+    if (at_ < stop) at_ += at_[0] == '\r' && at_[1] == '\n' ? 2 : 1;
+    ++lines_;
+  }
+}
+
+bool LibsvmPart::Fail(std::string what) {
+  error_ = LineError{lines_ + 1, std::move(what)};
+  return false;
+}
+
+std::string_view LibsvmPart::TakeToken() {
+  const char* const begin = at_;
+  while (*at_ != ' ' && *at_ != '\t' && !AtRowEnd()) ++at_;
+  const std::string_view token(begin, static_cast<size_t>(at_ - begin));
+  SkipBlanks();
+  return token;
+}
+
+bool LibsvmPart::TakeRow() {
+  if (label_.empty()) first_line_ = lines_ + 1;
+  if (!TakeLabel() || !TakeGroup()) return false;
+  while (!AtRowEnd()) {
+    if (!TakeQuickEntries() && !TakeEntry()) return false;
+  }
+  if (!CheckIndices()) return false;
+  row_ends_.push_back(entries_.size());
+  return true;
+}
+
+bool LibsvmPart::TakeLabel() {
+  const std::string_view token = TakeToken();
+  const size_t colon = token.find(':');
+  const bool weighted = colon != std::string_view::npos;
+  const std::string_view label_text = token.substr(0, colon);
+  const std::optional<float> label = FiniteNumber(label_text);
+  if (!label)
+    return Fail(fmt::format("label \"{}\"; expected a number first on the line", Excerpt(label_text)));
+  if (weighted) {
+    const std::optional<float> weight = FiniteNumber(token.substr(colon + 1));
+    if (!weight || *weight < 0) {
+      return Fail(
+          fmt::format("weight in \"{}\"; expected label:weight with a weight of 0 or more", Excerpt(token)));
+    }
+    weight_.push_back(*weight);
+  }
+  label_.push_back(*label);
+  if (!weight_.empty() && weight_.size() != label_.size()) {
+    return Fail(
+        fmt::format("a row {} weight after rows {} one; expected label:weight in every row or in none",
+                    weighted ? "with a" : "without a", weighted ? "without" : "with"));
+  }
+  return true;
+}
+
+bool LibsvmPart::TakeGroup() {
+  const bool grouped = std::strncmp(at_, "qid:", 4) == 0;
+  if (label_.size() > 1 && grouped == groups_.empty()) {
+    return Fail(fmt::format("a row {} a qid after rows {} one; expected label qid:ID in every row or in none",
+                            grouped ? "with" : "without", grouped ? "without" : "with"));
+  }
+  if (!grouped) return true;
+  const std::string_view id = TakeToken().substr(4);
+  if (id.empty() || id.find_first_not_of("0123456789") != std::string_view::npos)
+    return Fail(fmt::format("\"qid:{}\"; expected qid: and a whole number of 0 or more", Excerpt(id)));
+  if (groups_.empty() || groups_.back().id != id)
+    groups_.push_back({std::string(id), static_cast<int64_t>(label_.size()) - 1, lines_ + 1});
+  return true;
+}
+
+void LibsvmPart::Add(int64_t index, float value) {
+  smallest_ = std::min(smallest_, index);
+  largest_ = std::max(largest_, index);
+  entries_.push_back({static_cast<int32_t>(index), value});
+}
+
+// Takes entries of the usual form; returns whether there was one.
+bool LibsvmPart::TakeQuickEntries() {
+  constexpr int kSafeDigits = 9;  // digits of an index that cannot be too large
+  const char* const begin = at_;
+  for (;;) {
+    uint64_t index = 0;
+    const char* const colon = decimal_internal::TakeDigits(at_, &index);
+    if (colon == at_ || colon - at_ > kSafeDigits || *colon != ':') break;
+    float value;
+    const char* const end = ScanDecimal(colon + 1, &value);
+    if (end == nullptr || (*end != ' ' && *end != '\t' && *end != '\n' && *end != '\r' && *end != '\0'))
+      break;
+    Add(static_cast<int64_t>(index), value);
+    at_ = end;
+    SkipBlanks();
+  }
+  return at_ != begin;
+}
+
+bool LibsvmPart::TakeEntry() {
+  const std::string_view token = TakeToken();
+  const size_t colon = token.find(':');
+  const std::string_view index_text = token.substr(0, colon);
+  if (index_text == "qid") {
+    return Fail(
+        fmt::format("\"{}\" after other entries; expected it once, behind the label", Excerpt(token)));
+  }
+  const std::optional<int64_t> index = LibsvmIndex(index_text);
+  if (!index || colon == std::string_view::npos) {
+    return Fail(fmt::format("\"{}\"; expected index:value with a whole index of 0 or more", Excerpt(token)));
+  }
+  const std::string_view value_text = token.substr(colon + 1);
+  float value;
+  const CellKind kind = ParseCell(value_text, &value);
+  if (kind != CellKind::kNumber && (kind != CellKind::kMissing || value_text.empty())) {
+    return Fail(fmt::format("column \"f{}\": \"{}\"; expected a finite number", *index, Excerpt(value_text)));
+  }
+  Add(*index, value);
+  return true;
+}
+
+// Checks that no index of the row occurs twice.
+bool LibsvmPart::CheckIndices() {
+  const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(row_ends_.empty() ? 0 : row_ends_.back());
+  const auto not_above = [](const Entry& a, const Entry& b) { return a.index >= b.index; };
+  if (std::adjacent_find(begin, entries_.end(), not_above) == entries_.end()) return true;
+  std::vector<int32_t> sorted;
+  for (auto entry = begin; entry != entries_.end(); ++entry) sorted.push_back(entry->index);
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return true;
+  return Fail(fmt::format("index {} comes twice; expected each index once in a row", *twice));
+}
 
 constexpr int64_t kMaxCells = int64_t{1} << 31;  // 8 GiB of floats
 constexpr size_t kPartBytes = 1 << 20;

@@ -4,9 +4,8 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
-#include "trainers/data/csv_reader.h"
 #include "trainers/data/file_source.h"
-#include "trainers/data/libsvm_reader.h"
+#include "trainers/data/part_reading.h"
 #include "trainers/data/shard.h"
 
 namespace winnow {

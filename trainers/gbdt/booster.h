@@ -8,14 +8,28 @@
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/common/thread_pool.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
 #include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/training_data.h"
-#include "trainers/gbdt/tree/feature_limits.h"
 #include "trainers/gbdt/tree/fixed_gradients.h"
 #include "trainers/gbdt/tree/row_partition.h"
 #include "trainers/gbdt/tree/tree_builder.h"
 
 namespace winnow::gbdt {
+
+// DART (Rashmi and Gilad-Bachrach, "DART: Dropouts meet Multiple Additive Regression Trees", AISTATS 2015),
+// with XGBoost's hyperparameters and weights. A round's gradients are those of the model without its dropped
+// trees; afterwards dropped and new trees share the weight of the dropped ones.
+
+// Returns the trees that `round` (from 0) drops, ascending; whether tree t is dropped is a function of the
+// seed, the round and t. tree_weights: of all trees before the round. REQUIRES: booster=dart.
+std::vector<int64_t> DroppedTrees(const GbdtParameters& parameters, int64_t round,
+                                  const std::vector<float>& tree_weights);
+
+// Appends the weights of a round's new trees (of all classes together) and adjusts those of the trees that it
+// dropped (section 3 of the paper for normalize_type=tree).
+void WeighNewTrees(const GbdtParameters& parameters, const std::vector<int64_t>& dropped, int64_t new_trees,
+                   std::vector<float>* tree_weights);
 
 // Margins [class][row] to which a model's trees are added.
 struct StartMargins {

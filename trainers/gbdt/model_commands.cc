@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trainers/common/csv_output.h"
-#include "trainers/gbdt/model/importance.h"
+#include "trainers/gbdt/model/model.h"
 #include "trainers/gbdt/model/model_file.h"
 
 namespace winnow::gbdt {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/hash.h"
+#include "trainers/common/whole_numbers.h"
 #include "trainers/data/shard.h"
 
 namespace winnow::gbdt {
@@ -96,6 +99,179 @@ BinnedRows PartOf(const BinnedRows& all, int rank, int size) {
   return part;
 }
 
+using Json = nlohmann::json;
+
+template <typename T>
+std::span<const std::byte> Bytes(std::span<const T> values) {
+  return std::as_bytes(values);
+}
+
+Json JsonOf(const DataSchema& schema) {
+  Json columns = Json::array();
+  for (const ColumnSchema& column : schema.columns)
+    columns.push_back({column.name, column.text, column.categorical, column.levels});
+  return {{"columns", columns}, {"label_levels", schema.label_levels}};
+}
+
+DataSchema SchemaOf(const Json& json) {
+  DataSchema schema;
+  for (const Json& column : json.at("columns")) {
+    ColumnSchema& read = schema.columns.emplace_back();
+    column.at(0).get_to(read.name);
+    read.text = column.at(1).get<bool>();
+    read.categorical = column.at(2).get<bool>();
+    column.at(3).get_to(read.levels);
+  }
+  json.at("label_levels").get_to(schema.label_levels);
+  return schema;
+}
+
+// Writes layouts as lists of numbers: [group, first, values, has_missing, default_bin], [slot, stride, bins,
+// features…], [bins, groups…].
+Json JsonOf(const BinLayout& layout) {
+  Json features = Json::array(), groups = Json::array(), slots = Json::array();
+  for (const FeaturePlace& f : layout.features)
+    features.push_back({f.group, f.first, f.values, static_cast<int>(f.has_missing), f.default_bin});
+  for (const FeatureGroup& g : layout.groups) groups.push_back({g.slot, g.stride, g.bins, g.features});
+  for (const BinSlot& s : layout.slots) slots.push_back({s.bins, s.groups});
+  return {{"features", features}, {"groups", groups}, {"slots", slots}};
+}
+
+BinLayout LayoutOf(const Json& json) {
+  BinLayout layout;
+  for (const Json& f : json.at("features")) {
+    layout.features.push_back({f.at(0).get<int>(), f.at(1).get<int>(), f.at(2).get<int>(),
+                               f.at(3).get<int>() != 0, f.at(4).get<int>()});
+  }
+  for (const Json& g : json.at("groups")) {
+    layout.groups.push_back(
+        {g.at(0).get<int>(), g.at(1).get<int>(), g.at(2).get<int>(), g.at(3).get<std::vector<int>>()});
+  }
+  for (const Json& s : json.at("slots"))
+    layout.slots.push_back({s.at(0).get<int>(), s.at(1).get<std::vector<int>>()});
+  return layout;
+}
+
+// [has_missing, categorical, number of thresholds, number of categories]; the numbers themselves are in
+// separate arrays.
+Json JsonOf(const std::vector<FeatureCuts>& cuts, std::vector<float>* thresholds,
+            std::vector<int32_t>* categories) {
+  Json json = Json::array();
+  for (const FeatureCuts& one : cuts) {
+    json.push_back({static_cast<int>(one.has_missing), static_cast<int>(one.categorical),
+                    one.thresholds.size(), one.categories.size()});
+    thresholds->insert(thresholds->end(), one.thresholds.begin(), one.thresholds.end());
+    categories->insert(categories->end(), one.categories.begin(), one.categories.end());
+  }
+  return json;
+}
+
+std::vector<FeatureCuts> CutsOf(const Json& json, std::span<const float> thresholds,
+                                std::span<const int32_t> categories) {
+  std::vector<FeatureCuts> cuts;
+  for (const Json& one : json) {
+    FeatureCuts& read = cuts.emplace_back();
+    read.has_missing = one.at(0).get<int>() != 0;
+    read.categorical = one.at(1).get<int>() != 0;
+    const auto take = [](auto* from, std::size_t count, auto* to) {
+      if (count > from->size()) throw Json::other_error::create(501, "cuts are missing", nullptr);
+      to->assign(from->begin(), from->begin() + static_cast<std::ptrdiff_t>(count));
+      *from = from->subspan(count);
+    };
+    take(&thresholds, one.at(2).get<std::size_t>(), &read.thresholds);
+    take(&categories, one.at(3).get<std::size_t>(), &read.categories);
+  }
+  return cuts;
+}
+
+// Adds the sections "<name>.by_row" … of one set of rows, and its part of the JSON.
+absl::Status WriteRows(const std::string& name, const BinnedRows& rows, SectionWriter& writer, Json* json) {
+  const BinMatrix& matrix = rows.matrix;
+  const std::size_t width = matrix.narrow() ? 1 : 2;
+  const auto slots = static_cast<std::size_t>(matrix.slots());
+  const auto count = static_cast<std::size_t>(matrix.rows());
+  const BinMatrix::Storage& storage = matrix.storage();
+  const auto bytes_at = [](const void* at, std::size_t size) {
+    return std::span<const std::byte>(static_cast<const std::byte*>(at), size);
+  };
+  if (storage.by_row != nullptr) {
+    const absl::Status status =
+        writer.AddCopy(name + ".by_row", bytes_at(storage.by_row, slots * count * width));
+    if (!status.ok()) return status;
+  }
+  const std::pair<const char*, std::span<const std::byte>> sections[] = {
+      {".by_column", bytes_at(storage.by_column, slots * count * width)},
+      {".label", Bytes(rows.targets.label)},
+      {".weight", Bytes(rows.targets.weight)},
+      {".group_begin", Bytes(rows.targets.group_begin)},
+  };
+  for (const auto& [section, content] : sections) {
+    if (absl::Status status = writer.AddCopy(name + section, content); !status.ok()) return status;
+  }
+  *json = {{"rows", rows.targets.rows},
+           {"first_row", rows.targets.first_row},
+           {"all_rows", rows.all_rows},
+           {"layout", JsonOf(matrix.layout())}};
+  return absl::OkStatus();
+}
+
+bool IsIndex(int index, std::size_t size) { return index >= 0 && static_cast<std::size_t>(index) < size; }
+
+template <typename T>
+bool AreIndices(const std::vector<T>& indices, std::size_t size) {
+  return std::all_of(indices.begin(), indices.end(), [size](int index) { return IsIndex(index, size); });
+}
+
+// Whether all indices of a layout are valid.
+bool FitsTogether(const BinLayout& layout) {
+  constexpr int kMostBins = 1 << 16;  // of two bytes
+  return std::all_of(layout.features.begin(), layout.features.end(),
+                     [&](const FeaturePlace& f) {
+                       return IsIndex(f.group, layout.groups.size()) && f.values >= 1 &&
+                              f.values <= kMostBins && f.first >= 0 && f.default_bin >= -1 &&
+                              f.default_bin < f.bins();
+                     }) &&
+         std::all_of(layout.groups.begin(), layout.groups.end(),
+                     [&](const FeatureGroup& g) {
+                       return IsIndex(g.slot, layout.slots.size()) && g.stride >= 1 && g.bins >= 1 &&
+                              AreIndices(g.features, layout.features.size());
+                     }) &&
+         std::all_of(layout.slots.begin(), layout.slots.end(), [&](const BinSlot& s) {
+           return s.bins >= 1 && s.bins <= kMostBins && AreIndices(s.groups, layout.groups.size());
+         });
+}
+
+// Whether labels, weights and groups have the right sizes.
+bool FitsTogether(const Targets& targets) {
+  const auto rows = static_cast<std::size_t>(targets.rows);
+  const std::span<const int64_t> begin = targets.group_begin;
+  if (!begin.empty() &&
+      (begin.front() != 0 || begin.back() != targets.rows || !std::is_sorted(begin.begin(), begin.end())))
+    return false;
+  return targets.label.size() == rows &&
+         (targets.weight.empty() || targets.weight.size() == (begin.empty() ? rows : begin.size() - 1));
+}
+
+absl::StatusOr<BinnedRows> ReadRows(const std::string& name, const std::shared_ptr<const MappedFile>& file,
+                                    const Json& json, std::size_t features) {
+  BinnedRows rows;
+  BinLayout layout = LayoutOf(json.at("layout"));
+  const auto count = json.at("rows").get<int64_t>();
+  const auto by_row = file->Section(name + ".by_row"), by_column = file->Section(name + ".by_column");
+  rows.targets = {count, file->Array<float>(name + ".label"), file->Array<float>(name + ".weight"),
+                  file->Array<int64_t>(name + ".group_begin"), json.at("first_row").get<int64_t>()};
+  if (layout.features.size() != features || !FitsTogether(layout) || count < 0 || !FitsTogether(rows.targets))
+    return absl::DataLossError("sections of " + name + " do not fit together");
+  const std::size_t size = layout.slots.size() * static_cast<std::size_t>(count) * (layout.narrow() ? 1 : 2);
+  if (by_column.size() != size || (!by_row.empty() && by_row.size() != size))
+    return absl::DataLossError("sections of " + name + " have another size than their rows");
+  rows.matrix = BinMatrix(std::move(layout), count,
+                          {by_row.empty() ? nullptr : by_row.data(), by_column.data(), count, file});
+  rows.all_rows = json.at("all_rows").get<int64_t>();
+  rows.owner = file;
+  return rows;
+}
+
 }  // namespace
 
 absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataSet> validation, int max_bin,
@@ -131,6 +307,48 @@ TrainingData PartOf(TrainingData all, int rank, int size) {
   all.train = PartOf(all.train, rank, size);
   if (all.validation) all.validation = PartOf(*all.validation, rank, size);
   return all;
+}
+
+absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer) {
+  std::vector<float> thresholds;
+  std::vector<int32_t> categories;
+  Json json = {{"features", data.feature_names},
+               {"schema", JsonOf(data.schema)},
+               {"cuts", JsonOf(data.cuts, &thresholds, &categories)},
+               {"fingerprint", data.fingerprint}};
+  absl::Status status = WriteRows("train", data.train, writer, &json["train"]);
+  if (status.ok() && data.validation)
+    status = WriteRows("validation", *data.validation, writer, &json["validation"]);
+  if (status.ok()) status = writer.AddCopy("thresholds", Bytes(std::span<const float>(thresholds)));
+  if (status.ok()) status = writer.AddCopy("categories", Bytes(std::span<const int32_t>(categories)));
+  if (!status.ok()) return status;
+  const std::vector<uint8_t> meta = Json::to_ubjson(json, true, true);
+  return writer.AddCopy("meta", Bytes(std::span<const uint8_t>(meta)));
+}
+
+absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> file) {
+  try {
+    const auto meta = file->Array<uint8_t>("meta");
+    const Json json = Json::from_ubjson(meta.begin(), meta.end());
+    if (!HasOnlyWholeNumbers(json))
+      return absl::DataLossError("sections of training data: a number is not whole");
+    TrainingData data;
+    json.at("features").get_to(data.feature_names);
+    data.schema = SchemaOf(json.at("schema"));
+    data.cuts = CutsOf(json.at("cuts"), file->Array<float>("thresholds"), file->Array<int32_t>("categories"));
+    data.fingerprint = json.at("fingerprint").get<uint64_t>();
+    absl::StatusOr<BinnedRows> train = ReadRows("train", file, json.at("train"), data.cuts.size());
+    if (!train.ok()) return train.status();
+    data.train = *std::move(train);
+    if (!json.contains("validation")) return data;
+    absl::StatusOr<BinnedRows> validation =
+        ReadRows("validation", file, json.at("validation"), data.cuts.size());
+    if (!validation.ok()) return validation.status();
+    data.validation = *std::move(validation);
+    return data;
+  } catch (const Json::exception& error) {
+    return absl::DataLossError(std::string("sections of training data: ") + error.what());
+  }
 }
 
 }  // namespace winnow::gbdt

@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
+#include "trainers/data/cache/mapped_file.h"
+#include "trainers/data/cache/section_writer.h"
 #include "trainers/data/data_set.h"
 #include "trainers/gbdt/bins/bin_matrix.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
@@ -44,5 +47,15 @@ absl::StatusOr<TrainingData> MakeTrainingData(DataSet train, std::optional<DataS
 
 // Returns the rows of rank `rank` of `size` from `all`, which has those of all ranks.
 TrainingData PartOf(TrainingData all, int rank, int size);
+
+// Changes with the content of the sections, so that entries of other versions are rejected.
+inline constexpr const char* kTrainingFileVersion = "winnow-gbdt bins 2";
+
+// Writes training data as sections of a cache file, with arrays in their memory layout.
+absl::Status WriteTrainingData(const TrainingData& data, SectionWriter& writer);
+
+// Returns the training data with its arrays in *file, which it keeps. DataLoss if the sections are
+// inconsistent.
+absl::StatusOr<TrainingData> ReadTrainingData(std::shared_ptr<const MappedFile> file);
 
 }  // namespace winnow::gbdt

@@ -12,15 +12,13 @@
 
 #include "base/status_text.h"
 #include "trainers/common/agreement.h"
-#include "trainers/common/data_errors.h"
-#include "trainers/data/cache/data_cache.h"
-#include "trainers/data/content_key.h"
+#include "trainers/common/data_source.h"
 #include "trainers/data/file_source.h"
 #include "trainers/data/reader.h"
 #include "trainers/data/shard.h"
 #include "trainers/data/split.h"
 #include "trainers/gbdt/objective/objective.h"
-#include "trainers/gbdt/training_file.h"
+#include "trainers/gbdt/training_data.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -83,39 +81,21 @@ class Loading {
         continued_(continued),
         ranks_(*ranks),
         pool_(*pool),
-        cache_(DataCache::FromEnvironment(&cache_warning_)) {}
+        source_(request, ranks, pool->threads()) {}
 
   absl::StatusOr<LoadedData> Load();
-  const std::string& cache_warning() const { return cache_warning_; }
+  const std::string& cache_warning() const { return source_.cache_warning(); }
 
  private:
-  // Whether validation data, if any, are split off the training data.
-  bool splits() const { return request_.validation_path.empty(); }
-  bool train_sharded() const { return request_.train_sharded && ranks_.size() > 1; }
-  bool validation_sharded() const {
-    if (splits()) return train_sharded();
-    return request_.validation_sharded && ranks_.size() > 1;
-  }
-  const std::string& validation_path() const {
-    return splits() ? request_.train_path : request_.validation_path;
-  }
-  // Returns a problem of the data with the name of their channel before it.
-  absl::Status OfTrain(const absl::Status& problem) const { return OfData(request_.train_name, problem); }
-  absl::Status OfValidation(const absl::Status& problem) const {
-    return splits() ? OfTrain(problem) : OfData(request_.validation_name, problem);
-  }
   absl::StatusOr<DataSet> Read(const std::string& path, const DataOptions& reading, const DataSchema* like,
                                bool sharded);
   absl::StatusOr<DataSet> ReadTrain();
   absl::StatusOr<RawTables> ReadTables();
   absl::Status ShareOut(RawTables* tables);
-  absl::StatusOr<ContentKey> KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
-                                   std::string_view extra);
-  absl::StatusOr<std::string> Key(std::vector<ContentKey>* contents);
+  absl::StatusOr<std::string> Key();
   absl::StatusOr<TrainingData> Replicated();
   absl::StatusOr<TrainingData> Sharded();
   absl::StatusOr<LoadedData> Uncached();
-  absl::StatusOr<TrainingData> Open(const std::string& key, const DataCache::Builder& build);
   absl::Status Check(const TrainingData& data) const;
   int max_bin() const { return static_cast<int>(request_.parameters.max_bin); }
 
@@ -123,8 +103,7 @@ class Loading {
   const ModelFeatures* const continued_;
   Communicator& ranks_;
   ThreadPool& pool_;
-  std::string cache_warning_;
-  const DataCache cache_;
+  DataSource source_;
 };
 
 absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions& reading,
@@ -135,31 +114,33 @@ absl::StatusOr<DataSet> Loading::Read(const std::string& path, const DataOptions
 }
 
 absl::StatusOr<DataSet> Loading::ReadTrain() {
-  absl::StatusOr<DataSet> read = Read(request_.train_path, request_.train_reading, nullptr, train_sharded());
+  absl::StatusOr<DataSet> read =
+      Read(request_.train_path, request_.train_reading, nullptr, source_.train_sharded());
   if (!read.ok() || continued_ == nullptr || HasFeaturesOf(*continued_, *read)) return read;
-  return Read(request_.train_path, request_.train_reading, &continued_->schema, train_sharded());
+  return Read(request_.train_path, request_.train_reading, &continued_->schema, source_.train_sharded());
 }
 
 absl::StatusOr<RawTables> Loading::ReadTables() {
   RawTables tables;
   absl::StatusOr<DataSet> train = ReadTrain();
-  if (!train.ok()) return OfTrain(train.status());
-  if (!splits()) {
-    absl::StatusOr<DataSet> read =
-        Read(request_.validation_path, request_.validation_reading, &train->schema, validation_sharded());
-    if (!read.ok()) return OfValidation(read.status());
+  if (!train.ok()) return source_.OfTrain(train.status());
+  if (!source_.splits()) {
+    absl::StatusOr<DataSet> read = Read(request_.validation_path, request_.validation_reading, &train->schema,
+                                        source_.validation_sharded());
+    if (!read.ok()) return source_.OfValidation(read.status());
     tables.validation = *std::move(read);
   } else if (request_.validation_fraction > 0) {
     auto parts = SplitByFraction(*std::move(train), request_.validation_fraction, request_.split_seed);
-    if (!parts.ok()) return OfTrain(parts.status());
+    if (!parts.ok()) return source_.OfTrain(parts.status());
     train = std::move(parts->first);
     tables.validation = std::move(parts->second);
   }
   tables.train = *std::move(train);
-  absl::Status status = OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
+  absl::Status status =
+      source_.OfTrain(CheckTable(tables.train, request_.train_path, request_.train_reading.label));
   if (status.ok() && tables.validation) {
-    const DataOptions& reading = splits() ? request_.train_reading : request_.validation_reading;
-    status = OfValidation(CheckTable(*tables.validation, validation_path(), reading.label));
+    const DataOptions& reading = source_.splits() ? request_.train_reading : request_.validation_reading;
+    status = source_.OfValidation(CheckTable(*tables.validation, source_.validation_path(), reading.label));
   }
   if (!status.ok()) return status;
   return tables;
@@ -181,96 +162,67 @@ absl::Status Loading::ShareOut(RawTables* tables) {
     for (int rank = 0; rank < ranks_.rank(); ++rank) table->first_row += std::stoll((*counts)[rank]);
     return absl::OkStatus();
   };
-  if (absl::Status status = share(train_sharded(), &tables->train); !status.ok()) return status;
-  return tables->validation ? share(validation_sharded(), &*tables->validation) : absl::OkStatus();
+  if (absl::Status status = share(source_.train_sharded(), &tables->train); !status.ok()) return status;
+  return tables->validation ? share(source_.validation_sharded(), &*tables->validation) : absl::OkStatus();
 }
 
-absl::StatusOr<ContentKey> Loading::KeyOf(const std::string& path, const DataOptions& reading, bool sharded,
-                                          std::string_view extra) {
-  const absl::StatusOr<std::vector<std::string>> files =
-      sharded ? ShardFiles(path, ranks_.rank(), ranks_.size()) : ListFiles(path);
-  if (!files.ok()) return files.status();
-  return KeyOfFiles(*files, reading, extra, cache_.folder(), pool_.threads());
-}
-
-// The key of this rank's entry, and the content it depends on.
-absl::StatusOr<std::string> Loading::Key(std::vector<ContentKey>* contents) {
+// The key of this rank's entry.
+absl::StatusOr<std::string> Loading::Key() {
   const std::string extra =
       fmt::format("{}\nmax_bin {}\nvalidation_fraction {} split_seed {}", kTrainingFileVersion, max_bin(),
                   request_.validation_fraction, request_.split_seed);
-  absl::StatusOr<ContentKey> train =
-      KeyOf(request_.train_path, request_.train_reading, train_sharded(), extra);
-  if (!train.ok()) return OfTrain(train.status());
-  std::string key = train->text();
-  contents->push_back(*std::move(train));
-  if (splits()) return key;
-  absl::StatusOr<ContentKey> validation =
-      KeyOf(request_.validation_path, request_.validation_reading, validation_sharded(), "");
-  if (!validation.ok()) return OfValidation(validation.status());
-  key += "\n" + validation->text();
-  contents->push_back(*std::move(validation));
-  return key;
+  return source_.Key(extra, [&](const std::string& path, const DataOptions&, bool sharded) {
+    return sharded ? ShardFiles(path, ranks_.rank(), ranks_.size()) : ListFiles(path);
+  });
 }
 
-absl::StatusOr<TrainingData> Loading::Open(const std::string& key, const DataCache::Builder& build) {
-  std::string why_not_kept;
-  absl::StatusOr<MappedFile> file = cache_.GetOrBuild(key, build, &why_not_kept);
+absl::StatusOr<TrainingData> Mapped(absl::StatusOr<MappedFile> file) {
   if (!file.ok()) return file.status();
-  if (!why_not_kept.empty()) cache_warning_ = std::move(why_not_kept);
   return ReadTrainingData(std::make_shared<const MappedFile>(*std::move(file)));
 }
 
 // Every rank maps the whole, and uses its own rows.
 absl::StatusOr<TrainingData> Loading::Replicated() {
-  std::vector<ContentKey> contents;
-  const absl::StatusOr<std::string> key = Key(&contents);
+  const absl::StatusOr<std::string> key = Key();
   if (!key.ok()) return key.status();
-  absl::StatusOr<TrainingData> data = Open(*key, [&](SectionWriter& writer) -> absl::Status {
+  absl::StatusOr<TrainingData> data = Mapped(source_.Open(*key, [&](SectionWriter& writer) -> absl::Status {
     absl::StatusOr<RawTables> tables = ReadTables();
     if (!tables.ok()) return tables.status();
-    for (const ContentKey& content : contents) {
-      if (absl::Status status = content.CheckUnchanged(); !status.ok()) return status;
-    }
+    if (absl::Status status = source_.CheckUnchanged(); !status.ok()) return status;
     const std::unique_ptr<Communicator> alone = MakeSoleRank();
     const absl::StatusOr<TrainingData> made = MakeTrainingData(
         std::move(tables->train), std::move(tables->validation), max_bin(), alone.get(), &pool_);
     return made.ok() ? WriteTrainingData(*made, writer) : made.status();
-  });
+  }));
   if (!data.ok()) return data;
   if (absl::Status status = Check(*data); !status.ok()) return status;
   return ranks_.size() == 1 ? std::move(data) : PartOf(*std::move(data), ranks_.rank(), ranks_.size());
 }
 
-// Ranks make their entries together, so none may wait for another's lock: each looks for its entry, and what
-// all ranks have made otherwise is stored.
+// Ranks make their entries together.
 absl::StatusOr<TrainingData> Loading::Sharded() {
-  std::vector<ContentKey> contents;
-  const absl::StatusOr<std::string> mine = Key(&contents);
+  const absl::StatusOr<std::string> mine = Key();
   if (!mine.ok()) return mine.status();
-  const auto all = ranks_.AllGather(*mine);
-  if (!all.ok()) return all.status();
-  std::string key = fmt::format("rank {} of {}", ranks_.rank(), ranks_.size());
-  for (const std::string& one : *all) key += "\n" + one;
-  absl::StatusOr<TrainingData> found =
-      Open(key, [](SectionWriter&) { return absl::NotFoundError("no entry"); });
-  uint64_t having = found.ok();
-  if (absl::Status status = ranks_.AllReduceSum({&having, 1}); !status.ok()) return status;
-  if (having == static_cast<uint64_t>(ranks_.size())) {
+  const absl::StatusOr<std::string> key =
+      source_.KeyOfAll(fmt::format("rank {} of {}", ranks_.rank(), ranks_.size()), *mine);
+  if (!key.ok()) return key.status();
+  absl::StatusOr<TrainingData> found = Mapped(source_.Find(*key));
+  const absl::StatusOr<bool> all_found = source_.AllFound(found.ok());
+  if (!all_found.ok()) return all_found.status();
+  if (*all_found) {
     if (absl::Status status = Check(*found); !status.ok()) return status;
     return found;
   }
   absl::StatusOr<RawTables> tables = ReadTables();
   if (!tables.ok()) return tables.status();
-  for (const ContentKey& content : contents) {
-    if (absl::Status status = content.CheckUnchanged(); !status.ok()) return status;
-  }
+  if (absl::Status status = source_.CheckUnchanged(); !status.ok()) return status;
   if (absl::Status status = ShareOut(&*tables); !status.ok()) return status;
   absl::StatusOr<TrainingData> made =
       MakeTrainingData(std::move(tables->train), std::move(tables->validation), max_bin(), &ranks_, &pool_);
   if (!made.ok()) return made;
   if (absl::Status status = Check(*made); !status.ok()) return status;
   absl::StatusOr<TrainingData> kept =
-      Open(key, [&](SectionWriter& writer) { return WriteTrainingData(*made, writer); });
+      Mapped(source_.Open(*key, [&](SectionWriter& writer) { return WriteTrainingData(*made, writer); }));
   return kept.ok() ? std::move(kept) : std::move(made);
 }
 
@@ -288,15 +240,17 @@ absl::StatusOr<LoadedData> Loading::Uncached() {
 
 absl::Status Loading::Check(const TrainingData& data) const {
   const GbdtParameters& p = request_.parameters;
-  absl::Status status = OfTrain(CheckTargets(p, data.schema, data.train.targets, request_.train_path));
+  absl::Status status =
+      source_.OfTrain(CheckTargets(p, data.schema, data.train.targets, request_.train_path));
   if (status.ok() && data.validation)
-    status = OfValidation(CheckTargets(p, data.schema, data.validation->targets, validation_path()));
+    status = source_.OfValidation(
+        CheckTargets(p, data.schema, data.validation->targets, source_.validation_path()));
   return status;
 }
 
 absl::StatusOr<LoadedData> Loading::Load() {
   const GbdtParameters& p = request_.parameters;
-  if (p.early_stopping_rounds > 0 && splits() && request_.validation_fraction <= 0) {
+  if (p.early_stopping_rounds > 0 && source_.splits() && request_.validation_fraction <= 0) {
     return absl::InvalidArgumentError(
         fmt::format("hyperparameter early_stopping_rounds = {}: expected validation data to go with it",
                     p.early_stopping_rounds));
@@ -307,7 +261,8 @@ absl::StatusOr<LoadedData> Loading::Load() {
     if (!uncached.ok()) return uncached;
     loaded = *std::move(uncached);
   } else {
-    absl::StatusOr<TrainingData> data = train_sharded() || validation_sharded() ? Sharded() : Replicated();
+    absl::StatusOr<TrainingData> data =
+        source_.train_sharded() || source_.validation_sharded() ? Sharded() : Replicated();
     if (!data.ok()) return data.status();
     loaded.data = *std::move(data);
   }

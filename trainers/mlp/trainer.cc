@@ -26,8 +26,8 @@
 #include "trainers/mlp/network/network.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
+#include "trainers/mlp/profile/findings.h"
 #include "trainers/mlp/profile/profile.h"
-#include "trainers/mlp/profile/profile_report.h"
 
 namespace winnow::mlp {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "base/status_text.h"
 #include "spdlog/spdlog.h"
-#include "worker/checkpoints/model_upload.h"
-#include "worker/checkpoints/restoring.h"
+#include "worker/checkpoints/transfers.h"
 
 namespace winnow {
 namespace {

@@ -162,14 +162,6 @@ export interface DescribeTrialResponse {
   attempts: Attempt[];
   events: TuningJobEvent[];
 }
-export interface MetricPoint {
-  trial: number;
-  metric: string;
-  resource: number;
-  value: number;
-  attempt: number;
-  time: string;
-}
 export interface GetLogsResponse {
   data: string;  // base64
   nextOffset: number;

@@ -4,6 +4,25 @@ import {isAbort, ApiError} from '../api/client';
 import {word} from '../format';
 import {Icon, type IconName} from './icons';
 
+export function useTitle(title: string) {
+  useEffect(() => {
+    document.title = `${title} · Winnow`;
+  }, [title]);
+}
+
+// The top of a page; `children` are its actions.
+export function PageHead({title, about, children}: {title: string; about?: string; children?: ComponentChildren}) {
+  return (
+    <div class="page-head">
+      <div class="titles">
+        <h1>{title}</h1>
+        {about && <p class="muted">{about}</p>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
 interface CardProps {
   title: ComponentChildren;
   hint?: ComponentChildren;     // in small letters beside the title
@@ -27,6 +46,31 @@ export function Card({title, hint, actions, class: extra = '', id, updating = fa
       </div>
       <div class={`card-body${lasts ? ' updating' : ''}`}>{children}</div>
     </section>
+  );
+}
+
+// A heading of a plain table: `num` above numbers; false: no such column.
+type Heading = ComponentChildren | {num: ComponentChildren};
+
+// A table of few rows; it scrolls sideways where it does not fit.
+export function PlainTable({label, class: extra = '', headings, children}: {label: string; class?: string; headings: Heading[]; children: ComponentChildren}) {
+  return (
+    <div class={`scroll-x ${extra}`} tabIndex={0} role="group" aria-label={label}>
+      <table class="table">
+        <thead>
+          <tr>
+            {headings.map((heading) =>
+              heading === false ? null : heading instanceof Object && 'num' in heading ? (
+                <th scope="col" class="num">{heading.num}</th>
+              ) : (
+                <th scope="col">{heading}</th>
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   );
 }
 

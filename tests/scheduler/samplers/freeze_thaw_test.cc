@@ -369,7 +369,7 @@ TEST_CASE("Start-up changes no table: ASHA and Hyperband run what they run", "[s
   }
 }
 
-TEST_CASE("Freeze-thaw: every choice is told in one sentence with numbers in it", "[scheduler]") {
+TEST_CASE("Freeze-thaw: one sentence with numbers explains each choice", "[scheduler]") {
   SearchSpec spec = FreezeThawJob(60);
   std::map<bool, int> kinds;
   for (const Fact& fact : Run(spec, 2).facts) {

@@ -51,7 +51,7 @@ TEST_CASE("Start-up: the medians of what comes before the first unit, and of uni
   CHECK(startup.total_seconds() == Approx(616));
 }
 
-TEST_CASE("Start-up: an attempt of one level is told apart by the units of others", "[scheduler]") {
+TEST_CASE("Start-up: an attempt of one level is measured by the units of others", "[scheduler]") {
   Startup startup;
   startup.Add(Took(8, 3, 1));
   CHECK_FALSE(startup.seconds());  // 11 seconds of what?

@@ -187,7 +187,7 @@ TEST_CASE("Artifacts: a level that no trial may have is refused by name", "[serv
   }
 }
 
-TEST_CASE("Artifacts: a blob that is missing is told as that", "[server]") {
+TEST_CASE("Artifacts: the error for a missing blob says that it is missing", "[server]") {
   Scene scene;
   FakeWorker worker(scene.play, "worker", 1, "disk-1");
   const std::string id = scene.play.Create(RandomJob(1));
@@ -314,7 +314,7 @@ TEST_CASE(
   CHECK(scene.blobs.Has("m2"));
 }
 
-TEST_CASE("Artifacts: a model that cannot be had is told with where it is", "[server]") {
+TEST_CASE("Artifacts: the error for a model out of reach says where it is", "[server]") {
   ThreeModels scene;
   scene.worker.leaving = true;
   REQUIRE(scene.worker.Tell().ok());

@@ -106,7 +106,7 @@ TEST_CASE("Recovery: what could not be committed is not acknowledged, and nothin
   CHECK(worker.running.begin()->second.assignment.attempt() == 1);
 }
 
-TEST_CASE("Recovery: while another process holds the file, calls are told to come again", "[server]") {
+TEST_CASE("Recovery: while another process holds the file, callers are asked to try again", "[server]") {
   Play play;
   FakeWorker worker(play, "one", 1);
   REQUIRE(play.Inside([](Engine& engine) {
@@ -140,7 +140,7 @@ TEST_CASE("Recovery: a record from which a fact was taken away is refused, and t
   CHECK_THAT(std::string(status.message()), Catch::Contains("\"job\": fact 3 contradicts"));
 }
 
-TEST_CASE("Recovery: a client that asks while nothing can be recorded is told to come again", "[server]") {
+TEST_CASE("Recovery: a client that asks while nothing can be recorded is asked to try again", "[server]") {
   Play play;
   v1::TuningJobSpec spec = RandomJob(2);
   spec.mutable_trainer()->Clear();

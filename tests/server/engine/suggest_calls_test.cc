@@ -135,7 +135,7 @@ TEST_CASE("Asks: a call waits for a trial, and gets it when one comes free", "[s
   CHECK(held.get()->trials(0).trial() == 2);
 }
 
-TEST_CASE("Asks: who waits for a job that ends is told so", "[server]") {
+TEST_CASE("Asks: a client that waits for a trial learns that the job has ended", "[server]") {
   Play play;
   v1::TuningJobSpec spec = ExternalJob(RandomJob(2, 9));
   spec.mutable_limits()->set_max_parallel_trials(1);
@@ -284,7 +284,7 @@ TEST_CASE("Asks: a failure ends the trial in the client's words", "[server]") {
   CHECK_THAT(answer->trial().state_reason(), Catch::Contains("out of memory"));
 }
 
-TEST_CASE("Asks: failures are told by reason, the most frequent first", "[server]") {
+TEST_CASE("Asks: failures are listed by reason, the most frequent first", "[server]") {
   Play play;
   v1::TuningJobSpec spec = ExternalJob(RandomJob(30));
   spec.mutable_limits()->set_max_first_failures(0);

@@ -203,7 +203,7 @@ TEST_CASE("Usage: the slots that are held are a mean over time, however seldom i
   CHECK(slots[1] == 0.5);
 }
 
-TEST_CASE("Usage: of a trial is told rank by rank, also once it has ended", "[server]") {
+TEST_CASE("Usage: a trial's usage is given rank by rank, also once it has ended", "[server]") {
   Play play;
   BusyWorker busy(play, "one", 1);
   const std::string id = play.Create(RandomJob(2, 100));

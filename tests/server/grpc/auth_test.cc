@@ -1,7 +1,6 @@
 #include "server/grpc/auth.h"
 
 #include "server/grpc/roles.h"
-#include "server/grpc/token_secret.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 

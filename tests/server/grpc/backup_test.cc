@@ -89,7 +89,7 @@ TEST_CASE("Backup: a large database comes in parts of a MiB", "[server]") {
   CHECK(copy.largest_part == 1 << 20);
 }
 
-TEST_CASE("Backup: who still waits when the server stops is told so", "[server]") {
+TEST_CASE("Backup: a caller that still waits when the server stops learns that it stops", "[server]") {
   Play play;
   std::promise<absl::Status> first, second;
   std::promise<void> go;

@@ -6,6 +6,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -230,7 +231,7 @@ TEST_CASE("Bounds: any error fits into what clients of gRPC take", "[server]") {
   CHECK(violations.error_details().size() < 5'000);
 }
 
-TEST_CASE("Bounds: a request that is no message of its method is told so", "[server]") {
+TEST_CASE("Bounds: the error for bytes that are not the method's request says so", "[server]") {
   ServicePlay play;
   Metrics metrics;
   const auto server = *GrpcServer::Start({.address = "127.0.0.1:0", .metrics = &metrics}, play.coordinator(),
@@ -274,10 +275,28 @@ TEST_CASE("Bounds: health is bad while reads stand still, and good again after",
   CHECK(wait_for(true));
 }
 
+// This process can open no descriptor as long as this lives; open ones stay.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit standard = {STDERR_FILENO + 1, before_.rlim_max};  // poll refuses more than the limit
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &standard) == 0);
+    REQUIRE(dup(STDIN_FILENO) < 0);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
 // A silent connection.
 class Mute {
  public:
-  explicit Mute(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Mute(int port) : Mute() { Connect(port); }
+  // Not connected yet.
+  Mute() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  void Connect(int port) const {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -287,6 +306,12 @@ class Mute {
   ~Mute() { close(socket_); }
   Mute(const Mute&) = delete;
   Mute& operator=(const Mute&) = delete;
+  // Whether the other side says something, as a server of HTTP/2 does first, within the time.
+  bool IsGreeted(std::chrono::milliseconds within) const {
+    pollfd wait = {socket_, POLLIN, 0};
+    char bytes[256];
+    return poll(&wait, 1, static_cast<int>(within.count())) == 1 && read(socket_, bytes, sizeof bytes) > 0;
+  }
   // Whether the other side ends it, within the time.
   bool Ends(std::chrono::milliseconds within) const {
     const auto end = std::chrono::steady_clock::now() + within;
@@ -332,6 +357,34 @@ TEST_CASE("Gate: of too many connections without an admitted call the oldest is 
   CHECK_FALSE(third.Ends(std::chrono::milliseconds(0)));
   const Mute fourth(server->port());
   CHECK(second.Ends(kSoon));
+}
+
+TEST_CASE("Gate: while no descriptor is free, connections wait, and others are served and ended",
+          "[server]") {
+  ServicePlay play;
+  GrpcServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.gate.patience = std::chrono::milliseconds(300);
+  const auto server = *GrpcServer::Start(options, play.coordinator(), *play.reader, play.hub);
+  const auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials());
+  const auto stub = v1::TuningService::NewStub(channel);
+  const auto list = [&stub] {
+    grpc::ClientContext context;
+    v1::ListTuningJobsResponse jobs;
+    return stub->ListTuningJobs(&context, v1::ListTuningJobsRequest(), &jobs).ok();
+  };
+  REQUIRE(list());
+  const Mute silent(server->port()), late;
+  REQUIRE(silent.IsGreeted(kSoon));
+  {
+    const NoDescriptors full;
+    late.Connect(server->port());
+    CHECK(list());
+    CHECK(silent.Ends(kSoon));
+    CHECK_FALSE(late.IsGreeted(std::chrono::milliseconds(0)));
+  }
+  CHECK(late.IsGreeted(kSoon));
 }
 
 TEST_CASE("Last resort: acts when its time is over, and not when it is gone before", "[server]") {

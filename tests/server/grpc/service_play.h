@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "server/grpc/grpc_server.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 

@@ -70,7 +70,7 @@ TEST_CASE("Service: everything that is wrong with a spec comes in one answer", "
   CHECK(none.jobs_size() == 0);
 }
 
-TEST_CASE("Service: why a weak bracket was ended is told", "[server]") {
+TEST_CASE("Service: an event says why a weak bracket was ended", "[server]") {
   ServicePlay play;
   FakeWorker worker(play, "one", 16);
   worker.objective = [](TrialNumber trial, int64_t level) {  // the trials of the first bracket are better

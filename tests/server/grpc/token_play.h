@@ -7,7 +7,7 @@
 
 #include "rpc/channel.h"
 #include "server/grpc/grpc_server.h"
-#include "server/reads/reader.h"
+#include "server/reads/reads.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 #include "winnow/v1/admin.grpc.pb.h"

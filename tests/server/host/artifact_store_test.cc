@@ -90,7 +90,7 @@ TEST_CASE("Artifact store: uploads that nobody finished give way once they are o
   CHECK_FALSE(opened.store->Claim(NameOf("12345678")));
 }
 
-TEST_CASE("Artifact store: a damaged file is found when it is read, told, and gone", "[server]") {
+TEST_CASE("Artifact store: a damaged file is found when it is read, reported, and removed", "[server]") {
   TempFolder folder;
   Opened opened(folder);
   std::vector<std::string> lost;

@@ -184,7 +184,7 @@ TEST_CASE("Server: whatever bit of its log is flipped after kill -9, it is refus
   CHECK(other.Stop() == 0);
 }
 
-TEST_CASE("Server: files that are none of ours are told as what they are", "[server]") {
+TEST_CASE("Server: the error for a file of another program says what the file is", "[server]") {
   TempFolder folder;
   std::ofstream(folder.file("text.db")) << std::string(9000, 't');
   for (const std::string flags : {"--local-workers 0 --listen 127.0.0.1:0 --db ", "--check --db "}) {

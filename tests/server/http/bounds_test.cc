@@ -68,7 +68,7 @@ TEST_CASE("Bounds: a body that is too long is refused, by its length or when it 
   CHECK(sent.Read().status == 413);  // although the client sent it all
 }
 
-TEST_CASE("Bounds: what is no request is told so and cut off", "[http]") {
+TEST_CASE("Bounds: bytes that are not HTTP get an error, and the connection is closed", "[http]") {
   HttpPlay play;
   const std::string host = "Host: localhost\r\n";
   const std::vector<std::string> wrong = {

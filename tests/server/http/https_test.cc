@@ -47,7 +47,7 @@ TEST_CASE("Https: who trusts the authority and has a token is served; the cookie
   CHECK(Curl(tls.Url("/healthz")).exit_code == 60);  // curl: the certificate is not trusted
 }
 
-TEST_CASE("Https: a browser is told to come over TLS alone; over plain HTTP it is not", "[http]") {
+TEST_CASE("Https: answers over TLS ask browsers to use TLS alone; answers over plain HTTP do not", "[http]") {
   HttpsPlay tls;
   const Ran healthy = Curl("-D - --cacert " + tls.certificates.ca() + " " + tls.Url("/healthz"));
   CHECK_THAT(healthy.output, Catch::Contains("Strict-Transport-Security: max-age=31536000"));

@@ -51,7 +51,7 @@ TEST_CASE("Pages: compressed for those who take it", "[http]") {
   CHECK(Header(asked("gzip"), "ETag") != Header(asked(""), "ETag"));
 }
 
-TEST_CASE("Pages: who has a file already is told so", "[http]") {
+TEST_CASE("Pages: a browser that has the file already gets 304", "[http]") {
   HttpRequest request;
   request.headers["if-none-match"] = "\"zz\", \"bb\"";
   const HttpAnswer same = AnswerPage(kFiles, "index.html", request);

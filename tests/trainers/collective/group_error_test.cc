@@ -6,7 +6,7 @@
 namespace winnow {
 namespace {
 
-TEST_CASE("Errors of a group: a rank's own reason is told with its number", "[collective]") {
+TEST_CASE("Errors of a group: a rank's own reason goes with its number", "[collective]") {
   const absl::Status own = absl::InvalidArgumentError("part-2.csv: line 7: too few columns");
   CHECK(OfRank(1, own) == absl::InvalidArgumentError("rank 1: part-2.csv: line 7: too few columns"));
   CHECK(RankToBlame(own) == std::nullopt);

@@ -2,8 +2,8 @@
 
 #include <thread>
 
+#include "tests/trainers/collective/thread_ranks.h"
 #include "trainers/collective/tcp_ranks.h"
-#include "trainers/collective/thread_ranks.h"
 
 namespace winnow {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trainers/collective/messenger.h"
-#include "trainers/collective/ranks_from_environment.h"
+#include "trainers/collective/tcp_ranks.h"
 
 namespace {
 

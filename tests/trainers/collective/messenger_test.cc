@@ -11,8 +11,8 @@
 #include "tests/trainers/collective/make_group.h"
 #include "tests/trainers/collective/rank_process.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/collective/group_mesh.h"
-#include "trainers/collective/message_head.h"
+#include "trainers/collective/mesh.h"
+#include "trainers/collective/message_link.h"
 
 namespace winnow {
 namespace {

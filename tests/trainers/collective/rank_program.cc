@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainers/collective/ranks_from_environment.h"
+#include "trainers/collective/tcp_ranks.h"
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;

@@ -7,7 +7,7 @@
 
 #include "tests/catch.h"
 #include "trainers/collective/hello.h"
-#include "trainers/collective/ranks_from_environment.h"
+#include "trainers/collective/tcp_ranks.h"
 
 namespace winnow {
 namespace {
@@ -62,7 +62,7 @@ TEST_CASE("Rendezvous: strangers at the port are shown out and disturb nobody", 
   CHECK(HungUp(silent));
 }
 
-TEST_CASE("Rendezvous: a rank of another group is told whose port it is", "[collective]") {
+TEST_CASE("Rendezvous: a rank of another group learns whose port it is", "[collective]") {
   MeetingPlace place;
   auto zero = place.Host(2);
   const Socket stale = Dial(place.port);
@@ -124,7 +124,7 @@ TEST_CASE("Rendezvous: a rank that comes and goes ends the attempt for all", "[c
   CHECK_FALSE(one.get().ok());
 }
 
-TEST_CASE("Rendezvous: ranks that disagree about the group are told how", "[collective]") {
+TEST_CASE("Rendezvous: ranks that disagree about the group learn in what", "[collective]") {
   MeetingPlace place;
   auto zero = place.Host(2);
   CHECK(ConnectRanks(place.Options(1, 3)).status() ==

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/trainers/collective/thread_ranks.h"
 #include "trainers/collective/communicator.h"
-#include "trainers/collective/thread_ranks.h"
 
 namespace winnow {
 

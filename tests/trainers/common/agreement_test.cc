@@ -5,7 +5,7 @@
 
 #include "base/status_text.h"
 #include "tests/catch.h"
-#include "trainers/collective/thread_ranks.h"
+#include "tests/trainers/collective/thread_ranks.h"
 
 namespace winnow {
 namespace {
@@ -22,7 +22,7 @@ auto OnThreeRanks(const Work& work) {
   return results;
 }
 
-TEST_CASE("AgreeOnRequest: every rank hears which one was told what else", "[trainer]") {
+TEST_CASE("AgreeOnRequest: every rank learns which one was started with what", "[trainer]") {
   const auto statuses = OnThreeRanks([](int rank, Communicator* ranks) {
     return AgreeOnRequest({{"depth", "6"}, {"eta", rank == 2 ? "0.1" : "0.3"}}, ranks);
   });
@@ -35,7 +35,7 @@ TEST_CASE("AgreeOnRequest: every rank hears which one was told what else", "[tra
     CHECK(status.ok());
 }
 
-TEST_CASE("AnyoneStops: one rank that is told to stop is enough, and all know", "[trainer]") {
+TEST_CASE("AnyoneStops: one rank that has to stop is enough, and all learn of it", "[trainer]") {
   for (const bool told : {false, true}) {
     const std::vector<bool> answers = [&] {
       std::vector<bool> list;

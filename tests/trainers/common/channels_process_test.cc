@@ -90,7 +90,7 @@ TEST_CASE("Channels: a channel without weight counts each row once, whatever the
   }
 }
 
-TEST_CASE("Channels: a column that is not there is told with its channel and file", "[trainer]") {
+TEST_CASE("Channels: the error for a missing column names its channel and file", "[trainer]") {
   const Tables tables;
   const struct {
     const char* validation;

@@ -1,4 +1,4 @@
-#include "trainers/data/csv_chunk.h"
+#include "trainers/data/csv_cells.h"
 
 #include <random>
 

@@ -2,7 +2,7 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/data/data_folder.h"
-#include "trainers/data/csv_chunk.h"
+#include "trainers/data/csv_cells.h"
 #include "trainers/data/reader.h"
 
 namespace winnow {

@@ -1,4 +1,4 @@
-#include "trainers/gbdt/tree/category_split.h"
+#include "trainers/gbdt/tree/split_finder.h"
 
 #include <algorithm>
 
@@ -86,7 +86,7 @@ TEST_CASE("Categories: the best of all divisions, by brute force", "[gbdt]") {
   }
 }
 
-TEST_CASE("Categories: few are told apart one by one", "[gbdt]") {
+TEST_CASE("Categories: a split separates few of them one by one", "[gbdt]") {
   GbdtParameters p;
   p.max_cat_to_onehot = 8;
   for (uint64_t seed = 0; seed < 100; ++seed) {

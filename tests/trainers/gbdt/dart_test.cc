@@ -1,4 +1,4 @@
-#include "trainers/gbdt/dart.h"
+#include "trainers/gbdt/booster.h"
 
 #include <algorithm>
 #include <set>

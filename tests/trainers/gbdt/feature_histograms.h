@@ -9,7 +9,7 @@
 #include "trainers/collective/communicator.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 #include "trainers/gbdt/tree/histogram.h"
-#include "trainers/gbdt/tree/slot_sums.h"
+#include "trainers/gbdt/tree/split_finder.h"
 
 namespace winnow::gbdt {
 

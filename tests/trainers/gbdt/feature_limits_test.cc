@@ -1,4 +1,4 @@
-#include "trainers/gbdt/tree/feature_limits.h"
+#include "trainers/gbdt/tree/tree_builder.h"
 
 #include <algorithm>
 #include <functional>

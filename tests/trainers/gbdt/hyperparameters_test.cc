@@ -187,7 +187,7 @@ TEST_CASE("Hyperparameters: an estimated base_score is no given one", "[gbdt]") 
   CHECK(Parse(R"({"objective": "reg:absoluteerror", "base_score": 17})")->base_score_given);
 }
 
-TEST_CASE("Hyperparameters: count:poisson bounds its steps unless told otherwise", "[gbdt]") {
+TEST_CASE("Hyperparameters: count:poisson bounds its steps unless max_delta_step is given", "[gbdt]") {
   CHECK(Parse(R"({"objective": "count:poisson"})")->max_delta_step == 0.7);
   CHECK(Parse(R"({"objective": "count:poisson", "max_delta_step": 0})")->max_delta_step == 0);
   CHECK(Parse("{}")->max_delta_step == 0);

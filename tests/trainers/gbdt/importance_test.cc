@@ -1,4 +1,4 @@
-#include "trainers/gbdt/model/importance.h"
+#include "trainers/gbdt/model/model.h"
 
 #include "base/status_text.h"
 #include "tests/catch.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainers/collective/thread_ranks.h"
+#include "tests/trainers/collective/thread_ranks.h"
 #include "trainers/gbdt/objective/targets.h"
 
 namespace winnow::gbdt {

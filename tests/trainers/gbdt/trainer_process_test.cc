@@ -170,7 +170,7 @@ TEST_CASE("Trainer: a checkpoint of other hyperparameters or data is not used", 
   CHECK(LinesOf(changed.out) == 7);
 }
 
-TEST_CASE("Trainer: a damaged checkpoint is told and passed over", "[gbdt]") {
+TEST_CASE("Trainer: warns of a damaged checkpoint and skips it", "[gbdt]") {
   Trial trial(kHyperparameters);
   std::filesystem::create_directories(trial.folder / "checkpoint");
   std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.ubj") << "{\"format\": \"winnow-gb";

@@ -46,13 +46,14 @@ TEST_CASE("MlpTrainer: a network that no memory holds is refused before it is ma
                "parameters needs ");
 }
 
-TEST_CASE("MlpTrainer: sifting that keeps next to nothing is told as such, not as divergence", "[mlp]") {
+TEST_CASE("MlpTrainer: sifting that keeps next to nothing has an error of its own, not that of divergence",
+          "[mlp]") {
   CheckRefused(
       BadInput().TrainTable(R"({"epochs": 9, "batch_size": 120, "sift_beta": 100, "sift_delay": 0})"),
       "sifting kept no whole batch of 120 rows in epoch ");
 }
 
-TEST_CASE("MlpTrainer: a folder in place of a file is told as such", "[mlp]") {
+TEST_CASE("MlpTrainer: the error for a folder in place of a file says so", "[mlp]") {
   const BadInput trial;
   CheckRefused(trial.TrainTable(R"({"teacher": ")" + trial.Path("folder") + R"("})"),
                trial.Path("folder") + ": is a directory; expected a file");

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/mlp/parallel/compression.h"
 
 namespace winnow::mlp {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainers/mlp/parallel/compression.h"
+#include "trainers/mlp/parallel/compressed_sum.h"
 
 #include <cmath>
 #include <limits>

@@ -109,7 +109,7 @@ TEST_CASE("Findings: gradients exploding", "[mlp]") {
   CHECK(Says(OnlyFinding(numbers, Kind::kGradientsExploding), "their norm is inf at the 4. step"));
 }
 
-TEST_CASE("Findings: several are told in order", "[mlp]") {
+TEST_CASE("Findings: several come in order", "[mlp]") {
   TrainingNumbers numbers = Healthy();
   numbers.losses = {1, 1, 1};
   for (RankProfile& rank : numbers.ranks) rank.seconds[static_cast<int>(Phase::kLoad)] = 8;

@@ -1,4 +1,4 @@
-#include "trainers/mlp/parallel/local_gradients.h"
+#include "trainers/mlp/parallel/rank_share.h"
 
 #include <cmath>
 #include <numeric>

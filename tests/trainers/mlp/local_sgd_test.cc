@@ -115,7 +115,7 @@ TEST_CASE("LocalSgd: a loss that is not finite ends all ranks, and says where", 
   }
 }
 
-TEST_CASE("LocalSgd: told to stop, all ranks do", "[mlp]") {
+TEST_CASE("LocalSgd: all ranks stop when they have to", "[mlp]") {
   const std::atomic<bool> stop = true;
   ShareTask task;
   task.stop = &stop;

@@ -8,7 +8,6 @@
 
 #include "tests/catch.h"
 #include "tests/trainers/collective/run_ranks.h"
-#include "trainers/mlp/parallel/parameter_server_messages.h"
 
 namespace winnow::mlp {
 namespace {

@@ -143,7 +143,7 @@ TEST_CASE("ParameterServer: a loss that is not finite ends all ranks, and says w
   }
 }
 
-TEST_CASE("ParameterServer: told to stop, all ranks do", "[mlp]") {
+TEST_CASE("ParameterServer: all ranks stop when they have to", "[mlp]") {
   const std::atomic<bool> stop = true;
   ShareTask task;
   task.stop = &stop;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/mlp/parallel/schedule_1f1b.h"
-#include "trainers/mlp/parallel/stage_split.h"
+#include "trainers/mlp/parallel/pipeline_step.h"
+#include "trainers/mlp/parallel/pipeline_trainer.h"
 
 namespace winnow::mlp {
 namespace {

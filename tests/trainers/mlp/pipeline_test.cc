@@ -6,7 +6,6 @@
 #include "tests/catch.h"
 #include "tests/trainers/mlp/share_task.h"
 #include "trainers/mlp/parallel/pipeline_trainer.h"
-#include "trainers/mlp/parallel/stage_split.h"
 #include "trainers/mlp/parallel/synchronous_trainer.h"
 
 namespace winnow::mlp {
@@ -216,7 +215,7 @@ TEST_CASE("PipelineTrainer: a loss that is not finite any more is said, on every
   }
 }
 
-TEST_CASE("PipelineTrainer: when told to stop, all ranks stop", "[mlp]") {
+TEST_CASE("PipelineTrainer: all ranks stop when they have to", "[mlp]") {
   const std::atomic<bool> stop = true;
   ShareTask task = LayersTask();
   task.stop = &stop;

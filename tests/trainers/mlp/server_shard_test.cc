@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "trainers/mlp/parallel/staleness_gate.h"
+#include "trainers/mlp/parallel/parameter_server_ends.h"
 
 namespace winnow::mlp {
 namespace {

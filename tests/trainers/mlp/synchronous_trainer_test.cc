@@ -158,7 +158,7 @@ TEST_CASE("SynchronousTrainer: a loss that is not finite any more is said, on ev
   }
 }
 
-TEST_CASE("SynchronousTrainer: when one rank is told to stop, all stop", "[mlp]") {
+TEST_CASE("SynchronousTrainer: when one rank has to stop, all stop", "[mlp]") {
   ShareTask task = BatchTask();
   const std::atomic<bool> stop{true};
   task.stop = &stop;

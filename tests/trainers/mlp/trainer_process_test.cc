@@ -136,7 +136,7 @@ TEST_CASE("MlpTrainer: a checkpoint of other hyperparameters, data or further ep
   CHECK(LinesOf(changed.out) == 7);
 }
 
-TEST_CASE("MlpTrainer: a damaged checkpoint is told and passed over", "[mlp]") {
+TEST_CASE("MlpTrainer: warns of a damaged checkpoint and skips it", "[mlp]") {
   MlpTrial trial(kHyperparameters);
   std::filesystem::create_directories(trial.folder / "checkpoint");
   std::ofstream(trial.folder / "checkpoint/checkpoint-00000004.mlp") << "winnow-mlp checkpoint\nabc";

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "trainers/common/fixed_point.h"
-#include "trainers/gbdt/bins/ordered_key.h"
 #include "trainers/gbdt/bins/radix_sort.h"
 
 namespace winnow::gbdt {

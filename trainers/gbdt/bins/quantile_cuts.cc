@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "trainers/gbdt/bins/cut_column.h"
-#include "trainers/gbdt/bins/ordered_key.h"
+#include "trainers/gbdt/bins/radix_sort.h"
 
 namespace winnow::gbdt {
 int FeatureCuts::bins() const {

@@ -1,8 +1,6 @@
 #include "trainers/gbdt/objective/metric.h"
 
 #include "trainers/gbdt/objective/metric_area.h"
-#include "trainers/gbdt/objective/metric_groups.h"
-#include "trainers/gbdt/objective/metric_rows.h"
 #include "trainers/gbdt/objective/objective.h"
 
 namespace winnow::gbdt {

@@ -30,4 +30,14 @@ absl::StatusOr<double> EvaluateMetric(const Metric& metric, const GbdtParameters
 // Whether a larger value is better.
 bool HigherIsBetter(const Metric& metric);
 
+// EvaluateMetric for means over rows.
+absl::StatusOr<double> RowMetric(const Metric& metric, const GbdtParameters& parameters,
+                                 const Targets& targets, std::span<const float> margin,
+                                 Communicator* communicator);
+
+// EvaluateMetric for means over groups: ndcg, map, pre, and auc and aucpr of rows with groups.
+absl::StatusOr<double> GroupMetric(const Metric& metric, const GbdtParameters& parameters,
+                                   const Targets& targets, std::span<const float> margin,
+                                   Communicator* communicator);
+
 }  // namespace winnow::gbdt

@@ -1,4 +1,4 @@
-#include "trainers/gbdt/objective/metric_rows.h"
+#include "trainers/gbdt/objective/metric.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "trainers/gbdt/bins/ordered_key.h"
 #include "trainers/gbdt/bins/radix_sort.h"
 
 namespace winnow::gbdt {

@@ -1,13 +1,58 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "trainers/gbdt/bins/bin_layout.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
+#include "trainers/gbdt/hyperparameters/hyperparameters.h"
 #include "trainers/gbdt/tree/histogram.h"
+#include "trainers/gbdt/tree/kernels.h"
 #include "trainers/gbdt/tree/split.h"
 
 namespace winnow::gbdt {
+
+// Computes the histograms of the groups that share a slot from the slot's, by sums over the digits of the
+// others. The last group is separated first, so that the rest shrinks. sums: the slot's bins. Calls
+// use(group, bins) for each group; the pointer is valid during the call. Sum: PackedSum or GradientSum.
+template <typename Sum, typename Use>
+void ForEachGroup(const BinLayout& layout, const BinSlot& slot, const Sum* sums, std::vector<Sum>* scratch,
+                  const Use& use) {
+  scratch->resize(static_cast<std::size_t>(2 * slot.bins));
+  Sum* const group_sums = scratch->data() + slot.bins;
+  const Sum* rest = sums;
+  for (std::size_t k = slot.groups.size(); k-- > 1;) {
+    const FeatureGroup& group = layout.groups[slot.groups[k]];
+    const int stride = group.stride;
+    for (int bin = 0; bin < group.bins; ++bin) {
+      Sum sum{};
+      for (int i = 0; i < stride; ++i) sum += rest[bin * stride + i];
+      group_sums[bin] = sum;
+    }
+    use(slot.groups[k], static_cast<const Sum*>(group_sums));
+    Sum* folded = scratch->data();
+    if (rest != folded) std::copy(rest, rest + stride, folded);
+    for (int bin = 1; bin < group.bins; ++bin) {
+      for (int i = 0; i < stride; ++i) folded[i] += rest[bin * stride + i];
+    }
+    rest = folded;
+  }
+  use(slot.groups[0], rest);
+}
+
+// The gain of a cut with this left side, at most 0 if it is not allowed; and the value of a node.
+using CategoryGain = std::function<float(const GradientSum& left)>;
+using CategoryWeight = std::function<double(const GradientSum& sum)>;
+
+// Returns the best division of a categorical feature's bins, as in XGBoost 1.7's hist: with fewer than
+// max_cat_to_onehot categories, one against the others; with more, those sorted by their weight are cut in
+// two (Fisher 1958), with at most max_cat_threshold of them on the smaller side. Split::gain is 0 if there is
+// none. The caller sets the split's feature.
+Split BestCategorySplit(const GbdtParameters& parameters, const std::vector<GradientSum>& bins,
+                        const GradientSum& missing, const GradientSum& total, const CategoryGain& gain,
+                        const CategoryWeight& weight);
 
 // A node whose split is searched.
 struct SplitQuery {

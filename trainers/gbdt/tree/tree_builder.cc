@@ -1,13 +1,11 @@
 #include "trainers/gbdt/tree/tree_builder.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "trainers/gbdt/tree/sampling.h"
-#include "trainers/gbdt/tree/tree_bins.h"
 
 namespace winnow::gbdt {
 namespace {
@@ -19,6 +17,20 @@ constexpr int kSlotsToDivide = 32;  // with fewer slots per thread, counting is 
 constexpr int kSlotsPerTask = 8;    // slots of one search task
 
 }  // namespace
+
+std::vector<uint8_t> FeatureLimits::Allowed(const std::vector<int>& path, std::size_t features) const {
+  if (interaction.empty() || path.empty()) return std::vector<uint8_t>(features, 1);
+  std::vector<uint8_t> allowed(features, 0);
+  for (int feature : path) allowed[feature] = 1;
+  for (const std::vector<int>& group : interaction) {
+    const bool has_path = std::all_of(path.begin(), path.end(), [&](int feature) {
+      return std::binary_search(group.begin(), group.end(), feature);
+    });
+    if (!has_path) continue;
+    for (int feature : group) allowed[feature] = 1;
+  }
+  return allowed;
+}
 
 TreeBuilder::TreeBuilder(const GbdtParameters& parameters, const std::vector<FeatureCuts>& cuts,
                          const BinMatrix& matrix, const FeatureLimits& limits, Communicator* ranks,

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
+#include "trainers/gbdt/bins/bin_layout.h"
 #include "trainers/gbdt/bins/quantile_cuts.h"
 #include "trainers/gbdt/hyperparameters/hyperparameters.h"
-#include "trainers/gbdt/tree/feature_limits.h"
 #include "trainers/gbdt/tree/histogram.h"
 #include "trainers/gbdt/tree/histogram_exchange.h"
 #include "trainers/gbdt/tree/row_partition.h"
@@ -15,6 +17,34 @@
 #include "trainers/gbdt/tree/tree.h"
 
 namespace winnow::gbdt {
+
+// Returns the feature's bins that a split sends left: [bin], 1 if left, the last for missing values.
+// REQUIRES: the tree was grown from these cuts.
+inline std::vector<uint8_t> LeftBins(const Tree& tree, const Tree::Node& node, const FeatureCuts& cuts) {
+  std::vector<uint8_t> left(ValueBins(cuts) + 1, 0);
+  if (node.categorical) {
+    for (int bin = 0; bin < cuts.bins(); ++bin)
+      left[bin] = tree.GoesLeft(node, static_cast<float>(cuts.categories[bin]));
+    left[cuts.bins()] = 1;
+  } else {
+    // Bin b's values are at or above thresholds[b - 1].
+    const auto from = std::lower_bound(cuts.thresholds.begin(), cuts.thresholds.end(), node.threshold);
+    const bool none = cuts.thresholds.empty() || node.threshold < cuts.thresholds.front();
+    if (!none) std::fill(left.begin(), left.begin() + (from - cuts.thresholds.begin()) + 1, 1);
+  }
+  left.back() = node.missing_left;
+  return left;
+}
+
+// Constraints on the features that may split a node and on the direction of their effect. Features by number.
+struct FeatureLimits {
+  std::vector<int> directions;                // monotone: -1, 0 or 1 for each feature; empty: none
+  std::vector<std::vector<int>> interaction;  // groups, each ascending; empty: no constraint
+
+  // Returns 1 for each of `features` features that may follow those of `path` (in any order), as XGBoost's
+  // FeatureInteractionConstraintHost: those on the path, and those of every group that contains the path.
+  std::vector<uint8_t> Allowed(const std::vector<int>& path, std::size_t features) const;
+};
 
 // Grows trees from histograms, level by level or the best leaf first. Of two children it counts the smaller
 // one's rows and subtracts for the other. The tree is a function of all ranks' gradients, independent of

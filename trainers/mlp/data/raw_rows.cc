@@ -13,7 +13,7 @@
 #include "trainers/data/cache/byte_codec.h"
 #include "trainers/data/file_source.h"
 #include "trainers/data/idx_reader.h"
-#include "trainers/data/libsvm_reader.h"
+#include "trainers/data/part_reading.h"
 #include "trainers/data/reader.h"
 #include "trainers/data/shard.h"
 #include "trainers/data/split.h"

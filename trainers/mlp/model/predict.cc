@@ -15,7 +15,7 @@
 #include "trainers/mlp/data/training_input.h"
 #include "trainers/mlp/model/model_file.h"
 #include "trainers/mlp/network/crew.h"
-#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/layer_stack.h"
 
 namespace winnow::mlp {
 namespace {

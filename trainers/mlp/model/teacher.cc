@@ -10,7 +10,7 @@
 #include "base/status_text.h"
 #include "trainers/data/cache/cache_folder.h"
 #include "trainers/mlp/network/distillation.h"
-#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/layer_stack.h"
 
 namespace winnow::mlp {
 namespace {

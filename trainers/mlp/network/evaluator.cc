@@ -14,7 +14,7 @@
 #include "trainers/common/exact_sum.h"
 #include "trainers/common/portable_math.h"
 #include "trainers/data/shard.h"
-#include "trainers/mlp/network/forward.h"
+#include "trainers/mlp/network/layer_stack.h"
 #include "trainers/mlp/network/loss_rows.h"
 
 namespace winnow::mlp {
@@ -243,6 +243,15 @@ absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Com
     if (!one.empty()) std::memcpy(all.data() + at, one.data(), one.size());
   }
   return all;
+}
+
+absl::Status GatherSlots(NetworkState* state, Communicator* ranks) {
+  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
+    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, ranks);
+    if (!all.ok()) return all.status();
+    slot = *std::move(all);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace winnow::mlp

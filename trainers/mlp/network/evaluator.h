@@ -34,4 +34,7 @@ absl::StatusOr<std::vector<double>> EvaluateOutputs(const MlpParameters& paramet
 // Returns every rank's floats, of any number, concatenated by rank and so in row order. All ranks call it.
 absl::StatusOr<std::vector<float>> GatherFloats(std::span<const float> mine, Communicator* ranks);
 
+// GatherFloats for the optimizer state of each rank's piece. All ranks call it.
+absl::Status GatherSlots(NetworkState* state, Communicator* ranks);
+
 }  // namespace winnow::mlp

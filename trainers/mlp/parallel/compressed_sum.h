@@ -13,6 +13,20 @@
 
 namespace winnow::mlp {
 
+// Floats in fewer bits, for messages. bf16: rounded to the nearest, ties to even. int8: 256 numbers share a
+// scale, their largest magnitude / 127; each is the nearest of its 255 multiples. All functions REQUIRE:
+// compression is not kNone.
+
+// Returns the bytes of `count` floats: 2 each, or 1 each and 4 for each 256 begun.
+std::size_t CompressedBytes(Compression compression, std::size_t count);
+
+// Writes CompressedBytes(values.size()) to `bytes`, and the rounding error of values[i] (its value minus the
+// one that Decompress restores) to left_out[i]. Values that are not finite stay so; with int8, so do those
+// that share their scale.
+void Compress(Compression compression, std::span<const float> values, char* bytes, float* left_out);
+
+void Decompress(Compression compression, const char* bytes, std::span<float> values);
+
 // Sums gradients over ranks in fewer bits (compression.h), with error feedback: the rounding error of a
 // message is added to the next one for the same numbers (Seide et al., Interspeech 2014, 2; Karimireddy et
 // al., ICML 2019, algorithm 2), both on the way to the rank that sums a piece and on its way back.

@@ -9,7 +9,6 @@
 #include "fmt/format.h"
 #include "trainers/mlp/network/optimizer.h"
 #include "trainers/mlp/network/parameter_update.h"
-#include "trainers/mlp/parallel/local_gradients.h"
 #include "trainers/mlp/parallel/rank_share.h"
 
 namespace winnow::mlp {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "trainers/mlp/parallel/local_gradients.h"
 #include "trainers/mlp/parallel/parameter_server_ends.h"
 #include "trainers/mlp/parallel/rank_share.h"
 #include "trainers/mlp/parallel/server_shard.h"

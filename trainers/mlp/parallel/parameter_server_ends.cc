@@ -1,11 +1,7 @@
 #include "trainers/mlp/parallel/parameter_server_ends.h"
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "fmt/format.h"
-#include "trainers/mlp/parallel/parameter_server_messages.h"
-#include "trainers/mlp/parallel/staleness_gate.h"
 
 namespace winnow::mlp {
 namespace {

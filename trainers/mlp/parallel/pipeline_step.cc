@@ -45,6 +45,17 @@ int64_t MostRows(const BatchCut& cut, int replicas) {
 
 }  // namespace
 
+std::vector<StagePass> OneForwardOneBackward(int stage, int stages, int micro_batches) {
+  std::vector<StagePass> passes;
+  const int ahead = std::min(stages - 1 - stage, micro_batches);
+  for (int forward = 0; forward < ahead; ++forward) passes.push_back({true, forward});
+  for (int backward = 0; backward < micro_batches; ++backward) {
+    if (backward + ahead < micro_batches) passes.push_back({true, backward + ahead});
+    passes.push_back({false, backward});
+  }
+  return passes;
+}
+
 class PipelineStep::Wait {
  public:
   explicit Wait(PipelineStep* step)
@@ -297,12 +308,7 @@ absl::StatusOr<std::vector<float>> PipelineStep::Losses(std::span<const int64_t>
 absl::Status PipelineStep::Collect(NetworkState* state, std::string* errors) {
   errors->clear();
   *state = state_;
-  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
-    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
-    if (!all.ok()) return all.status();
-    slot = *std::move(all);
-  }
-  return absl::OkStatus();
+  return GatherSlots(state, &ranks_);
 }
 
 uint64_t PipelineStep::state_bytes() const {

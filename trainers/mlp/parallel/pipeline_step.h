@@ -14,11 +14,23 @@
 #include "trainers/mlp/network/parameter_update.h"
 #include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
-#include "trainers/mlp/parallel/schedule_1f1b.h"
 #include "trainers/mlp/parallel/stage_replicas.h"
 #include "trainers/mlp/parallel/training_step.h"
 
 namespace winnow::mlp {
+
+// A stage's pass over one micro-batch: forward, or backward through inputs.
+struct StagePass {
+  bool forward = true;
+  int micro_batch = 0;
+  bool operator==(const StagePass&) const = default;
+};
+
+// Returns the order in which stage `stage` of `stages` processes a batch's micro-batches: "one forward, one
+// backward" (Narayanan et al. 2019, PipeDream; 2021, section 2.2.1). Forward passes until the first
+// micro-batch can come back from the last stage, then alternating, then the remaining backward passes. A
+// stage has at most stages - stage unfinished micro-batches.
+std::vector<StagePass> OneForwardOneBackward(int stage, int stages, int micro_batches);
 
 // The distribution of layers and rows: rank stage * replicas + replica has the layers [layer_begins[stage],
 // layer_begins[stage + 1]) and the replica's part of a batch.

@@ -20,6 +20,31 @@ void Prefetch(const float* values, std::size_t count) {
 
 }  // namespace
 
+void BackgroundCalls::Post(std::function<absl::Status()> call) {
+  {
+    MutexLock lock(mutex_);
+    ++left_;
+  }
+  thread_.Post([this, call = std::move(call)] { Run(call); });
+}
+
+absl::Status BackgroundCalls::Wait() {
+  MutexLock lock(mutex_);
+  while (left_ > 0) done_.Wait(mutex_);
+  return std::exchange(status_, absl::OkStatus());
+}
+
+void BackgroundCalls::Run(const std::function<absl::Status()>& call) {
+  MutexLock lock(mutex_);
+  if (status_.ok()) {
+    lock.Unlock();
+    absl::Status status = call();
+    lock.Lock();
+    status_ = std::move(status);
+  }
+  if (--left_ == 0) done_.NotifyAll();
+}
+
 SynchronousStep::SynchronousStep(const TrainingContext& context, NetworkState state, const Kernels& kernels,
                                  const BatchCut& cut)
     : context_(context),
@@ -87,13 +112,7 @@ absl::Status SynchronousStep::Collect(NetworkState* state, std::string* errors) 
     *errors = *std::move(kept);
   }
   *state = state_;
-  if (!partial()) return absl::OkStatus();
-  for (std::vector<float>& slot : state->slots) {  // it may be empty on some ranks only: all call
-    absl::StatusOr<std::vector<float>> all = GatherFloats(slot, &ranks_);
-    if (!all.ok()) return all.status();
-    slot = *std::move(all);
-  }
-  return absl::OkStatus();
+  return partial() ? GatherSlots(state, &ranks_) : absl::OkStatus();
 }
 
 uint64_t SynchronousStep::state_bytes() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,16 +9,39 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/task_threads.h"
 #include "trainers/mlp/network/evaluator.h"
 #include "trainers/mlp/network/kernels.h"
 #include "trainers/mlp/network/parameter_update.h"
-#include "trainers/mlp/parallel/background_calls.h"
 #include "trainers/mlp/parallel/batch_work.h"
 #include "trainers/mlp/parallel/compressed_sum.h"
 #include "trainers/mlp/parallel/epoch_trainer.h"
 #include "trainers/mlp/parallel/training_step.h"
 
 namespace winnow::mlp {
+
+// Runs calls in order on its own thread, so that the caller can continue: one part of a gradient is exchanged
+// while the next is computed.
+class BackgroundCalls {
+ public:
+  // Waits for the call under way; what is still queued is not called.
+  ~BackgroundCalls() { thread_.Stop(); }
+
+  // After a call has failed, later ones are skipped.
+  void Post(std::function<absl::Status()> call);
+
+  // Waits until all posted calls have run; returns the first error and clears it.
+  absl::Status Wait();
+
+ private:
+  void Run(const std::function<absl::Status()>& call);
+
+  Mutex mutex_;
+  CondVar done_;
+  int left_ ABSL_GUARDED_BY(mutex_) = 0;  // posted and not yet called
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  TaskThreads thread_;
+};
 
 // Steps of ALL_REDUCE and ZERO (synchronous_trainer.h). With ZERO, slots are of a rank's piece.
 class SynchronousStep final : public TrainingStep {

@@ -1,11 +1,16 @@
 #include "trainers/mlp/profile/findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <utility>
 
-#include "fmt/format.h"
+#include "absl/status/statusor.h"
+#include "trainers/common/whole_file.h"
 
 namespace winnow::mlp {
 namespace {
@@ -200,6 +205,23 @@ std::vector<Finding> Findings(const TrainingNumbers& numbers) {
   add(LossNotFalling(numbers));
   add(GradientsExploding(numbers));
   return findings;
+}
+
+absl::Status ReportProfile(const Profile& profile, const std::vector<double>& losses, Communicator* ranks,
+                           const std::string& folder, std::FILE* out) {
+  absl::StatusOr<std::vector<RankProfile>> all = GatherProfiles(profile, ranks);
+  if (!all.ok()) return all.status();
+  if (ranks->rank() != 0) return absl::OkStatus();
+  const TrainingNumbers numbers{*std::move(all), losses};
+  std::string text = PhaseTable(numbers.ranks);
+  for (const Finding& finding : Findings(numbers)) text += finding.text + "\n";
+  std::fwrite(text.data(), 1, text.size(), out);
+  std::fflush(out);
+  if (folder.empty()) return absl::OkStatus();
+  const std::filesystem::path path(folder);
+  if (absl::Status status = WriteFileWhole((path / "profile.txt").string(), text); !status.ok())
+    return status;
+  return WriteFileWhole((path / "trace.json").string(), ChromeTrace(numbers.ranks));
 }
 
 }  // namespace winnow::mlp

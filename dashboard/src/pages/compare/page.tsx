@@ -1,9 +1,8 @@
-import {useEffect} from 'preact/hooks';
 import {address} from '../../api/client';
 import {useGet} from '../../api/query';
 import type {Comparison, ComparisonRow, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
-import {Badge, Card, EmptyState, ErrorState, Skeleton} from '../../design';
+import {Badge, Card, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, useTitle} from '../../design';
 import {count, counted, duration, number} from '../../format';
 import {isLive} from '../actions';
 import {seriesStyle} from '../series';
@@ -26,9 +25,7 @@ const kGroupCosts: Cost[] = [
 ];
 
 export default function ComparePage() {
-  useEffect(() => {
-    document.title = 'Compare · Winnow';
-  }, []);
+  useTitle('Compare');
   const listed = useGet<{jobs: TuningJob[]}>('/v1/tuning-jobs', {pageSize: kListedJobs}, {every: 10_000});
   const jobs = (param('jobs') ?? '').split(',').filter(Boolean);
   const toggle = (id: string) => {
@@ -37,12 +34,7 @@ export default function ComparePage() {
   };
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>Compare</h1>
-          <p class="muted">Quality against cost, for several jobs or for one job's trials by number of nodes or by a hyperparameter.</p>
-        </div>
-      </div>
+      <PageHead title="Compare" about="Quality against cost, for several jobs or for one job's trials by number of nodes or by a hyperparameter." />
       {listed.error && !listed.data ? (
         <div class="card">
           <ErrorState error={listed.error} retry={listed.reload} height={320} />
@@ -144,47 +136,38 @@ interface RowsProps {
 
 function Rows({rows, single, metric, lowerIsBetter, by, nameOf, colorOf}: RowsProps) {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Comparison">
-      <table class="table comparison">
-        <thead>
-          <tr>
-            <th scope="col">{single ? (by === 'nodes' ? 'Nodes' : by) : 'Job'}</th>
-            <th scope="col" class="num">
-              Trials
+    <>
+      <PlainTable
+        label="Comparison"
+        class="comparison"
+        headings={[
+          single ? (by === 'nodes' ? 'Nodes' : by) : 'Job',
+          {num: 'Trials'},
+          {num: `${lowerIsBetter ? 'Lowest' : 'Highest'} ${metric}`},
+          {num: single ? 'Training time' : 'Elapsed'},
+          {num: 'Node time'},
+          'Pareto front',
+        ]}
+      >
+        {rows.map((row) => (
+          <tr key={row.name} class={row.pareto ? 'pareto' : undefined}>
+            <th scope="row">
+              <i class="swatch" style={{background: `var(${seriesStyle(colorOf(row)).color})`}} />
+              {single ? nameOf(row) : <a href={paths.job(row.name)}>{row.name}</a>}
             </th>
-            <th scope="col" class="num">
-              {lowerIsBetter ? 'Lowest' : 'Highest'} {metric}
-            </th>
-            <th scope="col" class="num">
-              {single ? 'Training time' : 'Elapsed'}
-            </th>
-            <th scope="col" class="num">
-              Node time
-            </th>
-            <th scope="col">Pareto front</th>
+            <td class="num">{count(row.trials)}</td>
+            <td class="num">
+              <strong>{number(row.best)}</strong>
+            </td>
+            <td class="num">{duration(row.elapsedSeconds)}</td>
+            <td class="num">{duration(row.nodeSeconds)}</td>
+            <td>{row.pareto ? <Badge tone="best">on it</Badge> : <span class="quiet">dominated</span>}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name} class={row.pareto ? 'pareto' : undefined}>
-              <th scope="row">
-                <i class="swatch" style={{background: `var(${seriesStyle(colorOf(row)).color})`}} />
-                {single ? nameOf(row) : <a href={paths.job(row.name)}>{row.name}</a>}
-              </th>
-              <td class="num">{count(row.trials)}</td>
-              <td class="num">
-                <strong>{number(row.best)}</strong>
-              </td>
-              <td class="num">{duration(row.elapsedSeconds)}</td>
-              <td class="num">{duration(row.nodeSeconds)}</td>
-              <td>{row.pareto ? <Badge tone="best">on it</Badge> : <span class="quiet">dominated</span>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </PlainTable>
       <p class="quiet comparison-note">
         On the Pareto front: no other {single ? 'row' : 'job'} is at least as good in {metric}, {single ? 'training time and node time per trial' : 'elapsed time and node time'}, and better in one of them.
       </p>
-    </div>
+    </>
   );
 }

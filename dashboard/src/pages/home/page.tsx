@@ -5,7 +5,7 @@ import type {Progress, TuningJob} from '../../api/types';
 import {go, param, paths, setParams} from '../../app/router';
 import {maySubmit} from '../../app/session';
 import {Sparkline} from '../../charts/sparkline';
-import {Button, EmptyState, ErrorState, LinkButton, Menu, Meter, Segmented, Skeleton, StateBadge} from '../../design';
+import {Button, EmptyState, ErrorState, LinkButton, Menu, Meter, PageHead, Segmented, Skeleton, StateBadge, useTitle} from '../../design';
 import {ago, amount, count, counted, duration, exactMoment, number, percent, shortCount} from '../../format';
 import {askToDelete, askToStop, isLive, toneOf} from '../actions';
 import {countsText, progressOf, savedOf, secondsLeft} from '../job_words';
@@ -42,9 +42,7 @@ export default function JobsPage() {
   const curves = useGet<{jobs: Progress[]}>(withBest.length ? address('/v1/progress', {jobIds: withBest, maxPoints: 80}) : null, {}, {version});
   const curveOf = new Map((curves.data?.jobs ?? []).map((each) => [each.jobId, each]));
 
-  useEffect(() => {
-    document.title = 'Jobs · Winnow';
-  }, []);
+  useTitle('Jobs');
 
   const toggle = (id: string) => {
     const next = new Set(chosen);
@@ -54,10 +52,7 @@ export default function JobsPage() {
 
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>Tuning jobs</h1>
-        </div>
+      <PageHead title="Tuning jobs">
         <div class="actions jobs-tools">
           {chosen.size > 0 && (
             <Button kind="primary" small icon="compare" disabled={chosen.size < 2} onClick={() => go(paths.compare([...chosen]))}>
@@ -74,7 +69,7 @@ export default function JobsPage() {
             onInput={(event) => setParams({q: event.currentTarget.value}, {replace: true})}
           />
         </div>
-      </div>
+      </PageHead>
       {answer.error && !answer.data ? (
         <div class="card">
           <ErrorState error={answer.error} retry={answer.reload} />

@@ -14,6 +14,13 @@ export function asOf(job: TuningJob, version: number, times = 1): {version: stri
   return {version: `ended ${job.createTime} ${job.lastSequence}`, final: true};
 }
 
+// What a card is drawn from.
+export interface Shown {
+  job: TuningJob;
+  version: number;
+  filters: readonly string[];
+}
+
 export interface LiveJob {
   job: TuningJob | undefined;
   error: Error | undefined;

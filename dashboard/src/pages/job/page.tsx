@@ -1,8 +1,8 @@
-import {useEffect, useMemo, useState} from 'preact/hooks';
+import {useMemo, useState} from 'preact/hooks';
 import type {TuningJob} from '../../api/types';
 import {go, params, path, paths, search} from '../../app/router';
 import {maySubmit} from '../../app/session';
-import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge} from '../../design';
+import {Badge, Button, EmptyState, ErrorState, LinkButton, Skeleton, StateBadge, useTitle} from '../../design';
 import {ApiError} from '../../api/client';
 import {ago, duration, exactMoment} from '../../format';
 import {askToDelete, askToStop, isLive} from '../actions';
@@ -27,9 +27,7 @@ export default function JobPage({id}: {id: string}) {
   const filters = params('f');
   // What is brushed comes first: everything else asks for its part once those lines are there.
   const [followed, follow] = useState(filters);
-  useEffect(() => {
-    document.title = `${id} · Winnow`;
-  }, [id]);
+  useTitle(id);
 
   // The same objects are not gone through again.
   const above = useMemo(

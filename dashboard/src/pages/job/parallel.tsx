@@ -11,7 +11,7 @@ import {Button, Card, EmptyState, ErrorState, Skeleton} from '../../design';
 import {count, number} from '../../format';
 import {fieldOf, passes, spansOf} from './brush';
 import {askedFilters, filterOf, type Filter, withFilter} from './filters';
-import {asOf} from './live';
+import {asOf, type Shown} from './live';
 import {AxisBrush} from './parallel_axis';
 import {kBins, kTopPx, lineAt, paintBehind, paintLines, paintOver, placesOf, type Places} from './parallel_paint';
 
@@ -19,13 +19,7 @@ const kHeight = 392;
 const kLines = 250;
 const kLeastGapPx = 104;
 
-interface Props {
-  job: TuningJob;
-  version: number;
-  filters: readonly string[];
-}
-
-export function ParallelCard({job, version, filters, onShown}: Props & {onShown(filters: readonly string[]): void}) {
+export function ParallelCard({job, version, filters, onShown}: Shown & {onShown(filters: readonly string[]): void}) {
   const [place, near] = useNear<HTMLDivElement>();
   const path = near ? `${jobPath(job.id)}/parallel-coordinates` : null;
   const question = (texts: readonly string[]) => ({filters: askedFilters(texts), maxLines: kLines, bins: kBins});

@@ -6,7 +6,7 @@ import {useWidth} from '../../charts/canvas';
 import {tipPlace} from '../../charts/plot';
 import {Badge, Button, Card, EmptyState, ErrorState, Legend, Segmented, Skeleton, StateBadge, Tooltip} from '../../design';
 import {count, counted, number} from '../../format';
-import {asOf} from './live';
+import {asOf, type Shown} from './live';
 import {SieveCanvas} from './sieve_canvas';
 import {columnsOf, kAxisPx, layOut, markAt, markBeside, type SieveColumn, type SieveLayout} from './sieve_layout';
 import {sieveQuestion} from './sieve_question';
@@ -16,13 +16,7 @@ import {SieveTable} from './sieve_table';
 const kMostColumns = 8;
 const kLeastHeight = 260;
 
-interface Props {
-  job: TuningJob;
-  version: number;
-  filters: readonly string[];
-}
-
-export function SieveCard({job, version, filters}: Props) {
+export function SieveCard({job, version, filters}: Shown) {
   const answer = useGet<Sieve>(...sieveQuestion(job.id, filters), {...asOf(job, version), debounce: 120});
   const sieve = answer.data;
   const brackets = useMemo(() => new Set(sieve?.cells.map((cell) => cell.bracket)).size, [sieve]);

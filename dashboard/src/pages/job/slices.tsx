@@ -1,7 +1,7 @@
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {jobPath} from '../../api/calls';
 import {useGet} from '../../api/query';
-import type {Slice, TuningJob} from '../../api/types';
+import type {Slice} from '../../api/types';
 import {go, paths} from '../../app/router';
 import {positionOf, positionTicks, valueAt} from '../../charts/axis';
 import {useNear} from '../../charts/canvas';
@@ -12,7 +12,7 @@ import {Button, Card, ErrorState, Legend, Skeleton} from '../../design';
 import {count, counted, number} from '../../format';
 import {askedFilters} from './filters';
 import {askedLevel, levelText} from './level';
-import {asOf} from './live';
+import {asOf, type Shown} from './live';
 
 const kHeight = 190;
 const kPoints = 400;
@@ -25,12 +25,7 @@ const kMargin = 0.05;
 // The golden ratio's fraction: multiples of it lie evenly between whole numbers.
 const kSpread = 0.6180339887;
 
-interface Props {
-  job: TuningJob;
-  version: number;
-  filters: readonly string[];
-}
-export function SlicesCard({job, version, filters}: Props) {
+export function SlicesCard({job, version, filters}: Shown) {
   const [place, near] = useNear<HTMLDivElement>();
   const [level, setLevel] = useState<number | undefined>(undefined);
   const [open, setOpen] = useState(false);
@@ -62,7 +57,7 @@ export function SlicesCard({job, version, filters}: Props) {
   );
 }
 
-function SliceView({job, parameter, version, filters, near, onLevel}: Props & {parameter: string; near: boolean; onLevel(level: number): void}) {
+function SliceView({job, parameter, version, filters, near, onLevel}: Shown & {parameter: string; near: boolean; onLevel(level: number): void}) {
   const answer = useGet<Slice>(near ? `${jobPath(job.id)}/slices/${encodeURIComponent(parameter)}` : null, {filters: askedFilters(filters), resource: askedLevel(), maxPoints: kPoints, bins: kBins}, {...asOf(job, version, 3), debounce: 160, priority: 'low'});
   const slice = answer.data;
   useEffect(() => {

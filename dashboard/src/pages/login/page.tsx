@@ -2,15 +2,15 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import {ApiError} from '../../api/client';
 import {go, param} from '../../app/router';
 import {caller, learnCaller, signIn, signOut} from '../../app/session';
-import {Button, Icon, LinkButton} from '../../design';
+import {Button, Icon, LinkButton, useTitle} from '../../design';
 import {destination} from './destination';
 import './login.css';
 
 export default function LoginPage() {
   const next = destination(param('to'));
   const who = caller.value;
+  useTitle('Log in');
   useEffect(() => {
-    document.title = 'Log in · Winnow';
     if (!caller.value) void learnCaller();
   }, []);
   return (

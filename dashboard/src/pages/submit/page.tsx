@@ -4,7 +4,7 @@ import {ApiError, get, isAbort, post} from '../../api/client';
 import type {TuningJob, TuningPlan, Worker} from '../../api/types';
 import {go, param, paths} from '../../app/router';
 import {maySubmit} from '../../app/session';
-import {ask, Button, Card, ErrorState, Segmented, Skeleton, toast} from '../../design';
+import {ask, Button, Card, ErrorState, PageHead, Segmented, Skeleton, toast, useTitle} from '../../design';
 import {counted} from '../../format';
 import {jobFile, pretty} from '../job/job_file';
 import {Editor, type Mark} from './editor';
@@ -25,8 +25,8 @@ export default function SubmitPage() {
   const [draft, setDraft] = useState<Draft | null>(from ? null : {text: pretty(kStarters[0].spec), unitSeconds: 1});
   const [error, setError] = useState<Error | null>(null);
   const [turn, setTurn] = useState(0);
+  useTitle('New job');
   useEffect(() => {
-    document.title = 'New job · Winnow';
     if (!from) return;
     const abort = new AbortController();
     setError(null);
@@ -38,12 +38,7 @@ export default function SubmitPage() {
   }, [from, turn]);
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>{from ? `Run ${from} again, with changes` : 'New job'}</h1>
-          <p class="muted">A job file and its plan. Nothing starts until you submit it.</p>
-        </div>
-      </div>
+      <PageHead title={from ? `Run ${from} again, with changes` : 'New job'} about="A job file and its plan. Nothing starts until you submit it." />
       {error ? <ErrorState error={error} retry={() => setTurn(turn + 1)} height={400} /> : draft ? <Form key={from ?? ''} draft={draft} starters={!from} /> : <Skeleton height={560} />}
     </>
   );

@@ -1,8 +1,8 @@
-import {useEffect, useState} from 'preact/hooks';
+import {useState} from 'preact/hooks';
 import {del, post} from '../../api/client';
 import {useGet} from '../../api/query';
 import {caller} from '../../app/session';
-import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, Skeleton, toast} from '../../design';
+import {ask, Badge, Button, Card, CopyButton, EmptyState, ErrorState, PageHead, PlainTable, Skeleton, toast, useTitle} from '../../design';
 import {exactMoment, moment} from '../../format';
 import './tokens.css';
 
@@ -24,18 +24,11 @@ const kRoles: {value: Token['role']; label: string}[] = [
 const kDaySeconds = 86_400;
 
 export default function TokensPage() {
-  useEffect(() => {
-    document.title = 'Tokens · Winnow';
-  }, []);
+  useTitle('Tokens');
   const {data, error, reload} = useGet<{tokens: Token[]}>('/v1/tokens');
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>Tokens</h1>
-          <p class="muted">Tokens identify users and workers. Only hashes are stored: a secret is shown once.</p>
-        </div>
-      </div>
+      <PageHead title="Tokens" about="Tokens identify users and workers. Only hashes are stored: a secret is shown once." />
       {error ? (
         <div class="card">
           <ErrorState error={error} retry={reload} height={260} />
@@ -143,52 +136,35 @@ function Tokens({tokens, changed}: {tokens: Token[]; changed(): void}) {
     );
   }
   return (
-    <div class="scroll-x" tabIndex={0} role="group" aria-label="Tokens">
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">Id</th>
-            <th scope="col">State</th>
-            <th scope="col">Created</th>
-            <th scope="col">Expires</th>
-            <th scope="col">
-              <span class="sr">Actions</span>
-            </th>
+    <PlainTable label="Tokens" headings={['Name', 'Role', 'Id', 'State', 'Created', 'Expires', <span class="sr">Actions</span>]}>
+      {tokens.map((token) => {
+        const state = stateOf(token);
+        return (
+          <tr key={token.id} aria-label={token.name}>
+            <td>{token.name || <span class="quiet">unnamed</span>}</td>
+            <td>{token.role.toLowerCase()}</td>
+            <td>
+              <code>{token.id}</code>
+            </td>
+            <td>
+              <Badge tone={state === 'live' ? 'completed' : 'cancelled'}>{state}</Badge>
+            </td>
+            <td class="nowrap" title={exactMoment(token.createTime)}>
+              {moment(token.createTime)}
+            </td>
+            <td class="nowrap" title={token.expireTime && exactMoment(token.expireTime)}>
+              {token.expireTime ? moment(token.expireTime) : 'never'}
+            </td>
+            <td class="num">
+              {state === 'live' && (
+                <Button small kind="danger" aria-label={`Revoke ${token.name || token.id}`} onClick={() => void revoke(token)}>
+                  Revoke
+                </Button>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => {
-            const state = stateOf(token);
-            return (
-              <tr key={token.id} aria-label={token.name}>
-                <td>{token.name || <span class="quiet">unnamed</span>}</td>
-                <td>{token.role.toLowerCase()}</td>
-                <td>
-                  <code>{token.id}</code>
-                </td>
-                <td>
-                  <Badge tone={state === 'live' ? 'completed' : 'cancelled'}>{state}</Badge>
-                </td>
-                <td class="nowrap" title={exactMoment(token.createTime)}>
-                  {moment(token.createTime)}
-                </td>
-                <td class="nowrap" title={token.expireTime && exactMoment(token.expireTime)}>
-                  {token.expireTime ? moment(token.expireTime) : 'never'}
-                </td>
-                <td class="num">
-                  {state === 'live' && (
-                    <Button small kind="danger" aria-label={`Revoke ${token.name || token.id}`} onClick={() => void revoke(token)}>
-                      Revoke
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </PlainTable>
   );
 }

@@ -1,5 +1,5 @@
 import type {Attempt} from '../../api/types';
-import {Badge, Card, EmptyState, type Tone} from '../../design';
+import {Badge, Card, EmptyState, PlainTable, type Tone} from '../../design';
 import {count, duration, exactMoment, moment} from '../../format';
 
 const kTones: Record<string, Tone> = {'': 'running', finished: 'completed', stopped: 'pruned', failed: 'failed', lost: 'failed', 'handed back': 'paused'};
@@ -18,52 +18,34 @@ export function Attempts({attempts}: {attempts: Attempt[]}) {
           It waits for free slots. The Workers page shows which trials use them.
         </EmptyState>
       ) : (
-        <div class="scroll-x attempts" tabIndex={0} role="group" aria-label="Attempts, newest first">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col" class="num">
-                  No.
-                </th>
-                <th scope="col">Outcome</th>
-                <th scope="col">Trained</th>
-                <th scope="col">Ranks</th>
-                <th scope="col">Started</th>
-                <th scope="col" class="num">
-                  Duration
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...attempts].reverse().map((attempt) => (
-                <tr key={attempt.number}>
-                  <td class="num">{count(attempt.number)}</td>
-                  <td>
-                    <Badge tone={kTones[attempt.outcome] ?? ''}>{attempt.outcome || 'running'}</Badge>
-                    {attempt.reason && <p class="attempt-reason">{attempt.reason}</p>}
-                  </td>
-                  <td class="nowrap">
-                    {count(attempt.resourceFrom)} → {attempt.resourceTo ? count(attempt.resourceTo) : 'its end'}
-                  </td>
-                  <td>
-                    <ul class="ranks">
-                      {attempt.ranks.map((rank) => (
-                        <li key={rank.rank}>
-                          {attempt.ranks.length > 1 && <span class="quiet">rank {rank.rank} </span>}
-                          {rank.worker} <span class="quiet">on {rank.host}</span>
-                        </li>
-                      ))}
-                    </ul>
-                  </td>
-                  <td class="nowrap" title={exactMoment(attempt.startTime)}>
-                    {moment(attempt.startTime)}
-                  </td>
-                  <td class="num nowrap">{duration(seconds(attempt))}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable label="Attempts, newest first" class="attempts" headings={[{num: 'No.'}, 'Outcome', 'Trained', 'Ranks', 'Started', {num: 'Duration'}]}>
+          {[...attempts].reverse().map((attempt) => (
+            <tr key={attempt.number}>
+              <td class="num">{count(attempt.number)}</td>
+              <td>
+                <Badge tone={kTones[attempt.outcome] ?? ''}>{attempt.outcome || 'running'}</Badge>
+                {attempt.reason && <p class="attempt-reason">{attempt.reason}</p>}
+              </td>
+              <td class="nowrap">
+                {count(attempt.resourceFrom)} → {attempt.resourceTo ? count(attempt.resourceTo) : 'its end'}
+              </td>
+              <td>
+                <ul class="ranks">
+                  {attempt.ranks.map((rank) => (
+                    <li key={rank.rank}>
+                      {attempt.ranks.length > 1 && <span class="quiet">rank {rank.rank} </span>}
+                      {rank.worker} <span class="quiet">on {rank.host}</span>
+                    </li>
+                  ))}
+                </ul>
+              </td>
+              <td class="nowrap" title={exactMoment(attempt.startTime)}>
+                {moment(attempt.startTime)}
+              </td>
+              <td class="num nowrap">{duration(seconds(attempt))}</td>
+            </tr>
+          ))}
+        </PlainTable>
       )}
     </Card>
   );

@@ -1,9 +1,8 @@
-import {useEffect} from 'preact/hooks';
 import {trialPath} from '../../api/calls';
 import {useGet} from '../../api/query';
 import type {Attempt, DescribeTrialResponse, Neighbours, Trial, TuningJob, TuningJobEvent} from '../../api/types';
 import {param, paths} from '../../app/router';
-import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats} from '../../design';
+import {Badge, Button, Card, EmptyState, ErrorState, LinkButton, Skeleton, Stat, StateBadge, Stats, useTitle} from '../../design';
 import {count, counted, duration, exactMoment, number, percent} from '../../format';
 import {useLiveJob} from '../job/live';
 import {objectiveName, trialsOf} from '../job_words';
@@ -22,9 +21,7 @@ export default function TrialPage({id, trial: text}: {id: string; trial: string}
   const {job, error: jobError, version} = useLiveJob(id);
   const described = useGet<DescribeTrialResponse>(trialPath(id, trial), {}, {version});
   const near = useGet<Neighbours>(`${trialPath(id, trial)}/neighbours`, {limit: kNeighbours}, {version});
-  useEffect(() => {
-    document.title = `Trial ${text} of ${id} · Winnow`;
-  }, [id, text]);
+  useTitle(`Trial ${text} of ${id}`);
 
   const answer = described.data;
   const error = described.error ?? (job ? undefined : jobError);

@@ -1,8 +1,7 @@
-import {useEffect} from 'preact/hooks';
 import {useGet} from '../../api/query';
 import type {GetWorkerUsageResponse, Worker} from '../../api/types';
 import {param, setParams} from '../../app/router';
-import {Card, EmptyState, ErrorState, Segmented, Skeleton, Stat, Stats} from '../../design';
+import {Card, EmptyState, ErrorState, PageHead, Segmented, Skeleton, Stat, Stats, useTitle} from '../../design';
 import {count, number, percent} from '../../format';
 import type {Measure} from './heat';
 import {HeatMap, kMeasures} from './heat_map';
@@ -22,19 +21,12 @@ const kSpans = [
 ];
 
 export default function WorkersPage() {
-  useEffect(() => {
-    document.title = 'Workers · Winnow';
-  }, []);
+  useTitle('Workers');
   const gone = param('gone') === '1';
   const {data, error, reload} = useGet<{workers: Worker[]}>('/v1/workers', {includeGone: gone || undefined}, {every: kEveryMs});
   return (
     <>
-      <div class="page-head">
-        <div class="titles">
-          <h1>Workers</h1>
-          <p class="muted">Where trials run, how busy each worker is, and which workers get no new trials.</p>
-        </div>
-      </div>
+      <PageHead title="Workers" about="Where trials run, how busy each worker is, and which workers get no new trials." />
       <div class="stack">
         {data ? <Totals workers={data.workers} /> : !error && (
           <div class="workers-waits">

@@ -8,6 +8,7 @@
 #include "artifact/folder.h"
 #include "base/mutex.h"
 #include "winnow/v1/artifact.pb.h"
+#include "winnow/v1/worker.pb.h"
 #include "worker/checkpoints/artifact_client.h"
 #include "worker/checkpoints/cancellation.h"
 #include "worker/checkpoints/checkpoint_uploader.h"
@@ -38,6 +39,24 @@ class Restoring {
   absl::Status missing_;  // why a blob could not be fetched; used by the thread alone
   Mutex mutex_;  // held while the folder is replaced
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+// The upload of a trial's model to the artifact store, on its own thread.
+class ModelUpload {
+ public:
+  // `done` is the last call of its thread. A missing folder is sent as one without files: the trainer left no
+  // model.
+  ModelUpload(ArtifactClient* client, const v1::ModelWanted& wanted, const FolderName& folder,
+              std::function<void(absl::Status)> done);
+  // Abandons, and waits for the thread.
+  ~ModelUpload();
+
+ private:
+  absl::Status Run(const v1::ModelWanted& wanted, const FolderName& folder);
+
+  ArtifactClient* const client_;
+  Cancellation cancellation_;
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-#include "trainers/collective/thread_ranks.h"
+#include "tests/trainers/collective/thread_ranks.h"
 
 #include <algorithm>
 #include <cstring>

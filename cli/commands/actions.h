@@ -1,0 +1,206 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/output/table.h"
+#include "cli/session/session.h"
+
+// What each command does: its options, and the function that carries it out and returns the exit code. The
+// file of a command is named after it.
+namespace winnow::cli {
+
+struct SubmitOptions {
+  std::string file;        // "-": standard input
+  std::string name;        // replaces the job file's, if given
+  std::string request_id;  // "": a new one
+  bool watch = false;
+  bool verbose = false;  // of the watch
+};
+// Starts the job of the file.
+Exit Submit(Session& session, const SubmitOptions& options);
+
+Exit ListJobs(Session& session, int64_t limit);  // 0: all
+Exit DescribeJob(Session& session, const std::string& job);
+Exit StopJob(Session& session, const std::string& job);
+Exit DeleteJob(Session& session, const std::string& job);
+
+// Returns the current rungs of a job's brackets, a line each; "" if it has none.
+std::string BracketsText(const Session& session, const v1::TuningJob& job);
+
+struct WatchOptions {
+  // Gives up when the server was unreachable for this long.
+  absl::Duration patience = absl::Minutes(10);
+  // Outside a terminal: prints the server's events, including models' choices and stops, with reasons.
+  bool verbose = false;
+};
+
+// Shows the job until it ends, then its summary. On a terminal: a table redrawn in place; elsewhere: a short
+// line for each trial that ends and for each change of the job. Returns kFailure if the job failed,
+// kInterrupted on Ctrl-C, which leaves the job running.
+Exit Watch(Session& session, const std::string& job, const WatchOptions& options);
+
+// Watches a job just described, with events after `after_sequence`.
+Exit WatchFrom(Session& session, v1::TuningJob job, int64_t after_sequence, const WatchOptions& options);
+
+struct TrialsOptions {
+  std::string job;
+  std::string sort;                      // a column; " desc" reverses; "": by number
+  std::vector<v1::Trial::State> states;  // empty: all
+  int64_t limit = 0;                     // 0: all
+};
+// Returns the columns by which trials can be sorted.
+std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec);
+Exit ListTrials(Session& session, const TrialsOptions& options);
+Exit DescribeTrial(Session& session, const std::string& job, int64_t trial);
+// Adds a column per hyperparameter. On a narrow terminal the last ones are dropped first; a column to be
+// dropped before all of them has a drop of kDropEarly or more.
+constexpr int kDropEarly = 100'000;
+void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns);
+
+// Prints the best trial's configuration.
+Exit ShowBest(Session& session, const std::string& job);
+
+struct DownloadOptions {
+  std::string job;
+  std::string folder;       // "": no download
+  int64_t trial = 0;        // 0: the best
+  bool checkpoint = false;  // instead of the model
+};
+
+// Downloads the trial's model into the folder, which must be empty or missing: whole and verified, or not at
+// all. A model other than the best is fetched from its worker on request, and shortly after a trial's end its
+// model may still be in transfer: this waits for it.
+Exit Download(Session& session, const DownloadOptions& options);
+
+// Prints one row per trial: state, hyperparameters, final objective, resource used, times and stop reason.
+Exit ShowAnalytics(Session& session, const std::string& job);
+
+struct MetricsOptions {
+  std::string job;
+  std::vector<int64_t> trials;       // empty: all
+  std::vector<std::string> metrics;  // empty: all
+};
+// Prints learning curves.
+Exit ShowMetrics(Session& session, const MetricsOptions& options);
+
+struct LogsOptions {
+  std::string job;
+  int64_t trial = 0;
+  int64_t attempt = 0;  // 0: the newest
+  int32_t rank = 0;
+  bool standard_error = false;
+  bool raw = false;
+  bool follow = false;  // continue until the attempt's process has ended, over restarts of the server
+};
+// Writes the output of a trial's process: unchanged with `raw` or without a terminal, otherwise cleaned
+// for it. As JSON: a GetLogsResponse per line.
+Exit ShowLogs(Session& session, const LogsOptions& options);
+
+struct CompareOptions {
+  std::vector<std::string> jobs;
+  bool by_nodes = false;  // the trials of one job by their number of nodes…
+  std::string by;         // …or by the value of this hyperparameter; "": jobs
+};
+// Prints result, duration and cost, a row each: of whole jobs, or of groups of one job's trials by nodes or
+// by a hyperparameter, where times are means per trial. Marks Pareto-optimal rows: no other row is better in
+// one of the three and as good in the others.
+Exit Compare(Session& session, const CompareOptions& options);
+
+struct PlanOptions {
+  std::string file;
+  std::string name;
+  int64_t workers = 1;      // for the estimate of time
+  int64_t slots = 1;        // of each worker
+  double unit_seconds = 0;  // 0: no estimate
+  double startup_seconds = 0;  // of every part, before its first unit
+};
+
+// Prints what the job file would run: brackets, rungs, totals and an estimate of the time. Needs no server.
+Exit ShowPlan(Session& session, const PlanOptions& options);
+
+struct SimulateOptions {
+  std::string file;
+  std::string name;
+  std::string table;
+  int64_t workers = 1;
+  int64_t slots = 1;  // of each worker
+  int64_t seed = -1;  // of the first run; -1: the file's
+  int64_t seeds = 1;
+  double startup_seconds = 0;  // of every part, before its first unit
+};
+
+// Runs the job file in virtual time over the table of recorded curves (cli/commands/curve_table.h), once per
+// seed, beside a baseline of as many random trials, each trained to its end. Prints the result and the time
+// of each. Needs no server.
+Exit ShowSimulation(Session& session, const SimulateOptions& options);
+
+// Has the server recompute the job's decisions from its recorded facts, and prints the first difference, if
+// any; then the exit code is kFailure under `verify`.
+Exit Replay(Session& session, const std::string& job, bool verify);
+
+// Exit code for nothing left to train: the job has ended (ask), or the trial was stopped (tell).
+constexpr int kNoMore = 3;
+
+struct AskOptions {
+  std::string job;
+  int64_t count = 1;
+  double wait = 0;     // seconds
+  std::string client;  // "": this host
+};
+// Prints a line for each trial: TRIAL ATTEMPT FROM TO, then NAME=VALUE of each active hyperparameter,
+// separated by single blanks. Values with characters special to a shell are quoted. Prints nothing if there
+// is no trial now.
+Exit Ask(Session& session, const AskOptions& options);
+
+struct TellOptions {
+  std::string job;
+  int64_t trial = 0;
+  int64_t attempt = 0;
+  std::vector<std::string> metrics;  // NAME=VALUE
+  int64_t resource = 0;              // level of the metrics; 0: not given
+  bool failed = false;
+  std::string reason;
+};
+Exit Tell(Session& session, const TellOptions& options);
+Exit Complete(Session& session, const TellOptions& options);
+
+// Shows lost workers and those that left only with `all`.
+Exit ListWorkers(Session& session, bool all);
+
+struct WorkerSchedulingOptions {
+  std::string worker;
+  std::string reason;
+  bool wait = true;  // drain: wait until the worker holds nothing
+};
+
+// Gives the worker no new trials; its running ones continue.
+Exit Cordon(Session& session, const WorkerSchedulingOptions& options);
+// Cordons the worker; its trials are checkpointed and handed back.
+Exit Drain(Session& session, const WorkerSchedulingOptions& options);
+// Gives the worker trials again; also ends a quarantine.
+Exit Uncordon(Session& session, const WorkerSchedulingOptions& options);
+
+struct BackupOptions {
+  std::string file;
+  bool force = false;  // replaces `file`
+};
+
+// Saves a copy of the server's database as `file`, whole or not at all: it writes `file`.part, syncs it and
+// renames it.
+Exit Backup(Session& session, const BackupOptions& options);
+
+struct CreateTokenOptions {
+  std::string role;  // viewer, submitter, worker or admin
+  std::string name;
+  int64_t days = 0;  // 0: it does not expire
+};
+
+// Prints the secret alone to standard output, so that a file can take it; its description to standard error.
+Exit CreateToken(Session& session, const CreateTokenOptions& options);
+Exit ListTokens(Session& session);
+Exit RevokeToken(Session& session, const std::string& id);
+
+}  // namespace winnow::cli
