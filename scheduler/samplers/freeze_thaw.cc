@@ -249,6 +249,19 @@ class Choice {
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;
   }
 
+  // The best trial so far, if it is paused: a job does not end before it is trained to the end.
+  std::optional<Suggested> Leader() {
+    const auto best = state_.leading_trial();
+    if (!best || state_.trial(*best).phase != TrialPhase::kPaused) return std::nullopt;
+    const TrialState& trial = state_.trial(*best);
+    if (static_cast<size_t>(trial.rung) + 1 >= rungs_.size() || !Pays(highest_ - trial.checkpoint))
+      return std::nullopt;
+    return Resume({trial.number, 0, highest_,
+                   "The best so far, on to resource " + std::to_string(highest_) +
+                       " since nothing else is likely to beat it."},
+                  SuggestionRule::kModel);
+  }
+
   Suggested ByGain(const TrialModel& model) {
     double most = -std::numeric_limits<double>::infinity();
     std::optional<Suggestion> fresh;
@@ -284,6 +297,7 @@ class Choice {
                     Expectation(state_, model, fresh_end);
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
+    if (auto leader = Leader()) return *std::move(leader);
     if (unpaid_) return Nothing(SpentReason(state_));
     return Nothing("No paused trial has a " + Percent(kLeastChance, 0) + " chance of beating " +
                    ThreeDigits(model.ToObjective(model.best())) + ", the model's estimate of the best " +

@@ -31,8 +31,8 @@ namespace winnow {
 // so that the lowest rungs are skipped where that is much.
 //
 // Only what the rest of max_total_resource pays for is chosen. When no new trial may start (limits, an
-// exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best;
-// then nothing is worth training any more (Suggested::trial = 0).
+// exhausted space), paused ones go on as long as one has a chance of at least kLeastChance to beat the best,
+// and the best itself to its end; then nothing is worth training any more (Suggested::trial = 0).
 class FreezeThawSampler : public Sampler {
  public:
   // A new trial is always weighed against the paused ones, by the model.

@@ -90,7 +90,8 @@ TEST_CASE("Output transform: one failed experiment does not set the scale of all
   }
 }
 
-TEST_CASE("Output transform: skewed values come out even", "[scheduler]") {
+TEST_CASE("Output transform: a long tail of bad values is shortened, one of good values is not made longer",
+          "[scheduler]") {
   for (const Shape shape : {Shape::kSkewed, Shape::kSkewedDown}) {
     const std::vector<double> values = Values(shape);
     const OutputTransform transform(values);
@@ -99,7 +100,7 @@ TEST_CASE("Output transform: skewed values come out even", "[scheduler]") {
     for (const double value : values) squares += std::pow(value - mean, 2) / 60;
     for (const double value : values) raw += std::pow((value - mean) / std::sqrt(squares), 3) / 60;
     for (const double value : values) bent += std::pow(transform(value), 3) / 60;
-    CHECK(std::abs(bent) < std::abs(raw) / 2);
+    CHECK(std::abs(bent) < std::abs(raw) * (shape == Shape::kSkewed ? 1.01 : 0.5));
   }
 }
 

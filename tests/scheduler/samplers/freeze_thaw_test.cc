@@ -75,7 +75,7 @@ TEST_CASE("Freeze-thaw: begins with the centre and Sobol points, of which the be
   int64_t created = 0, resumed = 0;
   for (const Fact& fact : Run(spec, 1).facts) {
     if (const auto* suggested = std::get_if<Suggested>(&fact.body)) {
-      if (Contains(suggested->why, "Gaussian process") || Contains(suggested->why, "Freeze-thaw")) break;
+      if (suggested->rule != SuggestionRule::kStart) break;
     }
     if (const auto* trial = std::get_if<TrialCreated>(&fact.body)) {
       const bool first = ++created == 1;
