@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Judges the default strategy on Winnow's families and on recorded tables: medians of simple regret at five budgets, beside
-Winnow's ASHA and BAYESIAN and random search. Needs nothing but Python and build/bin/bench-search.
+"""Judges the default strategy on Winnow's families and on recorded tables: medians of simple regret at five budgets,
+beside Winnow's ASHA and BAYESIAN and random search. Needs nothing but Python and build/bin/bench-search.
 
-    bench/search/judge.py --tables DIR [--seeds 20] [--families branin,crossing] [--play rows,smooth]
-                          [--strategies default,asha,bayesian] [--bin build/bin] [--jobs 2] [--fresh]
+    bench/search/judge.py --tables DIR [--seeds 20] [--families branin,crossing] [--play rows,smooth] [--only TEXT]
+                          [--strategies default,asha,bayesian] [--multiple 64] [--workers 1] [--bin build/bin]
+                          [--jobs 2] [--fresh]
 
-DIR holds tables as bench/search/recorded_table.h describes, *.tab.gz. A table with learning curves is played by its nearest
-row and as a smooth landscape; one with a single level by its nearest row alone. "worth": the budget that random search needs
-for the same median regret, as a multiple; random search runs to 256 times the largest resource. Trajectories are kept under
---cache by the programs that made them. Exit code 1 if a run failed.
+DIR holds tables as bench/search/recorded_table.h describes, *.tab.gz. A table with learning curves is played by its
+nearest row and as a smooth landscape; one with a single level by its nearest row alone. "worth": the budget that random
+search needs for the same median regret, as a multiple; random search runs to 256 times the largest resource.
+Trajectories are kept under --cache by the programs that made them. Exit code 1 if a run failed.
 """
 
 import argparse
@@ -26,10 +27,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MULTIPLES = (4, 8, 16, 32, 64)
 BASELINE, BASELINE_MULTIPLE = "random", 256
+JUDGED, RIVALS = "default", ("asha", "bayesian")
 FAMILIES = ("branin", "hartmann6", "counting_ones", "crossing", "noisy", "d20")
 FAMILY_RESOURCE = 81
 WITHIN = 1.1
 LEAST = 1e-9  # regrets below count as this in ratios
+CHUNK = 5  # seeds per process
 
 
 def problems(args):
@@ -38,10 +41,9 @@ def problems(args):
     for path in sorted(args.tables.glob("*.tab.gz")) if args.tables else ():
         with gzip.open(path, "rt") as file:
             levels = int(file.readline().split()[2])
-        name = path.name.removesuffix(".tab.gz")
         for play in args.play.split(","):
             if levels > 1 or play == "rows":
-                found[f"{name} {play}"] = (f"{play}:{path}", levels)
+                found[f"{path.name.removesuffix('.tab.gz')} {play}"] = (f"{play}:{path}", levels)
     return {label: problem for label, problem in found.items() if args.only in label}
 
 
@@ -58,26 +60,22 @@ class Runs:
             runs.setdefault(row[-3], []).append((float(row[-2]), float(row[-1])))
         self.runs, self.resource = list(runs.values()), resource
 
-    def at(self, run, units):
-        found = math.inf
-        for spent, regret in run:
-            if spent > units:
-                break
-            found = regret
-        return found
+    def median_after(self, units):
+        return statistics.median(max([(-math.inf, math.inf), *(p for p in run if p[0] <= units)], key=lambda p: p[0])[1]
+                                 for run in self.runs)
 
     def median(self, multiple):
-        return statistics.median(self.at(run, multiple * self.resource) for run in self.runs)
+        return self.median_after(multiple * self.resource)
 
     def reach(self, regret):
         """The least multiple at which the median is at most that; absent: it is not reached."""
         steps = sorted({spent for run in self.runs for spent, _ in run})
         low, high = 0, len(steps) - 1
-        if self.median(steps[high] / self.resource) > regret:
+        if self.median_after(steps[high]) > regret:
             return None
         while low < high:
             middle = (low + high) // 2
-            if self.median(steps[middle] / self.resource) <= regret:
+            if self.median_after(steps[middle]) <= regret:
                 high = middle
             else:
                 low = middle + 1
@@ -88,8 +86,8 @@ def play(args, strategy, label, problem, seeds):
     """The lines of seeds (first, last). Raises RuntimeError with the program's reason."""
     family, _ = problem
     multiple = BASELINE_MULTIPLE if strategy == BASELINE else args.multiple
-    program = args.baseline_digest if strategy != "default" else args.digest
-    file = args.cache / f"{strategy}-{label.replace(' ', '-')}-{seeds[0]}-{seeds[1]}-{multiple:g}-{args.workers}-{program}.csv"
+    name = "-".join(map(str, (strategy, label.replace(" ", "-"), *seeds, multiple, args.workers, args.digest)))
+    file = args.cache / f"{name}.csv"
     if args.fresh or not file.exists():
         done = subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", family, "--seeds",
                                f"{seeds[0]}..{seeds[1]}", "--multiple", str(multiple), "--workers", str(args.workers)],
@@ -106,38 +104,48 @@ def number(value):
     return "0" if value == 0 else f"{value:.3g}"
 
 
+def ratio(ours, best):
+    """Ours over the best; bold where it is more than WITHIN."""
+    text = f"{max(ours, LEAST) / max(best, LEAST):.2f}"
+    return text if ours <= WITHIN * max(best, LEAST) else f"**{text}**"
+
+
+def worth(baseline, regret, multiple):
+    """How many times the budget random search needs; at least, where it does not reach the regret."""
+    reached = baseline.reach(regret)
+    return (reached or BASELINE_MULTIPLE) / multiple, reached is not None
+
+
+def row(label, strategy, each, multiples):
+    """A line of Markdown. `each`: {strategy: Runs}"""
+    regrets = [each[strategy].median(m) for m in multiples]
+    cells = [number(regret) for regret in regrets]
+    rivals = [name for name in RIVALS if name in each]
+    if strategy == JUDGED and rivals:
+        bests = [min(each[name].median(m) for name in rivals) for m in multiples]
+        cells = [f"{cell} ({ratio(regret, best)})" for cell, regret, best in zip(cells, regrets, bests)]
+    worths = [worth(each[BASELINE], regret, m) for regret, m in zip(regrets, multiples)]
+    shown = " / ".join(f"{'' if reached else '> '}{times:.1f}" for times, reached in worths)
+    return f"| {label} | {strategy} | " + " | ".join(cells) + f" | {shown} |"
+
+
 def tell(found, strategies, multiples):
     """Lines of Markdown. `found`: {label: {strategy: Runs}}"""
-    yield "| problem | strategy | " + " | ".join(f"{m}x" for m in multiples) + " | worth at " + " / ".join(
-        f"{m}x" for m in multiples) + " |"
+    yield "| problem | strategy | " + " | ".join(f"{m}x" for m in multiples) + " | worth |"
     yield "| --- | --- |" + " --- |" * (len(multiples) + 1)
-    within, below_random, cells, worths = 0, 0, 0, {m: [] for m in multiples}
     for label, each in found.items():
-        others = [name for name in ("asha", "bayesian") if name in each]
         for strategy in strategies:
-            runs = [each[strategy].median(m) for m in multiples]
-            worth = []
-            for m, regret in zip(multiples, runs):
-                reached = each[BASELINE].reach(regret)
-                worth.append(f"{reached / m:.1f}" if reached else f"> {BASELINE_MULTIPLE / m:.0f}")
-                if strategy == "default":
-                    worths[m].append(reached / m if reached else BASELINE_MULTIPLE / m)
-            shown = []
-            for m, regret in zip(multiples, runs):
-                text = number(regret)
-                if strategy == "default" and others:
-                    best = min(each[name].median(m) for name in others)
-                    good = regret <= WITHIN * max(best, LEAST)
-                    cells, within = cells + 1, within + good
-                    below_random += regret > each[BASELINE].median(m)
-                    text += f" ({max(regret, LEAST) / max(best, LEAST):.2f})" if good else f" **({max(regret, LEAST) / max(best, LEAST):.2f})**"
-                shown.append(text)
-            yield f"| {label} | {strategy} | " + " | ".join(shown) + " | " + " / ".join(worth) + " |"
-    if cells:
-        yield ""
-        yield (f"default within {100 * (WITHIN - 1):.0f} % of the better of ASHA and BAYESIAN (ratios in brackets): {within} of "
-               f"{cells} cells; worse than random search: {below_random}. Worth in the geometric mean: " + ", ".join(
-                   f"{statistics.geometric_mean(worths[m]):.1f} at {m}x" for m in multiples))
+            yield row(label, strategy, each, multiples)
+    if JUDGED not in strategies or not all(name in strategies for name in RIVALS):
+        return
+    cells = [(each, m, each[JUDGED].median(m)) for each in found.values() for m in multiples]
+    within = sum("*" not in ratio(regret, min(each[name].median(m) for name in RIVALS)) for each, m, regret in cells)
+    worse = sum(regret > each[BASELINE].median(m) for each, m, regret in cells)
+    worths = {m: [worth(each[BASELINE], each[JUDGED].median(m), m)[0] for each in found.values()] for m in multiples}
+    means = ", ".join(f"{statistics.geometric_mean(worths[m]):.1f} at {m}x" for m in multiples)
+    yield ""
+    yield (f"default within {100 * (WITHIN - 1):.0f} % of the better of ASHA and BAYESIAN (ratios in brackets): {within} "
+           f"of {len(cells)} cells; worse than random search: {worse}. Worth in the geometric mean: {means}")
 
 
 def main():
@@ -146,22 +154,20 @@ def main():
     flags.add_argument("--play", default="rows,smooth")
     flags.add_argument("--only", default="", help="problems whose label contains this")
     flags.add_argument("--families", default=",".join(FAMILIES))
-    flags.add_argument("--strategies", default="default,asha,bayesian")
+    flags.add_argument("--strategies", default=",".join((JUDGED, *RIVALS)))
     flags.add_argument("--seeds", type=int, default=20)
     flags.add_argument("--multiple", type=float, default=64)
     flags.add_argument("--workers", type=int, default=1)
     flags.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
-    flags.add_argument("--baseline-key", help="a name under which the other strategies' runs are kept, whatever the program")
     flags.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench/judge")
     flags.add_argument("--jobs", type=int, default=2)
     flags.add_argument("--fresh", action="store_true", help="compute all again")
     args = flags.parse_args()
     args.digest = digest(args.bin / "bench-search", args.bin / "libwinnow_bench_families.so")
-    args.baseline_digest = args.baseline_key or args.digest
-    os.nice(int(os.environ.get("NICE", "10")))
+    os.nice(10)
     chosen = problems(args)
     strategies = args.strategies.split(",")
-    parts = [(first, min(first + 4, args.seeds)) for first in range(1, args.seeds + 1, 5)]
+    parts = [(first, min(first + CHUNK - 1, args.seeds)) for first in range(1, args.seeds + 1, CHUNK)]
     cells = [(strategy, label, part) for part in parts for label in chosen for strategy in {*strategies, BASELINE}]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         runs = {cell: pool.submit(play, args, cell[0], cell[1], chosen[cell[1]], cell[2]) for cell in cells}
@@ -171,8 +177,7 @@ def main():
         return 1
     found = {label: {strategy: Runs([line for part in parts for line in runs[strategy, label, part].result()], resource)
                      for strategy in {*strategies, BASELINE}} for label, (_, resource) in chosen.items()}
-    multiples = [m for m in MULTIPLES if m <= args.multiple]
-    print("\n".join(tell(found, strategies, multiples)))
+    print("\n".join(tell(found, strategies, [m for m in MULTIPLES if m <= args.multiple])))
     return 0
 
 

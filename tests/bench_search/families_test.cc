@@ -143,10 +143,68 @@ TEST_CASE("Families: a table answers with the nearest row's curve", "[bench]") {
   CHECK(family->WholeCurve(family->optimizer(), 0).observed == std::vector<double>{0.5, 0.8, 0.7});
 }
 
+std::string Recorded(const std::string& text) {
+  const std::string path = std::string(WINNOW_BIN_DIR) + "/../families_test_recorded.tab";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST_CASE("Families: recorded rows answer with the nearest row's curve, to minimise negated", "[bench]") {
+  const std::string path = Recorded(
+      "minimize rows 2 2 3\n"
+      "rate float 0.01 1 log\n"
+      "kind cat a b\n"
+      "0.01 0 0.7 0.5\n"
+      "1 0 0.6 nan\n"
+      "0.5 1 0.9 0.4\n");
+  const auto family = Open("rows:" + path);
+  CHECK(family->max_resource() == 2);
+  CHECK(family->optimum() == -0.4);
+  CHECK(family->WholeCurve({0.1, 0.25}, 1).values == std::vector<double>{-0.7, -0.5});
+  CHECK(family->WholeCurve({0.1, 0.75}, 1).values ==
+        std::vector<double>{-0.9, -0.4});  // another category is far
+  CHECK(std::isnan(family->WholeCurve({0.9, 0.25}, 1).values[1]));
+}
+
+TEST_CASE("Families: a recorded grid is every combination, the last hyperparameter fastest", "[bench]") {
+  const std::string path = Recorded(
+      "maximize grid 1 2 4\n"
+      "size disc 8 64\n"
+      "kind cat a b\n"
+      "1\n2\n3\n4\n");
+  const auto family = Open("rows:" + path);
+  CHECK(family->WholeCurve({0.2, 0.7}, 1).values == std::vector<double>{2});
+  CHECK(family->WholeCurve({0.7, 0.2}, 1).values == std::vector<double>{3});
+  CHECK(family->optimum() == 4);
+}
+
+TEST_CASE("Families: a smooth play lies between its rows, and what diverged sets no scale", "[bench]") {
+  std::string text = "minimize rows 1 1 21\nx float 0 1 lin\n";
+  for (int i = 0; i <= 20; ++i)
+    text += std::to_string(0.05 * i) + " " + (i == 20 ? "1e18" : std::to_string(i)) + "\n";
+  const auto family = Open("smooth:" + Recorded(text));
+  const double before = family->WholeCurve({0.20}, 1).values[0],
+               after = family->WholeCurve({0.21}, 1).values[0];
+  CHECK(before > after);
+  CHECK(before - after < 1);
+  CHECK(family->WholeCurve({1.0}, 1).values[0] > -60);
+}
+
+TEST_CASE("Families: recorded tables that are none are refused with the line", "[bench]") {
+  const auto why = [](const std::string& text) {
+    return std::string(MakeFamily("rows:" + Recorded(text)).status().message());
+  };
+  CHECK(why("minimise rows 1 1 2\n").find(":1: expected maximize|minimize rows|grid") != std::string::npos);
+  CHECK(why("minimize rows 1 1 2\nx real 0 1\n").find(":2: expected NAME int|float") != std::string::npos);
+  CHECK(why("minimize rows 2 1 2\nx float 0 1 lin\n0.5 1\n").find(":3: expected 2 values") !=
+        std::string::npos);
+  CHECK(absl::IsNotFound(MakeFamily("rows:/nowhere.tab").status()));
+}
+
 TEST_CASE("Families: bad names and tables are refused with the reason", "[bench]") {
   CHECK(MakeFamily("brannin").status().message() ==
         "no family \"brannin\"; expected one of branin, hartmann6, counting_ones, crossing, noisy, d20, "
-        "or table:PATH");
+        "table:PATH, rows:PATH or smooth:PATH");
   CHECK(absl::IsNotFound(MakeFamily("table:/nowhere.csv").status()));
   CHECK(absl::IsInvalidArgument(MakeFamily(TableOf("eta,1,2\n")).status()));
   const std::string short_row = std::string(kTable) + "0.1,2,0.1,0.5\n";

@@ -46,8 +46,7 @@ TEST_CASE("Decide: a trainer that prints no objective fails its trial, and the j
   CHECK(job.trial(1).reason == "It ended without a value of score.");
   REQUIRE(job.state().ended());
   CHECK(job.state().ended()->end == JobEnd::kFailed);
-  CHECK(job.state().ended()->reason.find(
-            "Its only trial failed: It ended without a value of score.") == 0);
+  CHECK(job.state().ended()->reason.find("Its only trial failed: It ended without a value of score.") == 0);
 }
 
 TEST_CASE("Decide: what the worker says of a program that printed no objective is the reason",
@@ -83,7 +82,7 @@ TEST_CASE("Decide: a value that is not finite fails its running trial at once, u
     for (const double value : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL}) {
       CAPTURE(static_cast<int>(pruner), value);
       SearchSpec spec = pruner == PrunerKind::kNone || pruner == PrunerKind::kMedian ? RandomJob(9, 27)
-                                                                                      : HyperbandJob(27, 3, 9);
+                                                                                     : HyperbandJob(27, 3, 9);
       spec.sampler.kind = SamplerKind::kSobol;
       spec.pruner.kind = pruner;
       spec.pruner.rungs.min_resource = 9;
