@@ -12,9 +12,10 @@ namespace winnow {
 // reports to the bit, the difference between the two configurations had no effect: the trainer rounds it, or
 // does not use it there. Trying it again is waste, although a smooth model expects something of it.
 //
-// The radius is the largest at which at least a third of the trials that have an earlier one that near repeat
-// its reports, and at least kLeastPairs do; 0: there is none. Distances are the largest difference of a
-// coordinate of UnitPoints; different categories are 1 apart. Of more than kMostTrials the newest count.
+// The radius is the largest within which at least a third of the trials that have an earlier neighbour repeat
+// its reports, and at least kLeastPairs do; 0: there is none. Only trials of the better half count, because
+// where all fail alike, being the same says nothing. Distances are the largest difference of a coordinate of
+// UnitPoints; different categories are 1 apart. Of more than kMostTrials the newest count.
 class Indifference {
  public:
   // `points` has to outlive it. O(n^2), n at most kMostTrials.
