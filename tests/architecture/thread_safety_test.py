@@ -24,7 +24,9 @@ def flags():
     with others has no command of its own.)"""
     with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as file:
         commands = [shlex.split(entry["command"]) for entry in json.load(file)]
-    found = dict.fromkeys(["-std=c++20"])
+    # clang 16 knows coroutines, but does not say so to the libraries that look for them.
+    found = dict.fromkeys(["-std=c++20", "-D__cpp_impl_coroutine=201902L", "-DBOOST_ASIO_HAS_CO_AWAIT=1",
+                           "-DBOOST_ASIO_HAS_STD_COROUTINE=1"])
     for words in commands:
         for before, word in zip(words, words[1:]):
             if word.startswith("-I") or word.startswith("-D") and "TEST" not in word and "_DIR=" not in word:

@@ -266,7 +266,7 @@ TEST_CASE("Asks: a completion is known again after its job has ended", "[server]
   std::string id = play.Create(ExternalJob(RandomJob(1, 9)));
   v1::SuggestedTrial trial = AskOne(play, id);
   REQUIRE(play.Complete(Completing(id, trial, {0.5, NAN})).ok());
-  REQUIRE(play.Describe(id).state() == v1::TuningJob::COMPLETED);
+  REQUIRE(play.Describe(id).state() == v1::TuningJob::FAILED);
   play.Restart();
   CHECK(play.Complete(Completing(id, trial, {0.5, NAN})).ok());
   CHECK(play.Report(Telling(id, trial, 3, 0.1)).status().code() == absl::StatusCode::kFailedPrecondition);
