@@ -415,9 +415,7 @@ void JobState::NoteStartup(const TrialState& trial, int64_t started_us, int64_t 
 }
 
 template <>
-void JobState::On(const CheckpointLost& fact, int64_t) {
-  At(fact.trial).checkpoint = 0;
-}
+void JobState::On(const CheckpointLost& fact, int64_t) { At(fact.trial).checkpoint = 0; }
 
 template <>
 void JobState::On(const StopRequested& fact, int64_t) {
@@ -427,14 +425,10 @@ void JobState::On(const StopRequested& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const TimeLimitReached& fact, int64_t) {
-  if (!time_limit_) time_limit_ = fact.limit;
-}
+void JobState::On(const TimeLimitReached& fact, int64_t) { if (!time_limit_) time_limit_ = fact.limit; }
 
 template <>
-void JobState::On(const PriorObserved& fact, int64_t) {
-  priors_.push_back(fact);
-}
+void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
 
 bool JobState::noticed(NoticeKind kind) const {
   return std::any_of(notices_.begin(), notices_.end(),
@@ -442,9 +436,7 @@ bool JobState::noticed(NoticeKind kind) const {
 }
 
 template <>
-void JobState::On(const Noticed& fact, int64_t time_us) {
-  notices_.emplace_back(fact, time_us);
-}
+void JobState::On(const Noticed& fact, int64_t time_us) { notices_.emplace_back(fact, time_us); }
 
 template <>
 void JobState::On(const Suggested& fact, int64_t) {
@@ -572,19 +564,13 @@ void JobState::On(const RungCut& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const BracketEnded& fact, int64_t) {
-  brackets_[fact.bracket].ended = true;
-}
+void JobState::On(const BracketEnded& fact, int64_t) { brackets_[fact.bracket].ended = true; }
 
 template <>
-void JobState::On(const CompletionMet& fact, int64_t) {
-  completion_met_ = fact;
-}
+void JobState::On(const CompletionMet& fact, int64_t) { completion_met_ = fact; }
 
 template <>
-void JobState::On(const JobEnded& fact, int64_t) {
-  ended_ = fact;
-}
+void JobState::On(const JobEnded& fact, int64_t) { ended_ = fact; }
 
 std::string JobState::Contradiction(const Fact& fact) const {
   if (fact.sequence != last_sequence_ + 1) {
