@@ -425,7 +425,9 @@ void JobState::On(const StopRequested& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const TimeLimitReached& fact, int64_t) { if (!time_limit_) time_limit_ = fact.limit; }
+void JobState::On(const TimeLimitReached& fact, int64_t) {
+  if (!time_limit_) time_limit_ = fact.limit;
+}
 
 template <>
 void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
@@ -543,7 +545,7 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   trial.reason = fact.reason;
   trial.ended_us = time_us;
   const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
-                                                                         : fact.end == TrialEnd::kCompleted;
+                                                                       : fact.end == TrialEnd::kCompleted;
   const bool counts = has_value && trial.value_resource > 0;
   const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
   completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
