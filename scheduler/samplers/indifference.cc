@@ -13,9 +13,11 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-double LargestDifference(const VectorXd& a, const VectorXd& b, const std::vector<Column>& columns) {
+// The largest difference of a coordinate, if it is below `bound`; otherwise any value that is not below it.
+double LargestDifference(const VectorXd& a, const VectorXd& b, const std::vector<Column>& columns,
+                         double bound) {
   double most = 0;
-  for (Index j = 0; j < a.size(); ++j) {
+  for (Index j = 0; j < a.size() && most < bound; ++j) {
     if (std::isnan(a[j]) != std::isnan(b[j])) return 1;
     if (std::isnan(a[j]) || a[j] == b[j]) continue;
     most = std::max(most, columns[static_cast<size_t>(j)].categories > 0 ? 1 : std::abs(a[j] - b[j]));
@@ -52,7 +54,7 @@ Indifference::Indifference(const JobState& state, const UnitPoints& points) : po
     double least = 2;
     bool same = false;
     for (size_t i = 0; i < known_.size(); ++i) {
-      const double distance = LargestDifference(point, known_[i], points.columns());
+      const double distance = LargestDifference(point, known_[i], points.columns(), least);
       if (distance >= least) continue;
       least = distance;
       same = SameStart(trial->curve, trials[i]->curve);
@@ -71,7 +73,7 @@ Indifference::Indifference(const JobState& state, const UnitPoints& points) : po
 
 bool Indifference::IsNearKnown(const VectorXd& point) const {
   return radius_ > 0 && std::any_of(known_.begin(), known_.end(), [&](const VectorXd& known) {
-           return LargestDifference(point, known, points_.columns()) < radius_;
+           return LargestDifference(point, known, points_.columns(), radius_) < radius_;
          });
 }
 
