@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Judges the default strategy on Winnow's families and on recorded tables: medians of simple regret at five budgets,
-beside Winnow's ASHA and BAYESIAN and random search. Needs nothing but Python and build/bin/bench-search.
+beside Winnow's ASHA and BAYESIAN and random search. Needs numpy and build/bin/bench-search.
 
     bench/search/judge.py --tables DIR [--seeds 20] [--families branin,crossing] [--play rows,smooth] [--only TEXT]
                           [--strategies default,asha,bayesian] [--multiple 64] [--workers 1] [--bin build/bin]
@@ -17,12 +17,13 @@ import concurrent.futures
 import csv
 import gzip
 import hashlib
-import math
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
+
+import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MULTIPLES = (4, 8, 16, 32, 64)
@@ -51,35 +52,12 @@ def digest(*paths):
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:12]
 
 
-class Runs:
-    """The trajectories of one strategy on one problem, a list of (spent, regret) per seed."""
-
-    def __init__(self, lines, resource):
-        runs = {}
-        for row in csv.reader(lines):
-            runs.setdefault(row[-3], []).append((float(row[-2]), float(row[-1])))
-        self.runs, self.resource = list(runs.values()), resource
-
-    def median_after(self, units):
-        return statistics.median(max([(-math.inf, math.inf), *(p for p in run if p[0] <= units)], key=lambda p: p[0])[1]
-                                 for run in self.runs)
-
-    def median(self, multiple):
-        return self.median_after(multiple * self.resource)
-
-    def reach(self, regret):
-        """The least multiple at which the median is at most that; absent: it is not reached."""
-        steps = sorted({spent for run in self.runs for spent, _ in run})
-        low, high = 0, len(steps) - 1
-        if self.median_after(steps[high]) > regret:
-            return None
-        while low < high:
-            middle = (low + high) // 2
-            if self.median_after(steps[middle]) <= regret:
-                high = middle
-            else:
-                low = middle + 1
-        return steps[low] / self.resource
+def runs_of(lines, resource):
+    """The runs in lines of bench-search."""
+    points = {}
+    for *_, seed, spent, regret in csv.reader(lines):
+        points.setdefault(int(seed), []).append((float(spent), float(regret)))
+    return report.Runs(points, resource)
 
 
 def play(args, strategy, label, problem, seeds):
@@ -117,7 +95,7 @@ def worth(baseline, regret, multiple):
 
 
 def row(label, strategy, each, multiples):
-    """A line of Markdown. `each`: {strategy: Runs}"""
+    """A line of Markdown. `each`: {strategy: report.Runs}"""
     regrets = [each[strategy].median(m) for m in multiples]
     cells = [number(regret) for regret in regrets]
     rivals = [name for name in RIVALS if name in each]
@@ -130,7 +108,7 @@ def row(label, strategy, each, multiples):
 
 
 def tell(found, strategies, multiples):
-    """Lines of Markdown. `found`: {label: {strategy: Runs}}"""
+    """Lines of Markdown. `found`: {label: {strategy: report.Runs}}"""
     yield "| problem | strategy | " + " | ".join(f"{m}x" for m in multiples) + " | worth |"
     yield "| --- | --- |" + " --- |" * (len(multiples) + 1)
     for label, each in found.items():
@@ -175,7 +153,7 @@ def main():
     if failed:
         print("\n".join(failed), file=sys.stderr)
         return 1
-    found = {label: {strategy: Runs([line for part in parts for line in runs[strategy, label, part].result()], resource)
+    found = {label: {strategy: runs_of((line for part in parts for line in runs[strategy, label, part].result()), resource)
                      for strategy in {*strategies, BASELINE}} for label, (_, resource) in chosen.items()}
     print("\n".join(tell(found, strategies, [m for m in MULTIPLES if m <= args.multiple])))
     return 0

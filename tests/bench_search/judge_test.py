@@ -12,7 +12,7 @@ import judge
 
 def runs(*seeds):
     lines = (f"any,{seed},{spent},{regret}" for seed, run in enumerate(seeds, 1) for spent, regret in run)
-    return judge.Runs(lines, 10)
+    return judge.runs_of(lines, 10)
 
 
 class JudgeTest(unittest.TestCase):
