@@ -30,9 +30,12 @@ constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
 constexpr size_t kShownLineBytes = 200;
 // Lines with the objective that another rank than 0 may write without a connection before it counts as a
-// separate world, and the interval of the checks.
+// separate world.
 constexpr int kLoneLines = 2;
-constexpr int kMostLooks = 10;
+// The first checks of a rank's connections are made whenever it has reported. After that many, at least this many
+// times the duration of a check passes before the next.
+constexpr int kPromptLooks = 10;
+constexpr int kLookPause = 20;
 
 void SetTime(absl::Time time, google::protobuf::Timestamp* proto) {
   const int64_t nanoseconds = absl::ToUnixNanos(time);
@@ -263,19 +266,23 @@ void TrainerRun::Keep(Process::Stream stream, std::string_view bytes) {
 // The ranks of one world are connected. Where only rank 0 reports, the other ranks may do anything and are
 // not checked. A program near its end may have left its world; so only a line written after the check counts.
 void TrainerRun::LineOfOtherRank(std::string_view line) {
-  if (looks_ == kMostLooks || lone_lines_ == kLoneLines || !parser_->Parse(line).has_value()) return;
+  if (looked_enough_ || !parser_->Parse(line).has_value()) return;
   to_look_ = true;
   if (!std::exchange(is_lone_, false)) return;
-  if (++lone_lines_ == kLoneLines) NoticeOfWorlds();
+  if (++lone_lines_ < kLoneLines) return;
+  looked_enough_ = true;
+  NoticeOfWorlds();
 }
 
 void TrainerRun::LookForOtherRanks() {
-  if (looks_ == kMostLooks || lone_lines_ == kLoneLines) return;
-  ++looks_;
+  const auto begin = EventLoop::Clock::now();
+  if (looked_enough_ || begin < next_look_) return;
   ProcessTree tree(process_->pid(), AssignmentMark(assignment_.id()));
   const std::optional<bool> connected = AreConnected(tree.Find(AllProcesses()));
-  if (connected == true) looks_ = kMostLooks;
+  looked_enough_ = connected == true;
   is_lone_ = connected == false && !process_->HasUnread(Process::kStdout);
+  const auto end = EventLoop::Clock::now();
+  if (++looks_ >= kPromptLooks) next_look_ = end + kLookPause * (end - begin);
 }
 
 void TrainerRun::Line(std::string_view line) {

@@ -103,6 +103,8 @@ class TrainerRun : public RankRun {
   bool is_lone_ = false;  // a check found no connection; all lines from now on were written later
   int lone_lines_ = 0;    // lines that came after that
   int looks_ = 0;
+  EventLoop::Clock::time_point next_look_{};
+  bool looked_enough_ = false;  // a check found a connection, or it was noticed that there is none
   std::vector<Redactor> redactors_;  // by stream; empty: the trainer has no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;

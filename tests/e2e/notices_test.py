@@ -13,9 +13,10 @@ for level in $(seq "$first" $((WINNOW_RESOURCE_TO + ${MORE:-0}))); do
 done
 """
 
-# A rank that knows of no other: it prints, and stays until somebody has noticed.
+# A rank that knows of no other: it prints, and stays until somebody has noticed. It begins with more lines at once than
+# its worker reads at once: while some are unread, nobody knows whether they came before its world ended.
 ALONE = """
-import os, time
+import os, sys, time
 rank, level, begun = int(os.environ["RANK"]), 0, os.environ["NOTICED"] + ".begun"
 while rank == 0 and not os.path.exists(begun):  # both print at the same time, however slow the machine is
     time.sleep(0.05)
@@ -24,6 +25,9 @@ while level < 3 or rank > 0 and not os.path.exists(os.environ["NOTICED"]):
     print(f"epoch {level} loss={level}")
     if rank > 0:
         open(begun, "w").close()
+        if level == 1:
+            sys.stdout.write("epoch 1 loss=1\\n" * 100000)
+            sys.stdout.flush()
     time.sleep(0.05)  # a level's training
 """
 
