@@ -31,8 +31,8 @@ constexpr int kMostCategories = 30;  // tried when polishing
 
 class Proposer {
  public:
-  Proposer(const JobState& state, const TrialModel& model)
-      : state_(state), model_(model), indifference_(state, model.points()) {}
+  Proposer(const JobState& state, const Desire& desire)
+      : state_(state), desire_(desire), indifference_(state, desire.points()) {}
 
   std::optional<Proposal> Run() {
     DrawCandidates();
@@ -49,9 +49,9 @@ class Proposer {
     for (const VectorXd& start : starts) Polish(start);
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
     for (const Candidate& candidate : candidates_) {
-      Configuration configuration = model_.points().ConfigurationOf(Active(candidate.point));
+      Configuration configuration = desire_.points().ConfigurationOf(Active(candidate.point));
       if (IsKnown(configuration)) continue;
-      return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score};
+      return Proposal{std::move(configuration), candidate.point, candidate.score};
     }
     return std::nullopt;
   }
@@ -73,7 +73,7 @@ class Proposer {
     return radius * std::cos(2 * std::numbers::pi * Uniform());
   }
 
-  const std::vector<Column>& columns() const { return model_.points().columns(); }
+  const std::vector<Column>& columns() const { return desire_.points().columns(); }
 
   static double Distance(const VectorXd& a, const VectorXd& b) {
     double most = 0;
@@ -94,9 +94,9 @@ class Proposer {
 
   // The point of the space that holds `active`; absent: it breaks a constraint or was tried.
   std::optional<VectorXd> Allowed(const VectorXd& active) const {
-    const Configuration configuration = model_.points().ConfigurationOf(active);
+    const Configuration configuration = desire_.points().ConfigurationOf(active);
     if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
-    VectorXd point = model_.points().PointOf(configuration);
+    VectorXd point = desire_.points().PointOf(configuration);
     if (indifference_.IsNearKnown(point)) return std::nullopt;
     return point;
   }
@@ -127,16 +127,11 @@ class Proposer {
   }
 
   void DrawCandidates() {
-    const std::vector<TrialModel::Known>& known = model_.known();
-    std::vector<size_t> order(known.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
-    const size_t centres = std::min(kCentres, order.size());
+    const std::vector<VectorXd> centres = desire_.Centres(kCentres);
     for (int i = 0; i < kCandidates; ++i) {
-      const bool near = centres > 0 && i >= kCandidates / 2;
+      const bool near = !centres.empty() && i >= kCandidates / 2;
       DrawCandidate([&] {
-        return near ? Near(Active(known[order[static_cast<size_t>(i) % centres]].point)) : Somewhere();
+        return near ? Near(Active(centres[static_cast<size_t>(i) % centres.size()])) : Somewhere();
       });
     }
   }
@@ -166,17 +161,12 @@ class Proposer {
   }
 
   void Score() {
-    const auto [means, variances] = model_.process().PredictAll(Points());
-    for (Index i = 0; i < means.size(); ++i) {
-      candidates_[static_cast<size_t>(i)].score =
-          LogExpectedImprovement({means[i], variances[i]}, model_.bar());
-    }
+    const VectorXd scores = desire_.Scores(Points());
+    for (Index i = 0; i < scores.size(); ++i) candidates_[static_cast<size_t>(i)].score = scores[i];
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
-  double ScoreOf(const VectorXd& point) const {
-    return LogExpectedImprovement(model_.process().Predict(point), model_.bar());
-  }
+  double ScoreOf(const VectorXd& point) const { return desire_.Scores(point.transpose())[0]; }
 
   void Polish(VectorXd point) {
     double score = ScoreOf(point);
@@ -218,7 +208,7 @@ class Proposer {
     const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
       VectorXd moved = point;
       moved(numbers) = at;
-      const Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.bar());
+      const Acquisition acquisition = desire_.ScoreOf(moved);
       gradient = -acquisition.gradient(numbers);
       return -acquisition.value;
     };
@@ -239,16 +229,54 @@ class Proposer {
   }
 
   const JobState& state_;
-  const TrialModel& model_;
+  const Desire& desire_;
   const Indifference indifference_;
   uint64_t draws_ = 0;
   std::vector<Candidate> candidates_;
 };
 
+// The expected improvement over the bar of one model.
+class Improvement : public Desire {
+ public:
+  explicit Improvement(const TrialModel& model) : model_(model) {}
+
+  const UnitPoints& points() const override { return model_.points(); }
+
+  std::vector<VectorXd> Centres(size_t most) const override {
+    const std::vector<TrialModel::Known>& known = model_.known();
+    std::vector<size_t> order(known.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
+    std::vector<VectorXd> centres;
+    for (size_t i = 0; i < std::min(most, order.size()); ++i) centres.push_back(known[order[i]].point);
+    return centres;
+  }
+
+  VectorXd Scores(const MatrixXd& points) const override {
+    const auto [means, variances] = model_.process().PredictAll(points);
+    VectorXd scores(means.size());
+    for (Index i = 0; i < means.size(); ++i)
+      scores[i] = LogExpectedImprovement({means[i], variances[i]}, model_.bar());
+    return scores;
+  }
+
+  Acquisition ScoreOf(const VectorXd& point) const override {
+    return LogExpectedImprovement(model_.process(), point, model_.bar());
+  }
+
+ private:
+  const TrialModel& model_;
+};
+
 }  // namespace
 
+std::optional<Proposal> Propose(const JobState& state, const Desire& desire) {
+  return Proposer(state, desire).Run();
+}
+
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model) {
-  return Proposer(state, model).Run();
+  return Propose(state, Improvement(model));
 }
 
 }  // namespace winnow

@@ -1,25 +1,44 @@
 #pragma once
 
+#include <Eigen/Core>
+#include <cstddef>
 #include <optional>
+#include <vector>
 
+#include "scheduler/models/acquisition.h"
 #include "scheduler/samplers/sampler.h"
 #include "scheduler/samplers/trial_model.h"
 #include "scheduler/state/job_state.h"
 
 namespace winnow {
 
-struct Proposal {
-  Configuration configuration;
-  Prediction end;              // in the model's units
-  double log_improvement = 0;  // of the expected improvement over the model's bar
+// What a proposal maximises over points of the space (UnitPoints).
+class Desire {
+ public:
+  virtual ~Desire() = default;
+  virtual const UnitPoints& points() const = 0;
+  // The best known points, best first, at most `most`: half of the candidates are drawn around them.
+  virtual std::vector<Eigen::VectorXd> Centres(size_t most) const = 0;
+  // For every row of `points`.
+  virtual Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const = 0;
+  // At one point, with the gradient.
+  virtual Acquisition ScoreOf(const Eigen::VectorXd& point) const = 0;
 };
 
-// The configuration of the largest expected improvement that was found. Many candidates are drawn over the
-// whole space and around the best known ones, and the most promising are improved: numbers by L-BFGS along
-// the gradient, categories by trying each. It keeps conditions and constraints, was not tried before, and
-// is not so near to a known one that it would repeat its reports (samplers/indifference.h); absent: no such
-// one was found. A function of the state: candidates are drawn by the job's seed and the number of facts.
-// REQUIRES !model.empty().
+struct Proposal {
+  Configuration configuration;
+  Eigen::VectorXd point;
+  double score = 0;
+};
+
+// The configuration of the largest score that was found. Many candidates are drawn over the whole space and
+// around the best known ones, and the most promising are improved: numbers by L-BFGS along the gradient,
+// categories by trying each. It keeps conditions and constraints, was not tried before, and is not so near to
+// a known one that it would repeat its reports (samplers/indifference.h); absent: no such one was found. A
+// function of the state: candidates are drawn by the job's seed and the number of facts.
+std::optional<Proposal> Propose(const JobState& state, const Desire& desire);
+
+// The same for the logarithm of the expected improvement over the model's bar. REQUIRES !model.empty().
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model);
 
 }  // namespace winnow
