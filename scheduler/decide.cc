@@ -104,7 +104,9 @@ Decision AfterFailure(const JobState& state, const TrialState& trial, const std:
 
 Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   const TrialState& trial = state.trial(ended.trial);
-  const std::string from = state.spec().resumes ? "its newest checkpoint" : "the start";
+  const std::string from = state.spec().repeats > 0 ? "the start of the repeat"
+                           : state.spec().resumes   ? "its newest checkpoint"
+                                                    : "the start";
   switch (ended.outcome) {
     case AttemptOutcome::kFinished:
       if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);

@@ -8,6 +8,10 @@
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
 //
+// --repeats, with a family "repeated:NAME": each training is a unit, and what is printed is the regret of what the job
+// hands out at its end. 1: each configuration is trained once, each with a seed of its own. More: the job has so many
+// repeats; its strategy must be one without a pruner.
+//
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
 
@@ -131,6 +135,34 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   if (printed < spent) print();
 }
 
+// The regret of the mean of the trial that the job hands out.
+void PlayRepeats(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
+                 double multiple, int64_t repeats) {
+  Pair strategy = kStrategies.at(name);
+  if (repeats > 1) strategy.pruner = PrunerKind::kPairedTest;
+  SearchSpec spec = SpecOf(family, strategy, seed, multiple, 0);
+  spec.limits.max_trial_resource = repeats;
+  if (repeats > 1) {
+    spec.repeats = repeats;
+    spec.objective_value = ObjectiveValue::kMean;
+    spec.pruner.min_chance = kPairedTestChance;
+  }
+  const SearchSpace space(spec.parameters);
+  std::map<Configuration, uint64_t> seeds;
+  Simulation simulation;
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    const uint64_t own = repeats > 1 ? 0 : seeds.try_emplace(configuration, seeds.size()).first->second;
+    constexpr uint64_t kMostTrials = 1 << 20;
+    return family.Observed(space.ToUnit(configuration), static_cast<int>(level), seed * kMostTrials + own);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  const auto best = result.state.best_trial();
+  if (!best) return;
+  const double value = family.Value(space.ToUnit(result.state.trial(*best).configuration), 1);
+  std::printf("%s,%s,%llu,%lld,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
+              static_cast<long long>(result.state.totals().resource), family.optimum() - value);
+}
+
 }  // namespace
 }  // namespace winnow
 
@@ -139,6 +171,7 @@ int main(int argc, char** argv) {
   std::string strategy = "default", family, table, seeds = "1..1";
   double multiple = 64, startup = 0;
   int workers = 1;
+  int64_t repeats = 0;
   bool list = false;
   app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
   app.add_option("--family", family, "a closed-form family, or table");
@@ -148,6 +181,7 @@ int main(int argc, char** argv) {
   app.add_option("--startup", startup, "units that every part costs before its first")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", workers)->check(CLI::PositiveNumber);
+  app.add_option("--repeats", repeats, "of each training; 0: levels are levels")->check(CLI::Range(0, 5));
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -166,7 +200,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (unsigned long long seed = first; seed <= last; ++seed) {
-    winnow::Play(strategy, family, **functions, seed, multiple, workers, startup);
+    if (repeats > 0) {
+      winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats);
+    } else {
+      winnow::Play(strategy, family, **functions, seed, multiple, workers, startup);
+    }
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "scheduler/models/fit.h"
 #include "scheduler/models/quantile.h"
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/state/repeat_effects.h"
 
 namespace winnow {
 namespace {
@@ -182,6 +183,8 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
     results.fixed.resize(kMostTrials);
   }
 
+  std::optional<RepeatEffects> repeats;
+  if (state.spec().repeats > 0) repeats.emplace(state);
   std::vector<Seen> seen;
   std::vector<RungValues> values;
   std::vector<const Configuration*> failed;
@@ -195,8 +198,13 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
       failed.push_back(&trial.configuration);
     } else if (curve.rungs >= (basis_ == Basis::kAll ? 1 : levels.size())) {
       results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);
+      double error = 0;
+      if (repeats) {
+        curve.points.back().second = sign_ * repeats->MeanOf(trial);
+        error = std::sqrt(repeats->variance() / static_cast<double>(trial.curve.size()));
+      }
       values.push_back(ReadRungs(levels, curve));
-      seen.push_back({trial.number, &trial.configuration, std::move(curve)});
+      seen.push_back({trial.number, &trial.configuration, std::move(curve), error});
     }
   }
   for (const size_t i : Choose(values, RoughEnds(values, levels.size()), kMostTrials)) {
@@ -252,6 +260,13 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   observations.values.head(finite) = (observations.values.head(finite).array() - centre_) / spread_;
   observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
   observations.covariance.topLeftCorner(seen, seen) = predicted.covariance / (spread_ * spread_);
+  for (Index i = 0; i < seen; ++i) {
+    const Seen& trial = results.seen[static_cast<size_t>(i)];
+    if (trial.error == 0) continue;
+    const double value = trial.curve.points.back().second;
+    const double width = (*transform_)(value + trial.error) - (*transform_)(value - trial.error);
+    observations.variances[i] = std::pow(std::min(width / 2, kFar) / spread_, 2);
+  }
   for (Index i = seen; i < all; ++i)
     observations.variances[i] = results.fixed[static_cast<size_t>(i - seen)].error;
 
