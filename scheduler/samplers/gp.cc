@@ -75,8 +75,8 @@ Suggested GpSampler::Suggest(const JobState& state) const {
   }
   return NewTrial(state,
                   {std::move(proposal->configuration),
-                   "Gaussian process on " + std::to_string(model.results()) +
-                       " results: " + Expectation(state, model, proposal->end) + "."},
+                   "Gaussian process on " + std::to_string(model.results()) + " results" + proposal->priors +
+                       ": " + Expectation(state, model, proposal->end) + "."},
                   std::move(refitted));
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "scheduler/models/acquisition.h"
 #include "scheduler/models/lbfgs.h"
 #include "scheduler/samplers/indifference.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
 
@@ -32,7 +32,12 @@ constexpr int kMostCategories = 30;  // tried when polishing
 class Proposer {
  public:
   Proposer(const JobState& state, const TrialModel& model)
-      : state_(state), model_(model), indifference_(state, model.points()) {}
+      : state_(state),
+        model_(model),
+        indifference_(state, model.points()),
+        best_first_(BestFirst(model)),
+        priors_(state, model.points(), static_cast<int64_t>(best_first_.size()),
+                [this](size_t i) { return best_first_[i]; }) {}
 
   std::optional<Proposal> Run() {
     DrawCandidates();
@@ -51,7 +56,8 @@ class Proposer {
     for (const Candidate& candidate : candidates_) {
       Configuration configuration = model_.points().ConfigurationOf(Active(candidate.point));
       if (IsKnown(configuration)) continue;
-      return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score};
+      return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score,
+                      priors_.Text()};
     }
     return std::nullopt;
   }
@@ -62,6 +68,16 @@ class Proposer {
     double score = 0;
   };
   static bool Better(const Candidate& a, const Candidate& b) { return a.score > b.score; }
+
+  // The points of the trials that the model knows.
+  static std::vector<VectorXd> BestFirst(const TrialModel& model) {
+    std::vector<TrialModel::Known> known = model.known();
+    std::stable_sort(known.begin(), known.end(),
+                     [](const auto& a, const auto& b) { return a.end.mean > b.end.mean; });
+    std::vector<VectorXd> points;
+    for (TrialModel::Known& each : known) points.push_back(std::move(each.point));
+    return points;
+  }
 
   double Uniform() {
     // No other draw of the job's models comes near: a suggestion takes less than 2^20.
@@ -127,23 +143,18 @@ class Proposer {
   }
 
   void DrawCandidates() {
-    const std::vector<TrialModel::Known>& known = model_.known();
-    std::vector<size_t> order(known.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
-    const size_t centres = std::min(kCentres, order.size());
+    const size_t centres = std::min(kCentres, best_first_.size());
     for (int i = 0; i < kCandidates; ++i) {
       const bool near = centres > 0 && i >= kCandidates / 2;
-      DrawCandidate([&] {
-        return near ? Near(Active(known[order[static_cast<size_t>(i) % centres]].point)) : Somewhere();
-      });
+      DrawCandidate(
+          [&] { return near ? Near(Active(best_first_[static_cast<size_t>(i) % centres])) : Somewhere(); });
     }
   }
 
   VectorXd Somewhere() {
     VectorXd active(static_cast<Index>(columns().size()));
-    for (Index j = 0; j < active.size(); ++j) active[j] = Anywhere(j);
+    const bool drawn = priors_.strength() > 0 && Uniform() < priors_.strength() / 2;
+    for (Index j = 0; j < active.size(); ++j) active[j] = drawn ? priors_.Draw(j, Uniform()) : Anywhere(j);
     return active;
   }
 
@@ -168,14 +179,15 @@ class Proposer {
   void Score() {
     const auto [means, variances] = model_.process().PredictAll(Points());
     for (Index i = 0; i < means.size(); ++i) {
-      candidates_[static_cast<size_t>(i)].score =
-          LogExpectedImprovement({means[i], variances[i]}, model_.bar());
+      Candidate& candidate = candidates_[static_cast<size_t>(i)];
+      candidate.score =
+          LogExpectedImprovement({means[i], variances[i]}, model_.bar()) + priors_.Log(candidate.point);
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
   double ScoreOf(const VectorXd& point) const {
-    return LogExpectedImprovement(model_.process().Predict(point), model_.bar());
+    return LogExpectedImprovement(model_.process().Predict(point), model_.bar()) + priors_.Log(point);
   }
 
   void Polish(VectorXd point) {
@@ -218,9 +230,10 @@ class Proposer {
     const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
       VectorXd moved = point;
       moved(numbers) = at;
-      const Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.bar());
+      Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.bar());
+      priors_.AddSlope(moved, acquisition.gradient);
       gradient = -acquisition.gradient(numbers);
-      return -acquisition.value;
+      return -acquisition.value - priors_.Log(moved);
     };
     const auto count = static_cast<Index>(numbers.size());
     active(numbers) = Minimize(minus_score, active(numbers), VectorXd::Zero(count), VectorXd::Ones(count),
@@ -241,6 +254,8 @@ class Proposer {
   const JobState& state_;
   const TrialModel& model_;
   const Indifference indifference_;
+  const std::vector<VectorXd> best_first_;  // of known trials
+  const PriorWeights priors_;
   uint64_t draws_ = 0;
   std::vector<Candidate> candidates_;
 };

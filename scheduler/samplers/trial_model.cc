@@ -22,8 +22,8 @@ constexpr size_t kNewest = 20'000;
 constexpr int64_t kRungWork = 2;   // a further rung of a trial, counted in trials
 constexpr double kMoreWork = 0.1;  // as a part of that at the last fit: then it is fitted anew
 // Errors of predictions, in variances of the ends.
-constexpr double kPriorError = 0.05;      // of an earlier job: other data, another seed
-constexpr double kPartPriorError = 0.25;  // at a lower level than the last
+constexpr double kEarlierError = 0.05;      // of an earlier job: other data, another seed
+constexpr double kPartEarlierError = 0.25;  // at a lower level than the last
 constexpr double kFailureError = 0.25;
 constexpr size_t kMostFailed = 50;  // the newest
 
@@ -170,11 +170,11 @@ TrialModel::TrialModel(const JobState& state, Basis basis)
 
 TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const {
   Results results;
-  for (const PriorObserved& prior : state.priors()) {
-    if (!std::isfinite(prior.objective)) continue;
-    const bool whole = prior.resource == 0 || prior.resource >= levels.back() || state.brackets().empty();
+  for (const EarlierResult& earlier : state.earlier_results()) {
+    if (!std::isfinite(earlier.objective)) continue;
+    const bool whole = earlier.resource == 0 || earlier.resource >= levels.back() || state.brackets().empty();
     results.fixed.push_back(
-        {&prior.configuration, sign_ * prior.objective, whole ? kPriorError : kPartPriorError});
+        {&earlier.configuration, sign_ * earlier.objective, whole ? kEarlierError : kPartEarlierError});
     ++results.work;
   }
   if (results.fixed.size() > kMostTrials) {

@@ -72,10 +72,21 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+enum class Confidence { kLow, kMedium, kHigh };
+
+// Where the user believes a parameter's best value to be.
+struct Prior {
+  Value value;  // of the range
+  Confidence confidence = Confidence::kMedium;
+
+  bool operator==(const Prior&) const = default;
+};
+
 struct Parameter {
   std::string name;
   Range range;
   std::optional<Condition> condition = std::nullopt;
+  std::optional<Prior> prior = std::nullopt;
 
   bool operator==(const Parameter&) const = default;
 };

@@ -55,11 +55,11 @@ TEST_CASE("Gp proposal: improves on what most random points promise, and says by
   const TrialModel model(job.state());
   const auto proposal = Propose(job.state(), model);
   REQUIRE(proposal);
-  CHECK(proposal->log_improvement == Approx(LogExpectedImprovement(proposal->end, model.best())));
+  CHECK(proposal->score == Approx(LogExpectedImprovement(proposal->end, model.best())));
   for (TrialNumber number = 1001; number <= 1500; ++number) {
     const Configuration drawn = RandomConfiguration(job.state().spec(), job.state().space(), number);
     const Prediction end = model.process().Predict(model.points().PointOf(drawn));
-    CHECK(LogExpectedImprovement(end, model.best()) <= proposal->log_improvement + 1e-6);
+    CHECK(LogExpectedImprovement(end, model.best()) <= proposal->score + 1e-6);
   }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("Gp proposal: the same state gives the same one, the next fact other c
   const auto other = Propose(job.state(), TrialModel(job.state()));
   REQUIRE(one);
   CHECK(one->configuration == other->configuration);
-  CHECK(one->log_improvement == other->log_improvement);
+  CHECK(one->score == other->score);
   Play(job, one->configuration, Hill(one->configuration));
   CHECK(Propose(job.state(), TrialModel(job.state()))->configuration != one->configuration);
 }
