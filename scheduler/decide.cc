@@ -112,7 +112,9 @@ std::string WithoutValue(const JobState& state, const TrialState& trial) {
 
 Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   const TrialState& trial = state.trial(ended.trial);
-  const std::string from = state.spec().resumes ? "its newest checkpoint" : "the start";
+  const std::string from = state.spec().repeats > 0 ? "the start of the repeat"
+                           : state.spec().resumes   ? "its newest checkpoint"
+                                                    : "the start";
   switch (ended.outcome) {
     case AttemptOutcome::kFinished: {
       const std::string missing = WithoutValue(state, trial);

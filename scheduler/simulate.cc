@@ -39,7 +39,7 @@ class Simulator {
   }
 
   SimulationResult Run() {
-    for (const PriorObserved& prior : simulation_.priors) Record(prior);
+    for (const EarlierResult& earlier : simulation_.earlier) Record(earlier);
     if (simulation_.stop_after_seconds > 0) Push(simulation_.stop_after_seconds, StopRequested{"enough"});
     if (simulation_.wall_time_seconds > 0)
       Push(simulation_.wall_time_seconds, TimeLimitReached{TimeLimit::kWall});

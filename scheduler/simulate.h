@@ -37,7 +37,7 @@ struct Simulation {
   double checkpoint_loss_rate = 0;  // of an attempt that would go on from a checkpoint
   uint64_t seed = 0;                // of these draws
 
-  std::vector<PriorObserved> priors;  // what the job is started with
+  std::vector<EarlierResult> earlier;  // what the job is started with
 
   int64_t own_end = 100;          // of trainers whose end the spec does not know
   double stop_after_seconds = 0;  // when StopRequested comes; 0: never

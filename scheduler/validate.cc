@@ -173,6 +173,11 @@ class SearchValidator {
           "is " + std::to_string(sampler.startup_trials) + "; expected 0 (the sampler's default) to 1000000");
     }
     if (sampler.kind != SamplerKind::kGrid) return;
+    for (size_t i = 0; i < spec_.parameters.size(); ++i) {
+      if (!spec_.parameters[i].prior) continue;
+      Add("parameters[" + std::to_string(i) + "].prior",
+          "is given; the GRID sampler tries every combination, expected a prior with another sampler");
+    }
     size_t choices = 0;
     for (const Parameter& parameter : spec_.parameters) {
       if (!HasGridPoints(parameter.range)) continue;

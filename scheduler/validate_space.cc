@@ -76,7 +76,9 @@ class SpaceValidator {
       } else if (!names.insert(parameter.name).second) {
         Add(at + ".name", Quoted(parameter.name) + " is declared twice; expected every name once");
       }
+      const size_t before = violations_.size();
       std::visit([this, &at](const auto& range) { RangeOf(at, range); }, parameter.range);
+      if (parameter.prior && violations_.size() == before) PriorOf(at + ".prior.value", parameter);
       if (parameter.condition) ConditionOf(i, at + ".condition", *parameter.condition);
     }
   }
@@ -134,6 +136,12 @@ class SpaceValidator {
       if (values.insert(range.values[i]).second) continue;
       Add(Entry(field, i), Quoted(range.values[i]) + " is listed twice; expected every value once");
     }
+  }
+
+  void PriorOf(const std::string& at, const Parameter& parameter) {
+    if (Contains(parameter.range, parameter.prior->value)) return;
+    Add(at,
+        "is " + Quoted(ValueToString(parameter.prior->value)) + "; expected " + ExpectedOf(parameter.range));
   }
 
   void ConditionOf(size_t index, const std::string& at, const Condition& condition) {

@@ -60,6 +60,7 @@ class SearchChecker {
     Sampler();
     Pruner();
     for (int i = 0; i < spec_.parameters_size(); ++i) ConditionOf(i);
+    for (int i = 0; i < spec_.parameters_size(); ++i) PriorOf(i);
     for (int i = 0; i < spec_.constraints_size(); ++i) ConstraintOf(i);
     Completion();
     ByStanding();
@@ -189,6 +190,17 @@ class SearchChecker {
       Add(fmt::format("{}.values[{}]", at, v),
           "is " + Quoted(condition.values(v)) + "; " + parent->name + " is " + ExpectedValue(parent->range));
     }
+  }
+
+  void PriorOf(int index) {
+    if (!spec_.parameters(index).has_prior()) return;
+    const v1::ParameterPrior& prior = spec_.parameters(index).prior();
+    const Parameter& parameter = search_.parameters[static_cast<size_t>(index)];
+    const std::string at = fmt::format("parameters[{}].prior.", index);
+    Known(at + "confidence", prior.confidence());
+    if (parameter.prior) return;  // whether it is inside, ValidateSearch says
+    const std::string is = prior.value().empty() ? "is missing" : "is " + Quoted(prior.value());
+    Add(at + "value", is + "; expected " + ExpectedValue(parameter.range));
   }
 
   void ConstraintOf(int index) {

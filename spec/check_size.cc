@@ -62,6 +62,9 @@ class SizeChecker {
       Count(at + ".discrete.values", parameter.discrete().values_size(), kMostListedValues);
       Count(at + ".categorical.values", parameter.categorical().values_size(), kMostListedValues);
       Count(at + ".condition.values", parameter.condition().values_size(), kMostListedValues);
+      if (const size_t bytes = parameter.prior().value().size(); bytes > kMostValueBytes) {
+        Add(at + ".prior.value", fmt::format("has {} bytes; expected at most {}", bytes, kMostValueBytes));
+      }
       for (int v = 0; v < parameter.categorical().values_size() && violations_.empty(); ++v) {
         const size_t bytes = parameter.categorical().values(v).size();
         if (bytes <= kMostValueBytes) continue;

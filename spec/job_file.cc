@@ -203,6 +203,9 @@ class Reader {
         if (field.full_name() == "winnow.v1.Condition.values" && IsPlain(node)) {
           return reflection.AddString(&message, &field, PlainText(node));
         }
+        if (field.full_name() == "winnow.v1.ParameterPrior.value" && IsPlain(node)) {
+          return reflection.SetString(&message, &field, PlainText(node));
+        }
         if (node.kind != NodeKind::kString) return Wrong(path, node, "a string");
         if (field.is_repeated()) return reflection.AddString(&message, &field, node.text);
         return reflection.SetString(&message, &field, node.text);

@@ -70,6 +70,28 @@ void SetConditions(const v1::TuningJobSpec& spec, SearchSpec& search) {
   }
 }
 
+Confidence ToConfidence(v1::ParameterPrior::Confidence confidence) {
+  switch (confidence) {
+    case v1::ParameterPrior::LOW:
+      return Confidence::kLow;
+    case v1::ParameterPrior::HIGH:
+      return Confidence::kHigh;
+    default:
+      return Confidence::kMedium;
+  }
+}
+
+void SetPriors(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  for (int i = 0; i < spec.parameters_size(); ++i) {
+    const v1::ParameterPrior& given = spec.parameters(i).prior();
+    Parameter& parameter = search.parameters[static_cast<size_t>(i)];
+    if (!spec.parameters(i).has_prior()) continue;
+    if (auto value = ReadValue(parameter.range, given.value())) {
+      parameter.prior = Prior{*std::move(value), ToConfidence(given.confidence())};
+    }
+  }
+}
+
 void SetConstraints(const v1::TuningJobSpec& spec, SearchSpec& search) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   for (const v1::LinearConstraint& given : spec.constraints()) {
@@ -186,6 +208,7 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
     search.parameters.push_back({parameter.name(), ToRange(parameter), {}});
   }
   SetConditions(spec, search);
+  SetPriors(spec, search);
   SetConstraints(spec, search);
   SetObjectives(spec, search);
   const Strategy strategy = StrategyOf(spec);

@@ -7,6 +7,7 @@
 #include "bench/search/closed_form.h"
 #include "bench/search/curve_table.h"
 #include "bench/search/recorded_table.h"
+#include "bench/search/repeated.h"
 
 namespace winnow {
 namespace {
@@ -83,11 +84,15 @@ absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name) {
   if (const std::string path = path_after("smooth:"); !path.empty()) {
     return ReadRecordedTable(path, TablePlay::kSmooth);
   }
+  if (const std::string base = path_after("repeated:"); !base.empty()) {
+    auto family = MakeFamily(base);
+    return family.ok() ? MakeRepeated(*std::move(family)) : std::move(family);
+  }
   if (std::unique_ptr<Family> family = MakeClosedForm(name)) return family;
   std::string known;
   for (const std::string& each : FamilyNames()) known += each + ", ";
   return absl::NotFoundError("no family \"" + std::string(name) + "\"; expected one of " + known +
-                             "table:PATH, rows:PATH or smooth:PATH");
+                             "table:PATH, rows:PATH, smooth:PATH or repeated:FAMILY");
 }
 
 }  // namespace winnow

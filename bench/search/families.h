@@ -77,7 +77,8 @@ class Family {
 std::vector<std::string> FamilyNames();
 
 // Returns one of FamilyNames(), or recorded curves: for "table:PATH" those of curve_table.h, for "rows:PATH"
-// and "smooth:PATH" those of recorded_table.h. kNotFound: no such name or file. kInvalidArgument: the file is
+// and "smooth:PATH" those of recorded_table.h; and for "repeated:NAME" one of these whose levels are repeats
+// (repeated.h). kNotFound: no such name or file. kInvalidArgument: the file is
 // not such a table.
 absl::StatusOr<std::unique_ptr<Family>> MakeFamily(std::string_view name);
 

@@ -3,23 +3,34 @@
 // (bench/search/trajectory.py says how all are measured).
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
-//                [--startup 10]
+//                [--startup 10] [--prior right|wrong] [--confidence low|medium|high]
 //
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
 //
+// --repeats, with a family "repeated:NAME": each training is a unit, and what is printed is the regret of what the job
+// hands out at its end. 1: each configuration is trained once, each with a seed of its own. More: the job has so many
+// repeats; its strategy must be one without a pruner.
+//
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
+//
+// --prior: every parameter has a prior. A right one is the optimum's coordinate on the unit interval, moved
+// by a normal number of deviation 0.1 that depends on the seed; a wrong one is the end of the range opposite
+// to the optimum. Of a category, right is the optimum's own and wrong is another one.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <string>
 
 #include "bench/search/families.h"
 #include "scheduler/simulate.h"
+#include "scheduler/space/random.h"
 
 namespace winnow {
 namespace {
@@ -80,9 +91,41 @@ SearchSpec SpecOf(const Family& family, const Pair& strategy, uint64_t seed, dou
   return spec;
 }
 
+// How far a right prior is off, on the unit interval.
+constexpr double kPriorError = 0.1;
+
+void AddPriors(SearchSpec& spec, const Family& family, bool right, Confidence confidence) {
+  const SearchSpace space(spec.parameters);
+  std::vector<double> unit = family.optimizer();
+  for (size_t i = 0; i < unit.size(); ++i) {
+    const auto* categories = std::get_if<CategoricalRange>(&spec.parameters[i].range);
+    const auto uniform = [&](uint64_t k) {
+      return RandomUnit(spec.seed, 0, Purpose::kSimulation, 2 * i + k);
+    };
+    if (categories != nullptr) {
+      const auto count = static_cast<double>(categories->values.size());
+      if (!right) unit[i] = std::fmod(unit[i] + 1 / count, 1.0);
+    } else if (right) {
+      const double normal =
+          std::sqrt(-2 * std::log(1 - uniform(0))) * std::cos(2 * std::numbers::pi * uniform(1));
+      unit[i] = std::clamp(unit[i] + kPriorError * normal, 0.0, 1.0);
+    } else {
+      unit[i] = unit[i] < 0.5 ? 1 : 0;
+    }
+  }
+  const Configuration values = space.FromUnit(unit);
+  for (size_t i = 0; i < values.size(); ++i) spec.parameters[i].prior = Prior{values[i], confidence};
+}
+
+struct PlayedPrior {
+  bool given = false, right = false;
+  Confidence confidence = Confidence::kMedium;
+};
+
 void Play(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
-          double multiple, int workers, double startup) {
-  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, startup);
+          double multiple, int workers, double startup, const PlayedPrior& prior) {
+  SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, startup);
+  if (prior.given) AddPriors(spec, family, prior.right, prior.confidence);
   const SearchSpace space(spec.parameters);
   std::map<Configuration, Family::Curve> curves;
   const auto curve_of = [&](const Configuration& configuration) -> const Family::Curve& {
@@ -131,6 +174,34 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   if (printed < spent) print();
 }
 
+// The regret of the mean of the trial that the job hands out.
+void PlayRepeats(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
+                 double multiple, int64_t repeats) {
+  Pair strategy = kStrategies.at(name);
+  if (repeats > 1) strategy.pruner = PrunerKind::kPairedTest;
+  SearchSpec spec = SpecOf(family, strategy, seed, multiple, 0);
+  spec.limits.max_trial_resource = repeats;
+  if (repeats > 1) {
+    spec.repeats = repeats;
+    spec.objective_value = ObjectiveValue::kMean;
+    spec.pruner.min_chance = kPairedTestChance;
+  }
+  const SearchSpace space(spec.parameters);
+  std::map<Configuration, uint64_t> seeds;
+  Simulation simulation;
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    const uint64_t own = repeats > 1 ? 0 : seeds.try_emplace(configuration, seeds.size()).first->second;
+    constexpr uint64_t kMostTrials = 1 << 20;
+    return family.Observed(space.ToUnit(configuration), static_cast<int>(level), seed * kMostTrials + own);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  const auto best = result.state.best_trial();
+  if (!best) return;
+  const double value = family.Value(space.ToUnit(result.state.trial(*best).configuration), 1);
+  std::printf("%s,%s,%llu,%lld,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
+              static_cast<long long>(result.state.totals().resource), family.optimum() - value);
+}
+
 }  // namespace
 }  // namespace winnow
 
@@ -139,6 +210,8 @@ int main(int argc, char** argv) {
   std::string strategy = "default", family, table, seeds = "1..1";
   double multiple = 64, startup = 0;
   int workers = 1;
+  int64_t repeats = 0;
+  std::string prior, confidence = "medium";
   bool list = false;
   app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
   app.add_option("--family", family, "a closed-form family, or table");
@@ -148,6 +221,9 @@ int main(int argc, char** argv) {
   app.add_option("--startup", startup, "units that every part costs before its first")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", workers)->check(CLI::PositiveNumber);
+  app.add_option("--repeats", repeats, "of each training; 0: levels are levels")->check(CLI::Range(0, 5));
+  app.add_option("--prior", prior)->check(CLI::IsMember({"right", "wrong"}));
+  app.add_option("--confidence", confidence)->check(CLI::IsMember({"low", "medium", "high"}));
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -165,8 +241,16 @@ int main(int argc, char** argv) {
                  std::string(functions.status().message()).c_str());
     return 2;
   }
+  const winnow::PlayedPrior played{!prior.empty(), prior == "right",
+                                   confidence == "low"    ? winnow::Confidence::kLow
+                                   : confidence == "high" ? winnow::Confidence::kHigh
+                                                          : winnow::Confidence::kMedium};
   for (unsigned long long seed = first; seed <= last; ++seed) {
-    winnow::Play(strategy, family, **functions, seed, multiple, workers, startup);
+    if (repeats > 0) {
+      winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats);
+    } else {
+      winnow::Play(strategy, family, **functions, seed, multiple, workers, startup, played);
+    }
   }
   return 0;
 }

@@ -118,7 +118,7 @@ Exit DescribeJob(Session& session, const std::string& name) {
   if (!job->owner().empty()) line("owner", Clean(job->owner()));
   line("strategy", StrategyText(job->spec()));
   if (!job->strategy_text().empty()) line("search", Clean(job->strategy_text()));
-  if (!job->warm_start_text().empty()) line("priors", Clean(job->warm_start_text()));
+  if (!job->warm_start_text().empty()) line("earlier", Clean(job->warm_start_text()));
   line("best", BestText(*job));
   line("created", TimeText(job->create_time()));
   if (job->has_end_time()) line("ended", TimeText(job->end_time()));

@@ -5,6 +5,7 @@ import {durationTicks} from '../src/pages/duration_ticks';
 import {destination} from '../src/pages/login/destination';
 import {placeOf, steps, syntaxPlace} from '../src/pages/submit/places';
 import {bytesOf, kBlockLines, LogText} from '../src/pages/trial/log_text';
+import {placeIn, placeOfPrior} from '../src/pages/trial/places_in_range';
 import {summary} from '../src/pages/workers/heat';
 import {runsOf} from '../src/pages/workers/runs';
 
@@ -87,4 +88,14 @@ test('Pages: times are marked at whole steps', () => {
 test('Login: it leads to a view of this server only', () => {
   assert.equal(destination('/jobs/a?f=x'), '/jobs/a?f=x');
   for (const to of [null, '', '//evil.example/', '/\\evil.example', 'https://evil.example/', '/login?to=/']) assert.equal(destination(to), '/');
+});
+
+test('Configuration: a prior lies where its value would', () => {
+  const rate = {name: 'rate', continuous: {min: 1e-4, max: 1, scaling: 'LOG' as const}, prior: {value: '0.01'}};
+  assert.equal(placeOfPrior(rate), 0.5);
+  assert.equal(placeOfPrior({...rate, prior: undefined}), Number.NaN);
+  const depth = {name: 'depth', integer: {min: 1, max: 9}, prior: {value: '3', confidence: 'HIGH' as const}};
+  assert.equal(placeOfPrior(depth), placeIn(depth, {name: 'depth', integer: 3}));
+  assert.equal(placeOfPrior({name: 'kind', categorical: {values: ['a', 'b']}, prior: {value: 'b'}}), 0.75);
+  assert.equal(placeOfPrior({name: 'width', discrete: {values: [16, 32]}, prior: {value: '16'}}), 0.25);
 });

@@ -1,10 +1,8 @@
 #include "scheduler/models/kernel_density.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "scheduler/models/normal.h"
 
@@ -13,13 +11,6 @@ namespace {
 
 // Width of the widest kernel, before the number of points narrows it.
 constexpr double kWidest = 0.1;
-
-double NormalQuantile(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }
-
-// The chance of a normal variable about `mean` to fall into [0, 1].
-double Inside(double mean, double deviation) {
-  return NormalCdf((1 - mean) / deviation) - NormalCdf(-mean / deviation);
-}
 
 // The chance of a category's kernel to give another category: as if each had been seen once more, in all n
 // points.
@@ -43,8 +34,9 @@ KernelDensity::KernelDensity(std::vector<DensityAxis> axes, Eigen::MatrixXd poin
     bandwidths_[j] = std::max(axis.least_bandwidth, kWidest * narrowing);
     for (Eigen::Index i = 0; i < count; ++i) {
       const double h = bandwidths_[j];
-      log_peaks_(j, i) = axis.categories > 0 ? std::log1p(-Elsewhere(axis.categories, count))
-                                             : std::log(NormalDensity(0) / (h * Inside(points_(j, i), h)));
+      log_peaks_(j, i) = axis.categories > 0
+                             ? std::log1p(-Elsewhere(axis.categories, count))
+                             : std::log(NormalDensity(0) / (h * NormalInside(points_(j, i), h)));
     }
   }
 }
@@ -93,9 +85,7 @@ Eigen::VectorXd KernelDensity::Draw(const std::function<double()>& uniform) cons
       drawn[j] = u;
       continue;
     }
-    const double h = bandwidths_[j];
-    const double p = NormalCdf(-middle / h) + u * Inside(middle, h);
-    drawn[j] = std::clamp(middle + h * NormalQuantile(std::clamp(p, 1e-300, 1 - 1e-16)), 0.0, 1.0);
+    drawn[j] = TruncatedNormalQuantile(middle, bandwidths_[j], u);
   }
   return drawn;
 }

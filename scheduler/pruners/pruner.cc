@@ -6,6 +6,7 @@
 #include "scheduler/pruners/learning_curve.h"
 #include "scheduler/pruners/median.h"
 #include "scheduler/pruners/none.h"
+#include "scheduler/pruners/paired_test.h"
 
 namespace winnow {
 
@@ -17,6 +18,7 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
   static const MedianPruner median;
   static const LearningCurvePruner learning_curve;
   static const FreezeThawPruner freeze_thaw;
+  static const PairedTestPruner paired_test;
   switch (spec.pruner.kind) {
     case PrunerKind::kHyperband:
       return hyperband;
@@ -30,6 +32,8 @@ const Pruner& PrunerOf(const SearchSpec& spec) {
       return learning_curve;
     case PrunerKind::kFreezeThaw:
       return freeze_thaw;
+    case PrunerKind::kPairedTest:
+      return paired_test;
     default:
       return none;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "scheduler/pruners/asha.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/rule_shares.h"
 #include "scheduler/samplers/sobol.h"
@@ -131,11 +132,12 @@ class Choice {
   }
 
   // Ranges tend to be declared around what is usual: their centre is the first trial that is not the user's
-  // own (as in Vizier, Song et al., AutoML 2022). Absent: it is not the GP's to choose, or not allowed.
+  // own (as in Vizier, Song et al., AutoML 2022), or the second, after the values of priors. Absent: it is
+  // not the GP's to choose, or not allowed.
   std::optional<Suggestion> Centre() const {
     const SearchSpec& spec = state_.spec();
-    if (spec.sampler.kind != SamplerKind::kGp || !state_.priors().empty() ||
-        number_ != static_cast<TrialNumber>(spec.initial.size()) + 1) {
+    const TrialNumber own = static_cast<TrialNumber>(spec.initial.size()) + (HasPriors(spec) ? 1 : 0);
+    if (spec.sampler.kind != SamplerKind::kGp || !state_.earlier_results().empty() || number_ != own + 1) {
       return std::nullopt;
     }
     constexpr double kMiddle = 0.5;

@@ -99,7 +99,7 @@ Suggested GpSampler::Suggest(const JobState& state) const {
   return NewTrial(state,
                   {std::move(proposal->configuration),
                    "Gaussian process on " + std::to_string(model.results()) +
-                       " results: " +
+                       " results" + proposal->priors + ": " +
                        Expectation(state, model, model.process().Predict(proposal->point)) + "."},
                   std::move(refitted));
 }

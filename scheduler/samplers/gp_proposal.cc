@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "scheduler/models/acquisition.h"
 #include "scheduler/models/lbfgs.h"
 #include "scheduler/samplers/indifference.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
 
@@ -21,7 +21,6 @@ using Eigen::VectorXd;
 
 constexpr int kCandidates = 300;        // half of them over the whole space
 constexpr int kDrawsPerCandidate = 20;  // per candidate, until one keeps the constraints
-constexpr size_t kCentres = 5;          // best known configurations, around which the other half lies
 // Distances from a centre: from half of a range down, over so many powers of ten.
 constexpr double kWidest = 0.5, kDecades = 2.5;
 constexpr size_t kPolished = 3;
@@ -32,7 +31,12 @@ constexpr int kMostCategories = 30;  // tried when polishing
 class Proposer {
  public:
   Proposer(const JobState& state, const Desire& desire)
-      : state_(state), desire_(desire), indifference_(state, desire.points()) {}
+      : state_(state),
+        desire_(desire),
+        indifference_(state, desire.points()),
+        best_first_(desire.BestFirst()),
+        priors_(state, desire.points(), static_cast<int64_t>(best_first_.size()),
+                [this](size_t i) { return best_first_[i]; }) {}
 
   std::optional<Proposal> Run() {
     DrawCandidates();
@@ -51,7 +55,7 @@ class Proposer {
     for (const Candidate& candidate : candidates_) {
       Configuration configuration = desire_.points().ConfigurationOf(Active(candidate.point));
       if (IsKnown(configuration)) continue;
-      return Proposal{std::move(configuration), candidate.point, candidate.score};
+      return Proposal{std::move(configuration), candidate.point, candidate.score, priors_.Text()};
     }
     return std::nullopt;
   }
@@ -127,18 +131,18 @@ class Proposer {
   }
 
   void DrawCandidates() {
-    const std::vector<VectorXd> centres = desire_.Centres(kCentres);
+    const size_t centres = std::min(desire_.centres(), best_first_.size());
     for (int i = 0; i < kCandidates; ++i) {
-      const bool near = !centres.empty() && i >= kCandidates / 2;
-      DrawCandidate([&] {
-        return near ? Near(Active(centres[static_cast<size_t>(i) % centres.size()])) : Somewhere();
-      });
+      const bool near = centres > 0 && i >= kCandidates / 2;
+      DrawCandidate(
+          [&] { return near ? Near(Active(best_first_[static_cast<size_t>(i) % centres])) : Somewhere(); });
     }
   }
 
   VectorXd Somewhere() {
     VectorXd active(static_cast<Index>(columns().size()));
-    for (Index j = 0; j < active.size(); ++j) active[j] = Anywhere(j);
+    const bool drawn = priors_.strength() > 0 && Uniform() < priors_.strength() / 2;
+    for (Index j = 0; j < active.size(); ++j) active[j] = drawn ? priors_.Draw(j, Uniform()) : Anywhere(j);
     return active;
   }
 
@@ -162,11 +166,16 @@ class Proposer {
 
   void Score() {
     const VectorXd scores = desire_.Scores(Points());
-    for (Index i = 0; i < scores.size(); ++i) candidates_[static_cast<size_t>(i)].score = scores[i];
+    for (Index i = 0; i < scores.size(); ++i) {
+      Candidate& candidate = candidates_[static_cast<size_t>(i)];
+      candidate.score = scores[i] + priors_.Log(candidate.point);
+    }
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
-  double ScoreOf(const VectorXd& point) const { return desire_.Scores(point.transpose())[0]; }
+  double ScoreOf(const VectorXd& point) const {
+    return desire_.Scores(point.transpose())[0] + priors_.Log(point);
+  }
 
   void Polish(VectorXd point) {
     double score = ScoreOf(point);
@@ -208,9 +217,10 @@ class Proposer {
     const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
       VectorXd moved = point;
       moved(numbers) = at;
-      const Acquisition acquisition = desire_.ScoreOf(moved);
+      Acquisition acquisition = desire_.ScoreOf(moved);
+      priors_.AddSlope(moved, acquisition.gradient);
       gradient = -acquisition.gradient(numbers);
-      return -acquisition.value;
+      return -acquisition.value - priors_.Log(moved);
     };
     const auto count = static_cast<Index>(numbers.size());
     active(numbers) = Minimize(minus_score, active(numbers), VectorXd::Zero(count), VectorXd::Ones(count),
@@ -231,6 +241,8 @@ class Proposer {
   const JobState& state_;
   const Desire& desire_;
   const Indifference indifference_;
+  const std::vector<VectorXd> best_first_;  // of known trials
+  const PriorWeights priors_;
   uint64_t draws_ = 0;
   std::vector<Candidate> candidates_;
 };
@@ -242,15 +254,13 @@ class Improvement : public Desire {
 
   const UnitPoints& points() const override { return model_.points(); }
 
-  std::vector<VectorXd> Centres(size_t most) const override {
-    const std::vector<TrialModel::Known>& known = model_.known();
-    std::vector<size_t> order(known.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return known[a].end.mean > known[b].end.mean; });
-    std::vector<VectorXd> centres;
-    for (size_t i = 0; i < std::min(most, order.size()); ++i) centres.push_back(known[order[i]].point);
-    return centres;
+  std::vector<VectorXd> BestFirst() const override {
+    std::vector<TrialModel::Known> known = model_.known();
+    std::stable_sort(known.begin(), known.end(),
+                     [](const auto& a, const auto& b) { return a.end.mean > b.end.mean; });
+    std::vector<VectorXd> points;
+    for (TrialModel::Known& each : known) points.push_back(std::move(each.point));
+    return points;
   }
 
   VectorXd Scores(const MatrixXd& points) const override {

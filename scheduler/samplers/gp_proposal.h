@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "scheduler/models/acquisition.h"
@@ -17,8 +18,10 @@ class Desire {
  public:
   virtual ~Desire() = default;
   virtual const UnitPoints& points() const = 0;
-  // The best known points, best first, at most `most`: half of the candidates are drawn around them.
-  virtual std::vector<Eigen::VectorXd> Centres(size_t most) const = 0;
+  // The known points, best first.
+  virtual std::vector<Eigen::VectorXd> BestFirst() const = 0;
+  // Around how many of these half of the candidates are drawn.
+  virtual size_t centres() const { return 5; }
   // For every row of `points`.
   virtual Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const = 0;
   // At one point, with the gradient.
@@ -28,10 +31,11 @@ class Desire {
 struct Proposal {
   Configuration configuration;
   Eigen::VectorXd point;
-  double score = 0;
+  double score = 0;    // with what priors add
+  std::string priors;  // PriorWeights::Text
 };
 
-// The configuration of the largest score that was found. Many candidates are drawn over the whole space and
+// The configuration of the largest score that was found, weighted by the job's priors (samplers/priors.h). Many candidates are drawn over the whole space and
 // around the best known ones, and the most promising are improved: numbers by L-BFGS along the gradient,
 // categories by trying each. It keeps conditions and constraints, was not tried before, and is not so near to
 // a known one that it would repeat its reports (samplers/indifference.h); absent: no such one was found. A

@@ -234,17 +234,15 @@ std::string ParetoModel::Expectation(const Outlook& outlook) const {
          (goals_.size() > 1 ? " chance to add to the front" : " chance to be the best");
 }
 
-std::vector<VectorXd> ParetoModel::Centres(size_t most) const {
-  // More of them than of one objective: a front is long. Without one the trials nearest to being feasible.
-  std::vector<VectorXd> centres(front_.begin(),
-                                front_.begin() + static_cast<std::ptrdiff_t>(std::min(2 * most, front_.size())));
-  if (!centres.empty()) return centres;
+std::vector<VectorXd> ParetoModel::BestFirst() const {
+  if (!front_.empty()) return front_;
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < known().size(); ++i)
     order.emplace_back(FinalStanding(state_.spec(), state_.trial(known()[i].trial)).violation, i);
   std::sort(order.begin(), order.end());
-  for (size_t i = 0; i < std::min(most, order.size()); ++i) centres.push_back(known()[order[i].second].point);
-  return centres;
+  std::vector<VectorXd> points;
+  for (const auto& [violation, i] : order) points.push_back(known()[i].point);
+  return points;
 }
 
 VectorXd ParetoModel::Scores(const MatrixXd& rows) const {

@@ -49,7 +49,9 @@ class ParetoModel : public Desire {
   std::string Expectation(const Outlook& outlook) const;
 
   const UnitPoints& points() const override { return objectives_[0]->points(); }
-  std::vector<Eigen::VectorXd> Centres(size_t most) const override;
+  // The front; without one the trials nearest to being feasible.
+  std::vector<Eigen::VectorXd> BestFirst() const override;
+  size_t centres() const override { return 10; }  // a front is long
   Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const override;
   Acquisition ScoreOf(const Eigen::VectorXd& point) const override;
 

@@ -1,5 +1,6 @@
 #include "scheduler/samplers/random.h"
 
+#include "scheduler/samplers/priors.h"
 #include "scheduler/space/random.h"
 
 namespace winnow {
@@ -9,6 +10,9 @@ namespace {
 constexpr int64_t kMostDrawsOfFinite = 50;
 // The index of that choice among a trial's draws, beyond all others.
 constexpr uint64_t kChoice = 1ull << 41;
+
+// Draws from priors, until one keeps the constraints.
+constexpr int64_t kMostPriorDraws = 100;
 
 // Draws of different redraws never meet.
 constexpr int64_t kDrawsPerRedraw = kMostDraws;
@@ -31,6 +35,18 @@ std::optional<Configuration> FirstThatHolds(const SearchSpec& spec, const Search
                                             TrialNumber number, int64_t first, int64_t draws) {
   for (int64_t draw = 0; draw < draws; ++draw) {
     Configuration configuration = space.FromUnit(UnitDraw(spec, number, first + draw));
+    if (space.Satisfies(configuration)) return configuration;
+  }
+  return std::nullopt;
+}
+
+// Absent: the draw is not one from priors, or these hardly ever keep the constraints.
+std::optional<Configuration> PriorDraw(const SearchSpec& spec, const SearchSpace& space, TrialNumber number,
+                                       int64_t redraw) {
+  if (!DrawsFromPriors(spec, number)) return std::nullopt;
+  const Priors priors(space);
+  for (int64_t draw = 0; draw < kMostPriorDraws; ++draw) {
+    Configuration configuration = priors.Drawn(UnitDraw(spec, number, redraw * kDrawsPerRedraw + draw));
     if (space.Satisfies(configuration)) return configuration;
   }
   return std::nullopt;
@@ -83,6 +99,9 @@ Configuration AnyConfiguration(const JobState& state, TrialNumber number) {
 
 std::optional<Suggestion> RandomSampler::Draw(const JobState& state, TrialNumber number,
                                               int64_t redraw) const {
+  if (auto drawn = PriorDraw(state.spec(), state.space(), number, redraw)) {
+    return Suggestion{*std::move(drawn), "Drawn from the job's priors."};
+  }
   return Suggestion{RandomConfiguration(state.spec(), state.space(), number, redraw), "Drawn at random."};
 }
 

@@ -5,8 +5,8 @@
 
 namespace winnow {
 
-// Uniform on the unit cube; depends on the job's seed and the trial's number only, so that any parallelism
-// tries the same configurations.
+// Uniform on the unit cube, or a draw from the job's priors (DrawsFromPriors); depends on the job's seed and
+// the trial's number only, so that any parallelism tries the same configurations.
 class RandomSampler : public Sampler {
  public:
   std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const override;

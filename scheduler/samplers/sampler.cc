@@ -6,6 +6,7 @@
 #include "scheduler/samplers/freeze_thaw.h"
 #include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/grid.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/tpe.h"
@@ -15,6 +16,15 @@ namespace winnow {
 namespace {
 
 constexpr int64_t kMostRedraws = 200;  // then what is left of a finite space is looked through
+
+// Absent: there are no priors, or their values break a constraint or were tried already.
+std::optional<Suggestion> ValuesOfPriors(const JobState& state) {
+  const Priors priors(state.space());
+  if (priors.empty()) return std::nullopt;
+  Configuration values = priors.Values();
+  if (!state.space().Satisfies(values) || state.tried(values)) return std::nullopt;
+  return Suggestion{std::move(values), "The values of the job's priors, and the middle of other ranges."};
+}
 
 }  // namespace
 
@@ -51,6 +61,9 @@ std::optional<Suggestion> Sampler::Next(const JobState& state) const {
     return Suggestion{spec.initial[number - 1],
                       "Initial configuration " + std::to_string(number) + " of the job."};
   }
+  if (number == static_cast<int64_t>(spec.initial.size()) + 1) {
+    if (auto values = ValuesOfPriors(state)) return values;
+  }
   for (int64_t redraw = 0; redraw < kMostRedraws; ++redraw) {
     auto suggestion = Draw(state, number, redraw);
     if (!suggestion || !state.tried(suggestion->configuration)) return suggestion;
@@ -74,12 +87,12 @@ int64_t StartupTrials(const SearchSpec& spec) {
 
 bool StartsUp(const JobState& state, TrialNumber number) {
   const SearchSpec& spec = state.spec();
-  const auto priors = static_cast<int64_t>(state.priors().size());
+  const auto earlier = static_cast<int64_t>(state.earlier_results().size());
   const JobTotals& totals = state.totals();
-  const int64_t results = totals.completed + totals.pruned + totals.cancelled + totals.paused + priors;
+  const int64_t results = totals.completed + totals.pruned + totals.cancelled + totals.paused + earlier;
   const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
   const int64_t startup = StartupTrials(spec);
-  return results < startup || sampled + priors <= startup;
+  return results < startup || sampled + earlier <= startup;
 }
 
 std::vector<int64_t> RungLevels(const JobState& state) {

@@ -24,9 +24,9 @@ class Sampler {
   // asked. Each `redraw` 0, 1, 2… gives another configuration, to replace those that were tried before.
   virtual std::optional<Suggestion> Draw(const JobState& state, TrialNumber number, int64_t redraw) const = 0;
 
-  // The next new trial without asking a model: first the user's own configurations, then what Draw gives; on
-  // a finite space no configuration twice. Absent: no further trial may be created, or the model has to be
-  // asked.
+  // The next new trial without asking a model: first the user's own configurations, then the values of
+  // priors, then what Draw gives; on a finite space no configuration twice. Absent: no further trial may be
+  // created, or the model has to be asked.
   virtual std::optional<Suggestion> Next(const JobState& state) const;
 
   // Whether a free slot needs the model's answer.
@@ -51,7 +51,8 @@ Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<dou
 // more than one rung), so there the default is three times the parameters plus 4, at most 40.
 int64_t StartupTrials(const SearchSpec& spec);
 
-// Whether trial `number` is still one of these: too few trials have begun or have a result, counting priors.
+// Whether trial `number` is still one of these: too few trials have begun or have a result, counting earlier
+// results.
 bool StartsUp(const JobState& state, TrialNumber number);
 
 // The resource levels of the rungs of all brackets, rising; without a pruner that has rungs, none.

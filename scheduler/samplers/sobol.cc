@@ -2,6 +2,7 @@
 
 #include <boost/random/sobol.hpp>
 
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/space/random.h"
 #include "scheduler/space/space.h"
@@ -45,7 +46,8 @@ std::optional<Configuration> SobolPoint(const SearchSpec& spec, const SearchSpac
     const auto seed = static_cast<uint32_t>(RandomBits(spec.seed, 0, Purpose::kConfiguration, i));
     unit.push_back((NestedUniformScramble(origin ? 0 : engine(), seed) + 0.5) * 0x1p-32);
   }
-  Configuration configuration = space.FromUnit(unit);
+  Configuration configuration =
+      DrawsFromPriors(spec, number) ? Priors(space).Drawn(std::move(unit)) : space.FromUnit(unit);
   if (!space.Satisfies(configuration)) return std::nullopt;
   return configuration;
 }
@@ -64,8 +66,10 @@ std::optional<Suggestion> SobolSampler::Draw(const JobState& state, TrialNumber 
                       "Drawn at random: its Sobol point was tried already."};
   }
   if (auto point = SobolPoint(state.spec(), state.space(), number)) {
-    return Suggestion{*std::move(point),
-                      "Point " + std::to_string(number) + " of a scrambled Sobol sequence."};
+    return Suggestion{
+        *std::move(point),
+        "Point " + std::to_string(number) + " of a scrambled Sobol sequence" +
+            (DrawsFromPriors(state.spec(), number) ? ", moved towards the job's priors." : ".")};
   }
   const char* why = state.spec().parameters.size() > kMostDimensions
                         ? "Drawn at random: there are too many parameters for a Sobol sequence."

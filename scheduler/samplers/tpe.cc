@@ -6,6 +6,7 @@
 
 #include "scheduler/models/kernel_density.h"
 #include "scheduler/samplers/indifference.h"
+#include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/unit_points.h"
@@ -56,8 +57,8 @@ int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_
     return std::upper_bound(levels.begin(), levels.end(), resource) - levels.begin();
   };
   for (size_t i = first; i < state.trials().size(); ++i) ++reached[passed(Reached(state.trials()[i]))];
-  for (const PriorObserved& prior : state.priors()) {
-    ++reached[prior.resource == 0 ? levels.size() : passed(prior.resource)];
+  for (const EarlierResult& earlier : state.earlier_results()) {
+    ++reached[earlier.resource == 0 ? levels.size() : passed(earlier.resource)];
   }
   int64_t results = 0;
   for (size_t k = levels.size(); k-- > 0;) {
@@ -107,9 +108,10 @@ History HistoryOf(const JobState& state) {
     history.outcomes.push_back(
         {&configuration, finite ? sign * *value : std::numeric_limits<double>::infinity()});
   };
-  for (const PriorObserved& prior : state.priors()) {
-    if (!state.space().Holds(prior.configuration)) continue;
-    if (prior.resource == 0 || prior.resource >= history.level) add(prior.configuration, prior.objective);
+  for (const EarlierResult& earlier : state.earlier_results()) {
+    if (!state.space().Holds(earlier.configuration)) continue;
+    if (earlier.resource == 0 || earlier.resource >= history.level)
+      add(earlier.configuration, earlier.objective);
   }
   if (state.spec().ranks_by_standing()) {
     AddRanked(state, first, history);
@@ -189,19 +191,28 @@ Suggested TpeSampler::Suggest(const JobState& state) const {
   const KernelDensity good(axes, PointsOf(points, history.outcomes, 0, best, best));
   const KernelDensity others(axes,
                              PointsOf(points, history.outcomes, best, history.outcomes.size(), kMostOthers));
+  const PriorWeights priors(state, points, history.results, [&](size_t i) -> Eigen::VectorXd {
+    return points.PointOf(*history.outcomes[i].configuration);
+  });
   uint64_t draws = 0;
   const auto uniform = [&] { return RandomUnit(spec.seed, number, Purpose::kModel, ++draws); };
   Configuration chosen;
-  double most = -std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity(), ratio = 0;
   for (int draw = 0, kept = 0; kept < kDrawn && draw < kDrawn * kMostDrawsPerCandidate; ++draw) {
-    Configuration candidate = points.ConfigurationOf(good.Draw(uniform));
+    Eigen::VectorXd drawn = good.Draw(uniform);
+    if (priors.strength() > 0 && uniform() < priors.strength() / 2) {
+      for (Eigen::Index j = 0; j < drawn.size(); ++j) drawn[j] = priors.Draw(j, uniform());
+    }
+    Configuration candidate = points.ConfigurationOf(drawn);
     if (!state.space().Satisfies(candidate) || state.tried(candidate)) continue;
     const Eigen::VectorXd point = points.PointOf(candidate);
     if (indifference.IsNearKnown(point)) continue;
     ++kept;
-    const double ratio = good.LogDensity(point) - others.LogDensity(point);
-    if (ratio <= most) continue;
-    most = ratio;
+    const double denser = good.LogDensity(point) - others.LogDensity(point);
+    const double preference = denser + priors.Log(point);
+    if (preference <= most) continue;
+    most = preference;
+    ratio = denser;
     chosen = std::move(candidate);
   }
   if (chosen.empty()) {
@@ -210,9 +221,9 @@ Suggested TpeSampler::Suggest(const JobState& state) const {
   }
   std::string why = "TPE on " + std::to_string(history.results) + " trials";
   if (history.level > 0) why += " at resource " + std::to_string(history.level);
-  return NewTrial(state,
-                  {std::move(chosen), why + ": " + Times(std::exp(most)) + " times as dense among the best " +
-                                          std::to_string(best) + " as among the others."});
+  return NewTrial(
+      state, {std::move(chosen), why + ": " + Times(std::exp(ratio)) + " times as dense among the best " +
+                                     std::to_string(best) + " as among the others" + priors.Text() + "."});
 }
 
 }  // namespace winnow

@@ -8,6 +8,7 @@
 #include "scheduler/models/fit.h"
 #include "scheduler/models/quantile.h"
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/state/repeat_effects.h"
 
 namespace winnow {
 namespace {
@@ -21,8 +22,8 @@ constexpr size_t kNewest = 20'000;
 constexpr int64_t kRungWork = 2;   // a further rung of a trial, counted in trials
 constexpr double kMoreWork = 0.1;  // as a part of that at the last fit: then it is fitted anew
 // Errors of predictions, in variances of the ends.
-constexpr double kPriorError = 0.05;      // of an earlier job: other data, another seed
-constexpr double kPartPriorError = 0.25;  // at a lower level than the last
+constexpr double kEarlierError = 0.05;      // of an earlier job: other data, another seed
+constexpr double kPartEarlierError = 0.25;  // at a lower level than the last
 constexpr double kFailureError = 0.25;
 constexpr size_t kMostFailed = 50;  // the newest
 
@@ -189,11 +190,11 @@ SeenCurve TrialModel::CurveOf(const TrialState& trial, const std::vector<int64_t
 
 TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const {
   Results results;
-  for (const PriorObserved& prior : state.priors()) {
-    if (!std::isfinite(prior.objective)) continue;
-    const bool whole = prior.resource == 0 || prior.resource >= levels.back() || state.brackets().empty();
+  for (const EarlierResult& earlier : state.earlier_results()) {
+    if (!std::isfinite(earlier.objective)) continue;
+    const bool whole = earlier.resource == 0 || earlier.resource >= levels.back() || state.brackets().empty();
     results.fixed.push_back(
-        {&prior.configuration, sign_ * prior.objective, whole ? kPriorError : kPartPriorError});
+        {&earlier.configuration, sign_ * earlier.objective, whole ? kEarlierError : kPartEarlierError});
     ++results.work;
   }
   if (results.fixed.size() > kMostTrials) {
@@ -202,6 +203,8 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
     results.fixed.resize(kMostTrials);
   }
 
+  std::optional<RepeatEffects> repeats;
+  if (state.spec().repeats > 0) repeats.emplace(state);
   std::vector<Seen> seen;
   std::vector<RungValues> values;
   std::vector<const Configuration*> failed;
@@ -214,8 +217,13 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
       failed.push_back(&trial.configuration);
     } else if (curve.rungs >= (basis_ == Basis::kAll ? 1 : levels.size())) {
       results.work += 1 + kRungWork * (static_cast<int64_t>(curve.rungs) - 1);
+      double error = 0;
+      if (repeats) {
+        curve.points.back().second = sign_ * repeats->MeanOf(trial);
+        error = std::sqrt(repeats->variance() / static_cast<double>(trial.curve.size()));
+      }
       values.push_back(ReadRungs(levels, curve));
-      seen.push_back({trial.number, &trial.configuration, std::move(curve)});
+      seen.push_back({trial.number, &trial.configuration, std::move(curve), error});
     }
   }
   std::vector<double> ends = RoughEnds(values, levels.size());
@@ -276,6 +284,13 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   observations.values.head(finite) = (observations.values.head(finite).array() - centre_) / spread_;
   observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
   observations.covariance.topLeftCorner(seen, seen) = predicted.covariance / (spread_ * spread_);
+  for (Index i = 0; i < seen; ++i) {
+    const Seen& trial = results.seen[static_cast<size_t>(i)];
+    if (trial.error == 0) continue;
+    const double value = trial.curve.points.back().second;
+    const double width = (*transform_)(value + trial.error) - (*transform_)(value - trial.error);
+    observations.variances[i] = std::pow(std::min(width / 2, kFar) / spread_, 2);
+  }
   for (Index i = seen; i < all; ++i)
     observations.variances[i] = results.fixed[static_cast<size_t>(i - seen)].error;
 

@@ -90,6 +90,7 @@ class TrialModel {
     TrialNumber trial = 0;
     const Configuration* configuration = nullptr;
     SeenCurve curve;
+    double error = 0;  // standard error of the curve's last value; known of means over repeats
   };
   // A result at the last rung, with the variance of its error; absent: as bad as the worst.
   struct Fixed {

@@ -99,10 +99,21 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+enum class Confidence { kLow, kMedium, kHigh };
+
+// Where the user believes a parameter's best value to be.
+struct Prior {
+  Value value;  // of the range
+  Confidence confidence = Confidence::kMedium;
+
+  bool operator==(const Prior&) const = default;
+};
+
 struct Parameter {
   std::string name;
   Range range;
   std::optional<Condition> condition = std::nullopt;
+  std::optional<Prior> prior = std::nullopt;
 
   bool operator==(const Parameter&) const = default;
 };
@@ -132,6 +143,7 @@ enum class PrunerKind {
   kSuccessiveHalving,
   kLearningCurve,
   kFreezeThaw,
+  kPairedTest,
 };
 
 // What the rest of the scheduler needs to know of a kind of pruner; in the order of PrunerKind.
@@ -151,8 +163,12 @@ inline constexpr PrunerTraits kPrunerTraits[] = {
     {.name = "SUCCESSIVE_HALVING", .rungs = true, .table = true},
     {.name = "LEARNING_CURVE"},
     {.name = "FREEZE_THAW", .rungs = true, .asks_model = true},
+    {"PAIRED_TEST"},
 };
 constexpr const PrunerTraits& TraitsOf(PrunerKind kind) { return kPrunerTraits[static_cast<int>(kind)]; }
+
+// PrunerSettings::min_chance of PAIRED_TEST where it is not given.
+inline constexpr double kPairedTestChance = 0.2;
 
 constexpr bool HasRungs(PrunerKind kind) { return TraitsOf(kind).rungs; }
 constexpr bool HasBracketTable(PrunerKind kind) { return TraitsOf(kind).table; }
@@ -247,6 +263,10 @@ struct SearchSpec {
   int32_t nodes = 1;
   uint64_t seed = 0;
   bool resumes = true;  // the trainer goes on from its checkpoint
+
+  // How often each configuration is trained, with as many seeds or folds: then a level is one repeat, a value
+  // is that of one repeat, and the mean counts. 0: once, and levels are the trainer's.
+  int64_t repeats = 0;
 
   // Where a trainer ends by itself: the value of this parameter (its index in `parameters`), or else
   // `own_end`.

@@ -91,7 +91,7 @@ struct TimeLimitReached {
 };
 
 // A result of an earlier job or another tool: the first facts of a job that is started warm.
-struct PriorObserved {
+struct EarlierResult {
   static constexpr const char* kKind = "prior_observed";
   static constexpr Field kFields[] = {"configuration", "objective", "resource", "source"};
   static constexpr bool kObserved = true;
@@ -241,7 +241,7 @@ using Decision = std::variant<TrialCreated, TrialResumed, TrialPaused, TrialEnde
                               CompletionMet, JobEnded>;
 
 using FactBody = std::variant<Reported, AttemptStarted, AttemptEnded, CheckpointLost, StopRequested,
-                              TimeLimitReached, PriorObserved, Noticed, Suggested, TrialCreated, TrialResumed,
+                              TimeLimitReached, EarlierResult, Noticed, Suggested, TrialCreated, TrialResumed,
                               TrialPaused, TrialEnded, RungCut, BracketEnded, CompletionMet, JobEnded>;
 
 struct Fact {

@@ -57,8 +57,8 @@ struct Checker {
   }
   std::string operator()(const StopRequested&) const { return ""; }
   std::string operator()(const TimeLimitReached&) const { return ""; }
-  std::string operator()(const PriorObserved& f) const {
-    if (!state.trials().empty()) return "priors come before the first trial";
+  std::string operator()(const EarlierResult& f) const {
+    if (!state.trials().empty()) return "earlier results come before the first trial";
     return f.configuration.size() == state.spec().parameters.size() ? ""
                                                                     : "the configuration has another length";
   }
@@ -490,7 +490,9 @@ void JobState::On(const TimeLimitReached& fact, int64_t) {
 }
 
 template <>
-void JobState::On(const PriorObserved& fact, int64_t) { priors_.push_back(fact); }
+void JobState::On(const EarlierResult& fact, int64_t) {
+  earlier_results_.push_back(fact);
+}
 
 bool JobState::noticed(NoticeKind kind) const {
   return std::any_of(notices_.begin(), notices_.end(),

@@ -246,7 +246,7 @@ class JobState {
   bool may_create() const;
   // Whether a trial had this configuration. Kept for finite spaces only; otherwise false.
   bool tried(const Configuration& configuration) const { return tried_.count(configuration) > 0; }
-  const std::vector<PriorObserved>& priors() const { return priors_; }
+  const std::vector<EarlierResult>& earlier_results() const { return earlier_results_; }
   // The notices with their times since the Unix epoch, oldest first, each kind once.
   const std::vector<std::pair<Noticed, int64_t>>& notices() const { return notices_; }
   bool noticed(NoticeKind kind) const;
@@ -306,7 +306,7 @@ class JobState {
   std::string stop_reason_;
   std::optional<TimeLimit> time_limit_;
   std::optional<CompletionMet> completion_met_;
-  std::vector<PriorObserved> priors_;
+  std::vector<EarlierResult> earlier_results_;
   std::vector<std::pair<Noticed, int64_t>> notices_;
   IdenticalCurves identical_curves_;
   std::optional<Suggested> suggestion_;

@@ -42,6 +42,7 @@ MAPS = {"string": "strings by name", "number": "numbers by name", "integer": "in
 # Pages that tell more of a block.
 GUIDES = {"trainer": "../trainer-contract.md", "channels.NAME": "../data-files.md", "cluster": "../clusters.md",
           "sampler": "../search.md#samplers", "pruner": "../search.md#pruners", "completion": "../search.md#when-a-job-ends",
+          "parameters[].prior": "../search.md#priors",
           "warm_start": "../search.md#warm-start", "scheduling": "../clusters.md#who-comes-first"}
 
 

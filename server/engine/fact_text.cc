@@ -54,7 +54,7 @@ struct Teller {
     return f.limit == TimeLimit::kWall ? "The job has reached its wall-time limit."
                                        : "The job has reached its limit of node time.";
   }
-  std::string operator()(const PriorObserved& f) const {
+  std::string operator()(const EarlierResult& f) const {
     return fmt::format("Known from {}: {} = {:.6g}.", f.source, metrics[0], f.objective);
   }
   std::string operator()(const Noticed& f) const { return f.text; }

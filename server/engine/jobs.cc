@@ -148,7 +148,7 @@ absl::StatusOr<std::string> Jobs::Create(const v1::TuningJobSpec& spec, const st
   WatchWallTime(*job);
   OpenJob& created = *(jobs_[job->row.key] = std::move(job));
   // There are no trials yet that could end.
-  for (const PriorObserved& prior : start.priors) (void)Record(created, prior);
+  for (const EarlierResult& earlier : start.earlier) (void)Record(created, earlier);
   return created.row.id;
 }
 

@@ -9,7 +9,7 @@ namespace winnow {
 
 // Results of earlier work that a job starts with.
 struct WarmStart {
-  std::vector<PriorObserved> priors;
+  std::vector<EarlierResult> earlier;
   // "41 results used: 20 from job a-1, 21 from study.db; 3 left out: 2 with eta outside its range, 1 without
   // a value."
   // "": the spec names no earlier work.

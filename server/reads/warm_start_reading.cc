@@ -13,9 +13,9 @@
 
 #include "base/status_text.h"
 #include "server/engine/violations.h"
+#include "server/reads/earlier_fit.h"
 #include "server/reads/imports/csv_file.h"
 #include "server/reads/imports/optuna_study.h"
-#include "server/reads/prior_fit.h"
 #include "server/reads/reads.h"
 #include "spec/search_spec.h"
 #include "spec/table_cell.h"
@@ -60,8 +60,8 @@ class Collector {
     }
     if (!ended_.ok()) return ended_;
     if (!violations_.empty()) return ViolationsError(violations_);
-    WarmStart start{std::move(priors_), ""};
-    if (!sources_.empty()) start.text = Text(start.priors.size());
+    WarmStart start{std::move(results_), ""};
+    if (!sources_.empty()) start.text = Text(start.earlier.size());
     return start;
   }
 
@@ -97,12 +97,12 @@ class Collector {
     Fit fit = FitTo(space_, values);
     if (!fit.misfit.empty()) return LeaveOut(fit.misfit);
     if (!known_.emplace(source, fit.configuration, *objective, resource).second) return;
-    priors_.push_back({std::move(fit.configuration), *objective, resource, source});
+    results_.push_back({std::move(fit.configuration), *objective, resource, source});
     ++sources_.back().second;
   }
 
   bool TooMany(const std::string& field) {
-    if (priors_.size() <= kMostResults) return false;
+    if (results_.size() <= kMostResults) return false;
     Refuse(field, fmt::format("has more than {} results, the maximum of all sources together", kMostResults));
     return true;
   }
@@ -118,8 +118,9 @@ class Collector {
 
   void AddResultsOf(const JobView& job) {
     const SearchSpec& search = job.state.spec();
-    for (const PriorObserved& prior : job.state.priors()) {
-      Add(ValuesOf(job.spec, search, prior.configuration), prior.objective, prior.resource, prior.source);
+    for (const EarlierResult& earlier : job.state.earlier_results()) {
+      Add(ValuesOf(job.spec, search, earlier.configuration), earlier.objective, earlier.resource,
+          earlier.source);
     }
     for (const TrialState& trial : job.state.trials()) {
       if (trial.phase == TrialPhase::kFailed) {
@@ -248,7 +249,7 @@ class Collector {
   absl::Status ended_;  // why reading stopped
   const SearchSpec search_;
   const SearchSpace space_;
-  std::vector<PriorObserved> priors_;
+  std::vector<EarlierResult> results_;
   std::vector<Violation> violations_;
   // as named in the spec, with the number of used results
   std::vector<std::pair<std::string, int64_t>> sources_;

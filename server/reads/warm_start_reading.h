@@ -9,10 +9,10 @@ namespace winnow {
 
 class Reads;
 
-// Reads the sources of spec.warm_start: ended jobs with their own priors, and tables and studies from
-// `files`. Each result counts once. INVALID_ARGUMENT names the field that cannot be read, has another goal,
-// or brings the total above 10,000 results; it quotes nothing from a file. Otherwise the status of `go_on`,
-// such as DEADLINE_EXCEEDED. REQUIRES: CheckSpec found nothing.
+// Reads the sources of spec.warm_start: ended jobs with their own earlier results, and tables and studies
+// from `files`. Each result counts once. INVALID_ARGUMENT names the field that cannot be read, has another
+// goal, or brings the total above 10,000 results; it quotes nothing from a file. Otherwise the status of
+// `go_on`, such as DEADLINE_EXCEEDED. REQUIRES: CheckSpec found nothing.
 absl::StatusOr<WarmStart> ReadWarmStart(const v1::TuningJobSpec& spec, Reads& reads,
                                         const ReadableFolders& files, const GoOn& go_on);
 

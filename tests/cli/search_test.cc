@@ -253,7 +253,7 @@ TEST_CASE("describe: what searches, what it began with, and why a bracket and a 
   service.trials[0].set_choice_reason("Point 1 of the Sobol sequence.");
   const std::string described = RunWinnow({"describe", "bank"}, service.address()).out;
   CHECK(described.find("  search    Sobol sampler under the HYPERBAND pruner\n") != std::string::npos);
-  CHECK(described.find("  priors    41 results used: 20 from job a-1, 21 from study.db.\n") !=
+  CHECK(described.find("  earlier   41 results used: 20 from job a-1, 21 from study.db.\n") !=
         std::string::npos);
   CHECK(described.find("  bracket 2 ended: its survivors are behind.\n") != std::string::npos);
   const std::string trial = RunWinnow({"describe", "bank", "1"}, service.address()).out;

@@ -171,6 +171,34 @@ TEST_CASE("Ask and tell: a completed attempt takes no further reports, and an en
   CHECK(best["best_objective"] == 0.5);
 }
 
+TEST_CASE("Priors: their values are tried first, every choice that they moved says so, and the job replays",
+          "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "1", "--slots", "1"});
+  const std::string job =
+      R"json({"name": "believed", "strategy": "BAYESIAN", "limits": {"max_trials": 9}, "seed": 3,
+    "trainer": {"command": ["/bin/sh", "-c", "echo loss=$(awk 'BEGIN {print ({{x}} - 0.7) ^ 2}')"], "resumes": false,
+                "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+)"}]},
+    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}, "prior": {"value": 0.65, "confidence": "HIGH"}},
+      {"name": "kind", "categorical": {"values": ["a", "b"]}, "prior": {"value": "b"}}],
+    "objective": {"metric": "loss", "goal": "MINIMIZE"}, "working_directory": ")json" +
+      server.folder() + "\"}";
+  const auto run = [&server](const std::vector<std::string>& arguments, const std::string& input = "") {
+    return RunWinnow(arguments, server.address(), input);
+  };
+  const Result submitted = run({"submit", "-", "--watch"}, job);
+  INFO(submitted.out << submitted.err << server.log());
+  REQUIRE(submitted.code == 0);
+  const auto trial = [&](int number) {
+    return json::parse(run({"describe", "believed", std::to_string(number), "-o", "json"}).out)["trial"];
+  };
+  CHECK(trial(1)["configuration"] == json({{"x", 0.65}, {"kind", "b"}}));
+  CHECK(trial(1)["choice_reason"] == "The values of the job's priors, and the middle of other ranges.");
+  const std::string later = trial(6)["choice_reason"];
+  INFO(later);
+  CHECK(later.find("the job's priors at ") != std::string::npos);
+  CHECK(run({"replay", "believed", "--verify"}).code == 0);
+}
+
 TEST_CASE("Warm start: every row of what winnow analytics writes of a conditional space is used", "[e2e]") {
   ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
   // A value that a spreadsheet would compute, and a hyperparameter that has the name of a column.

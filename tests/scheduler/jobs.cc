@@ -195,12 +195,20 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
     return x + std::sin(level * x * 7 + static_cast<double>(number));
   };
   if (draw(3) == 0) {
-    for (Configuration& prior : DrawConfigurations(spec, draw)) {
-      const double value = simulation.objective(prior, 9);
-      simulation.priors.push_back({std::move(prior), value, draw(2) == 0 ? 0 : 9, "an earlier job"});
+    for (Configuration& earlier : DrawConfigurations(spec, draw)) {
+      const double value = simulation.objective(earlier, 9);
+      simulation.earlier.push_back({std::move(earlier), value, draw(2) == 0 ? 0 : 9, "an earlier job"});
     }
   }
   if (draw(2) == 0) spec.limits.max_first_failures = 1 + draw(3);
+  if (spec.sampler.kind != SamplerKind::kGrid && draw(4) == 0) {
+    const Configuration believed =
+        SearchSpace(spec.parameters).FromUnit(std::vector(spec.parameters.size(), 0.3));
+    for (size_t i = 0; i < believed.size(); ++i) {
+      if (std::holds_alternative<Inactive>(believed[i]) || draw(2) == 0) continue;
+      spec.parameters[i].prior = Prior{believed[i], static_cast<Confidence>(draw(3))};
+    }
+  }
   if (draw(2) == 0) spec.objective_value = draw(2) == 0 ? ObjectiveValue::kLast : ObjectiveValue::kMean;
   return job;
 }

@@ -57,6 +57,23 @@ TEST_CASE("ValidateSpace: conditions name an earlier parent that can have the va
       "lost\n");
 }
 
+TEST_CASE("ValidateSpace: a prior's value is one of the range", "[scheduler]") {
+  SearchSpec spec = Methods();
+  spec.parameters[0].prior = Prior{std::string("tree")};
+  spec.parameters[1].prior = Prior{1.0};  // of a parameter that the other prior leaves out
+  spec.parameters[3].prior = Prior{4.0};
+  CHECK(Text(spec) == "");
+  spec.parameters[0].prior = Prior{std::string("net")};
+  spec.parameters[1].prior = Prior{1.5};
+  spec.parameters[2].prior = Prior{int64_t{0}};
+  spec.parameters[3].prior = Prior{3.0};
+  CHECK(Text(spec) ==
+        "parameters[0].prior.value: is \"net\"; expected one of line, tree\n"
+        "parameters[1].prior.value: is \"1.5\"; expected a number from 0 to 1\n"
+        "parameters[2].prior.value: is \"0\"; expected an integer from 1 to 8\n"
+        "parameters[3].prior.value: is \"3\"; expected one of 1, 2, 4\n");
+}
+
 TEST_CASE("ValidateSpace: where the trainer ends is known for every trial", "[scheduler]") {
   SearchSpec spec = Methods();
   spec.own_end_parameter = 2;

@@ -95,7 +95,9 @@ TEST_CASE("Job file: blocks of the search are read, maps of numbers and optional
     "constraints": [{"coefficients": {"x": 1.5, "y": -2}, "max": 0}],
     "initial_configurations": [{"hyperparameters": {"x": 0.10, "y": true, "z": "t"}}],
     "completion": {"target_objective": 0},
-    "parameters": [{"name": "x", "discrete": {"values": [1, 2.5]}, "condition": {"parameter": "y", "values": [1, "b"]}}],
+    "parameters": [{"name": "x", "discrete": {"values": [1, 2.5]}, "condition": {"parameter": "y", "values": [1, "b"]},
+                    "prior": {"value": 2.5, "confidence": "high"}},
+                   {"name": "y", "categorical": {"values": ["true"]}, "prior": {"value": true}}],
     "warm_start": {"jobs": ["a-1"], "optuna_studies": [{"file": "s.db", "study": "s"}]},
     "trainer": {"external": true, "lease": "90s"}})");
   CHECK(spec.sampler().grid_points().at("y") == 5);
@@ -108,6 +110,9 @@ TEST_CASE("Job file: blocks of the search are read, maps of numbers and optional
   CHECK(spec.initial_configurations(0).hyperparameters().at("y") == "true");
   CHECK(spec.parameters(0).discrete().values(1) == 2.5);
   CHECK(spec.parameters(0).condition().values(0) == "1");
+  CHECK(spec.parameters(0).prior().value() == "2.5");
+  CHECK(spec.parameters(0).prior().confidence() == v1::ParameterPrior::HIGH);
+  CHECK(spec.parameters(1).prior().value() == "true");
   CHECK(spec.completion().has_target_objective());
   CHECK(spec.warm_start().optuna_studies(0).study() == "s");
   CHECK(spec.trainer().lease().seconds() == 90);

@@ -122,6 +122,32 @@ TEST_CASE("Malformed job files: conditions and constraints", "[spec]") {
   });
 }
 
+TEST_CASE("Malformed job files: priors", "[spec]") {
+  const auto prior = [](const std::string& members) {
+    return CommandJob("\"rate\", ", R"("rate", "prior": {)" + members + "}, ");
+  };
+  CheckCases({
+      {prior(R"("value": 2)"), "parameters[0].prior.value", {"\"2\"", "a number from 0.001 to 1"}},
+      {prior(R"("value": "fast")"), "parameters[0].prior.value", {"\"fast\"", "a number from 0.001 to 1"}},
+      {prior(R"("confidence": "LOW")"), "parameters[0].prior.value", {"missing", "a number from 0.001 to 1"}},
+      {prior(R"("value": [0.1])"), "parameters[0].prior.value", {"a string"}},
+      {prior(R"("value": 0.1, "confidence": "SURE")"),
+       "parameters[0].prior.confidence",
+       {"\"SURE\"", "one of LOW, MEDIUM, HIGH"}},
+      {prior(R"("value": 0.1, "confidnce": "LOW")"),
+       "parameters[0].prior.confidnce",
+       {"did you mean confidence?"}},
+      {CommandJob(R"([{"name": "rate", "continuous": {"min": 0.001, "max": 1, "scaling": "LOG"}}],
+  "objective": {"metric": "loss", "goal": "MINIMIZE"},
+  "strategy": "RANDOM")",
+                  R"([{"name": "rate", "continuous": {"min": 0.001, "max": 1}, "prior": {"value": 0.1}}],
+  "objective": {"metric": "loss", "goal": "MINIMIZE"},
+  "strategy": "GRID")"),
+       "parameters[0].prior",
+       {"GRID sampler", "another sampler"}},
+  });
+}
+
 TEST_CASE("Malformed job files: initial configurations", "[spec]") {
   const auto first = [](const std::string& values) {
     return With("\"initial_configurations\": [{\"hyperparameters\": {" + values + "}}]");

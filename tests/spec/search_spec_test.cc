@@ -81,13 +81,17 @@ TEST_CASE("Search spec: names become indices, texts the parent's values", "[spec
       {"name": "a", "integer": {"min": 1, "max": 9, "scaling": "REVERSE_LOG"}},
       {"name": "b", "discrete": {"values": [0.5, 1]}, "condition": {"parameter": "a", "values": [1, "2"]}},
       {"name": "c", "categorical": {"values": ["s", "m"], "ordered": true},
-       "condition": {"parameter": "b", "values": [0.50]}}],
+       "condition": {"parameter": "b", "values": [0.50]}, "prior": {"value": "m", "confidence": "LOW"}},
+      {"name": "d", "continuous": {"min": 0, "max": 1}, "prior": {"value": 1e-1}}],
     "constraints": [{"coefficients": {"b": -2, "a": 1}, "max": 3}, {"coefficients": {"a": 1}, "min": 2, "max": 4}]})");
   CHECK(search.parameters[0].range == Range(IntegerRange{1, 9, Scaling::kReverseLog}));
   CHECK(search.parameters[1].range == Range(DiscreteRange{{0.5, 1}}));
   CHECK(search.parameters[1].condition == Condition{0, {int64_t{1}, int64_t{2}}});
   CHECK(search.parameters[2].range == Range(CategoricalRange{{"s", "m"}, true}));
   CHECK(search.parameters[2].condition == Condition{1, {0.5}});
+  CHECK(search.parameters[1].prior == std::nullopt);
+  CHECK(search.parameters[2].prior == Prior{std::string("m"), Confidence::kLow});
+  CHECK(search.parameters[3].prior == Prior{0.1, Confidence::kMedium});
   const double none = std::numeric_limits<double>::infinity();
   REQUIRE(search.constraints.size() == 2);
   CHECK(search.constraints[0] == LinearConstraint{{{0, 1}, {1, -2}}, -none, 3});

@@ -15,10 +15,16 @@ inline std::vector<Fact> OneOfEachKind() {
       {4, 40, CheckpointLost{3}},
       {5, 50, StopRequested{"stopped by request"}},
       {6, 60, TimeLimitReached{}},
-      {7, 70, PriorObserved{{int64_t{5}, 0.5, std::string("sgd")}, 0.625, 27, "job old, trial 7"}},
+      {7, 70, EarlierResult{{int64_t{5}, 0.5, std::string("sgd")}, 0.625, 27, "job old, trial 7"}},
       {8, 80, Noticed{3, NoticeKind::kBeyondBudget, "Trial 3 trains past its budget."}},
-      {9, 90, Suggested{4, {int64_t{7}, 0.125, std::string("adam")}, 6, "it promises most",
-                        {12, -0.1, 1e-300}, SuggestionRule::kStraight, 81}},
+      {9, 90,
+       Suggested{4,
+                 {int64_t{7}, 0.125, std::string("adam")},
+                 6,
+                 "it promises most",
+                 {12, -0.1, 1e-300},
+                 SuggestionRule::kStraight,
+                 81}},
       {10, 100, TrialCreated{4, {int64_t{7}, 0.125, std::string("adam")}, 1, 0, 9, "it promises most"}},
       {11, 110, TrialResumed{3, 1, 27, "2nd of 9"}},
       {12, 120, TrialPaused{3, 9}},
@@ -46,7 +52,7 @@ inline std::vector<Fact> ExampleFacts() {
   facts.push_back({0, 0, AttemptStarted{1, 1, 0, 0}});
   facts.push_back({0, 0, TimeLimitReached{TimeLimit::kNode}});
   facts.push_back({0, 0, TrialCreated{1, {std::string("svm"), Inactive{}, 1.0}, -1, 0, 0}});
-  facts.push_back({0, 0, PriorObserved{{Inactive{}}, std::numeric_limits<double>::infinity(), 0, ""}});
+  facts.push_back({0, 0, EarlierResult{{Inactive{}}, std::numeric_limits<double>::infinity(), 0, ""}});
   facts.push_back({0, 0, Suggested{3, {}, 0, "resume it"}});
   facts.push_back({0, 0, Suggested{0, {}, 17, "nothing is worth training"}});
   facts.push_back({0, 0, CompletionMet{"nothing is left", true}});

@@ -10,6 +10,7 @@ export interface ParameterSpec {
   categorical?: {values: string[]; ordered?: boolean};
   discrete?: {values: number[]};
   condition?: {parameter: string; values: string[]};
+  prior?: {value: string; confidence?: 'CONFIDENCE_UNSPECIFIED' | 'LOW' | 'MEDIUM' | 'HIGH'};
 }
 
 // Only what the page reads; the whole, as the server sent it, is in TuningJob.rawSpec.

@@ -64,12 +64,12 @@ Spread SpreadOfBatch(const SearchSpec& spec, const CurveFunction& objective) {
   return spread;
 }
 
-Suggested FirstAfterPriors(const SearchSpec& spec) {
+Suggested FirstAfterEarlier(const SearchSpec& spec) {
   PlayedJob job(spec);
   for (uint64_t i = 0; i < 30; ++i) {
     const Configuration configuration = {RandomUnit(3, 1, Purpose::kSimulation, 2 * i),
                                          RandomUnit(3, 1, Purpose::kSimulation, 2 * i + 1)};
-    job.Record(PriorObserved{configuration, Bowl(configuration, 1), 0, "before"});
+    job.Record(EarlierResult{configuration, Bowl(configuration, 1), 0, "before"});
   }
   REQUIRE(WantsSuggestion(job.state()));
   return Suggest(job.state());

@@ -26,6 +26,6 @@ struct Spread {
 Spread SpreadOfBatch(const SearchSpec& spec, const CurveFunction& objective);
 
 // What is suggested first for a job of BowlJob that is started with thirty results of an earlier one.
-Suggested FirstAfterPriors(const SearchSpec& spec);
+Suggested FirstAfterEarlier(const SearchSpec& spec);
 
 }  // namespace winnow

@@ -144,7 +144,7 @@ TEST_CASE("Gp: spaces of one parameter, of categories only and of integers only"
 }
 
 TEST_CASE("Gp: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  const Suggested answer = FirstAfterPriors(BowlJob(SamplerKind::kGp, 0));
+  const Suggested answer = FirstAfterEarlier(BowlJob(SamplerKind::kGp, 0));
   CHECK(answer.why.find("Gaussian process on 30 results: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.05);
 }

@@ -84,7 +84,7 @@ TEST_CASE("Tpe: under rungs it learns from the highest one that enough trials ha
 }
 
 TEST_CASE("Tpe: what a job is started with is its experience from the first trial on", "[scheduler]") {
-  const Suggested answer = FirstAfterPriors(BowlJob(SamplerKind::kTpe, 0));
+  const Suggested answer = FirstAfterEarlier(BowlJob(SamplerKind::kTpe, 0));
   CHECK(answer.why.find("TPE on 30 trials: ") == 0);
   CHECK(Bowl(answer.configuration, 1) < 0.1);
 }

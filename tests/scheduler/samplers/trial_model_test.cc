@@ -134,7 +134,7 @@ TEST_CASE("Trial model: results of earlier jobs count, but less than its own", "
   PlayedJob own(GpJob()), warm(GpJob());
   for (int i = 0; i < 10; ++i) {
     const double x = i / 9.0;
-    warm.Record(PriorObserved{{x}, std::sin(2 * x), 0, "an earlier job"});
+    warm.Record(EarlierResult{{x}, std::sin(2 * x), 0, "an earlier job"});
     Play(own, x, std::sin(2 * x));
   }
   const TrialModel mine(own.state()), theirs(warm.state());

@@ -75,10 +75,12 @@ TEST_CASE("Job state: what each kind of fact does", "[scheduler]") {
        [](const JobState& s) { return s.closing() && s.stop_requested() && s.stop_reason() == "enough"; }},
       {"so does a time limit", TwoCreated(), TimeLimitReached{TimeLimit::kNode},
        [](const JobState& s) { return s.closing() && s.time_limit() == TimeLimit::kNode; }},
-      {"a prior is kept",
+      {"an earlier result is kept",
        {},
-       PriorObserved{{0.5}, 0.75, 3, "old"},
-       [](const JobState& s) { return s.priors().size() == 1 && s.priors()[0].objective == 0.75; }},
+       EarlierResult{{0.5}, 0.75, 3, "old"},
+       [](const JobState& s) {
+         return s.earlier_results().size() == 1 && s.earlier_results()[0].objective == 0.75;
+       }},
       {"a notice is kept with its time", TwoCreated(), Noticed{1, NoticeKind::kBeyondBudget, "too long"},
        [](const JobState& s) {
          return s.noticed(NoticeKind::kBeyondBudget) && s.notices()[0].second == 3'000'000 && !s.closing();
@@ -156,7 +158,7 @@ TEST_CASE("Job state: facts that cannot be the next are refused with a reason", 
   CHECK(refused(Reported{1, 2, 1, 0}) == "there is no such attempt");
   CHECK(refused(AttemptStarted{1, 2, 0, 1}) == "the trial is not pending");
   CHECK(refused(AttemptEnded{2, 1, AttemptOutcome::kLost, "", 0, 0}) == "the attempt is not running");
-  CHECK(refused(PriorObserved{{0.5}, 0, 0, ""}) == "priors come before the first trial");
+  CHECK(refused(EarlierResult{{0.5}, 0, 0, ""}) == "earlier results come before the first trial");
   CHECK(refused(TrialCreated{5, {0.5}, 0, 0, 1}) == "the number is not the next");
   CHECK(refused(TrialPaused{1, 1}).empty());
   CHECK(refused(RungCut{0, 0, 1, {}, 1, 0}) == "it promotes too many");
@@ -171,8 +173,8 @@ TEST_CASE("Job state: states differ whatever part of a fact differs", "[schedule
       {TimeLimitReached{TimeLimit::kWall}, TimeLimitReached{TimeLimit::kNode}},
       {JobEnded{JobEnd::kStopped, "a"}, JobEnded{JobEnd::kFailed, "a"}},
       {JobEnded{JobEnd::kStopped, "a"}, JobEnded{JobEnd::kStopped, "b"}},
-      {PriorObserved{{0.5}, 1, 2, "a"}, PriorObserved{{0.5}, 1, 2, "b"}},
-      {PriorObserved{{0.5}, 0.0, 2, "a"}, PriorObserved{{0.5}, -0.0, 2, "a"}},
+      {EarlierResult{{0.5}, 1, 2, "a"}, EarlierResult{{0.5}, 1, 2, "b"}},
+      {EarlierResult{{0.5}, 0.0, 2, "a"}, EarlierResult{{0.5}, -0.0, 2, "a"}},
       {Suggested{1, {0.5}, 0, "a"}, Suggested{1, {0.5}, 0, "b"}},
       {Created(1), TrialCreated{1, {0.75}, 0, 0, 1}},
   };

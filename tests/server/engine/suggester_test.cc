@@ -56,7 +56,7 @@ v1::TuningJobSpec TpeJob(int64_t trials) {
 }
 
 // With these a TPE job asks its model from the first trial on.
-const std::vector<PriorObserved> kPriors = {{{0.2}, 1.5, 3, "the first"}, {{0.8}, 2.5, 3, "the second"}};
+const std::vector<EarlierResult> kEarlier = {{{0.2}, 1.5, 3, "the first"}, {{0.8}, 2.5, 3, "the second"}};
 
 struct ModelPlay {
   ModelPlay() {
@@ -65,7 +65,7 @@ struct ModelPlay {
   }
   ~ModelPlay() { model.Open(true); }
   // A job whose every trial is the model's suggestion.
-  std::string Create(int64_t trials) { return play.Create(TpeJob(trials), "", {kPriors, ""}); }
+  std::string Create(int64_t trials) { return play.Create(TpeJob(trials), "", {kEarlier, ""}); }
   SlowModel model;
   Play play;
 };
@@ -80,7 +80,7 @@ TEST_CASE("Suggester: what the model says is recorded, followed, and says why", 
   CHECK(t.model.asked == 1);
   std::vector<Fact> facts = t.play.Facts(id);
   REQUIRE(facts.size() == 5);
-  CHECK(std::holds_alternative<PriorObserved>(facts[1].body));
+  CHECK(std::holds_alternative<EarlierResult>(facts[1].body));
   CHECK(Identical(facts[2].body, Suggested{1, {1.0}, 2, "it seems best"}));
   CHECK(Identical(facts[3].body, TrialCreated{1, {1.0}, -1, 0, 3, "it seems best"}));
   CHECK(std::holds_alternative<AttemptStarted>(facts[4].body));
@@ -165,7 +165,7 @@ TEST_CASE("Suggester: a gang that the model suggests is not starved by small tri
   CHECK(worker.running.size() == 4);
   v1::TuningJobSpec spec = TpeJob(1);
   spec.mutable_cluster()->set_nodes(4);
-  std::string gang = t.play.Create(spec, "", {kPriors, ""});
+  std::string gang = t.play.Create(spec, "", {kEarlier, ""});
   for (int step = 0; step < 20 && t.play.Describe(gang).trial_counts().running() == 0; ++step) {
     REQUIRE(worker.Step().ok());
     t.play.AwaitModels();
@@ -286,7 +286,7 @@ TEST_CASE("Suggester: questions are thought about in their order, one at a time"
   for (const char* name : {"a", "b", "c"}) {
     jobs.push_back((*store)->jobs.Insert(name, JobRow())->key);
     for (int64_t i : {0, 1}) {
-      REQUIRE((*store)->facts.AppendEvent(jobs.back(), {i + 1, 0, kPriors[i]}).ok());
+      REQUIRE((*store)->facts.AppendEvent(jobs.back(), {i + 1, 0, kEarlier[i]}).ok());
     }
   }
   SlowModel model;

@@ -69,10 +69,10 @@ TEST_CASE("Warm start: a study that Optuna made", "[server]") {
   REQUIRE(facts.size() >= 2);
   CHECK(Identical(
       facts[0].body,
-      PriorObserved{{0.5, std::string("True"), int64_t{4}}, 0.75, 4, "study old of study.db, trial 0"}));
+      EarlierResult{{0.5, std::string("True"), int64_t{4}}, 0.75, 4, "study old of study.db, trial 0"}));
   CHECK(Identical(
       facts[1].body,
-      PriorObserved{{0.25, std::string("None"), int64_t{8}}, 0.75, 2, "study old of study.db, trial 1"}));
+      EarlierResult{{0.25, std::string("None"), int64_t{8}}, 0.75, 2, "study old of study.db, trial 1"}));
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ struct WarmPlay : ServicePlay {
     *create.mutable_spec() = spec;
     return Call(&Stub::CreateTuningJob, create, job);
   }
-  std::vector<PriorObserved> Priors() {
-    std::vector<PriorObserved> priors;
+  std::vector<EarlierResult> Earlier() {
+    std::vector<EarlierResult> earlier;
     for (const Fact& fact : Facts(job.id())) {
-      if (const auto* prior = std::get_if<PriorObserved>(&fact.body)) priors.push_back(*prior);
+      if (const auto* result = std::get_if<EarlierResult>(&fact.body)) earlier.push_back(*result);
     }
-    return priors;
+    return earlier;
   }
   v1::TuningJob job;
 };
@@ -44,19 +44,19 @@ TEST_CASE("Warm start: the results of an ended job, with what it was started wit
   spec.mutable_warm_start()->add_jobs("job");
   REQUIRE(play.Start(spec).ok());
   CHECK(play.job.warm_start_text() == "3 results used: 3 from job job; 1 left out: 1 that failed.");
-  std::vector<PriorObserved> priors = play.Priors();
-  REQUIRE(priors.size() == 3);
-  CHECK(priors[1].source == "job job, trial 2");
-  CHECK(priors[1].resource == 4);
-  CHECK(priors[1].objective == worker.objective(2, 4));
+  std::vector<EarlierResult> earlier = play.Earlier();
+  REQUIRE(earlier.size() == 3);
+  CHECK(earlier[1].source == "job job, trial 2");
+  CHECK(earlier[1].resource == 4);
+  CHECK(earlier[1].objective == worker.objective(2, 4));
   CHECK(play.Facts("job-2").front().sequence == 1);
-  CHECK(std::holds_alternative<PriorObserved>(play.Facts("job-2").front().body));
+  CHECK(std::holds_alternative<EarlierResult>(play.Facts("job-2").front().body));
   PlayToEnd(play, "job-2", {&worker});
   CHECK(Verify(ToSearchSpec(spec), play.Facts("job-2")).ok());
 
   spec.mutable_warm_start()->add_jobs("job-2");  // knows those of the first too: they count once
   REQUIRE(play.Start(spec).ok());
-  CHECK(play.Priors().size() == 3 + 3);
+  CHECK(play.Earlier().size() == 3 + 3);
 }
 
 TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
@@ -71,10 +71,10 @@ TEST_CASE("Warm start: a table, and what of it does not fit", "[server]") {
         "2 results used: 2 from old.csv; 5 left out: 2 without a value, 1 with x outside its range, 1 "
         "without x, 1 "
         "with a resource that is not a whole number.");
-  std::vector<PriorObserved> priors = play.Priors();
-  REQUIRE(priors.size() == 2);
-  CHECK(Identical(priors[0], PriorObserved{{0.25}, 1.5, 9, "old.csv, row 2"}));
-  CHECK(Identical(priors[1], PriorObserved{{0.75}, 2, 0, "old.csv, row 6"}));
+  std::vector<EarlierResult> earlier = play.Earlier();
+  REQUIRE(earlier.size() == 2);
+  CHECK(Identical(earlier[0], EarlierResult{{0.25}, 1.5, 9, "old.csv, row 2"}));
+  CHECK(Identical(earlier[1], EarlierResult{{0.75}, 2, 0, "old.csv, row 6"}));
   play.server = nullptr;  // it is the old coordinator's
   play.Restart();
   play.CheckStored();

@@ -1,35 +1,18 @@
-import type {Axis, HyperparameterValue, Neighbours, ParameterSpec, Trial} from '../../api/types';
+import type {Neighbours, ParameterSpec, Trial} from '../../api/types';
 import {paths} from '../../app/router';
-import {positionOf} from '../../charts/axis';
 import {StateBadge} from '../../design';
 import {count, hyperparameter, number, percent} from '../../format';
+import {placeIn, placeOfPrior} from './places_in_range';
 
 interface Place {
-  kind: 'this' | 'best' | 'other';
+  kind: 'this' | 'best' | 'other' | 'prior';
   at: number;  // 0 … 1
 }
 
-// Where a value lies within its range; NaN: nowhere.
-export function placeIn(parameter: ParameterSpec, value: HyperparameterValue | undefined): number {
-  if (!value) return Number.NaN;
-  const values = parameter.categorical?.values ?? parameter.discrete?.values.map(String);
-  if (values) {
-    const index = values.indexOf(value.categorical ?? String(value.continuous ?? value.integer));
-    return index < 0 ? Number.NaN : (index + 0.5) / values.length;
-  }
-  const range = parameter.integer ?? parameter.continuous;
-  if (!range) return Number.NaN;
-  const axis: Axis = {
-    name: parameter.name,
-    kind: parameter.integer ? 'integer' : 'continuous',
-    scaling: (range.scaling ?? 'LINEAR').toLowerCase() as Axis['scaling'],
-    min: range.min,
-    max: range.max,
-    values: [],
-    tickPosition: [],
-    tickText: [],
-  };
-  return positionOf(axis, value.integer ?? value.continuous ?? Number.NaN);
+function priorText(parameter: ParameterSpec): string {
+  const {value, confidence} = parameter.prior!;
+  const known = confidence && confidence !== 'CONFIDENCE_UNSPECIFIED' ? confidence : 'MEDIUM';
+  return `prior: ${value}, ${known.toLowerCase()} confidence`;
 }
 
 const hyperparameterOf = (trial: Trial, name: string) => trial.hyperparameters.find((each) => each.name === name);
@@ -69,6 +52,7 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
           {parameters.map((parameter) => {
             const own = hyperparameter(hyperparameterOf(trial, parameter.name));
             const places: Place[] = [
+              {kind: 'prior', at: placeOfPrior(parameter)},
               ...others.map((other): Place => ({kind: 'other', at: placeIn(parameter, hyperparameterOf(other, parameter.name))})),
               ...(best && !isBest ? [{kind: 'best', at: placeIn(parameter, hyperparameterOf(best, parameter.name))} as Place] : []),
               {kind: 'this', at: placeIn(parameter, hyperparameterOf(trial, parameter.name))},
@@ -88,6 +72,7 @@ export function Configuration({answer, parameters, objective}: {answer: Neighbou
                 </th>
                 <td>
                   <Strip places={places} />
+                  {parameter.prior && <span class="configuration-near quiet">{priorText(parameter)}</span>}
                 </td>
                 <td class="num configuration-own">{own}</td>
                 {best && !isBest && cell(best)}

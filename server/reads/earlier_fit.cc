@@ -1,4 +1,4 @@
-#include "server/reads/prior_fit.h"
+#include "server/reads/earlier_fit.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "server/reads/prior_fit.h"
+#include "server/reads/earlier_fit.h"
 
 #include "tests/catch.h"
 
@@ -18,7 +18,7 @@ SearchSpace Space() {
 
 using Values = std::map<std::string, Value>;
 
-TEST_CASE("Prior fit: kinds are converted where nothing is lost", "[server]") {
+TEST_CASE("Earlier fit: kinds are converted where nothing is lost", "[server]") {
   const Values values = GENERATE(
       Values{{"depth", int64_t{3}}, {"eta", int64_t{1}}, {"booster", int64_t{3}}},
       Values{{"depth", 3.0}, {"eta", 1.0}, {"booster", 3.0}},
@@ -32,7 +32,7 @@ TEST_CASE("Prior fit: kinds are converted where nothing is lost", "[server]") {
   CHECK(fit.configuration == Configuration{int64_t{3}, 1.0, std::string("3"), Inactive{}});
 }
 
-TEST_CASE("Prior fit: a conditional parameter is wanted where it is active, and only there", "[server]") {
+TEST_CASE("Earlier fit: a conditional parameter is wanted where it is active, and only there", "[server]") {
   Values values = {{"depth", int64_t{3}}, {"eta", 0.5}, {"booster", std::string("linear")}};
   CHECK(FitTo(Space(), values).misfit == "without lambda");
   values["lambda"] = int64_t{2};
@@ -41,12 +41,12 @@ TEST_CASE("Prior fit: a conditional parameter is wanted where it is active, and 
   CHECK(FitTo(Space(), values).configuration.back() == Value(Inactive{}));
 }
 
-TEST_CASE("Prior fit: Python's truth values are found", "[server]") {
+TEST_CASE("Earlier fit: Python's truth values are found", "[server]") {
   const Fit fit = FitTo(Space(), {{"depth", int64_t{1}}, {"eta", 0.5}, {"booster", std::string("true")}});
   CHECK(fit.configuration[2] == Value(std::string("True")));
 }
 
-TEST_CASE("Prior fit: what does not fit says why", "[server]") {
+TEST_CASE("Earlier fit: what does not fit says why", "[server]") {
   const auto [name, value, misfit] = GENERATE(table<std::string, Value, std::string>({
       {"depth", int64_t{10}, "with depth outside its range"},
       {"depth", 3.5, "with depth outside its range"},
