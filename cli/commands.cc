@@ -296,9 +296,11 @@ void Commands::DefineJobs() {
 
 void Commands::DefineSearch() {
   Flags& f = flags_;
-  CLI::App* plan =
-      Add("plan", "Show what a job file would run: brackets, rungs, units and time; needs no server",
-          Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
+  CLI::App* plan = Add("plan",
+                       "Show what a job file would run: brackets, rungs, units and time; needs no server. "
+                       "With --suggest-ranges: "
+                       "ranges that earlier jobs speak for",
+                       Formats::kTextJson, [&f](Session& session) { return ShowPlan(session, f.plan); });
   File(plan, &f.plan.file, &f.plan.name);
   plan->add_option("--workers", f.plan.workers, "number of workers, for the time estimate (default 1)")
       ->check(Whole(1, kMostWorkers))
@@ -315,6 +317,15 @@ void Commands::DefineSearch() {
       ->check(Seconds(0, kLongestUnit))
       ->option_text("SECONDS")
       ->needs("--unit-seconds");
+  auto* suggest =
+      plan->add_flag("--suggest-ranges", f.plan.suggest_ranges,
+                     "propose ranges from the results of earlier jobs on the server, and print parameters "
+                     "to paste into the job file");
+  plan->add_option(
+          "--from", f.plan.from,
+          "the earlier jobs (default: the newest 20 with the same objective and some of the same parameters)")
+      ->needs(suggest)
+      ->option_text("JOB ...");
 
   CLI::App* simulate =
       Add("simulate",

@@ -23,6 +23,7 @@ namespace {
 
 constexpr size_t kLongestName = 128;  // of a job's id or a study
 constexpr char kPruner[] = "pruner.";
+constexpr int64_t kMostRepeats = 100;
 
 // A setting of a pruner's block, and the kinds that use it.
 struct PrunerSetting {
@@ -44,7 +45,8 @@ const std::vector<PrunerSetting>& PrunerSettingsByKind() {
       {"weak_bracket_level", {K::kHyperband}},
       {"warm_up_resource", {K::kMedian, K::kLearningCurve}},
       {"warm_up_trials", {K::kMedian, K::kLearningCurve}},
-      {"min_chance", {K::kLearningCurve, K::kHyperband, K::kAsha, K::kSuccessiveHalving}},
+      {"min_chance",
+       {K::kLearningCurve, K::kHyperband, K::kAsha, K::kSuccessiveHalving, K::kPairedTest}},
   };
   return settings;
 }
@@ -59,6 +61,7 @@ class SearchChecker {
     Strategies();
     Sampler();
     Pruner();
+    Repeats();
     for (int i = 0; i < spec_.parameters_size(); ++i) ConditionOf(i);
     for (int i = 0; i < spec_.parameters_size(); ++i) PriorOf(i);
     for (int i = 0; i < spec_.constraints_size(); ++i) ConstraintOf(i);
@@ -165,6 +168,41 @@ class SearchChecker {
         Add(kPruner + field->name(), "is given; the " + KindName(search_.pruner.kind) +
                                          " pruner does not use it, expected it with " + Joined(kinds));
       }
+    }
+  }
+
+  void Repeats() {
+    const bool tests = search_.pruner.kind == PrunerKind::kPairedTest;
+    if (!spec_.has_repeats()) {
+      if (tests) Add("pruner.kind", "is PAIRED_TEST without repeats; expected repeats, or another pruner");
+      return;
+    }
+    const v1::RepeatsSpec& repeats = spec_.repeats();
+    if ((repeats.seeds() != 0) == (repeats.folds() != 0)) {
+      Add("repeats", fmt::format("has {} seeds and folds; expected one of the two",
+                                 repeats.seeds() != 0 ? "both" : "neither"));
+      return;
+    }
+    const char* const name = repeats.seeds() != 0 ? "repeats.seeds" : "repeats.folds";
+    const int64_t count = repeats.seeds() != 0 ? repeats.seeds() : repeats.folds();
+    if (count < 2 || count > kMostRepeats)
+      return Add(name, fmt::format("is {}; expected 2 to {}", count, kMostRepeats));
+    if (repeats.folds() != 0 && !spec_.trainer().builtin().empty()) {
+      Add("repeats.folds",
+          "is given with a built-in trainer, which knows no folds; expected repeats.seeds, or a command that "
+          "reads WINNOW_FOLD");
+    }
+    if (!tests) {
+      Add("repeats", fmt::format("are given with the {} pruner; expected strategy RANDOM, GRID or BAYESIAN, or "
+                                 "a sampler alone: PAIRED_TEST stops trials between their repeats",
+                                 KindName(search_.pruner.kind)));
+    }
+    if (search_.ranks_by_standing())
+      Add("repeats", "are given with objectives or metric_constraints; expected one objective alone");
+    if (spec_.limits().max_trial_resource() != 0) {
+      Add("limits.max_trial_resource",
+          fmt::format("is {} beside repeats; expected none, because each repeat trains to the program's own end",
+                      spec_.limits().max_trial_resource()));
     }
   }
 

@@ -10,6 +10,7 @@
 #include "spec/builtin_trainers.h"
 #include "spec/cluster.h"
 #include "spec/placeholders.h"
+#include "spec/strategy.h"
 
 namespace winnow {
 namespace {
@@ -146,7 +147,8 @@ void AddCommand(const v1::TrainerSpec& trainer, const std::vector<GivenValue>& h
 
 }  // namespace
 
-Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t trial_seed) {
+Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t seed,
+                  int64_t repeat) {
   std::vector<GivenValue> hyperparameters = All(spec, configuration);
   std::optional<GivenValue> width;
   const auto is_width = [&spec](const GivenValue& h) { return IsNodesParameter(spec, h.name); };
@@ -167,7 +169,12 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
     channels[name] = ChannelJson(channel, path);
   }
   environment["SM_INPUT_DATA_CONFIG"] = channels.dump(-1, ' ', false, Json::error_handler_t::replace);
-  environment["WINNOW_SEED"] = std::to_string(trial_seed);
+  environment["WINNOW_SEED"] = std::to_string(seed);
+  if (repeat > 0) {
+    const bool folds = spec.repeats().folds() > 0;
+    environment[folds ? "WINNOW_FOLD" : "WINNOW_REPEAT"] = std::to_string(repeat);
+    environment[folds ? "WINNOW_FOLDS" : "WINNOW_REPEATS"] = std::to_string(RepeatsOf(spec));
+  }
 
   const BuiltinTrainer* builtin = FindBuiltinTrainer(spec.trainer().builtin());
   if (builtin != nullptr) {
@@ -175,7 +182,7 @@ Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configurat
   } else {
     AddCommand(spec.trainer(), hyperparameters, width, launch);
   }
-  launch.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
+  launch.resumes = repeat == 0 && (!spec.trainer().has_resumes() || spec.trainer().resumes());
   launch.grace_period_ms = kDefaultGraceMs;
   if (spec.trainer().has_grace_period()) {
     const auto& grace = spec.trainer().grace_period();

@@ -165,6 +165,7 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const bool is_r =
       HasRungs(search.pruner.kind) && limits.max_trial_resource() == search.pruner.rungs.max_resource;
   search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
+  if (search.repeats > 0) search.limits.max_trial_resource = search.repeats;
   search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
   search.limits.max_lost_attempts = OrDefault(limits.max_lost_attempts(), search.limits.max_lost_attempts);
   search.limits.max_first_failures = limits.max_first_failures();
@@ -179,7 +180,9 @@ void SetCompletion(const v1::CompletionSpec& given, Completion& completion) {
   if (given.has_target_hypervolume()) completion.target_hypervolume = given.target_hypervolume();
 }
 
+// With repeats the trainer's own end is that of a repeat, which is one unit.
 void SetOwnEnd(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  if (search.repeats > 0) return;
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
   if (trainer == nullptr) return;
   search.own_end = FixedEndOf(spec);
@@ -211,6 +214,8 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   SetPriors(spec, search);
   SetConstraints(spec, search);
   SetObjectives(spec, search);
+  search.repeats = RepeatsOf(spec);
+  if (search.repeats > 0) search.objective_value = ObjectiveValue::kMean;
   const Strategy strategy = StrategyOf(spec);
   search.sampler = strategy.sampler;
   search.sampler.grid_points = GridPoints(spec, search);
@@ -223,7 +228,8 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   if (const std::string& name = spec.cluster().nodes_parameter(); !name.empty())
     search.nodes_parameter = IndexOf(search, name);
   search.seed = spec.seed();
-  search.resumes = !spec.trainer().has_resumes() || spec.trainer().resumes();
+  // Repeats that are done need not be done again, whatever the trainer can.
+  search.resumes = search.repeats > 0 || !spec.trainer().has_resumes() || spec.trainer().resumes();
   SetOwnEnd(spec, search);
   search.initial = InitialConfigurations(spec, search);
   return search;

@@ -57,6 +57,8 @@ PrunerKind ToKind(v1::PrunerSpec::Kind kind, PrunerKind otherwise) {
       return PrunerKind::kLearningCurve;
     case v1::PrunerSpec::FREEZE_THAW:
       return PrunerKind::kFreezeThaw;
+    case v1::PrunerSpec::PAIRED_TEST:
+      return PrunerKind::kPairedTest;
     default:
       return otherwise;
   }
@@ -81,6 +83,7 @@ bool EndIsKnown(const v1::TuningJobSpec& spec) {
 
 v1::Strategy DefaultStrategy(const v1::TuningJobSpec& spec) {
   if (spec.has_hyperband()) return v1::HYPERBAND;
+  if (RepeatsOf(spec) > 0) return v1::BAYESIAN;
   return EndIsKnown(spec) && Resumes(spec) ? v1::FREEZE_THAW : v1::BAYESIAN;
 }
 
@@ -109,12 +112,18 @@ PrunerSettings ToPruner(const v1::TuningJobSpec& spec, PrunerKind kind) {
   if (block.weak_bracket_level() != 0) pruner.weak_bracket_level = block.weak_bracket_level();
   pruner.warm_up_resource = block.warm_up_resource();
   if (block.has_warm_up_trials()) pruner.warm_up_trials = block.warm_up_trials();
-  pruner.min_chance = kind == PrunerKind::kLearningCurve ? kDefaultMinChance : 0;
+  pruner.min_chance = kind == PrunerKind::kLearningCurve ? kDefaultMinChance
+                      : kind == PrunerKind::kPairedTest  ? kPairedTestChance
+                                                         : 0;
   if (block.has_min_chance()) pruner.min_chance = block.min_chance();
   return pruner;
 }
 
 }  // namespace
+
+int64_t RepeatsOf(const v1::TuningJobSpec& spec) {
+  return std::max<int64_t>(0, spec.repeats().seeds() != 0 ? spec.repeats().seeds() : spec.repeats().folds());
+}
 
 int64_t OwnEndOf(const v1::TuningJobSpec& spec) {
   const BuiltinTrainer* trainer = FindBuiltinTrainer(spec.trainer().builtin());
@@ -141,6 +150,7 @@ Strategy StrategyOf(const v1::TuningJobSpec& spec) {
     sampler = row.sampler;
     pruner = row.pruner;
   }
+  if (RepeatsOf(spec) > 0 && pruner == PrunerKind::kNone) pruner = PrunerKind::kPairedTest;
   strategy.sampler.kind = ToKind(spec.sampler().kind(), sampler);
   strategy.sampler.startup_trials = spec.sampler().startup_trials();
   strategy.pruner = ToPruner(spec, ToKind(spec.pruner().kind(), pruner));

@@ -18,6 +18,9 @@ struct Strategy {
 // spec names no strategy, a sampler is combined with the NONE pruner, and a pruner with the GP sampler.
 Strategy StrategyOf(const v1::TuningJobSpec& spec);
 
+// How often each configuration is trained; 0: the job has no repeats.
+int64_t RepeatsOf(const v1::TuningJobSpec& spec);
+
 // How far the built-in trainer trains a trial that is not stopped, in rounds or epochs: the static number,
 // the largest tuned one, or the trainer's default. 0: not known, which is so for all other trainers.
 int64_t OwnEndOf(const v1::TuningJobSpec& spec);

@@ -19,7 +19,8 @@ namespace {
 bool IsWithheld(std::string_view name) {
   return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") || name == "WINNOW_SERVER" ||
          name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" ||
-         name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED";
+         name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED" ||
+         name.starts_with("WINNOW_REPEAT") || name.starts_with("WINNOW_FOLD");
 }
 
 // Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.

@@ -32,8 +32,8 @@ constexpr size_t kShownLineBytes = 200;
 // Lines with the objective that another rank than 0 may write without a connection before it counts as a
 // separate world.
 constexpr int kLoneLines = 2;
-// The first checks of a rank's connections are made whenever it has reported. After that many, at least this many
-// times the duration of a check passes before the next.
+// The first checks of a rank's connections are made whenever it has reported. After that many, at least
+// this many times the duration of a check passes before the next.
 constexpr int kPromptLooks = 10;
 constexpr int kLookPause = 20;
 
@@ -130,7 +130,9 @@ TrainerRun::TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& 
       events_(std::move(events)),
       grace_(Grace(assignment)),
       start_time_(absl::Now()),
-      lines_(kMaxLineBytes) {}
+      lines_(kMaxLineBytes) {
+  if (assignment.has_repeat()) repeat_.emplace(assignment.repeat(), assignment.objective_metric());
+}
 
 TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
@@ -303,10 +305,13 @@ void TrainerRun::Line(std::string_view line) {
     Reached();
     return;
   }
+  if (repeat_.has_value()) {
+    repeat_->Add(*reading);
+    told_objective_ = repeat_->complete();
+    return;
+  }
   v1::Report report;
-  report.set_assignment_id(assignment_.id());
   report.set_resource(reading->resource);
-  SetTime(absl::Now(), report.mutable_time());
   bool has_objective = false;
   for (const auto& [name, value] : reading->metrics) {
     v1::MetricValue* metric = report.add_metrics();
@@ -314,9 +319,15 @@ void TrainerRun::Line(std::string_view line) {
     metric->set_value(value);
     has_objective = has_objective || name == assignment_.objective_metric();
   }
-  events_.report(std::move(report));
+  Report(std::move(report));
   told_objective_ = told_objective_ || has_objective;
   if (has_objective && reading->resource == last) Reached();
+}
+
+void TrainerRun::Report(v1::Report report) {
+  report.set_assignment_id(assignment_.id());
+  SetTime(absl::Now(), report.mutable_time());
+  events_.report(std::move(report));
 }
 
 void TrainerRun::Reached() {
@@ -460,6 +471,8 @@ void TrainerRun::Gone(const ProcessEnd& end) {
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
   const v1::Outcome outcome = Judge(end);
+  if (outcome.kind() == v1::Outcome::FINISHED && repeat_.has_value() && repeat_->complete())
+    Report(repeat_->Report());
   NoticeOfEnd(outcome);
   const auto ended = events_.ended;
   ended(outcome);

@@ -21,6 +21,7 @@
 #include "worker/log_keeper.h"
 #include "worker/metric_parser.h"
 #include "worker/redactor.h"
+#include "worker/repeat_values.h"
 #include "worker/trainer_environment.h"
 #include "worker/trainers.h"
 
@@ -67,6 +68,7 @@ class TrainerRun : public RankRun {
   // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
+  void Report(v1::Report report);
   void LineOfOtherRank(std::string_view line);
   void LookForOtherRanks();
   void Reached();
@@ -91,6 +93,7 @@ class TrainerRun : public RankRun {
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
+  std::optional<RepeatValues> repeat_;  // of an assignment that is a repeat
   std::optional<MetricParser> parser_;  // for rank 0; for another rank, of the objective alone
   LineSplitter lines_;
   int64_t line_count_ = 0;   // that are not blank

@@ -119,9 +119,13 @@ struct PlanOptions {
   int64_t slots = 1;        // of each worker
   double unit_seconds = 0;  // 0: no estimate
   double startup_seconds = 0;  // of every part, before its first unit
+  bool suggest_ranges = false;
+  std::vector<std::string> from;  // jobs to suggest ranges from; empty: the newest that fit
 };
 
 // Prints what the job file would run: brackets, rungs, totals and an estimate of the time. Needs no server.
+// With suggest_ranges it prints instead which ranges earlier jobs on the server speak for, with the reasons,
+// and the parameters of a job file that has them.
 Exit ShowPlan(Session& session, const PlanOptions& options);
 
 struct SimulateOptions {

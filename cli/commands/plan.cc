@@ -1,17 +1,18 @@
-#include "cli/commands/actions.h"
+#include "scheduler/plan.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
 
+#include "cli/commands/actions.h"
 #include "cli/commands/job_source.h"
+#include "cli/commands/suggested_ranges.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
-#include "scheduler/plan.h"
 #include "scheduler/plan_estimate.h"
 #include "spec/cluster.h"
 #include "spec/plan_message.h"
@@ -94,6 +95,7 @@ std::string Totals(const Session& session, const Plan& plan, const PlanEstimate&
 Exit ShowPlan(Session& session, const PlanOptions& options) {
   const auto spec = LoadJob(options.file, options.name);
   if (!spec.ok()) return spec.status();
+  if (options.suggest_ranges) return ShowSuggestedRanges(session, *spec, options.from);
   PrintWarnings(*spec, &session.err);
   const SearchSpec search = ToSearchSpec(*spec);
   const int64_t ranks = options.workers * (options.slots / ShapeOf(*spec).slots);

@@ -210,9 +210,9 @@ Exit ShowBest(Session& session, const std::string& name) {
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
   session.out.Print(fmt::format(
-      "{} {}{} ({}, trial {}, at {})\n\n{}", Clean(job->spec().objective().metric()),
-      session.out.Paint(Style::kGood, NumberText(job->best().objective())), HasEnded(*job) ? "" : " so far",
-      job->id(), job->best().trial(), Count(job->best().resource(), "unit"), table.Text(session.out, 2)));
+      "{} {}{} ({}, trial {}, {})\n\n{}", Clean(job->spec().objective().metric()),
+      session.out.Paint(Style::kGood, BestValueText(*job)), HasEnded(*job) ? "" : " so far",
+      job->id(), job->best().trial(), BestLevelText(*job), table.Text(session.out, 2)));
   return kSuccess;
 }
 

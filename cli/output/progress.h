@@ -32,6 +32,10 @@ int64_t AllTrials(const v1::TrialCounts& counts);
 // "trial 17: 0.78123 at 30 units"; without a best "none yet", or "none" once the job has ended. With several
 // objectives "a Pareto front of 7 trials".
 std::string BestText(const v1::TuningJob& job);
+// "0.78123"; with repeats "0.78123 ± 0.0021", the standard error of the mean. REQUIRES a best trial.
+std::string BestValueText(const v1::TuningJob& job);
+// "at 30 units"; "mean of 5 repeats". REQUIRES a best trial.
+std::string BestLevelText(const v1::TuningJob& job);
 // "412 units; pruning saved 488 more (54 %)": saved is the training that pruning avoided. "412 units of 630
 // planned" if fewer were trained than planned, which saves nothing.
 std::string ResourceText(const v1::TuningJob& job);

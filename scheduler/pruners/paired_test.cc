@@ -46,15 +46,15 @@ Decision PairedTestPruner::PartFinished(const JobState& state, const TrialState&
   const SearchSpec& spec = state.spec();
   const int64_t repeat = trial.curve.back().first;
   if (repeat < trial.to) {
-    return TrialEnded{trial.number, TrialEnd::kFailed,
-                      "Repeat " + std::to_string(trial.to) + " ended without a value of " +
-                          spec.objective_metric + "."};
+    return TrialEnded{
+        trial.number, TrialEnd::kFailed,
+        "Repeat " + std::to_string(trial.to) + " ended without a value of " + spec.objective_metric + "."};
   }
   if (repeat >= spec.repeats) {
     return TrialEnded{trial.number, TrialEnd::kCompleted,
                       "All " + Repeats(repeat) + " are done: the mean of " + spec.objective_metric + " is " +
-                          SixDigits(trial.curve.mean()) + " ± " +
-                          ThreeDigits(StandardError(trial.curve)) + "."};
+                          SixDigits(trial.curve.mean()) + " ± " + ThreeDigits(StandardError(trial.curve)) +
+                          "."};
   }
   const std::string next = "Repeat " + std::to_string(repeat + 1) + " of " + std::to_string(spec.repeats);
   const auto best = state.best_trial();
@@ -69,9 +69,8 @@ Decision PairedTestPruner::PartFinished(const JobState& state, const TrialState&
                            ThreeDigits(beside.error) + ": a chance of " + Percent(beside.chance, 1) +
                            " that its mean is better";
   if (beside.chance < spec.pruner.min_chance) {
-    return TrialEnded{
-        trial.number, TrialEnd::kStopped,
-        "Paired test: " + said + ", less than " + Percent(spec.pruner.min_chance, 1) + "."};
+    return TrialEnded{trial.number, TrialEnd::kStopped,
+                      "Paired test: " + said + ", less than " + Percent(spec.pruner.min_chance, 1) + "."};
   }
   return TrialResumed{trial.number, trial.rung, repeat + 1, next + ": " + said + "."};
 }

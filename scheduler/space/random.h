@@ -28,4 +28,9 @@ inline uint64_t TrialSeed(uint64_t job_seed, TrialNumber trial) {
   return RandomBits(job_seed, trial, Purpose::kTrialSeed, 0) >> 1;
 }
 
+// The seed of a training to level `to`: with repeats that of the repeat, which all trials have in common.
+inline uint64_t TrainingSeed(const SearchSpec& spec, TrialNumber trial, int64_t to) {
+  return TrialSeed(spec.seed, spec.repeats > 0 ? to : trial);
+}
+
 }  // namespace winnow

@@ -12,8 +12,7 @@ double Squared(double value) { return value * value; }
 
 }  // namespace
 
-RepeatEffects::RepeatEffects(const JobState& state)
-    : effects_(static_cast<size_t>(state.spec().repeats)) {
+RepeatEffects::RepeatEffects(const JobState& state) : effects_(static_cast<size_t>(state.spec().repeats)) {
   std::vector<const TrialState*> completed;
   for (auto trial = state.trials().rbegin(); trial != state.trials().rend(); ++trial) {
     if (completed.size() == kMostTrials) break;

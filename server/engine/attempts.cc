@@ -66,7 +66,9 @@ Rank* Attempts::Find(const std::string& id) {
 v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t rank) const {
   const AssignmentRow& row = ranks[rank].row;
   const TrialState& trial = job.state.trial(row.trial);
-  Launch launch = MakeLaunch(job.spec, trial.configuration, TrialSeed(job.state.spec().seed, row.trial));
+  const SearchSpec& search = job.state.spec();
+  const int64_t repeat = search.repeats > 0 ? row.resource_to : 0;
+  Launch launch = MakeLaunch(job.spec, trial.configuration, TrainingSeed(search, row.trial, row.resource_to), repeat);
   v1::Assignment message;
   message.set_id(row.id);
   message.set_job_id(job.row.id);
@@ -87,15 +89,21 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   message.mutable_secrets()->insert(job.spec.trainer().secrets().begin(), job.spec.trainer().secrets().end());
   message.set_owner(job.row.owner);
   message.set_working_directory(launch.working_directory);
-  message.set_resource_from(row.resource_from);
-  message.set_resource_to(row.resource_to);
+  if (repeat > 0) {
+    message.mutable_repeat()->set_number(repeat);
+    message.mutable_repeat()->set_goal(job.spec.objective().goal());
+    message.mutable_repeat()->set_value(job.spec.objective().value());
+  } else {
+    message.set_resource_from(row.resource_from);
+    message.set_resource_to(row.resource_to);
+  }
   message.set_resumes(launch.resumes);
   message.mutable_grace_period()->set_seconds(launch.grace_period_ms / 1000);
   message.mutable_grace_period()->set_nanos(static_cast<int32_t>(launch.grace_period_ms % 1000) * 1'000'000);
   message.mutable_metrics()->Assign(launch.metrics.begin(), launch.metrics.end());
   message.set_resource_regex(launch.resource_regex);
   message.set_resource_offset(launch.resource_offset);
-  message.set_objective_metric(job.state.spec().objective_metric);
+  message.set_objective_metric(search.objective_metric);
   message.set_await_start(row.phase != RankPhase::kStarted);
   message.set_cpus(row.cpus);
   message.set_memory_gib(row.memory_gib);

@@ -95,7 +95,7 @@ absl::StatusOr<v1::SuggestedTrial> ClientAttempts::Start(OpenJob& job, const Adm
   AddHyperparameters(spec, job.state.trial(number).configuration, *message.mutable_hyperparameters());
   message.set_resource_from(admission.from);
   message.set_resource_to(admission.to);
-  message.set_seed(TrialSeed(spec.seed, number));
+  message.set_seed(TrainingSeed(spec, number, admission.to));
   absl::StatusOr<std::vector<Fact>> facts = context_.store.facts.LoadTrial(job.row.key, number);
   if (!facts.ok()) return facts.status();
   message.set_choice_reason(ChoiceReason(*facts));

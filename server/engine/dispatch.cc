@@ -73,14 +73,16 @@ class Round {
       std::optional<Admission> admission = Admit(job.state);
       if (!admission) return AskSearchModel(job);
       if (admission->trial > 0) {
-        *gang = attempts_.Gang(job, admission->trial, admission->from);
+        // A repeat begins from scratch.
+        const int64_t from = job.state.spec().repeats > 0 ? 0 : admission->from;
+        *gang = attempts_.Gang(job, admission->trial, from);
         gang->nodes = NodesOf(job.state, *admission);
         gang->shape = job.shape;
         const std::optional<std::vector<std::string>> workers = Place(rooms, *gang);
         if (!workers) return Placed::kNoRoom;
-        if (admission->from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&
+        if (from > 0 && !WINNOW_MUTANT("a trial goes on where its checkpoint is not") &&
             !workers_.Share(*workers, gang->storage_id) &&
-            !artifacts_.CanRestore(job.row.key, admission->trial, admission->from)) {
+            !artifacts_.CanRestore(job.row.key, admission->trial, from)) {
           // Then it has to train all again, which the limits must allow: it is admitted anew.
           if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
           recorder_.Record(job, CheckpointLost{admission->trial});

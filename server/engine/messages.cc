@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "scheduler/state/repeat_effects.h"
 #include "server/engine/fact_text.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
@@ -171,6 +172,8 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
     job.mutable_best()->set_trial(*best);
     job.mutable_best()->set_objective(state.trial(*best).value);
     job.mutable_best()->set_resource(state.trial(*best).value_resource);
+    if (state.spec().repeats > 0)
+      job.mutable_best()->set_standard_error(StandardError(state.trial(*best).curve));
   }
   FillSpend(row, state, now_us, *job.mutable_spend());
   for (size_t i = 0; i < state.brackets().size(); ++i) {

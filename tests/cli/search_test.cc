@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -196,6 +197,109 @@ TEST_CASE("plan: warns on standard error of what a job may not mean", "[cli]") {
   CHECK(result.err.find("winnow: warning: distribution PARAMETER_SERVER with momentum 0.9 on 4 nodes") !=
         std::string::npos);
   CHECK(result.out.find("warning") == std::string::npos);
+}
+
+// A service with the ended job "bank" over rate and kind, whose best trials have a rate about 0.01 and kind
+// "b".
+void PutEarlierJob(FakeService& service) {
+  v1::TuningJob job = SampleJob();
+  *job.mutable_spec() = Text<v1::TuningJobSpec>(R"(
+    name: "bank" trainer { external: true } objective { metric: "auc" goal: MAXIMIZE } strategy: RANDOM
+    parameters { name: "rate" continuous { min: 0.0001 max: 1 scaling: LOG } }
+    parameters { name: "kind" categorical { values: "a" values: "b" } })");
+  service.jobs = {job};
+  for (int i = 1; i <= 100; ++i) {
+    v1::Trial trial;
+    trial.set_number(i);
+    trial.set_state(v1::Trial::COMPLETED);
+    const double decade = -4.0 + 4.0 * ((i * 37) % 100) / 100;
+    v1::HyperparameterValue& rate = *trial.add_hyperparameters();
+    rate.set_name("rate");
+    rate.set_continuous(std::pow(10, decade));
+    v1::HyperparameterValue& kind = *trial.add_hyperparameters();
+    kind.set_name("kind");
+    kind.set_categorical(i % 2 == 0 ? "b" : "a");
+    trial.set_value((i % 2 == 0 ? 2 : 0) - std::abs(decade + 2));
+    service.trials.push_back(trial);
+  }
+}
+
+// A job file over the same parameters.
+std::string LaterJob(const std::string& more = "", const std::string& metric = "auc") {
+  return R"json({"name": "later", "trainer": {"external": true}, "strategy": "RANDOM", "limits": {"max_trials": 9},
+    "objective": {"metric": ")json" +
+         metric + R"json(", "goal": "MAXIMIZE"},
+    "parameters": [{"name": "rate", "continuous": {"min": 0.0001, "max": 1, "scaling": "LOG"}},
+      {"name": "kind", "categorical": {"values": ["a", "b"]}}])json" +
+         more + "}";
+}
+
+TEST_CASE("plan --suggest-ranges: says why, and prints parameters that a job file can have", "[cli]") {
+  FakeService service;
+  PutEarlierJob(service);
+  for (const std::vector<std::string>& from : {std::vector<std::string>{}, {"--from", "bank"}}) {
+    std::vector<std::string> arguments = {"plan", "-", "--suggest-ranges"};
+    arguments.insert(arguments.end(), from.begin(), from.end());
+    const Result text = RunWinnow(arguments, service.address(), LaterJob());
+    INFO(text.out << text.err);
+    REQUIRE(text.code == 0);
+    CHECK(text.out.find("From 100 trials of 1 job: bank\n") == 0);
+    CHECK(text.out.find("rate: narrower, 0.00") != std::string::npos);
+    CHECK(text.out.find("All 25 good trials have it from 0.00") != std::string::npos);
+    CHECK(text.out.find("None of the 25 good trials has a; by chance") != std::string::npos);
+    const json pasted =
+        json::parse("{" + text.out.substr(text.out.find("\"parameters\": ")) + "}")["parameters"];
+    arguments.insert(arguments.end(), {"-o", "json"});
+    const json answer = json::parse(RunWinnow(arguments, service.address(), LaterJob()).out);
+    CHECK(answer["parameters"] == pasted);
+    CHECK(answer["jobs"] == json({"bank"}));
+    CHECK(answer["changes"][1]["change"] == "narrower");
+    CHECK(answer["changes"][1]["to"] == "one of b");
+    json job = json::parse(LaterJob());
+    job["parameters"] = pasted;
+    CHECK(RunWinnow({"plan", "-"}, "", job.dump()).code == 0);
+    CHECK(pasted[0]["continuous"]["min"] > 0.0003);
+    CHECK(pasted[0]["continuous"]["max"] < 0.3);
+  }
+}
+
+TEST_CASE("plan --suggest-ranges: a range that the rest of the job file needs stays", "[cli]") {
+  FakeService service;
+  PutEarlierJob(service);
+  const Result result = RunWinnow(
+      {"plan", "-", "--suggest-ranges", "-o", "json"}, service.address(),
+      LaterJob(R"(, "initial_configurations": [{"hyperparameters": {"rate": 0.01, "kind": "a"}}])"));
+  INFO(result.out << result.err);
+  const json answer = json::parse(result.out);
+  CHECK(answer["changes"][1]["change"] == "unchanged");
+  CHECK(answer["changes"][1]["why"].get<std::string>().find(
+            "Not changed, since then initial_configurations[0]") != std::string::npos);
+  CHECK(answer["parameters"][1]["categorical"]["values"] == json({"a", "b"}));
+  CHECK(answer["changes"][0]["change"] == "narrower");
+}
+
+TEST_CASE("plan --suggest-ranges: jobs that cannot be compared are refused, or not used", "[cli]") {
+  FakeService service;
+  PutEarlierJob(service);
+  const auto suggested = [&](const std::vector<std::string>& from, const std::string& file) {
+    std::vector<std::string> arguments = {"plan", "-", "--suggest-ranges"};
+    arguments.insert(arguments.end(), from.begin(), from.end());
+    return RunWinnow(arguments, service.address(), file);
+  };
+  const Result metric = suggested({"--from", "bank"}, LaterJob("", "loss"));
+  CHECK(metric.code == 1);
+  CHECK(metric.err.find("job bank is to MAXIMIZE auc; expected one to MAXIMIZE loss") != std::string::npos);
+  CHECK(suggested({}, LaterJob("", "loss")).out ==
+        "No earlier job has the same objective and some of the same parameters.\n"
+        "Nothing speaks for other ranges.\n");
+  json renamed = json::parse(LaterJob());
+  renamed["parameters"][0]["name"] = "pace";
+  renamed["parameters"][1]["name"] = "sort";
+  const Result other = suggested({"--from", "bank"}, renamed.dump());
+  CHECK(other.code == 1);
+  CHECK(other.err.find("job bank tunes none of this job file's parameters") != std::string::npos);
+  CHECK(suggested({"--from", "nobody"}, LaterJob()).code == 1);
+  CHECK(RunWinnow({"plan", "-", "--from", "bank"}, service.address(), LaterJob()).code == 2);
 }
 
 TEST_CASE("plan: names what searches, whatever the strategy", "[cli]") {

@@ -144,6 +144,19 @@ bool AsksModel(const Strategy& strategy) {
          strategy.pruner == PrunerKind::kFreezeThaw;
 }
 
+// A level of the job is a repeat, which a trainer never ends before, and which needs no checkpoint.
+void Repeat(AnyJob& job, const Draw& draw) {
+  job.spec.repeats = 2 + draw(4);
+  job.spec.limits.max_trial_resource = job.spec.repeats;
+  job.spec.limits.max_total_resource = std::min<int64_t>(job.spec.limits.max_total_resource, 200);
+  job.spec.objective_value = ObjectiveValue::kMean;
+  job.spec.pruner.min_chance = 0.1 * static_cast<double>(draw(5));
+  job.spec.resumes = true;
+  job.spec.own_end_parameter = -1;
+  job.simulation.report_every = 1;
+  job.simulation.checkpoint_loss_rate = 0;
+}
+
 AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy) {
   const Draw draw = [number, index = uint64_t{0}](uint64_t below) mutable {
     return static_cast<int64_t>(RandomBits(number, 0, Purpose::kSimulation, index++) % below);
@@ -210,6 +223,7 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
     }
   }
   if (draw(2) == 0) spec.objective_value = draw(2) == 0 ? ObjectiveValue::kLast : ObjectiveValue::kMean;
+  if (spec.pruner.kind == PrunerKind::kPairedTest) Repeat(job, draw);
   return job;
 }
 
@@ -257,7 +271,7 @@ AnyJob DrawFrontJob(uint64_t number, int slots, const std::optional<Strategy>& s
                        kFrontPruners[draw(std::size(kFrontPruners))]};
   AnyJob job = DrawJob(number, slots, strategy ? *strategy : drawn);
   AddObjectives(job.spec, draw);
-  job.simulation.priors.clear();
+  job.simulation.earlier.clear();
   // Some metrics come with every report, some only at some levels, and some are not numbers.
   const int64_t flavour = draw(5), every = 1 + draw(4);
   const auto objectives = static_cast<int64_t>(job.spec.objective_count());

@@ -39,7 +39,8 @@ constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
                                    PrunerKind::kAsha,
                                    PrunerKind::kSuccessiveHalving,
                                    PrunerKind::kLearningCurve,
-                                   PrunerKind::kFreezeThaw};
+                                   PrunerKind::kFreezeThaw,
+                                   PrunerKind::kPairedTest};
 bool AsksModel(const Strategy& strategy);
 
 // Uses any strategy that asks no model, or the given one.

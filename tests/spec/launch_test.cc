@@ -35,6 +35,22 @@ TEST_CASE("Launch: a command without placeholders gets every hyperparameter as a
   CHECK(launch.working_directory == "/job");
 }
 
+TEST_CASE("Launch: a repeat has its number, and begins from scratch", "[spec]") {
+  auto spec = In("/job", CommandJob());
+  CHECK(MakeLaunch(spec, {0.25}, 42).environment.count("WINNOW_REPEAT") == 0);
+  spec.mutable_repeats()->set_seeds(5);
+  const Launch launch = MakeLaunch(spec, {0.25}, 42, 3);
+  CHECK(launch.environment.at("WINNOW_REPEAT") == "3");
+  CHECK(launch.environment.at("WINNOW_REPEATS") == "5");
+  CHECK_FALSE(launch.resumes);
+  spec.mutable_repeats()->clear_seeds();
+  spec.mutable_repeats()->set_folds(10);
+  const Launch fold = MakeLaunch(spec, {0.25}, 42, 10);
+  CHECK(fold.environment.at("WINNOW_FOLD") == "10");
+  CHECK(fold.environment.at("WINNOW_FOLDS") == "10");
+  CHECK(fold.environment.count("WINNOW_REPEAT") == 0);
+}
+
 TEST_CASE("Launch: a command with placeholders gets only those", "[spec]") {
   const auto spec = In("/job", CommandJob("\"train.py\"", "\"train.py\", \"-r{{rate}}\""));
   CHECK(MakeLaunch(spec, {1e-5}, 1).command == Words{"python3", "train.py", "-r1e-05"});
