@@ -137,13 +137,6 @@ Strategy DrawStrategy(const Draw& draw) {
   return strategy;
 }
 
-}  // namespace
-
-bool AsksModel(const Strategy& strategy) {
-  return strategy.sampler == SamplerKind::kTpe || strategy.sampler == SamplerKind::kGp ||
-         strategy.pruner == PrunerKind::kFreezeThaw;
-}
-
 // A level of the job is a repeat, which a trainer never ends before, and which needs no checkpoint.
 void Repeat(AnyJob& job, const Draw& draw) {
   job.spec.repeats = 2 + draw(4);
@@ -155,6 +148,13 @@ void Repeat(AnyJob& job, const Draw& draw) {
   job.spec.own_end_parameter = -1;
   job.simulation.report_every = 1;
   job.simulation.checkpoint_loss_rate = 0;
+}
+
+}  // namespace
+
+bool AsksModel(const Strategy& strategy) {
+  return strategy.sampler == SamplerKind::kTpe || strategy.sampler == SamplerKind::kGp ||
+         strategy.pruner == PrunerKind::kFreezeThaw;
 }
 
 AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy) {
