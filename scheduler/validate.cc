@@ -74,9 +74,9 @@ class SearchValidator {
                std::isfinite(*objective.threshold));
       }
     }
-    if (spec_.pruner.min_chance != 0 || spec_.pruner.kind == PrunerKind::kLearningCurve) {
-      Add(spec_.pruner.kind == PrunerKind::kLearningCurve ? "pruner.kind" : "pruner.min_chance",
-          "extrapolates the curve of one objective; expected none of it with objectives");
+    if (spec_.pruner.min_chance != 0) {
+      Add("pruner.min_chance", std::string(TraitsOf(spec_.pruner.kind).name) +
+                                   " extrapolates the curve of one objective; expected none of it with objectives");
     }
     const Completion& completion = spec_.completion;
     const std::string single = "is about one objective; expected none with objectives";

@@ -87,6 +87,11 @@ class SearchChecker {
 
   // As the user wrote it: HYPERBAND without a pruner's block has its numbers in the block of its own name.
   std::vector<Violation> Named(std::vector<Violation> found) const {
+    if (search_.pruner.kind == PrunerKind::kLearningCurve && !spec_.pruner().has_min_chance()) {
+      for (Violation& violation : found) {
+        if (violation.field == "pruner.min_chance") violation.field = "pruner.kind";  // whose default it is
+      }
+    }
     if (search_.pruner.kind != PrunerKind::kHyperband || spec_.has_pruner()) return found;
     const size_t length = std::string(kPruner).size();
     for (Violation& violation : found) {

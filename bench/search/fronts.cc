@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/search/strategies.h"
 #include "scheduler/simulate.h"
 #include "scheduler/state/front_summary.h"
 
@@ -100,18 +101,8 @@ const std::map<std::string, Problem>& Problems() {
   return problems;
 }
 
-struct Strategy {
-  SamplerKind sampler;
-  PrunerKind pruner;
-};
-const std::map<std::string, Strategy> kStrategies = {
-    {"default", {SamplerKind::kGp, PrunerKind::kFreezeThaw}}, {"bayesian", {SamplerKind::kGp, PrunerKind::kNone}},
-    {"tpe", {SamplerKind::kTpe, PrunerKind::kNone}},          {"asha", {SamplerKind::kSobol, PrunerKind::kAsha}},
-    {"hyperband", {SamplerKind::kSobol, PrunerKind::kHyperband}},
-    {"random", {SamplerKind::kRandom, PrunerKind::kNone}}};
-
 // The missing share of the hypervolume after `multiple` whole trials' units.
-double Missing(const Problem& problem, const Strategy& strategy, uint64_t seed, double multiple) {
+double Missing(const Problem& problem, const Pair& strategy, uint64_t seed, double multiple) {
   SearchSpec spec;
   for (size_t i = 0; i < problem.variables; ++i)
     spec.parameters.push_back({"x" + std::to_string(i), ContinuousRange{0, 1, Scaling::kLinear}});

@@ -29,6 +29,7 @@
 #include <string>
 
 #include "bench/search/families.h"
+#include "bench/search/strategies.h"
 #include "scheduler/simulate.h"
 #include "scheduler/space/random.h"
 
@@ -37,26 +38,6 @@ namespace {
 
 // A second of start-up must not change the search (scheduler/state/startup.h), so a unit takes many.
 constexpr double kUnitSeconds = 1000;
-
-struct Pair {
-  SamplerKind sampler;
-  PrunerKind pruner;
-};
-
-const std::map<std::string, Pair> kStrategies = {
-    {"default", {SamplerKind::kGp, PrunerKind::kFreezeThaw}},
-    {"random", {SamplerKind::kRandom, PrunerKind::kNone}},
-    {"sobol", {SamplerKind::kSobol, PrunerKind::kNone}},
-    {"bayesian", {SamplerKind::kGp, PrunerKind::kNone}},
-    {"tpe", {SamplerKind::kTpe, PrunerKind::kNone}},
-    {"hyperband", {SamplerKind::kSobol, PrunerKind::kHyperband}},
-    {"asha", {SamplerKind::kSobol, PrunerKind::kAsha}},
-    {"successive_halving", {SamplerKind::kSobol, PrunerKind::kSuccessiveHalving}},
-    {"median", {SamplerKind::kSobol, PrunerKind::kMedian}},
-    {"bohb", {SamplerKind::kTpe, PrunerKind::kHyperband}},
-    {"gp_hyperband", {SamplerKind::kGp, PrunerKind::kHyperband}},
-    {"gp_asha", {SamplerKind::kGp, PrunerKind::kAsha}},
-};
 
 Parameter ToParameter(const FamilyParameter& from) {
   const Scaling scaling = from.log ? Scaling::kLog : Scaling::kLinear;
@@ -178,7 +159,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
 void PlayRepeats(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
                  double multiple, int64_t repeats) {
   Pair strategy = kStrategies.at(name);
-  if (repeats > 1) strategy.pruner = PrunerKind::kPairedTest;
+  if (repeats > 1) strategy = WithRepeats(strategy);
   SearchSpec spec = SpecOf(family, strategy, seed, multiple, 0);
   spec.limits.max_trial_resource = repeats;
   if (repeats > 1) {

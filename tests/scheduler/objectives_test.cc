@@ -283,7 +283,7 @@ TEST_CASE("Objectives: what has no sense is refused by its name", "[scheduler]")
   spec = good;
   spec.pruner.kind = PrunerKind::kLearningCurve;
   spec.pruner.min_chance = 0.1;
-  CHECK_THAT(Errors(spec), Catch::Contains("pruner.kind extrapolates the curve of one objective"));
+  CHECK_THAT(Errors(spec), Catch::Contains("pruner.min_chance LEARNING_CURVE extrapolates the curve of one objective"));
   spec = good;
   spec.completion.target_objective = 1;
   spec.completion.convergence_tolerance = 0.1;
