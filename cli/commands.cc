@@ -201,6 +201,7 @@ void Commands::DefineJobs() {
   CLI::App* best = Add("best", "Show the best configuration, or download its model", Formats::kTextJson,
                        [&f](Session& session) -> Exit {
                          if (!f.download.folder.empty()) return Download(session, f.download);
+                         if (f.front) return ShowFront(session, f.download.job);
                          return ShowBest(session, f.download.job);
                        });
   Job(best, &f.download.job);
@@ -215,6 +216,10 @@ void Commands::DefineJobs() {
   best->add_flag("--checkpoint", f.download.checkpoint,
                  "download the newest checkpoint instead of the model")
       ->needs(into)
+      ->option_text(" ");
+  best->add_flag("--front", f.front,
+                 "show the Pareto front of a job with several objectives, with its hypervolume")
+      ->excludes(into)
       ->option_text(" ");
   Job(Add("analytics", "One row per trial: hyperparameters, objective, resource, times, reason",
           Formats::kTable, [&f](Session& session) { return ShowAnalytics(session, f.job); }),

@@ -25,6 +25,7 @@ struct Flags {
   std::string job;
   std::vector<std::string> states;
   double patience = 600;
+  bool front = false;
   bool verbose = false;
   int64_t list_limit = 50;
   bool all_workers = false;

@@ -28,9 +28,20 @@ bool IsBettered(const JobState& state, double best, double tolerance) {
   return Sign(state) * state.trial(*number).value < best - tolerance * std::abs(best);
 }
 
+// Whether the trial has reported the metric of every constraint, and satisfies them all.
+bool SatisfiesConstraints(const JobState& state, const TrialState& trial) {
+  const std::vector<MetricConstraint>& constraints = state.spec().metric_constraints;
+  return trial.violation == 0 &&
+         std::all_of(constraints.begin(), constraints.end(), [&](const MetricConstraint& constraint) {
+           return !trial.curve_of(state.spec().RankingIndex(constraint.metric)).empty();
+         });
+}
+
 std::optional<CompletionMet> Target(const JobState& state, const Reported& report) {
   const auto& target = state.spec().completion.target_objective;
-  if (!target || state.spec().objective_value != ObjectiveValue::kBest) return std::nullopt;
+  if (!target || state.spec().objective_value != ObjectiveValue::kBest || report.metric != 0)
+    return std::nullopt;
+  if (!SatisfiesConstraints(state, state.trial(report.trial))) return std::nullopt;
   if (!(Sign(state) * report.objective <= Sign(state) * *target)) return std::nullopt;
   // A second report of a level does not count.
   const auto counted = state.trial(report.trial).curve.at(report.resource);
@@ -43,9 +54,12 @@ std::optional<CompletionMet> Target(const JobState& state, const Reported& repor
 // Where the last value or the mean counts: a trial that was trained part of the way has neither.
 std::optional<CompletionMet> Target(const JobState& state, const TrialEnded& ended) {
   const auto& target = state.spec().completion.target_objective;
-  if (!target || state.spec().objective_value == ObjectiveValue::kBest || ended.end != TrialEnd::kCompleted)
-    return std::nullopt;
+  // Where the best value counts, a report has met the rule, unless a constraint was known only later.
+  const bool at_end =
+      state.spec().objective_value != ObjectiveValue::kBest || !state.spec().metric_constraints.empty();
+  if (!target || !at_end || ended.end != TrialEnd::kCompleted) return std::nullopt;
   const TrialState& trial = state.trial(ended.trial);
+  if (!SatisfiesConstraints(state, trial)) return std::nullopt;
   if (trial.value_resource == 0 || !(Sign(state) * trial.value <= Sign(state) * *target)) return std::nullopt;
   const bool mean = state.spec().objective_value == ObjectiveValue::kMean;
   return CompletionMet{
@@ -70,6 +84,16 @@ std::optional<CompletionMet> OnlyFailures(const JobState& state) {
                        "). Trial " + std::to_string(told->number) + " failed: " + told->reason};
 }
 
+std::optional<CompletionMet> TargetHypervolume(const JobState& state) {
+  const auto& target = state.spec().completion.target_hypervolume;
+  if (!target) return std::nullopt;
+  const double volume = state.front_hypervolume();
+  if (volume < *target) return std::nullopt;
+  return CompletionMet{"The target is reached: the Pareto front of " + std::to_string(state.front().size()) +
+                       (state.front().size() == 1 ? " trial" : " trials") + " has the hypervolume " +
+                       SixDigits(volume, *target) + "; target_hypervolume is " + DoubleToString(*target) + "."};
+}
+
 std::optional<CompletionMet> NoImprovement(const JobState& state) {
   const Completion& rules = state.spec().completion;
   const CompletionIndex& index = state.completion_index();
@@ -81,7 +105,9 @@ std::optional<CompletionMet> NoImprovement(const JobState& state) {
     return std::nullopt;
   if (IsBettered(state, best, rules.no_improvement_tolerance)) return std::nullopt;
   return CompletionMet{"No improvement: the last " + std::to_string(rules.no_improvement_trials) +
-                       " trials that ended did not improve on " + Named(state, Sign(state) * best) +
+                       " trials that ended did not improve on " +
+                       (state.spec().has_several_objectives() ? "the hypervolume " + SixDigits(-best)
+                                                              : Named(state, Sign(state) * best)) +
                        " by more than " + ThreeDigits(100 * rules.no_improvement_tolerance) + " %."};
 }
 
@@ -107,7 +133,7 @@ std::optional<CompletionMet> CompletionOf(const JobState& state, const FactBody&
   if (const auto* report = std::get_if<Reported>(&newest)) return Target(state, *report);
   const auto* ended = std::get_if<TrialEnded>(&newest);
   if (ended == nullptr) return std::nullopt;
-  auto met = Target(state, *ended);
+  auto met = state.spec().has_several_objectives() ? TargetHypervolume(state) : Target(state, *ended);
   if (!met) met = OnlyFailures(state);
   if (!met) met = NoImprovement(state);
   return met ? met : Convergence(state);

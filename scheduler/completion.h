@@ -12,6 +12,8 @@ namespace winnow {
 // target_objective: a trial reported the target or better. Where the last value or the mean counts
 // (SearchSpec::objective_value), a trial has to complete with the target or better.
 //
+// target_hypervolume: at the end of a trial the hypervolume of the Pareto front is the target or more.
+//
 // no_improvement_trials = N: the last N trials that ended, in the order of their ends, improved the best
 // value of the trials before them by no more than no_improvement_tolerance of its magnitude.
 //
@@ -27,6 +29,9 @@ namespace winnow {
 //
 // An ended trial counts with its value (TrialState::value). A trial that failed, has no finite value, or
 // where the last value or the mean counts has not completed, counts only among the N.
+//
+// With several objectives the hypervolume of the front at each end stands for the best value. A trial that
+// violates a metric constraint counts as one without a value.
 //
 // no_improvement_trials and convergence_tolerance wait while a trial that has not ended is better than the
 // best by more than the tolerance, because the losers of a cut end long before its survivors.

@@ -102,18 +102,26 @@ Decision AfterFailure(const JobState& state, const TrialState& trial, const std:
   return TrialEnded{trial.number, TrialEnd::kFailed, text};
 }
 
+// The first objective's metric of which the trial has no value; "": it has one of each.
+std::string WithoutValue(const JobState& state, const TrialState& trial) {
+  for (size_t i = 0; i < state.spec().objective_count(); ++i) {
+    if (trial.curve_of(static_cast<int64_t>(i)).empty()) return state.metrics()[i];
+  }
+  return "";
+}
+
 Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   const TrialState& trial = state.trial(ended.trial);
   const std::string from = state.spec().repeats > 0 ? "the start of the repeat"
                            : state.spec().resumes   ? "its newest checkpoint"
                                                     : "the start";
   switch (ended.outcome) {
-    case AttemptOutcome::kFinished:
-      if (!trial.curve.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
+    case AttemptOutcome::kFinished: {
+      const std::string missing = WithoutValue(state, trial);
+      if (missing.empty()) return PrunerOf(state.spec()).PartFinished(state, trial);
       return TrialEnded{trial.number, TrialEnd::kFailed,
-                        ended.reason.empty()
-                            ? "It ended without a value of " + state.spec().objective_metric + "."
-                            : ended.reason};
+                        ended.reason.empty() ? "It ended without a value of " + missing + "." : ended.reason};
+    }
     case AttemptOutcome::kFailed:
       return AfterFailure(state, trial, ended.reason);
     case AttemptOutcome::kLost:
@@ -132,13 +140,14 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   return Retry(trial, "Its attempt was stopped; goes on from " + from + ".");
 }
 
-// The end of a trial that has reported a value that is not finite: what diverged does not come back, so that
-// it fails at once under every strategy, also while it runs.
+// The end of a trial that has reported a value of an objective that is not finite: what diverged does not come
+// back, so that it fails at once under every strategy, also while it runs.
 std::optional<TrialEnded> Diverged(const JobState& state, const Reported& report) {
   const TrialState& trial = state.trial(report.trial);
-  if (std::isfinite(report.objective) || trial.ended()) return std::nullopt;
+  const bool of_objective = report.metric < static_cast<int64_t>(state.spec().objective_count());
+  if (std::isfinite(report.objective) || trial.ended() || !of_objective) return std::nullopt;
   return TrialEnded{trial.number, TrialEnd::kFailed,
-                    "Diverged: " + state.spec().objective_metric + " was " +
+                    "Diverged: " + state.metrics()[report.metric] + " was " +
                         DoubleToString(report.objective) + " at resource " + std::to_string(report.resource) +
                         "."};
 }
@@ -149,7 +158,8 @@ bool IsAllEnded(const JobState& state, const std::string& why) {
 
 // Why a job that has no finite value of its objective has failed.
 std::string NoValue(const JobState& state) {
-  const std::string metric = "a finite " + state.spec().objective_metric;
+  std::string metric = "a finite " + state.spec().objective_metric;
+  if (state.spec().has_several_objectives()) metric = "finite values of all objectives";
   const size_t count = state.trials().size();
   const auto failed = std::find_if(state.trials().begin(), state.trials().end(), [](const TrialState& trial) {
     return trial.phase == TrialPhase::kFailed;

@@ -210,6 +210,10 @@ class Simulator {
       const int64_t next = std::min(last, (level / every + 1) * every);
       at += unit * static_cast<double>(next - level);
       level = next;
+      for (auto metric = static_cast<int64_t>(state_.metrics().size()) - 1; metric > 0; --metric) {
+        if (const auto value = simulation_.further(trial.configuration, level, metric))
+          Push(at, Reported{trial.number, trial.attempts, level, *value, metric});
+      }
       Push(at,
            Reported{trial.number, trial.attempts, level, simulation_.objective(trial.configuration, level)});
     }

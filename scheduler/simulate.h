@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "scheduler/state/facts.h"
@@ -16,6 +17,9 @@ struct Simulation {
 
   // The objective at a level; may be NaN.
   std::function<double(const Configuration&, int64_t resource)> objective;
+  // Of the further metrics that rank trials, by index (Reported::metric): the value at a level; absent: it is
+  // not reported there. Needed where there are such metrics.
+  std::function<std::optional<double>(const Configuration&, int64_t resource, int64_t metric)> further;
   double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
   double jitter = 0.5;
   double start_seconds = 0.1;  // of every attempt, before its first unit: imports, data

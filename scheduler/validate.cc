@@ -1,6 +1,9 @@
 #include "scheduler/validate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/samplers/random.h"
@@ -16,6 +19,7 @@ namespace {
 constexpr int64_t kMostTrials = 1'000'000;
 constexpr int64_t kMostUnits = 1'000'000'000'000'000;  // over all trials
 constexpr int64_t kMostBrackets = 100;
+constexpr size_t kMostMetricConstraints = 8;
 constexpr int64_t kMostLosses = 1000;  // of a trial's attempts to the machines
 
 class SearchValidator {
@@ -24,7 +28,10 @@ class SearchValidator {
 
   std::vector<Violation> Run() {
     violations_ = ValidateSpace(spec_);
-    if (spec_.objective_metric.empty()) Add("objective.metric", "is empty; expected the name of a metric");
+    if (spec_.objectives.empty() && spec_.objective_metric.empty())
+      Add("objective.metric", "is empty; expected the name of a metric");
+    Objectives();
+    MetricConstraints();
     Sampler(spec_.sampler);
     if (HasRungs(spec_.pruner.kind)) Rungs();
     Pruner(spec_.pruner);
@@ -44,6 +51,59 @@ class SearchValidator {
  private:
   void Add(const std::string& field, const std::string& description) {
     violations_.push_back({field, description});
+  }
+
+  void Objectives() {
+    const std::vector<Objective>& objectives = spec_.objectives;
+    if (objectives.empty()) return;
+    if (objectives.size() < 2 || objectives.size() > kMostObjectives) {
+      Add("objectives", "has " + std::to_string(objectives.size()) + (objectives.size() == 1 ? " entry" : " entries") +
+                            "; expected 2 to " + std::to_string(kMostObjectives) +
+                            ", or objective in its place for a single metric");
+    }
+    std::set<std::string> seen;
+    for (size_t i = 0; i < objectives.size(); ++i) {
+      const std::string at = "objectives[" + std::to_string(i) + "].";
+      const Objective& objective = objectives[i];
+      if (objective.metric.empty()) Add(at + "metric", "is empty; expected the name of a metric");
+      if (!seen.insert(objective.metric).second && !objective.metric.empty()) {
+        Add(at + "metric", "\"" + objective.metric + "\" is given twice; expected every metric once");
+      }
+      if (objective.threshold) {
+        Expect(at + "threshold", *objective.threshold, "a finite number, or none",
+               std::isfinite(*objective.threshold));
+      }
+    }
+    if (spec_.pruner.min_chance != 0 || spec_.pruner.kind == PrunerKind::kLearningCurve) {
+      Add(spec_.pruner.kind == PrunerKind::kLearningCurve ? "pruner.kind" : "pruner.min_chance",
+          "extrapolates the curve of one objective; expected none of it with objectives");
+    }
+    const Completion& completion = spec_.completion;
+    const std::string single = "is about one objective; expected none with objectives";
+    if (completion.target_objective) Add("completion.target_objective", single);
+    if (completion.convergence_tolerance != 0) Add("completion.convergence_tolerance", single);
+    const bool fixed = std::all_of(objectives.begin(), objectives.end(),
+                                   [](const Objective& objective) { return objective.threshold.has_value(); });
+    const std::string moving = "is about the hypervolume; expected a threshold for every objective";
+    if (!fixed && completion.target_hypervolume) Add("completion.target_hypervolume", moving);
+    if (!fixed && completion.no_improvement_trials != 0) Add("completion.no_improvement_trials", moving);
+  }
+
+  void MetricConstraints() {
+    const std::vector<MetricConstraint>& constraints = spec_.metric_constraints;
+    if (constraints.size() > kMostMetricConstraints) {
+      Add("metric_constraints", "has " + std::to_string(constraints.size()) + " entries; expected at most " +
+                                    std::to_string(kMostMetricConstraints));
+    }
+    for (size_t i = 0; i < constraints.size(); ++i) {
+      const std::string at = "metric_constraints[" + std::to_string(i) + "]";
+      const MetricConstraint& constraint = constraints[i];
+      if (constraint.metric.empty()) Add(at + ".metric", "is empty; expected the name of a metric");
+      const bool below = std::isfinite(constraint.at_most), above = std::isfinite(constraint.at_least);
+      if (below == above) {
+        Add(at, std::string(below ? "has two bounds" : "has no bound") + "; expected at_most or at_least");
+      }
+    }
   }
 
   void Rungs() {
@@ -169,6 +229,11 @@ class SearchValidator {
     if (completion.target_objective) {
       Expect("completion.target_objective", *completion.target_objective, "a finite number",
              std::isfinite(*completion.target_objective));
+    }
+    if (completion.target_hypervolume) {
+      Expect("completion.target_hypervolume", *completion.target_hypervolume, "a finite number above 0",
+             std::isfinite(*completion.target_hypervolume) && *completion.target_hypervolume > 0);
+      if (spec_.objectives.empty()) Add("completion.target_hypervolume", "is given; expected it with objectives");
     }
     if (completion.no_improvement_trials < 0 || completion.no_improvement_trials > kMostTrials) {
       Add("completion.no_improvement_trials",

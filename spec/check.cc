@@ -309,20 +309,38 @@ class SpecChecker {
     }
   }
 
+  void GoalOf(const std::string& at, v1::Goal goal) {
+    if (goal == v1::MAXIMIZE || goal == v1::MINIMIZE) return;
+    Add(at, (goal == v1::GOAL_UNSPECIFIED ? std::string("is missing")
+                                          : fmt::format("is {}", static_cast<int>(goal))) +
+                "; expected MAXIMIZE or MINIMIZE");
+  }
+
   void Objective() {
-    const v1::ObjectiveSpec& objective = spec_.objective();
-    if (objective.goal() != v1::MAXIMIZE && objective.goal() != v1::MINIMIZE) {
-      Add("objective.goal", (objective.goal() == v1::GOAL_UNSPECIFIED
-                                 ? std::string("is missing")
-                                 : fmt::format("is {}", static_cast<int>(objective.goal()))) +
-                                "; expected MAXIMIZE or MINIMIZE");
+    if (spec_.objectives_size() > 0) {
+      if (spec_.has_objective()) Add("objective", "is given beside objectives; expected one of the two");
+      for (int i = 0; i < spec_.objectives_size(); ++i) {
+        const std::string at = fmt::format("objectives[{}]", i);
+        GoalOf(at + ".goal", spec_.objectives(i).goal());
+        PrintedMetric(at + ".metric", spec_.objectives(i).metric());
+      }
+    } else {
+      const v1::ObjectiveSpec& objective = spec_.objective();
+      GoalOf("objective.goal", objective.goal());
+      if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
+        Add("objective.value",
+            fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
+      PrintedMetric("objective.metric", objective.metric());
     }
-    if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
-      Add("objective.value",
-          fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
+    for (int i = 0; i < spec_.metric_constraints_size(); ++i) {
+      PrintedMetric(fmt::format("metric_constraints[{}].metric", i), spec_.metric_constraints(i).metric());
+    }
+  }
+
+  // The trainer has to print the metric.
+  void PrintedMetric(const std::string& at, const std::string& metric) {
     std::vector<std::string> printed = PrintedMetrics(spec_);
-    for (const v1::MetricDefinition& metric : trainer_.metrics()) printed.push_back(metric.name());
-    const std::string& metric = objective.metric();
+    for (const v1::MetricDefinition& defined : trainer_.metrics()) printed.push_back(defined.name());
     if (metric.empty() || printed.empty())
       return;  // an empty name is ValidateSearch's, no metrics the trainer's
     if (std::find(printed.begin(), printed.end(), metric) != printed.end()) return;
@@ -336,7 +354,7 @@ class SpecChecker {
     } else if (builtin_ != nullptr) {
       description += " (eval_metric in static_hyperparameters says which)";
     }
-    Add("objective.metric", description);
+    Add(at, description);
   }
 
   void Limits() {

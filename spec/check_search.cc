@@ -66,6 +66,7 @@ class SearchChecker {
     for (int i = 0; i < spec_.parameters_size(); ++i) PriorOf(i);
     for (int i = 0; i < spec_.constraints_size(); ++i) ConstraintOf(i);
     Completion();
+    ByStanding();
     WarmStart();
     if (spec_.use_portfolio() && FindBuiltinTrainer(spec_.trainer().builtin()) == nullptr) {
       Add("use_portfolio", "is true; expected a built-in trainer, which has starting configurations");
@@ -196,6 +197,8 @@ class SearchChecker {
                                  "a sampler alone: PAIRED_TEST stops trials between their repeats",
                                  KindName(search_.pruner.kind)));
     }
+    if (search_.ranks_by_standing())
+      Add("repeats", "are given with objectives or metric_constraints; expected one objective alone");
     if (spec_.limits().max_trial_resource() != 0) {
       Add("limits.max_trial_resource",
           fmt::format("is {} beside repeats; expected none, because each repeat trains to the program's own end",
@@ -262,6 +265,20 @@ class SearchChecker {
       Add("completion.no_improvement_tolerance",
           "is given without no_improvement_trials; expected how many trials it is about");
     }
+  }
+
+  // What has no sense where trials are not ranked by one number.
+  void ByStanding() {
+    if (!search_.ranks_by_standing()) return;
+    const std::string with = search_.has_several_objectives() ? "objectives" : "metric_constraints";
+    if (spec_.pruner().stop_weak_brackets())
+      Add("pruner.stop_weak_brackets", "is true; expected false, or none, with " + with);
+    if (spec_.pruner().weak_bracket_level() != 0) {
+      Add("pruner.weak_bracket_level",
+          "is " + DoubleToString(spec_.pruner().weak_bracket_level()) + "; expected none with " + with);
+    }
+    if (spec_.has_warm_start())
+      Add("warm_start", "is given; its results have one objective, expected none with " + with);
   }
 
   void WarmStart() {

@@ -124,6 +124,31 @@ ObjectiveValue ToObjectiveValue(v1::ObjectiveSpec::Value value) {
   return value == v1::ObjectiveSpec::MEAN ? ObjectiveValue::kMean : ObjectiveValue::kBest;
 }
 
+Goal ToGoal(v1::Goal goal) { return goal == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize; }
+
+void SetObjectives(const v1::TuningJobSpec& spec, SearchSpec& search) {
+  search.objective_metric = spec.objective().metric();
+  search.goal = ToGoal(spec.objective().goal());
+  search.objective_value = ToObjectiveValue(spec.objective().value());
+  for (const v1::ObjectivesEntry& given : spec.objectives()) {
+    Objective& objective = search.objectives.emplace_back();
+    objective.metric = given.metric();
+    objective.goal = ToGoal(given.goal());
+    if (given.has_threshold()) objective.threshold = given.threshold();
+  }
+  if (!search.objectives.empty()) {
+    search.objective_metric = search.objectives[0].metric;
+    search.goal = search.objectives[0].goal;
+    search.objective_value = ObjectiveValue::kLast;
+  }
+  for (const v1::MetricConstraint& given : spec.metric_constraints()) {
+    MetricConstraint& constraint = search.metric_constraints.emplace_back();
+    constraint.metric = given.metric();
+    if (given.has_at_most()) constraint.at_most = given.at_most();
+    if (given.has_at_least()) constraint.at_least = given.at_least();
+  }
+}
+
 void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const v1::LimitsSpec& limits = spec.limits();
   search.limits.max_trials = limits.max_trials();
@@ -152,6 +177,7 @@ void SetCompletion(const v1::CompletionSpec& given, Completion& completion) {
   if (given.has_no_improvement_tolerance())
     completion.no_improvement_tolerance = given.no_improvement_tolerance();
   completion.convergence_tolerance = given.convergence_tolerance();
+  if (given.has_target_hypervolume()) completion.target_hypervolume = given.target_hypervolume();
 }
 
 // With repeats the trainer's own end is that of a repeat, which is one unit.
@@ -187,15 +213,15 @@ SearchSpec ToSearchSpec(const v1::TuningJobSpec& spec) {
   SetConditions(spec, search);
   SetPriors(spec, search);
   SetConstraints(spec, search);
-  search.objective_metric = spec.objective().metric();
-  search.goal = spec.objective().goal() == v1::MINIMIZE ? Goal::kMinimize : Goal::kMaximize;
+  SetObjectives(spec, search);
   search.repeats = RepeatsOf(spec);
-  search.objective_value =
-      search.repeats > 0 ? ObjectiveValue::kMean : ToObjectiveValue(spec.objective().value());
+  if (search.repeats > 0) search.objective_value = ObjectiveValue::kMean;
   const Strategy strategy = StrategyOf(spec);
   search.sampler = strategy.sampler;
   search.sampler.grid_points = GridPoints(spec, search);
   search.pruner = strategy.pruner;
+  // The rule compares brackets by one number.
+  if (search.ranks_by_standing()) search.pruner.stop_weak_brackets = false;
   SetLimits(spec, search);
   SetCompletion(spec.completion(), search.completion);
   search.nodes = static_cast<int32_t>(OrDefault(spec.cluster().nodes(), 1));

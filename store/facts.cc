@@ -42,22 +42,23 @@ FactTable::FactTable(Database& database)
           "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
       report_(
           database,
-          "INSERT OR IGNORE INTO reports (job, trial, attempt, resource, metric, value, time_us, sequence)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+          "INSERT OR IGNORE INTO reports"
+          " (job, trial, attempt, resource, metric, value, time_us, sequence, ranking)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
       load_(database,
-            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
+            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2"
             " UNION ALL "
-            "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
+            "SELECT sequence, time_us, 'reported', trial, '', attempt, resource, value, ranking FROM reports"
             " WHERE job = ?1 AND sequence > ?2 AND sequence > 0"
             " ORDER BY 1 LIMIT ?3"),
       load_trial_(
           database,
-          "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events INDEXED BY events_of_trial"
+          "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events INDEXED BY events_of_trial"
           " WHERE job = ?1 AND trial = ?2"
           " UNION ALL "
           // "+" avoids the index by sequence, which would visit the reports of all trials.
-          "SELECT +sequence, time_us, 'reported', trial, '', attempt, resource, value FROM reports"
+          "SELECT +sequence, time_us, 'reported', trial, '', attempt, resource, value, ranking FROM reports"
           " WHERE job = ?1 AND trial = ?2 AND +sequence > 0"
           " ORDER BY 1"),
       // In order of sequence, to use that index: by trial, SQLite would scan those of the whole job.
@@ -68,7 +69,7 @@ FactTable::FactTable(Database& database)
           database,
           "SELECT trial FROM reports WHERE job = ?1 AND sequence > ?2 AND sequence > 0 ORDER BY sequence"),
       cuts_(database,
-            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0 FROM events"
+            "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2 AND kind = 'rung_cut' ORDER BY sequence"),
       points_(database,
               "SELECT trial, resource, value FROM reports WHERE job = ?1 AND metric = ?2"
@@ -82,10 +83,10 @@ FactTable::FactTable(Database& database)
               "SELECT sequence, time_us, kind, trial, detail FROM events WHERE job = ?1 ORDER BY sequence"),
       // In the order of the table's key, which differs from that of the facts.
       reports_(database,
-               "SELECT sequence, time_us, trial, attempt, resource, value FROM reports"
+               "SELECT sequence, time_us, trial, attempt, resource, value, ranking FROM reports"
                " WHERE job = ?1 AND sequence > 0 ORDER BY trial, attempt, resource, metric"),
       find_report_(database,
-                   "SELECT value, time_us, sequence FROM reports"
+                   "SELECT value, time_us, sequence, ranking FROM reports"
                    " WHERE job = ?1 AND trial = ?2 AND attempt = ?3 AND resource = ?4 AND metric = ?5"),
       query_(database,
              // The columns beside MIN are those of its row.
@@ -105,7 +106,8 @@ absl::StatusOr<bool> FactTable::AppendReport(int64_t job, const ReportRow& row) 
   std::optional<double> value;
   if (!std::isnan(row.value)) value = row.value;
   absl::Status status =
-      report_.Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us, row.sequence)
+      report_.Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us,
+                   row.sequence, row.ranking)
           .Run();
   if (!status.ok()) return status;
   return database_.changes() == 1;
@@ -117,7 +119,7 @@ absl::StatusOr<std::vector<Fact>> FactTable::ReadAll(Statement& s) {
     std::string kind = s.Text(2);
     Fact fact;
     if (kind == "reported") {
-      fact.body = Reported{s.Int(3), s.Int(5), s.Int(6), ReadValue(s, 7)};
+      fact.body = Reported{s.Int(3), s.Int(5), s.Int(6), ReadValue(s, 7), s.Int(8)};
     } else {
       absl::StatusOr<Fact> decoded = DecodeFact({std::move(kind), s.Int(3), s.Text(4)});
       if (!decoded.ok()) return decoded.status();
@@ -141,7 +143,8 @@ absl::Status FactTable::ForEach(int64_t job, const std::function<absl::Status(co
   reports_.Bind(job);
   absl::Status status = reports_.ForEach([&] {
     reports.push_back({reports_.Int(0), reports_.Int(1),
-                       Reported{reports_.Int(2), reports_.Int(3), reports_.Int(4), ReadValue(reports_, 5)}});
+                       Reported{reports_.Int(2), reports_.Int(3), reports_.Int(4), ReadValue(reports_, 5),
+                                reports_.Int(6)}});
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -225,7 +228,8 @@ absl::StatusOr<std::optional<ReportRow>> FactTable::FindReport(int64_t job, Tria
   if (!there.ok()) return there.status();
   if (!*there) return std::nullopt;
   ReportRow row{
-      trial, attempt, resource, metric, ReadValue(find_report_, 0), find_report_.Int(1), find_report_.Int(2)};
+      trial, attempt, resource, metric, ReadValue(find_report_, 0), find_report_.Int(1), find_report_.Int(2),
+      find_report_.Int(3)};
   find_report_.Reset();
   return row;
 }

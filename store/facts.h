@@ -20,7 +20,8 @@ struct ReportRow {
   std::string metric;
   double value = 0;  // NaN is read back as the quiet NaN
   int64_t time_us = 0;
-  int64_t sequence = 0;  // of its Reported fact; 0: not the objective
+  int64_t sequence = 0;  // of its Reported fact; 0: the metric ranks no trials
+  int64_t ranking = 0;   // Reported::metric
 };
 
 // The start of a page of reports: after this point, in the order trial, metric, resource.

@@ -252,6 +252,15 @@ constexpr char kDrainedRanks[] = R"sql(
 UPDATE assignments SET state = 'drained' WHERE state = 'revoked' AND reason <> '';
 )sql";
 
+constexpr char kSeveralObjectives[] = R"sql(
+-- Which of the metrics that rank trials it is, where sequence is not 0: Reported::metric.
+ALTER TABLE reports ADD COLUMN ranking INTEGER NOT NULL DEFAULT 0;
+-- The newest values of those metrics, a JSON list with null for none; '': there is one objective and no constraint.
+ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
+-- By how much metric constraints are violated.
+ALTER TABLE trials ADD COLUMN violation REAL NOT NULL DEFAULT 0;
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -299,6 +308,7 @@ const std::vector<Migration>& Migrations() {
       {9, kPrunedOrCancelled},
       {10, kOwners},
       {11, kDrainedRanks},
+      {12, kSeveralObjectives},
   };
   return kMigrations;
 }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr char kColumns[] =
     "trial, state, reason, configuration, objective, resource, best_objective, best_resource, bracket, rung,"
-    " attempts, create_us, start_us, end_us, training_us, trained_resource, value, value_resource";
+    " attempts, create_us, start_us, end_us, training_us, trained_resource, value, value_resource, metrics,"
+    " violation";
 
 std::optional<double> Number(double value) {
   if (std::isnan(value)) return std::nullopt;
@@ -24,6 +25,26 @@ std::optional<double> Number(double value) {
 std::optional<double> ReadReal(const Statement& s, int column) {
   if (s.IsNull(column)) return std::nullopt;
   return s.Real(column);
+}
+
+std::string EncodeMetrics(const std::vector<std::optional<double>>& metrics) {
+  if (metrics.empty()) return "";
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::optional<double>& value : metrics) {
+    list.push_back(value ? nlohmann::json(*value) : nlohmann::json());
+  }
+  return list.dump();
+}
+
+absl::StatusOr<std::vector<std::optional<double>>> DecodeMetrics(const std::string& text) {
+  std::vector<std::optional<double>> metrics;
+  if (text.empty()) return metrics;
+  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array()) return absl::DataLossError("a trial's metrics cannot be read: " + text);
+  for (const nlohmann::json& value : list) {
+    metrics.push_back(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
+  }
+  return metrics;
 }
 
 absl::StatusOr<TrialRow> ReadTrial(const Statement& s) {
@@ -48,6 +69,10 @@ absl::StatusOr<TrialRow> ReadTrial(const Statement& s) {
   row.trained_resource = s.Int(15);
   row.value = ReadReal(s, 16);
   row.value_resource = s.Int(17);
+  absl::StatusOr<std::vector<std::optional<double>>> metrics = DecodeMetrics(s.Text(18));
+  if (!metrics.ok()) return metrics.status();
+  row.metrics = *std::move(metrics);
+  row.violation = s.Real(19);
   return row;
 }
 
@@ -109,6 +134,14 @@ TrialRow MakeTrialRow(const TrialState& trial) {
   }
   if (trial.value_resource > 0) row.value = trial.value;
   row.value_resource = trial.value_resource;
+  if (!trial.further.empty()) {
+    for (size_t i = 0; i <= trial.further.size(); ++i) {
+      const Curve& curve = trial.curve_of(static_cast<int64_t>(i));
+      const bool finite = !curve.empty() && std::isfinite(curve.back().second);
+      row.metrics.push_back(finite ? std::optional(curve.back().second) : std::nullopt);
+    }
+  }
+  row.violation = trial.violation;
   row.bracket = trial.bracket;
   row.rung = trial.rung;
   row.attempts = trial.attempts;
@@ -123,7 +156,7 @@ TrialRow MakeTrialRow(const TrialState& trial) {
 TrialTable::TrialTable(Database& database)
     : database_(database),
       put_(database, fmt::format("INSERT OR REPLACE INTO trials (job, {}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-                                 " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                                 " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
                                  kColumns)),
       count_(database,
              "SELECT COUNT(*) FROM trials WHERE job = ?1"
@@ -137,7 +170,7 @@ absl::Status TrialTable::Put(int64_t job, const TrialRow& row) {
       .Bind(job, row.number, row.state, row.reason, EncodeConfiguration(row.configuration), row.objective,
             row.resource, row.best_objective, row.best_resource, row.bracket, row.rung, row.attempts,
             row.create_us, row.start_us, row.end_us, row.training_us, row.trained_resource, row.value,
-            row.value_resource)
+            row.value_resource, EncodeMetrics(row.metrics), row.violation)
       .Run();
 }
 
@@ -194,12 +227,13 @@ absl::StatusOr<std::string> TrialTable::Reason(int64_t job, TrialNumber number) 
 }
 
 absl::StatusOr<TrialNumber> TrialTable::Best(int64_t job, const SearchSpec& spec) {
+  if (spec.has_several_objectives()) return 0;
   TrialQuery query;
   query.order = TrialColumn::kObjective;
   query.descending = spec.goal == Goal::kMaximize;
   if (spec.objective_value != ObjectiveValue::kBest) query.completed = TrialQuery::Completed::kFirst;
   Statement best(database_, fmt::format("SELECT trial FROM trials WHERE job = ?1 AND state <> 'failed'"
-                                        " AND value IS NOT NULL ORDER BY {} LIMIT 1",
+                                        " AND value IS NOT NULL AND violation = 0 ORDER BY {} LIMIT 1",
                                         OrderBy(query)));
   const absl::StatusOr<bool> row = best.Bind(job).Next();
   if (!row.ok()) return row.status();

@@ -25,6 +25,9 @@ struct TrialRow {
   int64_t best_resource = 0;
   std::optional<double> value;  // the trial's value (TrialState::value)
   int64_t value_resource = 0;
+  // The newest values of the metrics that rank trials (SearchSpec::RankingMetrics); empty where that is one.
+  std::vector<std::optional<double>> metrics;
+  double violation = 0;  // TrialState::violation
   int64_t bracket = -1;
   int64_t rung = 0;
   int64_t attempts = 0;

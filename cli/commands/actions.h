@@ -60,8 +60,11 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t trial);
 constexpr int kDropEarly = 100'000;
 void AddHyperparameters(const v1::TuningJobSpec& spec, std::vector<Table::Column>& columns);
 
-// Prints the best trial's configuration.
+// Prints the best trial's configuration; of a job with several objectives its Pareto front.
 Exit ShowBest(Session& session, const std::string& job);
+// Prints the trials of the Pareto front with their values, their parts of the hypervolume and their
+// hyperparameters. FAILED_PRECONDITION for a job with one objective.
+Exit ShowFront(Session& session, const std::string& job);
 
 struct DownloadOptions {
   std::string job;

@@ -13,8 +13,24 @@
 namespace winnow::cli {
 namespace {
 
-std::string GoalText(const v1::ObjectiveSpec& objective) {
+template <typename Objective>
+std::string GoalText(const Objective& objective) {
   return fmt::format("{} {}", v1::Goal_Name(objective.goal()), Clean(objective.metric()));
+}
+
+std::string GoalText(const v1::Comparison& comparison) {
+  if (comparison.objectives().empty()) return GoalText(comparison.objective());
+  std::string text;
+  for (const v1::ObjectivesEntry& objective : comparison.objectives())
+    text += (text.empty() ? "" : ", ") + GoalText(objective);
+  return text;
+}
+
+// "0.78"; with several objectives "3.2 (7 trials)".
+std::string ResultText(const v1::ComparisonRow& row) {
+  if (row.has_hypervolume())
+    return fmt::format("{} ({})", NumberText(row.hypervolume()), Count(row.front_trials(), "trial"));
+  return row.has_best() ? NumberText(row.best()) : "–";
 }
 
 std::string ComparisonText(const Session& session, const v1::Comparison& comparison, bool of_jobs) {
@@ -26,28 +42,34 @@ std::string ComparisonText(const Session& session, const v1::Comparison& compari
   const std::string each = of_jobs ? "" : "/TRIAL";
   Table table({{title, of_jobs ? Align::kLeft : Align::kRight},
                {"TRIALS", Align::kRight},
-               {"BEST", Align::kRight},
+               {comparison.objectives().empty() ? "BEST" : "HYPERVOLUME (FRONT)", Align::kRight},
                {"ELAPSED" + each, Align::kRight},
                {"NODE-SECONDS" + each, Align::kRight},
                {"PARETO"}});
   for (const v1::ComparisonRow& row : comparison.rows()) {
     table.Add({{Clean(row.name())},
                {Thousands(row.trials())},
-               {row.has_best() ? NumberText(row.best()) : "–", row.pareto() ? Style::kGood : Style::kPlain},
+               {ResultText(row), row.pareto() ? Style::kGood : Style::kPlain},
                {DurationText(row.elapsed_seconds())},
                {fmt::format("{:.1f}", row.node_seconds())},
                {row.pareto() ? "*" : ""}});
   }
-  return table.Text(session.out) + fmt::format("\n{}; *: Pareto front of best, elapsed and node-seconds\n",
-                                               GoalText(comparison.objective()));
+  const bool fronts = !comparison.objectives().empty();
+  return table.Text(session.out) + fmt::format("\n{}; *: Pareto front of {}, elapsed and node-seconds\n",
+                                               GoalText(comparison), fronts ? "hypervolume" : "best");
 }
 
 std::string ComparisonCsv(const v1::Comparison& comparison) {
+  const bool fronts = !comparison.objectives().empty();
   std::string csv =
-      CsvField(comparison.by()) + ",trials,best_objective,elapsed_seconds,node_seconds,pareto\n";
+      CsvField(comparison.by()) + (fronts ? ",trials,hypervolume,front_trials" : ",trials,best_objective") +
+      ",elapsed_seconds,node_seconds,pareto\n";
   for (const v1::ComparisonRow& row : comparison.rows()) {
-    csv += fmt::format("{},{},{},{:.3f},{:.3f},{}\n", CsvField(row.name()), row.trials(),
-                       row.has_best() ? fmt::format("{}", row.best()) : "", row.elapsed_seconds(),
+    const std::string result = fronts           ? fmt::format("{},{}", row.hypervolume(), row.front_trials())
+                               : row.has_best() ? fmt::format("{}", row.best())
+                                                : "";
+    csv += fmt::format("{},{},{},{:.3f},{:.3f},{}\n", CsvField(row.name()), row.trials(), result,
+                       row.elapsed_seconds(),
                        row.node_seconds(), row.pareto() ? 1 : 0);
   }
   return csv;

@@ -14,6 +14,7 @@
 #include "artifact/refusals.h"
 #include "artifact/restore.h"
 #include "cli/output/format.h"
+#include "cli/output/progress.h"
 #include "cli/output/text.h"
 #include "winnow/v1/artifact.grpc.pb.h"
 
@@ -124,6 +125,11 @@ Exit Download(Session& session, const DownloadOptions& options) {
   if (absl::Status status = CheckFolder(options.folder); !status.ok()) return status;
   const auto job = session.client().Describe(options.job);
   if (!job.ok()) return job.status();
+  if (HasFront(job->spec()) && options.trial == 0) {
+    return UsageError(fmt::format(
+        "--trial: is missing; {} has several objectives: expected a trial of its front, see {}", job->id(),
+        session.Hint(fmt::format("best {} --front", job->id()))));
+  }
   auto channel = session.client().channel();
   if (!channel.ok()) return channel.status();
   Source source(session.client(), *std::move(channel), session.timeout);

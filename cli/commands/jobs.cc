@@ -46,11 +46,13 @@ Exit ListJobs(Session& session, int64_t limit) {
     std::vector<Table::Cell> row = {{job.id(), Style::kBold},
                {StateText(job.state()), StateStyle(job.state())},
                {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
-               {job.has_best() ? NumberText(job.best().objective()) : "–"},
+               {job.has_best()           ? NumberText(job.best().objective())
+                : job.front_trials() > 0 ? fmt::format("front of {}", Thousands(job.front_trials()))
+                                         : "–"},
                {Thousands(job.spend().resource())},
                {DurationText(job.spend().elapsed_seconds())},
                {TimeText(job.create_time())},
-               {job.spec().objective().metric()}};
+               {MetricsText(job.spec())}};
     if (owned) row.emplace_back(job.owner());
     table.Add(std::move(row));
   }

@@ -133,6 +133,10 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
   } else {
     line("objective", "none reported");
   }
+  for (const v1::MetricReading& reading : trial.metrics()) {
+    line("", fmt::format("{} = {}", Clean(reading.metric()), NumberText(reading.value())));
+  }
+  if (trial.violation() > 0) line("violates", "metric_constraints by " + NumberText(trial.violation()));
   if (trial.bracket() >= 0)
     line("bracket", fmt::format("{}, rung {}", trial.bracket() + 1, trial.rung() + 1));
   if (trial.nodes() > 1) line("nodes", Thousands(trial.nodes()));
@@ -186,6 +190,11 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
 Exit ShowBest(Session& session, const std::string& name) {
   const auto job = session.client().Describe(name);
   if (!job.ok()) return job.status();
+  if (HasFront(job->spec())) return ShowFront(session, job->id());
+  if (!job->has_best() && job->spec().metric_constraints_size() > 0) {
+    return absl::NotFoundError(fmt::format("{} has no best trial: none satisfies metric_constraints{}",
+                                           job->id(), HasEnded(*job) ? "" : " so far"));
+  }
   if (!job->has_best()) {
     return absl::NotFoundError(fmt::format("{} has no best trial: none has reported a finite value of {}{}",
                                            job->id(), Clean(job->spec().objective().metric()),

@@ -48,6 +48,13 @@ std::string ConfigurationText(const v1::Trial& trial, int width) {
   return text;
 }
 
+std::string NoBestText(const v1::TuningJob& job, bool reported) {
+  if (reported && job.spec().metric_constraints_size() > 0)
+    return "none: no trial satisfies metric_constraints";
+  return fmt::format("none: no trial reported {}{}", reported ? "a finite value of " : "",
+                     Clean(FirstMetric(job.spec())));
+}
+
 // Returns the summary of an ended job: its best configuration, the training done and saved, and commands for
 // more details. Asks the server for the best trial; errors are the server's.
 absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& job) {
@@ -69,15 +76,15 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
                              out.Paint(Style::kGood, BestValueText(job)), job.best().trial(),
                              BestLevelText(job)));
     line("", ConfigurationText(best->trial(), out.width() - 11));
+  } else if (job.front_trials() > 0) {
+    line("best", BestText(job));
   } else {
     v1::QueryMetricsRequest request;
     request.set_job_id(job.id());
-    request.add_metrics(job.spec().objective().metric());
+    request.add_metrics(FirstMetric(job.spec()));
     const auto reported = session.client().Metrics(request);
     if (!reported.ok()) return reported.status();
-    line("best",
-         fmt::format("none: no trial reported {}{}", reported->points().empty() ? "" : "a finite value of ",
-                     Clean(job.spec().objective().metric())));
+    line("best", NoBestText(job, !reported->points().empty()));
   }
   line("trials",
        fmt::format("{}: {}", Thousands(AllTrials(job.trial_counts())), CountsText(job.trial_counts())));
@@ -87,6 +94,7 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   lines("notices", NoticeTexts(job));
   line("look at", session.Hint(fmt::format("trials {} --sort objective", job.id())));
   if (job.has_best()) line("", session.Hint(fmt::format("describe {} {}", job.id(), job.best().trial())));
+  if (job.front_trials() > 0) line("", session.Hint(fmt::format("best {} --front", job.id())));
   line("", session.Hint(fmt::format("analytics {} --output csv", job.id())));
   return text;
 }
@@ -115,7 +123,7 @@ std::string EndText(const v1::TuningJob& job, const v1::Trial& trial) {
   std::string text = fmt::format("trial {} {}", trial.number(), StateText(trial.state()));
   const bool has_value = trial.has_value() || trial.has_best_objective();
   if (has_value) {
-    text += fmt::format("  {} {} at {}", Clean(job.spec().objective().metric()),
+    text += fmt::format("  {} {} at {}", Clean(FirstMetric(job.spec())),
                         NumberText(trial.has_value() ? trial.value() : trial.best_objective()),
                         Count(trial.has_value() ? trial.value_resource() : trial.best_resource(), "unit"));
   }

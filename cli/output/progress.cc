@@ -77,8 +77,27 @@ std::string StrategyText(const v1::TuningJobSpec& spec) {
     text += fmt::format(", R = {}, eta = {}", Thousands(rungs.max_resource), rungs.reduction_factor);
     if (rungs.min_resource > 1) text += fmt::format(", r = {}", Thousands(rungs.min_resource));
   }
-  return text + fmt::format(", {} {}", spec.objective().goal() == v1::MINIMIZE ? "minimize" : "maximize",
-                            Clean(spec.objective().metric()));
+  const auto goal = [](v1::Goal goal, const std::string& metric) {
+    return fmt::format(", {} {}", goal == v1::MINIMIZE ? "minimize" : "maximize", Clean(metric));
+  };
+  if (!HasFront(spec)) return text + goal(spec.objective().goal(), spec.objective().metric());
+  for (const v1::ObjectivesEntry& objective : spec.objectives())
+    text += goal(objective.goal(), objective.metric());
+  return text;
+}
+
+bool HasFront(const v1::TuningJobSpec& spec) { return spec.objectives_size() > 0; }
+
+const std::string& FirstMetric(const v1::TuningJobSpec& spec) {
+  return HasFront(spec) ? spec.objectives(0).metric() : spec.objective().metric();
+}
+
+std::string MetricsText(const v1::TuningJobSpec& spec) {
+  if (!HasFront(spec)) return spec.objective().metric();
+  std::string text;
+  for (const v1::ObjectivesEntry& objective : spec.objectives())
+    text += (text.empty() ? "" : ", ") + objective.metric();
+  return text;
 }
 
 std::string CountsText(const v1::TrialCounts& counts) {
@@ -103,6 +122,7 @@ int64_t AllTrials(const v1::TrialCounts& counts) {
 }
 
 std::string BestText(const v1::TuningJob& job) {
+  if (job.front_trials() > 0) return "a Pareto front of " + Count(job.front_trials(), "trial");
   if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
   return fmt::format("trial {}: {} {}", job.best().trial(), BestValueText(job), BestLevelText(job));
 }

@@ -19,11 +19,18 @@ Style StateStyle(v1::Trial::State state);
 
 // "HYPERBAND, R = 81, eta = 3, maximize validation:auc"; "TPE sampler, MEDIAN pruner, maximize auc".
 std::string StrategyText(const v1::TuningJobSpec& spec);
+// Whether the job has several objectives, and so a Pareto front in place of a best trial.
+bool HasFront(const v1::TuningJobSpec& spec);
+// The objective's metric; of several the first one's.
+const std::string& FirstMetric(const v1::TuningJobSpec& spec);
+// All of them: "auc", "auc, size".
+std::string MetricsText(const v1::TuningJobSpec& spec);
 // "4 running, 12 pruned"; omits states without a trial.
 std::string CountsText(const v1::TrialCounts& counts);
 int64_t EndedTrials(const v1::TrialCounts& counts);
 int64_t AllTrials(const v1::TrialCounts& counts);
-// "trial 17: 0.78123 at 30 units"; without a best "none yet", or "none" once the job has ended.
+// "trial 17: 0.78123 at 30 units"; without a best "none yet", or "none" once the job has ended. With several
+// objectives "a Pareto front of 7 trials".
 std::string BestText(const v1::TuningJob& job);
 // "0.78123"; with repeats "0.78123 ± 0.0021", the standard error of the mean. REQUIRES a best trial.
 std::string BestValueText(const v1::TuningJob& job);

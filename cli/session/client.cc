@@ -253,6 +253,14 @@ absl::StatusOr<v1::GetAnalyticsResponse> Client::Analytics(const std::string& jo
   return Call<v1::GetAnalyticsResponse>(&v1::TuningService::Stub::GetAnalytics, request, *id);
 }
 
+absl::StatusOr<v1::ParetoFront> Client::Front(const std::string& job) {
+  const auto id = JobId(job);
+  if (!id.ok()) return id.status();
+  v1::GetParetoFrontRequest request;
+  request.set_job_id(*id);
+  return Call<v1::ParetoFront>(&v1::TuningService::Stub::GetParetoFront, request, *id);
+}
+
 absl::StatusOr<v1::Comparison> Client::Compare(v1::CompareRequest request) {
   for (std::string& job : *request.mutable_job_ids()) {
     auto id = JobId(job);

@@ -48,6 +48,7 @@ class Client {
   // Returns every point; fills in the request's paging.
   absl::StatusOr<v1::QueryMetricsResponse> Metrics(v1::QueryMetricsRequest request);
   absl::StatusOr<v1::GetAnalyticsResponse> Analytics(const std::string& job);
+  absl::StatusOr<v1::ParetoFront> Front(const std::string& job);
   absl::StatusOr<v1::Comparison> Compare(v1::CompareRequest request);
   absl::StatusOr<v1::ListWorkersResponse> Workers(bool include_gone);
   absl::StatusOr<v1::GetLogsResponse> Logs(const v1::GetLogsRequest& request);

@@ -44,6 +44,15 @@ double LogImprovementSlope(double z) {
   return tail.ratio / tail.over_density;
 }
 
+double LogNormalCdf(double z) {
+  if (z > kTail) return std::log(NormalCdf(z));
+  return -z * z / 2 - std::log(2 * std::numbers::pi) / 2 + std::log(TailOf(z).ratio);
+}
+
+double LogNormalCdfSlope(double z) {
+  return z > kTail ? NormalDensity(z) / NormalCdf(z) : 1 / TailOf(z).ratio;
+}
+
 double LogExpectedImprovement(const Prediction& prediction, double best) {
   const double deviation = std::sqrt(std::max(prediction.variance, kLeastVariance));
   return LogImprovement((prediction.mean - best) / deviation) + std::log(deviation);

@@ -14,6 +14,10 @@ double LogImprovement(double z);
 // Its derivative by z.
 double LogImprovementSlope(double z);
 
+// The logarithm of the standard normal distribution function, without underflow, and its derivative.
+double LogNormalCdf(double z);
+double LogNormalCdfSlope(double z);
+
 // The logarithm of the expected improvement over `best` of a normal variable, maximising (Ament et al. 2023,
 // Unexpected Improvements to Expected Improvement, equation 8). A variance of 0 counts as a very small one.
 double LogExpectedImprovement(const Prediction& prediction, double best);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/pruners/learning_curve.h"
+#include "scheduler/pruners/standing_text.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/budget.h"
 
@@ -30,7 +31,12 @@ double Shown(const JobState& state, double key) { return state.spec().goal == Go
 
 // "ASHA: rung 1 at resource 1: rank 2 of 9 with score = 0.5". REQUIRES the trial has reached its rung;
 // `level`: where its value was reported.
-std::string Standing(const JobState& state, const TrialState& trial, int64_t level) {
+std::string RankText(const JobState& state, const TrialState& trial, int64_t level) {
+  if (const auto& top = RungOf(state, trial).top_front) {
+    return "ASHA: " + Place(state, trial) + ": rank " + std::to_string(top->Rank(trial.number) + 1) + " of " +
+           std::to_string(top->size()) + " with " +
+           StandingText(state, StandingAt(state.spec(), trial, level), top->FrontOf(trial.number));
+  }
   const TopShare& top = *RungOf(state, trial).top;
   const auto bar = top.cutoff() ? top.cutoff() : top.best();
   const double other = bar ? Shown(state, *bar) : 0;
@@ -49,6 +55,12 @@ std::string Bar(const JobState& state, const TrialState& trial, int64_t level, d
 
 // "the best 3 go on, the cut-off is 0.4"; `verb`: what they do; `level` as above.
 std::string CutOff(const JobState& state, const TrialState& trial, int64_t level, const std::string& verb) {
+  if (const auto& front = RungOf(state, trial).top_front) {
+    if (front->places() > 0) return "the best " + std::to_string(front->places()) + " " + verb;
+    const std::string few = std::to_string(state.spec().pruner.rungs.reduction_factor);
+    return Stops(state) ? "of fewer than " + few + " only the best passes"
+                        : "none goes on before " + few + " have come";
+  }
   const TopShare& top = *RungOf(state, trial).top;
   if (const auto cutoff = top.cutoff()) {
     const std::string places = std::to_string(top.places());
@@ -64,8 +76,8 @@ std::string CutOff(const JobState& state, const TrialState& trial, int64_t level
 // The stop that the rung which the report reached asks for.
 std::optional<TrialEnded> StopAtRung(const JobState& state, const Reported& report) {
   const TrialState& trial = state.trial(report.trial);
-  if (trial.ended() || !RungOf(state, trial).top->Has(trial.number)) return std::nullopt;
-  std::string reason = Standing(state, trial, report.resource) + "; ";
+  if (trial.ended() || !RungOf(state, trial).Has(trial.number)) return std::nullopt;
+  std::string reason = RankText(state, trial, report.resource) + "; ";
   reason += CutOff(state, trial, report.resource, "pass");
   return TrialEnded{trial.number, TrialEnd::kStopped, reason + "."};
 }
@@ -85,15 +97,14 @@ std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
     for (const BracketState& bracket : state.brackets()) {
       if (below >= bracket.rungs.size()) continue;
       const size_t rung = bracket.rungs.size() - 1 - below;
-      const auto best = bracket.rungs[rung].top->best_waiting();
+      const auto best = bracket.rungs[rung].best_waiting();
       if (!best) continue;
       const TrialState& trial = state.trial(*best);
       const int64_t to = bracket.rungs[rung + 1].resource;
       if (!PaysEver(state, to - trial.checkpoint)) continue;
-      const TopShare& top = *bracket.rungs[rung].top;
       return TrialResumed{*best, trial.rung + 1, to,
-                          Standing(state, trial, bracket.rungs[rung].resource) + ", of the best " +
-                              std::to_string(top.places()) + "; goes on to resource " + std::to_string(to) +
+                          RankText(state, trial, bracket.rungs[rung].resource) + ", of the best " +
+                              std::to_string(bracket.rungs[rung].places()) + "; goes on to resource " + std::to_string(to) +
                               "."};
     }
   }
@@ -101,7 +112,7 @@ std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
 }
 
 Decision AshaPruner::PartFinished(const JobState& state, const TrialState& trial) const {
-  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  const int64_t resource = std::min(trial.highest_level(), trial.to);
   if (!trial.at_own_end && !IsHighest(state, trial) && !Stops(state))
     return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);
@@ -121,9 +132,9 @@ std::vector<Decision> AshaPruner::Follow(const JobState& state, const FactBody& 
 
 std::string AshaPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
   const int64_t level = RungOf(state, trial).resource;
-  const std::string standing = Standing(state, trial, level);
-  if (RungOf(state, trial).top->IsTop(trial.number)) {
-    return standing + ", of the best " + std::to_string(RungOf(state, trial).top->places()) +
+  const std::string standing = RankText(state, trial, level);
+  if (RungOf(state, trial).IsTop(trial.number)) {
+    return standing + ", of the best " + std::to_string(RungOf(state, trial).places()) +
            ", but it cannot go on: " + state.completion_met()->reason;
   }
   return standing + "; " + CutOff(state, trial, level, "went on") +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/pruners/standing_text.h"
 #include "scheduler/space/rounded.h"
 
 namespace winnow {
@@ -30,7 +31,7 @@ std::optional<TrialResumed> FreezeThawPruner::Promote(const JobState& state) con
 }
 
 Decision FreezeThawPruner::PartFinished(const JobState& state, const TrialState& trial) const {
-  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  const int64_t resource = std::min(trial.highest_level(), trial.to);
   const bool highest = trial.rung + 1 == static_cast<int64_t>(RungsOf(state).size());
   if (!trial.at_own_end && !highest) return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);
@@ -43,9 +44,13 @@ std::vector<Decision> FreezeThawPruner::Follow(const JobState&, const FactBody&)
 std::string FreezeThawPruner::EndOfPaused(const JobState& state, const TrialState& trial) const {
   const int64_t resource = RungsOf(state)[trial.rung].resource;
   const auto value = trial.counted_at(resource, state.spec().objective_value);
+  const std::string with =
+      state.spec().ranks_by_standing()
+          ? StandingText(state, StandingAt(state.spec(), trial, resource),
+                         RungsOf(state)[trial.rung].top_front->FrontOf(trial.number))
+          : state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value");
   return "Paused at rung " + std::to_string(trial.rung + 1) + " at resource " + std::to_string(resource) +
-         " with " + state.spec().objective_metric + " = " + (value ? SixDigits(*value) : "no value") +
-         ", and not resumed: " + state.completion_met()->reason;
+         " with " + with + ", and not resumed: " + state.completion_met()->reason;
 }
 
 }  // namespace winnow

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "scheduler/pruners/learning_curve.h"
+#include "scheduler/pruners/standing_text.h"
 #include "scheduler/pruners/weak_bracket.h"
 #include "scheduler/space/rounded.h"
 
@@ -22,6 +24,39 @@ bool IsTop(const JobState& state, const TrialState& trial) {
   return trial.rung + 1 == static_cast<int64_t>(state.brackets()[trial.bracket].rungs.size());
 }
 
+// The standings at the rung of the trials that have not ended.
+std::vector<Standing> StandingsAt(const JobState& state, const RungState& rung) {
+  std::vector<Standing> standings;
+  for (const TrialNumber number : rung.entered) {
+    const TrialState& trial = state.trial(number);
+    if (!trial.ended()) standings.push_back(StandingAt(state.spec(), trial, rung.resource));
+  }
+  return standings;
+}
+
+// The cut of a rung where trials are ranked by their standings. REQUIRES all have arrived.
+RungCut CutByStanding(const JobState& state, int64_t bracket, int64_t index) {
+  const RungState& rung = state.brackets()[bracket].rungs[index];
+  const std::vector<Objective> objectives = state.spec().AllObjectives();
+  const std::vector<Standing> standings = StandingsAt(state, rung);
+  RungCut cut{bracket, index, rung.resource, {}, 0, std::numeric_limits<double>::quiet_NaN()};
+  const int64_t places = state.brackets()[bracket].plan.rungs[index + 1].trials;
+  for (const RankedTrial& ranked : RankingOf(objectives, standings)) {
+    cut.ranking.push_back(ranked.number);
+    const Standing standing = StandingAt(state.spec(), state.trial(ranked.number), rung.resource);
+    if (!standing.finite() || cut.promoted == places) continue;
+    ++cut.promoted;
+    if (objectives.size() == 1) cut.cutoff = objectives[0].Key(standing.keys[0]);
+  }
+  for (const TrialNumber number : rung.entered) {
+    if (state.trial(number).ended()) cut.ranking.push_back(number);
+  }
+  if (objectives.size() == 1) return cut;
+  cut.reference = ReferenceOf(objectives, standings);
+  for (size_t i = 0; i < cut.reference.size(); ++i) cut.reference[i] = objectives[i].Key(cut.reference[i]);
+  return cut;
+}
+
 // The cut of the trial's rung, if all have arrived now.
 std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   const BracketState& bracket = state.brackets()[trial.bracket];
@@ -29,6 +64,7 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   const auto entered = static_cast<int64_t>(rung.entered.size());
   if (rung.cut || bracket.ended || IsTop(state, trial)) return std::nullopt;
   if (entered < bracket.width(trial.rung) || rung.arrived < entered) return std::nullopt;
+  if (state.spec().ranks_by_standing()) return CutByStanding(state, trial.bracket, trial.rung);
 
   struct Rank {
     int group;   // 0: may go on, 1: its objective is no finite number, 2: ended
@@ -61,6 +97,16 @@ std::optional<RungCut> CutOf(const JobState& state, const TrialState& trial) {
   return cut;
 }
 
+// What ranks each trial of a rung that was cut, for the sentences.
+std::map<TrialNumber, std::string> StandingTexts(const JobState& state, const RungState& rung) {
+  std::map<TrialNumber, std::string> texts;
+  for (const RankedTrial& ranked : RankingOf(state.spec().AllObjectives(), StandingsAt(state, rung))) {
+    const Standing standing = StandingAt(state.spec(), state.trial(ranked.number), rung.resource);
+    texts[ranked.number] = StandingText(state, standing, ranked.front);
+  }
+  return texts;
+}
+
 std::vector<Decision> AfterBracket(const JobState& state, const BracketEnded& ended) {
   std::vector<Decision> decisions;
   const std::vector<RungState>& rungs = state.brackets()[ended.bracket].rungs;
@@ -80,7 +126,11 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
   const RungState& rung = state.brackets()[cut.bracket].rungs[cut.rung];
   const auto width = static_cast<int64_t>(cut.ranking.size());
   const std::string rule = rule_ + Place(state, cut.bracket, cut.rung);
-  const std::string of = " of " + std::to_string(width) + " with " + state.spec().objective_metric + " = ";
+  const bool by_standing = state.spec().ranks_by_standing();
+  const std::string of = " of " + std::to_string(width) + " with " +
+                         (by_standing ? "" : state.spec().objective_metric + " = ");
+  std::map<TrialNumber, std::string> standings;
+  if (by_standing) standings = StandingTexts(state, rung);
   std::vector<Decision> decisions;
   std::optional<BracketEnded> own_end;
   std::vector<BracketEnded> all_weak;
@@ -97,8 +147,10 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
     if (trial.ended()) continue;
     const auto value = trial.counted_at(rung.resource, state.spec().objective_value);
     std::string reason = rule + ": rank " + std::to_string(i + 1) + of;
-    reason += value ? SixDigits(*value, cut.cutoff) : "no value";
-    if (cut.promoted > 0) {
+    reason += by_standing ? standings[trial.number] : value ? SixDigits(*value, cut.cutoff) : "no value";
+    if (cut.promoted > 0 && by_standing) {
+      reason += "; the best " + std::to_string(cut.promoted) + " go on.";
+    } else if (cut.promoted > 0) {
       reason += "; the best " + std::to_string(cut.promoted) + " go on, the cut-off is " +
                 (value ? SixDigits(cut.cutoff, *value) : SixDigits(cut.cutoff)) + ".";
     } else {
@@ -114,7 +166,9 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
     const TrialState& trial = state.trial(cut.ranking[i]);
     const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
     const std::string reason = rule + ": rank " + std::to_string(i + 1) + of +
-                               SixDigits(*trial.counted_at(rung.resource, state.spec().objective_value)) +
+                               (by_standing ? standings[trial.number]
+                                            : SixDigits(*trial.counted_at(rung.resource,
+                                                                          state.spec().objective_value))) +
                                "; goes on to resource " + std::to_string(to) + ".";
     decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
   }
@@ -135,7 +189,7 @@ std::optional<Opening> HyperbandPruner::Open(const JobState& state, const Config
 }
 
 Decision HyperbandPruner::PartFinished(const JobState& state, const TrialState& trial) const {
-  const int64_t resource = std::min(trial.curve.back().first, trial.to);
+  const int64_t resource = std::min(trial.highest_level(), trial.to);
   if (!IsTop(state, trial)) return TrialPaused{trial.number, resource};
   std::string reason = "Trained to resource " + std::to_string(resource);
   reason += resource >= trial.to ? ", the top of " : ", the trainer's own end, in ";

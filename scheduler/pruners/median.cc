@@ -1,5 +1,6 @@
 #include "scheduler/pruners/median.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,31 @@ const char* NameOfOwn(ObjectiveValue counts) {
   return counts == ObjectiveValue::kLast ? " its " : " its mean ";
 }
 
+// With several objectives: the stop of a trial that is worse than the median in each.
+std::vector<Decision> StopOfSeveral(const JobState& state, const Reported& report) {
+  const TrialState& trial = state.trial(report.trial);
+  const PrunerSettings& settings = state.spec().pruner;
+  const std::vector<Objective>& objectives = state.spec().objectives;
+  const int64_t level = trial.value_resource;  // that all objectives have reached
+  if (trial.ended() || level < std::max<int64_t>(1, settings.warm_up_resource)) return {};
+  if (state.completed_averages().trials() < settings.warm_up_trials) return {};
+  std::string text;
+  int64_t of = 0;
+  for (size_t i = 0; i < objectives.size(); ++i) {
+    const auto median = state.completed_averages(i).At(level);
+    const double own = *trial.curve_of(static_cast<int64_t>(i)).at(level);
+    if (!median || objectives[i].Key(own) <= median->key) return {};
+    const double middle = objectives[i].Key(median->key);
+    text += (i == 0 ? "its " : ", and its ") + objectives[i].metric + ", " + SixDigits(own, middle) +
+            ", is worse than " + SixDigits(middle, own);
+    of = median->of;
+  }
+  return {TrialEnded{trial.number, TrialEnd::kStopped,
+                     "Median rule: at resource " + std::to_string(level) + " " + text +
+                         ", the medians of the running averages of " + std::to_string(of) +
+                         (of == 1 ? " completed trial." : " completed trials.")}};
+}
+
 }  // namespace
 
 std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody& newest) const {
@@ -29,6 +55,7 @@ std::vector<Decision> MedianPruner::Follow(const JobState& state, const FactBody
   const TrialState& trial = state.trial(report->trial);
   const PrunerSettings& settings = state.spec().pruner;
   const MedianIndex& completed = state.completed_averages();
+  if (state.spec().has_several_objectives()) return StopOfSeveral(state, *report);
   if (trial.ended() || report->resource < settings.warm_up_resource) return {};
   if (completed.trials() < settings.warm_up_trials) return {};
   const auto median = completed.At(report->resource);

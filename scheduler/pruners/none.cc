@@ -7,7 +7,7 @@ std::optional<Opening> NoPruner::Open(const JobState& state, const Configuration
 }
 
 Decision NoPruner::PartFinished(const JobState&, const TrialState& trial) const {
-  const int64_t reached = trial.curve.back().first;
+  const int64_t reached = trial.highest_level();
   std::string reason = "Trained to resource " + std::to_string(reached);
   reason += trial.to > 0 && reached >= trial.to ? ", its budget." : ", the trainer's own end.";
   return TrialEnded{trial.number, TrialEnd::kCompleted, reason};

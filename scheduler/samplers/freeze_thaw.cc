@@ -2,15 +2,15 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
-#include "scheduler/models/acquisition.h"
 #include "scheduler/pruners/asha.h"
-#include "scheduler/samplers/gp.h"
 #include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/rule_shares.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/tpe.h"
+#include "scheduler/samplers/training_model.h"
 #include "scheduler/space/rounded.h"
 #include "scheduler/state/budget.h"
 
@@ -41,19 +41,19 @@ class Choice {
   Suggested Run() {
     if (rungs_.size() == 1) return Whole();
     if (may_create_ && StartsUp(state_, number_)) return Start();
-    const TrialModel model(state_);
-    if (model.empty()) {
+    const std::unique_ptr<const TrainingModel> model = TrainingModelOf(state_);
+    if (model->empty()) {
       if (!may_create_) return Nothing("No trial gave a finite value to go on from.");
-      return New(NewOf(model), SuggestionRule::kStart);
+      return New(NewOf(*model), SuggestionRule::kStart);
     }
-    refitted_ = model.refitted();
+    refitted_ = model->refitted();
     if (auto straight = Straight()) return *std::move(straight);
     const SuggestionRule rule = Due();
     if (rule != SuggestionRule::kModel) {
       if (const auto promotion = Promotion()) return Resume(*promotion, rule);
       if (may_create_) return New(rule == SuggestionRule::kBreadth ? Sobol() : Dense(), rule);
     }
-    return ByGain(model);
+    return ByGain(*model);
   }
 
  private:
@@ -183,9 +183,9 @@ class Choice {
     if (!may_create_ || lowest_ == highest_ || !PaysNow(state_, highest_)) return std::nullopt;
     const double cost = CostOf(SuggestionRule::kStraight) + startup_ + static_cast<double>(highest_);
     if (cost > shares_.straight * spent_) return std::nullopt;
-    const TrialModel finished(state_, TrialModel::Basis::kFinished);
-    if (finished.empty() || finished.results() < kLeastFinished) return std::nullopt;
-    Suggestion suggestion = NewOf(finished);
+    const auto finished = TrainingModelOf(state_, TrialModel::Basis::kFinished);
+    if (finished->empty() || finished->results() < kLeastFinished) return std::nullopt;
+    Suggestion suggestion = NewOf(*finished);
     suggestion.why += " of finished trials; to be trained to the end at once, whatever its curve looks like.";
     return New(std::move(suggestion), SuggestionRule::kStraight);
   }
@@ -214,16 +214,16 @@ class Choice {
   static std::string WithFullStop(std::string sentence) { return WithoutFullStop(std::move(sentence)) + "."; }
 
   // The sampler's next configuration; `why` is an unfinished sentence.
-  Suggestion NewOf(const TrialModel& model) {
+  Suggestion NewOf(const TrainingModel& model) {
     Suggestion suggestion;
     if (auto drawn = configurations_.Next(state_)) {
       suggestion = *std::move(drawn);
     } else if (state_.spec().sampler.kind != SamplerKind::kGp || model.empty()) {
       Suggested answer = configurations_.Suggest(state_);
       suggestion = {std::move(answer.configuration), std::move(answer.why)};
-    } else if (auto proposal = Propose(state_, model)) {
-      suggestion = {std::move(proposal->configuration),
-                    "Gaussian process on " + std::to_string(model.results()) + " results" + proposal->priors};
+    } else if (auto proposal = model.Propose()) {
+      suggestion = {*std::move(proposal),
+                    "Gaussian process on " + std::to_string(model.results()) + " results"};
     } else {
       suggestion = {AnyConfiguration(state_, number_),
                     "Drawn at random: what the model prefers breaks constraints or was tried"};
@@ -232,78 +232,82 @@ class Choice {
     return suggestion;
   }
 
-  static Prediction EndOf(const TrialModel& model, const Suggestion& suggestion) {
-    return model.process().Predict(model.points().PointOf(suggestion.configuration));
-  }
-
   // Expected improvement per unit, start-up included, as a logarithm: of a part to a level, and if the trial
   // turns out to beat the best, of one more to the end.
-  double Gain(const TrialModel& model, const Prediction& end, int64_t from, int64_t to) const {
+  double Gain(const TrainingModel::Worth& end, int64_t from, int64_t to) const {
     const double part = startup_ + static_cast<double>(to - from);
     const double rest = to < highest_ ? startup_ + static_cast<double>(highest_ - to) : 0;
-    return LogExpectedImprovement(end, model.best()) -
-           std::log(part + ChanceToBeat(end, model.best()) * rest);
+    return end.log_improvement - std::log(part + end.chance * rest);
   }
 
   // Chooses between the next level and the end: the one for which a part is expected to cost less in total.
-  int64_t LevelFor(const TrialModel& model, const Prediction& end, int64_t from, int64_t next) const {
-    const bool through = Gain(model, end, from, highest_) > Gain(model, end, from, next);
+  int64_t LevelFor(const TrainingModel::Worth& end, int64_t from, int64_t next) const {
+    const bool through = Gain(end, from, highest_) > Gain(end, from, next);
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;
   }
 
-  // The best trial so far, if it is paused: a job does not end before it is trained to the end.
+  // The best trial so far, or one of the front, if it is paused: a job does not end before these are trained to
+  // the end.
   std::optional<Suggested> Leader() {
-    const auto best = state_.leading_trial();
-    if (!best || state_.trial(*best).phase != TrialPhase::kPaused) return std::nullopt;
-    const TrialState& trial = state_.trial(*best);
+    if (const auto best = state_.leading_trial()) return ToTheEnd(state_.trial(*best));
+    for (const Standing& member : state_.front()) {
+      if (auto leader = ToTheEnd(state_.trial(member.number))) return leader;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Suggested> ToTheEnd(const TrialState& trial) {
+    if (trial.phase != TrialPhase::kPaused) return std::nullopt;
     if (static_cast<size_t>(trial.rung) + 1 >= rungs_.size() || !Pays(highest_ - trial.checkpoint))
       return std::nullopt;
     return Resume({trial.number, 0, highest_,
-                   "The best so far, on to resource " + std::to_string(highest_) +
-                       " since nothing else is likely to beat it."},
+                   (state_.spec().has_several_objectives() ? "On the front so far, on to resource "
+                                                           : "The best so far, on to resource ") +
+                       std::to_string(highest_) + " since nothing else is likely to beat it."},
                   SuggestionRule::kModel);
   }
 
-  Suggested ByGain(const TrialModel& model) {
+  Suggested ByGain(const TrainingModel& model) {
     double most = -std::numeric_limits<double>::infinity();
     std::optional<Suggestion> fresh;
-    Prediction fresh_end;
+    TrainingModel::Worth fresh_end;
     if (may_create_) {
       fresh = NewOf(model);
-      fresh_end = EndOf(model, *fresh);
-      most = Gain(model, fresh_end, 0, lowest_) -
+      fresh_end = model.WorthOf(fresh->configuration);
+      most = Gain(fresh_end, 0, lowest_) -
              NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
-    const TrialModel::Known* chosen = nullptr;
+    TrialNumber chosen = 0;
+    TrainingModel::Worth chosen_end;
     int64_t chosen_to = 0;
-    for (const TrialModel::Known& known : model.known()) {
-      const TrialState& trial = state_.trial(known.trial);
+    for (size_t place = 0; place < model.known().size(); ++place) {
+      const TrialState& trial = state_.trial(model.known()[place].trial);
       if (trial.phase != TrialPhase::kPaused || static_cast<size_t>(trial.rung) + 1 >= rungs_.size())
         continue;
-      if (!may_create_ && ChanceToBeat(known.end, model.best()) < kLeastChance) continue;
-      const int64_t to = LevelFor(model, known.end, trial.checkpoint, NextLevel(trial));
+      TrainingModel::Worth end = model.WorthOfKnown(place);
+      if (!may_create_ && end.chance < kLeastChance) continue;
+      const int64_t to = LevelFor(end, trial.checkpoint, NextLevel(trial));
       if (!Pays(to - trial.checkpoint)) continue;
-      const double gain = Gain(model, known.end, trial.checkpoint, to);
+      const double gain = Gain(end, trial.checkpoint, to);
       if (gain <= most) continue;
       most = gain;
-      chosen = &known;
+      chosen = trial.number;
+      chosen_end = std::move(end);
       chosen_to = to;
     }
-    if (chosen != nullptr) {
+    if (chosen > 0) {
       std::string why = "Freeze-thaw: most expected gain per unit of training, on to resource " +
-                        std::to_string(chosen_to) + "; " + Expectation(state_, model, chosen->end) + ".";
-      return Resume({chosen->trial, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
+                        std::to_string(chosen_to) + "; " + chosen_end.text + ".";
+      return Resume({chosen, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
       fresh->why += "; a new trial has most expected gain per unit of training: " +
-                    Expectation(state_, model, fresh_end);
+                    fresh_end.text;
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (auto leader = Leader()) return *std::move(leader);
     if (unpaid_) return Nothing(SpentReason(state_));
-    return Nothing("No paused trial has a " + Percent(kLeastChance, 0) + " chance of beating " +
-                   ThreeDigits(model.ToObjective(model.best())) + ", the model's estimate of the best " +
-                   state_.spec().objective_metric + ".");
+    return Nothing("No paused trial " + model.Unlikely(kLeastChance) + ".");
   }
 
   const JobState& state_;

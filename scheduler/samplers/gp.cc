@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scheduler/models/normal.h"
+#include "scheduler/samplers/pareto_model.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/space/rounded.h"
@@ -51,6 +52,37 @@ std::string Expectation(const JobState& state, const TrialModel& model, const Pr
   return text;
 }
 
+namespace {
+
+Suggested Sobol(const JobState& state) {
+  static const SobolSampler sobol;
+  return NewTrial(state, *sobol.Draw(state, state.next_trial(), 0));
+}
+
+// The answer where nothing was found.
+Suggested AtRandom(const JobState& state, std::vector<double> refitted) {
+  return NewTrial(
+      state,
+      {RandomConfiguration(state.spec(), state.space(), state.next_trial()),
+       "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
+      std::move(refitted));
+}
+
+// With several objectives or metric constraints.
+Suggested SuggestByStanding(const JobState& state) {
+  const ParetoModel model(state);
+  if (model.empty()) return Sobol(state);
+  auto proposal = Propose(state, model);
+  if (!proposal) return AtRandom(state, model.refitted());
+  return NewTrial(state,
+                  {std::move(proposal->configuration),
+                   "Gaussian processes on " + std::to_string(model.results()) +
+                       " results: " + model.Expectation(model.OutlookOf(proposal->point)) + "."},
+                  model.refitted());
+}
+
+}  // namespace
+
 std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber number, int64_t redraw) const {
   static const SobolSampler sobol;
   if (StartsUp(state, number)) return sobol.Draw(state, number, redraw);
@@ -58,25 +90,17 @@ std::optional<Suggestion> GpSampler::Draw(const JobState& state, TrialNumber num
 }
 
 Suggested GpSampler::Suggest(const JobState& state) const {
-  const TrialNumber number = state.next_trial();
+  if (state.spec().ranks_by_standing()) return SuggestByStanding(state);
   const TrialModel model(state);
-  if (model.empty()) {
-    static const SobolSampler sobol;
-    return NewTrial(state, *sobol.Draw(state, number, 0));
-  }
+  if (model.empty()) return Sobol(state);
   std::vector<double> refitted = model.refitted();
   auto proposal = Propose(state, model);
-  if (!proposal) {
-    return NewTrial(
-        state,
-        {RandomConfiguration(state.spec(), state.space(), number),
-         "Drawn at random: what the Gaussian process prefers breaks constraints or was tried already."},
-        std::move(refitted));
-  }
+  if (!proposal) return AtRandom(state, std::move(refitted));
   return NewTrial(state,
                   {std::move(proposal->configuration),
-                   "Gaussian process on " + std::to_string(model.results()) + " results" + proposal->priors +
-                       ": " + Expectation(state, model, proposal->end) + "."},
+                   "Gaussian process on " + std::to_string(model.results()) +
+                       " results" + proposal->priors + ": " +
+                       Expectation(state, model, model.process().Predict(proposal->point)) + "."},
                   std::move(refitted));
 }
 

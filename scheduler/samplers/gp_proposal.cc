@@ -21,7 +21,6 @@ using Eigen::VectorXd;
 
 constexpr int kCandidates = 300;        // half of them over the whole space
 constexpr int kDrawsPerCandidate = 20;  // per candidate, until one keeps the constraints
-constexpr size_t kCentres = 5;          // best known configurations, around which the other half lies
 // Distances from a centre: from half of a range down, over so many powers of ten.
 constexpr double kWidest = 0.5, kDecades = 2.5;
 constexpr size_t kPolished = 3;
@@ -31,12 +30,12 @@ constexpr int kMostCategories = 30;  // tried when polishing
 
 class Proposer {
  public:
-  Proposer(const JobState& state, const TrialModel& model)
+  Proposer(const JobState& state, const Desire& desire)
       : state_(state),
-        model_(model),
-        indifference_(state, model.points()),
-        best_first_(BestFirst(model)),
-        priors_(state, model.points(), static_cast<int64_t>(best_first_.size()),
+        desire_(desire),
+        indifference_(state, desire.points()),
+        best_first_(desire.BestFirst()),
+        priors_(state, desire.points(), static_cast<int64_t>(best_first_.size()),
                 [this](size_t i) { return best_first_[i]; }) {}
 
   std::optional<Proposal> Run() {
@@ -54,10 +53,9 @@ class Proposer {
     for (const VectorXd& start : starts) Polish(start);
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
     for (const Candidate& candidate : candidates_) {
-      Configuration configuration = model_.points().ConfigurationOf(Active(candidate.point));
+      Configuration configuration = desire_.points().ConfigurationOf(Active(candidate.point));
       if (IsKnown(configuration)) continue;
-      return Proposal{std::move(configuration), model_.process().Predict(candidate.point), candidate.score,
-                      priors_.Text()};
+      return Proposal{std::move(configuration), candidate.point, candidate.score, priors_.Text()};
     }
     return std::nullopt;
   }
@@ -69,16 +67,6 @@ class Proposer {
   };
   static bool Better(const Candidate& a, const Candidate& b) { return a.score > b.score; }
 
-  // The points of the trials that the model knows.
-  static std::vector<VectorXd> BestFirst(const TrialModel& model) {
-    std::vector<TrialModel::Known> known = model.known();
-    std::stable_sort(known.begin(), known.end(),
-                     [](const auto& a, const auto& b) { return a.end.mean > b.end.mean; });
-    std::vector<VectorXd> points;
-    for (TrialModel::Known& each : known) points.push_back(std::move(each.point));
-    return points;
-  }
-
   double Uniform() {
     // No other draw of the job's models comes near: a suggestion takes less than 2^20.
     const uint64_t draw = (static_cast<uint64_t>(state_.last_sequence()) << 20) + ++draws_;
@@ -89,7 +77,7 @@ class Proposer {
     return radius * std::cos(2 * std::numbers::pi * Uniform());
   }
 
-  const std::vector<Column>& columns() const { return model_.points().columns(); }
+  const std::vector<Column>& columns() const { return desire_.points().columns(); }
 
   static double Distance(const VectorXd& a, const VectorXd& b) {
     double most = 0;
@@ -110,9 +98,9 @@ class Proposer {
 
   // The point of the space that holds `active`; absent: it breaks a constraint or was tried.
   std::optional<VectorXd> Allowed(const VectorXd& active) const {
-    const Configuration configuration = model_.points().ConfigurationOf(active);
+    const Configuration configuration = desire_.points().ConfigurationOf(active);
     if (!state_.space().Satisfies(configuration) || state_.tried(configuration)) return std::nullopt;
-    VectorXd point = model_.points().PointOf(configuration);
+    VectorXd point = desire_.points().PointOf(configuration);
     if (indifference_.IsNearKnown(point)) return std::nullopt;
     return point;
   }
@@ -143,7 +131,7 @@ class Proposer {
   }
 
   void DrawCandidates() {
-    const size_t centres = std::min(kCentres, best_first_.size());
+    const size_t centres = std::min(desire_.centres(), best_first_.size());
     for (int i = 0; i < kCandidates; ++i) {
       const bool near = centres > 0 && i >= kCandidates / 2;
       DrawCandidate(
@@ -177,17 +165,16 @@ class Proposer {
   }
 
   void Score() {
-    const auto [means, variances] = model_.process().PredictAll(Points());
-    for (Index i = 0; i < means.size(); ++i) {
+    const VectorXd scores = desire_.Scores(Points());
+    for (Index i = 0; i < scores.size(); ++i) {
       Candidate& candidate = candidates_[static_cast<size_t>(i)];
-      candidate.score =
-          LogExpectedImprovement({means[i], variances[i]}, model_.bar()) + priors_.Log(candidate.point);
+      candidate.score = scores[i] + priors_.Log(candidate.point);
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), Better);
   }
 
   double ScoreOf(const VectorXd& point) const {
-    return LogExpectedImprovement(model_.process().Predict(point), model_.bar()) + priors_.Log(point);
+    return desire_.Scores(point.transpose())[0] + priors_.Log(point);
   }
 
   void Polish(VectorXd point) {
@@ -230,7 +217,7 @@ class Proposer {
     const Differentiable minus_score = [&](const VectorXd& at, VectorXd& gradient) {
       VectorXd moved = point;
       moved(numbers) = at;
-      Acquisition acquisition = LogExpectedImprovement(model_.process(), moved, model_.bar());
+      Acquisition acquisition = desire_.ScoreOf(moved);
       priors_.AddSlope(moved, acquisition.gradient);
       gradient = -acquisition.gradient(numbers);
       return -acquisition.value - priors_.Log(moved);
@@ -252,7 +239,7 @@ class Proposer {
   }
 
   const JobState& state_;
-  const TrialModel& model_;
+  const Desire& desire_;
   const Indifference indifference_;
   const std::vector<VectorXd> best_first_;  // of known trials
   const PriorWeights priors_;
@@ -260,10 +247,46 @@ class Proposer {
   std::vector<Candidate> candidates_;
 };
 
+// The expected improvement over the bar of one model.
+class Improvement : public Desire {
+ public:
+  explicit Improvement(const TrialModel& model) : model_(model) {}
+
+  const UnitPoints& points() const override { return model_.points(); }
+
+  std::vector<VectorXd> BestFirst() const override {
+    std::vector<TrialModel::Known> known = model_.known();
+    std::stable_sort(known.begin(), known.end(),
+                     [](const auto& a, const auto& b) { return a.end.mean > b.end.mean; });
+    std::vector<VectorXd> points;
+    for (TrialModel::Known& each : known) points.push_back(std::move(each.point));
+    return points;
+  }
+
+  VectorXd Scores(const MatrixXd& points) const override {
+    const auto [means, variances] = model_.process().PredictAll(points);
+    VectorXd scores(means.size());
+    for (Index i = 0; i < means.size(); ++i)
+      scores[i] = LogExpectedImprovement({means[i], variances[i]}, model_.bar());
+    return scores;
+  }
+
+  Acquisition ScoreOf(const VectorXd& point) const override {
+    return LogExpectedImprovement(model_.process(), point, model_.bar());
+  }
+
+ private:
+  const TrialModel& model_;
+};
+
 }  // namespace
 
+std::optional<Proposal> Propose(const JobState& state, const Desire& desire) {
+  return Proposer(state, desire).Run();
+}
+
 std::optional<Proposal> Propose(const JobState& state, const TrialModel& model) {
-  return Proposer(state, model).Run();
+  return Propose(state, Improvement(model));
 }
 
 }  // namespace winnow

@@ -35,6 +35,8 @@ bool SameStart(const Curve& a, const Curve& b) {
 }  // namespace
 
 Indifference::Indifference(const JobState& state, const UnitPoints& points) : points_(points) {
+  // One of several objectives may well be the same for neighbours.
+  if (state.spec().has_several_objectives()) return;
   std::vector<const TrialState*> trials;
   for (auto trial = state.trials().rbegin(); trial != state.trials().rend(); ++trial) {
     if (trials.size() == kMostTrials) break;

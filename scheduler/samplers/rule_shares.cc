@@ -4,6 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "scheduler/models/non_dominated.h"
+#include "scheduler/state/standing.h"
+
 namespace winnow {
 namespace {
 
@@ -15,11 +18,52 @@ constexpr double kUsualConcordance = 0.85, kUsualTrials = 2;
 constexpr double kLeastEarned = 0.1;
 constexpr double kBreadthWeight = 0.5, kDensityWeight = 0.2, kModelWeight = 0.3;
 
+// How many of `pairs` agree, weighed with what is usual, which counts like a few trials.
+double Weighed(double agree, double pairs, size_t completed) {
+  const auto trials = pairs > 0 ? static_cast<double>(completed) : 0;
+  const double seen = pairs > 0 ? agree / pairs : 0;
+  return (trials * seen + kUsualTrials * kUsualConcordance) / (trials + kUsualTrials);
+}
+
+// -1: `a` is preferred, 1: `b` is, 0: neither. Feasible ones, then less violation, then dominance.
+int Preferred(const Standing& a, const Standing& b) {
+  if (a.finite() != b.finite()) return a.finite() ? -1 : 1;
+  if (!a.finite()) return 0;
+  if (a.violation != b.violation) return a.violation < b.violation ? -1 : 1;
+  if (!a.feasible()) return 0;
+  return Dominates(a.keys, b.keys) ? -1 : Dominates(b.keys, a.keys) ? 1 : 0;
+}
+
+// The same as below for standings: over pairs of which one is preferred at the end and at the rung.
+double ConcordanceOfStandings(const JobState& state) {
+  const std::vector<RungState>& rungs = state.brackets()[0].rungs;
+  std::vector<const TrialState*> completed;
+  for (auto trial = state.trials().rbegin(); trial != state.trials().rend(); ++trial) {
+    if (completed.size() == kMostCompleted) break;
+    if (trial->phase == TrialPhase::kCompleted && trial->value_resource > 0) completed.push_back(&*trial);
+  }
+  double agree = 0, pairs = 0;
+  for (size_t i = 0; i < completed.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const int end = Preferred(FinalStanding(state.spec(), *completed[i]), FinalStanding(state.spec(), *completed[j]));
+      for (size_t k = 0; end != 0 && k + 1 < rungs.size(); ++k) {
+        const int then = Preferred(StandingAt(state.spec(), *completed[i], rungs[k].resource),
+                                   StandingAt(state.spec(), *completed[j], rungs[k].resource));
+        if (then == 0) continue;
+        pairs += 1;
+        agree += then == end ? 1 : 0;
+      }
+    }
+  }
+  return Weighed(agree, pairs, completed.size());
+}
+
 // How often the trial that is ahead at a rung is ahead at the end, weighed with what is usual.
 double ConcordanceOf(const JobState& state) {
   const ObjectiveValue counts = state.spec().objective_value;
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
   const std::vector<RungState>& rungs = state.brackets()[0].rungs;
+  if (state.spec().ranks_by_standing()) return ConcordanceOfStandings(state);
   struct Completed {
     std::vector<double> at;  // rungs but the last
     double end = 0;
@@ -47,9 +91,7 @@ double ConcordanceOf(const JobState& state) {
       }
     }
   }
-  const auto trials = pairs > 0 ? static_cast<double>(completed.size()) : 0;
-  const double seen = pairs > 0 ? agree / pairs : 0;
-  return (trials * seen + kUsualTrials * kUsualConcordance) / (trials + kUsualTrials);
+  return Weighed(agree, pairs, completed.size());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "scheduler/samplers/sobol.h"
 #include "scheduler/samplers/unit_points.h"
 #include "scheduler/space/random.h"
+#include "scheduler/state/standing.h"
 
 namespace winnow {
 namespace {
@@ -26,6 +27,8 @@ constexpr int64_t kMostBest = 40;
 // best.
 constexpr size_t kNewestSplit = 20'000;
 constexpr size_t kMostOthers = 400;
+// Of standings, whose ranking costs the square of their number.
+constexpr size_t kMostRanked = 2000;
 // Kernels narrower than that look at nothing but their own point.
 constexpr double kLeastBandwidth = 1e-3;
 
@@ -65,6 +68,31 @@ int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_
   return levels.front();
 }
 
+// With several objectives or metric constraints: by RankingOf, the best first. Infeasible trials count as
+// results only where no feasible trial does.
+void AddRanked(const JobState& state, size_t first, History& history) {
+  std::vector<Standing> standings;
+  int64_t feasible = 0;
+  for (size_t i = std::max(first, state.trials().size() - std::min(state.trials().size(), kMostRanked));
+       i < state.trials().size(); ++i) {
+    const TrialState& trial = state.trials()[i];
+    Standing standing{trial.number, {}, 0};
+    if (trial.phase != TrialPhase::kFailed) {
+      if (history.level > 0) {
+        if (Reached(trial) >= history.level) standing = StandingAt(state.spec(), trial, history.level);
+      } else if (trial.ended()) {
+        standing = FinalStanding(state.spec(), trial);
+      }
+    }
+    history.results += standing.finite() ? 1 : 0;
+    feasible += standing.finite() && standing.feasible() ? 1 : 0;
+    standings.push_back(std::move(standing));
+  }
+  if (feasible > 0) history.results = feasible;
+  for (const RankedTrial& ranked : RankingOf(state.spec().AllObjectives(), standings))
+    history.outcomes.push_back({&state.trial(ranked.number).configuration, 0});
+}
+
 History HistoryOf(const JobState& state) {
   History history;
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
@@ -84,6 +112,10 @@ History HistoryOf(const JobState& state) {
     if (!state.space().Holds(earlier.configuration)) continue;
     if (earlier.resource == 0 || earlier.resource >= history.level)
       add(earlier.configuration, earlier.objective);
+  }
+  if (state.spec().ranks_by_standing()) {
+    AddRanked(state, first, history);
+    return history;
   }
   for (size_t i = first; i < count; ++i) {
     const TrialState& trial = state.trials()[i];

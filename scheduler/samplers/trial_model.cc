@@ -45,26 +45,6 @@ Hyperparameters Unfitted(size_t parameters) {
   return start;
 }
 
-// The finite part of a trial's curve, as it counts.
-SeenCurve CurveOf(const TrialState& trial, double sign, const std::vector<int64_t>& levels,
-                  ObjectiveValue counts) {
-  SeenCurve curve;
-  if (levels.empty()) {
-    if (trial.ended() && trial.value_resource > 0) {
-      curve = {{{trial.value_resource, sign * trial.value}}, 1};
-    }
-    return curve;
-  }
-  ForEachCounted(trial.curve, counts, [&](int64_t level, double value) {
-    if (std::isfinite(value)) curve.points.emplace_back(level, sign * value);
-  });
-  if (curve.points.empty()) return curve;
-  const int64_t reached = trial.curve.back().first;
-  curve.rungs = static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), reached) - levels.begin());
-  if (trial.at_own_end) curve.rungs = levels.size();
-  return curve;
-}
-
 // Where the trials would end if they gained what is usual.
 std::vector<double> RoughEnds(const std::vector<RungValues>& values, size_t rungs) {
   std::vector<double> usual(rungs, 0);
@@ -153,19 +133,59 @@ TrialModel::TrialModel(const JobState& state, Basis basis)
       counts_(state.spec().objective_value),
       sign_(state.spec().goal == Goal::kMaximize ? 1 : -1),
       points_(state.space()) {
+  Build(state);
+}
+
+TrialModel::TrialModel(const JobState& state, Basis basis, const Metric& metric)
+    : basis_(basis),
+      metric_(metric),
+      counts_(metric.index == 0 ? state.spec().objective_value : ObjectiveValue::kLast),
+      sign_(metric.sign),
+      points_(state.space()) {
+  Build(state);
+}
+
+void TrialModel::Build(const JobState& state) {
   const size_t parameters = state.spec().parameters.size();
-  if (!state.model().empty() && basis == Basis::kAll) {
-    fitted_ = FittedModel::Unpack(state.model(), parameters);
+  const std::vector<double>& recorded = metric_ ? metric_->recorded : state.model();
+  if (!recorded.empty() && basis_ == Basis::kAll) {
+    fitted_ = FittedModel::Unpack(recorded, parameters);
   } else {
     fitted_.hyperparameters = Unfitted(parameters);
   }
   std::vector<int64_t> levels = RungLevels(state);
+  if (metric_ && metric_->newest) levels.clear();
   if (levels.empty()) levels = {1};
   const Results results = ResultsOf(state, levels);
   if (results.work == 0 || parameters == 0) return;
   Fit(results, levels);
   bar_ = best_;
   AddPending(state);
+}
+
+// The finite part of a trial's curve, as it counts.
+SeenCurve TrialModel::CurveOf(const TrialState& trial, const std::vector<int64_t>& levels) const {
+  SeenCurve seen;
+  const Curve& curve = trial.curve_of(metric_ ? metric_->index : 0);
+  if (metric_ && (metric_->newest || (levels.empty() && metric_->index > 0))) {
+    const bool counts = trial.ended() || metric_->newest;
+    if (counts && !curve.empty() && std::isfinite(curve.back().second))
+      seen = {{{curve.back().first, sign_ * curve.back().second}}, 1};
+    return seen;
+  }
+  if (levels.empty()) {
+    if (trial.ended() && trial.value_resource > 0)
+      seen = {{{trial.value_resource, sign_ * trial.value}}, 1};
+    return seen;
+  }
+  ForEachCounted(curve, counts_, [&](int64_t level, double value) {
+    if (std::isfinite(value)) seen.points.emplace_back(level, sign_ * value);
+  });
+  if (seen.points.empty()) return seen;
+  const int64_t reached = curve.back().first;
+  seen.rungs = static_cast<size_t>(std::upper_bound(levels.begin(), levels.end(), reached) - levels.begin());
+  if (trial.at_own_end) seen.rungs = levels.size();
+  return seen;
 }
 
 TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const {
@@ -191,8 +211,7 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
   const size_t count = state.trials().size();
   for (size_t i = count > kNewest ? count - kNewest : 0; i < count; ++i) {
     const TrialState& trial = state.trials()[i];
-    SeenCurve curve =
-        CurveOf(trial, sign_, state.brackets().empty() ? std::vector<int64_t>() : levels, counts_);
+    SeenCurve curve = CurveOf(trial, state.brackets().empty() ? std::vector<int64_t>() : levels);
     const bool no_number = curve.points.empty() && !trial.curve.empty() && !trial.live;
     if (trial.phase == TrialPhase::kFailed || no_number) {
       failed.push_back(&trial.configuration);
@@ -207,9 +226,14 @@ TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vect
       seen.push_back({trial.number, &trial.configuration, std::move(curve), error});
     }
   }
-  for (const size_t i : Choose(values, RoughEnds(values, levels.size()), kMostTrials)) {
+  std::vector<double> ends = RoughEnds(values, levels.size());
+  if (metric_ && !metric_->preference.empty()) {
+    for (size_t i = 0; i < seen.size(); ++i) ends[i] = metric_->preference[seen[i].trial - 1];
+  }
+  for (const size_t i : Choose(values, ends, kMostTrials)) {
     results.seen.push_back(std::move(seen[i]));
   }
+  if (metric_) failed.clear();
   const size_t known = std::min(failed.size(), kMostFailed);
   for (size_t i = failed.size() - known; i < failed.size(); ++i) {
     results.fixed.push_back({failed[i], std::nullopt, kFailureError});

@@ -42,6 +42,18 @@ class TrialModel {
   enum class Basis { kAll, kFinished };
   explicit TrialModel(const JobState& state, Basis basis = Basis::kAll);
 
+  // One of several metrics that rank trials.
+  struct Metric {
+    int64_t index = 0;  // Reported::metric
+    double sign = 1;    // value * sign is better if more
+    // Of a constraint: each trial counts with its newest value, as if that were the last.
+    bool newest = false;
+    std::vector<double> recorded;    // FittedModel::Pack of the last fit; empty: none
+    std::vector<double> preference;  // by trial number - 1: of too many, those of more are kept; empty: by value
+  };
+  // The model of one metric alone. Failed trials take no part.
+  TrialModel(const JobState& state, Basis basis, const Metric& metric);
+
   // No trial has given a finite value: nothing below may be asked.
   bool empty() const { return process_ == nullptr; }
 
@@ -66,6 +78,7 @@ class TrialModel {
   // How many finite results the model rests on.
   int64_t results() const { return results_; }
 
+  const FittedModel& fitted() const { return fitted_; }
   // What to record with the suggestion; empty: nothing was fitted again that later suggestions use.
   std::vector<double> refitted() const {
     return refitted_ && basis_ == Basis::kAll ? fitted_.Pack() : std::vector<double>();
@@ -91,12 +104,15 @@ class TrialModel {
     int64_t work = 0;
   };
 
+  void Build(const JobState& state);
+  SeenCurve CurveOf(const TrialState& trial, const std::vector<int64_t>& levels) const;
   Results ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const;
   void Fit(const Results& results, const std::vector<int64_t>& levels);
   // Trials that run and have shown nothing yet.
   void AddPending(const JobState& state);
 
   Basis basis_;
+  std::optional<Metric> metric_;  // absent: the job's only objective
   ObjectiveValue counts_;
   double sign_ = 1;  // objective * sign is better if more
   UnitPoints points_;

@@ -51,6 +51,36 @@ int32_t SearchSpec::MostNodes() const {
   return EndsOf(parameters[static_cast<size_t>(nodes_parameter)].range).second;
 }
 
+double MetricConstraint::Violation(double value) const {
+  if (std::isnan(value)) return std::numeric_limits<double>::infinity();
+  return std::max({0.0, at_least - value, value - at_most});
+}
+
+std::vector<Objective> SearchSpec::AllObjectives() const {
+  return objectives.empty() ? std::vector<Objective>{{objective_metric, goal, {}}} : objectives;
+}
+
+std::vector<std::string> SearchSpec::RankingMetrics() const {
+  std::vector<std::string> metrics;
+  for (const Objective& objective : AllObjectives()) metrics.push_back(objective.metric);
+  for (const MetricConstraint& constraint : metric_constraints) {
+    if (std::find(metrics.begin(), metrics.end(), constraint.metric) == metrics.end())
+      metrics.push_back(constraint.metric);
+  }
+  return metrics;
+}
+
+int64_t SearchSpec::RankingIndex(const std::string& metric) const {
+  const auto objective = std::find_if(objectives.begin(), objectives.end(),
+                                      [&metric](const Objective& o) { return o.metric == metric; });
+  if (objective != objectives.end()) return objective - objectives.begin();
+  if (metric == objective_metric) return 0;
+  if (metric_constraints.empty()) return -1;
+  const std::vector<std::string> metrics = RankingMetrics();
+  const auto found = std::find(metrics.begin(), metrics.end(), metric);
+  return found == metrics.end() ? -1 : found - metrics.begin();
+}
+
 int64_t SearchSpec::FullResource(const Configuration& configuration) const {
   const int64_t end = OwnEnd(configuration);
   const int64_t most = limits.max_trial_resource;

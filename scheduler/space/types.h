@@ -1,7 +1,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +35,31 @@ enum class ObjectiveValue {
   kBest,  // the best value at any level
   kLast,  // the value at its highest level
   kMean,  // the mean over its levels
+};
+
+// One of several metrics to tune for.
+struct Objective {
+  std::string metric;
+  Goal goal = Goal::kMaximize;
+  std::optional<double> threshold;  // its coordinate of the hypervolume's reference point; absent: from results
+
+  // The value where less is better.
+  double Key(double value) const { return goal == Goal::kMaximize ? -value : value; }
+
+  bool operator==(const Objective&) const = default;
+};
+inline constexpr size_t kMostObjectives = 4;
+
+// at_least <= value <= at_most, for a metric that trials report.
+struct MetricConstraint {
+  std::string metric;
+  double at_least = -std::numeric_limits<double>::infinity();
+  double at_most = std::numeric_limits<double>::infinity();
+
+  // How far a value is outside; 0: it satisfies the constraint. Infinity for NaN.
+  double Violation(double value) const;
+
+  bool operator==(const MetricConstraint&) const = default;
 };
 
 // Both ends belong to a range; min = max is a range of one value.
@@ -212,6 +239,7 @@ struct Completion {
   int64_t no_improvement_trials = 0;       // 0: off; the last so many that ended did not better the best…
   double no_improvement_tolerance = 0.01;  // …by more than this part of it
   double convergence_tolerance = 0;        // 0: off; see scheduler/completion.h
+  std::optional<double> target_hypervolume;  // with several objectives
 
   bool operator==(const Completion&) const = default;
 };
@@ -224,6 +252,10 @@ struct SearchSpec {
   std::string objective_metric;
   Goal goal = Goal::kMaximize;
   ObjectiveValue objective_value = ObjectiveValue::kBest;
+  // Two to four, where there are several: then objective_metric and goal are the first one's, and a trial
+  // counts its newest values (objective_value is kLast). Empty: there is one objective.
+  std::vector<Objective> objectives;
+  std::vector<MetricConstraint> metric_constraints;
   SamplerSettings sampler;
   PrunerSettings pruner;
   Limits limits;
@@ -244,6 +276,18 @@ struct SearchSpec {
   // Where a trial's cluster is as wide as a hyperparameter says: its index in `parameters`, in place of
   // `nodes`. An integer or discrete one, or a categorical one whose values are integers; all from 1.
   int nodes_parameter = -1;
+
+  size_t objective_count() const { return objectives.empty() ? 1 : objectives.size(); }
+  bool has_several_objectives() const { return objectives.size() > 1; }
+  // Whether one number does not order trials: they are ranked by their standings (scheduler/state/standing.h).
+  bool ranks_by_standing() const { return has_several_objectives() || !metric_constraints.empty(); }
+  // The objectives; of a job with one, that one.
+  std::vector<Objective> AllObjectives() const;
+  // The metrics by which trials are ranked, each once: the objectives', then the constraints'. Reported::metric
+  // is an index of this list.
+  std::vector<std::string> RankingMetrics() const;
+  // The index of a metric in that list; -1: it ranks no trials.
+  int64_t RankingIndex(const std::string& metric) const;
 
   // Ranks of a trial of `configuration`.
   int32_t Nodes(const Configuration& configuration) const;

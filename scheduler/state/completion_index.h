@@ -35,13 +35,13 @@ class OrderedSums {
   std::vector<Block> blocks_;
 };
 
-// What the completion rules look at: the values of ended trials when they ended, as keys (less is better).
-// Only what the job's rules need is kept.
+// What the completion rules look at: the values of ended trials when they ended, as keys (less is better); with
+// several objectives the negated hypervolume of the front then. Only what the job's rules need is kept.
 class CompletionIndex {
  public:
   explicit CompletionIndex(const Completion& rules) : rules_(rules) {}
 
-  // A trial has ended; absent: it failed, or has no finite objective.
+  // A trial has ended; absent: it failed, has no finite objective, or the front has no hypervolume yet.
   void Add(std::optional<double> key);
 
   int64_t ended() const { return ended_; }

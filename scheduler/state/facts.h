@@ -31,15 +31,18 @@ enum class AttemptOutcome {
 enum class TrialEnd { kCompleted, kStopped, kFailed };
 enum class JobEnd { kCompleted, kStopped, kFailed };
 
-// The objective's value; other metrics are stored beside it but decide nothing.
+// The value of a metric by which trials are ranked: of the objective, or of one of several objectives or
+// constraints. Other metrics are stored beside it but decide nothing.
 struct Reported {
   static constexpr const char* kKind = "reported";
-  static constexpr Field kFields[] = {"trial", "attempt", "resource", "objective"};
+  static constexpr Field kFields[] = {
+      "trial", "attempt", "resource", "objective", {"metric", Kept::kUnlessDefault}};
   static constexpr bool kObserved = true;
   TrialNumber trial = 0;
   int64_t attempt = 0;
   int64_t resource = 0;
-  double objective = 0;  // may be NaN: counts as worst
+  double objective = 0;  // the value; may be NaN: counts as worst
+  int64_t metric = 0;    // index of SearchSpec::RankingMetrics(); 0: the objective, or the first one
 };
 
 // A gang was placed. `from`..`to` are resource levels; to = 0: to the trainer's own end.
@@ -196,13 +199,18 @@ struct TrialEnded {
 // All trials of a rung have arrived; the best go on.
 struct RungCut {
   static constexpr const char* kKind = "rung_cut";
-  static constexpr Field kFields[] = {"bracket", "rung", "resource", "ranking", "promoted", "cutoff"};
+  static constexpr Field kFields[] = {
+      "bracket", "rung", "resource", "ranking", "promoted", "cutoff", {"reference", Kept::kUnlessDefault}};
   int64_t bracket = 0;
   int64_t rung = 0;
   int64_t resource = 0;
   std::vector<TrialNumber> ranking;  // best first; ties by lower number; failed ones last
   int64_t promoted = 0;              // how many of `ranking` go on
-  double cutoff = 0;                 // objective of the last that goes on; NaN: none goes on
+  // Objective of the last that goes on; NaN: none goes on, or there are several objectives.
+  double cutoff = 0;
+  // Several objectives: the reference point of the hypervolume by which the ranking divided fronts, in the
+  // order and the units of the objectives. Empty: there is one objective, or no trial satisfies the constraints.
+  std::vector<double> reference = {};
 };
 
 // The bracket is behind the others (scheduler/pruners/weak_bracket.h): its trials end.

@@ -38,6 +38,8 @@ struct Checker {
   std::string operator()(const Reported& f) const {
     if (std::string why = Unknown(f.trial); !why.empty()) return why;
     if (f.attempt < 1 || f.attempt > state.trial(f.trial).attempts) return "there is no such attempt";
+    if (f.metric < 0 || f.metric >= static_cast<int64_t>(state.metrics().size()))
+      return "there is no such metric";
     return f.resource >= 1 ? "" : "resource levels begin at 1";
   }
   std::string operator()(const AttemptStarted& f) const {
@@ -117,6 +119,8 @@ struct Checker {
     for (TrialNumber number : f.ranking) {
       if (std::string why = Unknown(number); !why.empty()) return why;
     }
+    if (!f.reference.empty() && f.reference.size() != state.spec().objectives.size())
+      return "the reference point has another length";
     return f.promoted >= 0 && f.promoted <= static_cast<int64_t>(f.ranking.size()) ? ""
                                                                                    : "it promotes too many";
   }
@@ -142,8 +146,15 @@ std::optional<double> TrialState::counted_at(int64_t resource, ObjectiveValue co
   return mean;
 }
 
+int64_t TrialState::highest_level() const {
+  int64_t level = curve.empty() ? 0 : curve.back().first;
+  for (const Curve& other : further) level = std::max(level, other.empty() ? 0 : other.back().first);
+  return level;
+}
+
 Search::Search(SearchSpec of)
     : spec(std::move(of)),
+      metrics(spec.RankingMetrics()),
       space(spec.parameters, spec.constraints),
       grid(spec.sampler.kind == SamplerKind::kGrid ? GridOf(spec) : nullptr),
       most_trials(
@@ -153,7 +164,8 @@ Search::Search(SearchSpec of)
 
 JobState::JobState(SearchSpec spec)
     : search_(std::move(spec)),
-      completed_averages_(TraitsOf(search_.spec.pruner.kind).averages),
+      completed_averages_(search_.spec.objective_count(),
+                          MedianIndex(TraitsOf(search_.spec.pruner.kind).averages)),
       completion_index_(search_.spec.completion),
       first_failures_(search_.spec.limits.max_first_failures) {
   const PrunerSettings& pruner = search_.spec.pruner;
@@ -162,7 +174,11 @@ JobState::JobState(SearchSpec spec)
     BracketState& bracket = brackets_.emplace_back();
     for (const RungPlan& rung : plan.rungs) {
       bracket.rungs.emplace_back().resource = rung.resource;
-      bracket.rungs.back().top.emplace(pruner.rungs.reduction_factor);
+      if (search_.spec.ranks_by_standing()) {
+        bracket.rungs.back().top_front.emplace(pruner.rungs.reduction_factor, search_.spec.AllObjectives());
+      } else {
+        bracket.rungs.back().top.emplace(pruner.rungs.reduction_factor);
+      }
     }
     bracket.plan = std::move(plan);
   }
@@ -183,6 +199,13 @@ std::optional<TrialNumber> JobState::best_trial() const {
 std::optional<TrialNumber> JobState::leading_trial() const {
   if (best_.empty()) return std::nullopt;
   return best_.first().second;
+}
+
+bool JobState::any_finite_objective() const {
+  if (!spec().ranks_by_standing()) return !best_.empty();
+  return std::any_of(trials_.begin(), trials_.end(), [](const TrialState& trial) {
+    return trial.value_resource > 0 && trial.phase != TrialPhase::kFailed;
+  });
 }
 
 RungState* JobState::RungOf(const TrialState& trial) {
@@ -222,6 +245,17 @@ std::pair<int64_t, TrialNumber> JobState::PlaceInQueue(const TrialState& trial) 
 
 // With what it counts at `level`. REQUIRES an open rung.
 void JobState::ArriveAt(RungState& rung, const TrialState& trial, int64_t level) {
+  if (rung.top_front) {
+    ++rung.arrived;
+    const int64_t before = rung.top_front->size();
+    const Standing standing = StandingAt(spec(), trial, level);
+    rung.top_front->Add(standing);
+    // The best spread of the first front is a record: of trials that are alike, each is that as often.
+    const bool record = standing.finite() && rung.top_front->Rank(trial.number) == 0;
+    if (TraitsOf(spec().pruner.kind).asks_model)
+      earnings_.Arrived(static_cast<size_t>(trial.rung), trial.created_by, trial.chosen_by, before, record);
+    return;
+  }
   const double value =
       trial.counted_at(level, spec().objective_value).value_or(std::numeric_limits<double>::quiet_NaN());
   ++rung.arrived;
@@ -250,8 +284,8 @@ void JobState::PassRungs(TrialState& trial, int64_t resource) {
   while (trial.rung + 1 < static_cast<int64_t>(rungs.size()) && rungs[trial.rung].resource <= resource) {
     RungState& rung = rungs[trial.rung];
     ArriveAt(rung, trial, resource);
-    if (!rung.top->IsTopOrTied(trial.number)) break;
-    rung.top->Take(trial.number);
+    if (!rung.IsTopOrTied(trial.number)) break;
+    rung.Take(trial.number);
     rungs[++trial.rung].entered.push_back(trial.number);
   }
   if (waits) pending_.insert(PlaceInQueue(trial));
@@ -268,10 +302,18 @@ void JobState::RankBest(TrialState& trial, int64_t resource, double objective) {
   trial.best_objective = objective;
 }
 
-// After its curve has changed.
+// After one of its curves or its phase has changed.
 void JobState::RankValue(TrialState& trial) {
-  const double before = trial.value;
+  const double before = trial.value, violated = trial.violation;
   const bool counted = trial.value_resource > 0;
+  if (spec().ranks_by_standing()) trial.violation = FinalStanding(spec(), trial).violation;
+  if (spec().has_several_objectives()) {
+    trial.value = trial.curve.empty() ? 0 : trial.curve.back().second;
+    trial.value_resource = CommonLevel(trial);
+    front_.Offer(spec(), trials_, trial);
+    return;
+  }
+  if (trial.curve.empty()) return;
   switch (spec().objective_value) {
     case ObjectiveValue::kBest:
       trial.value = trial.best_objective;
@@ -289,14 +331,28 @@ void JobState::RankValue(TrialState& trial) {
     trial.value = 0;
     trial.value_resource = 0;
   }
-  if ((trial.value_resource > 0) != counted || trial.value != before) Offer(trial);
+  if ((trial.value_resource > 0) != counted || trial.value != before || trial.violation != violated)
+    Offer(trial);
+}
+
+// Of several objectives: the highest level at or above which each has a value; 0: one has none, or its newest
+// is not finite.
+int64_t JobState::CommonLevel(const TrialState& trial) const {
+  int64_t level = std::numeric_limits<int64_t>::max();
+  for (size_t i = 0; i < spec().objectives.size(); ++i) {
+    const Curve& curve = trial.curve_of(static_cast<int64_t>(i));
+    if (curve.empty() || !std::isfinite(curve.back().second)) return 0;
+    level = std::min(level, curve.back().first);
+  }
+  return level;
 }
 
 // Takes what the trial counts now in place of what it counted before.
 void JobState::Offer(const TrialState& trial) {
   const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
   const FirstOf::Entry entry{spec().goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
-  const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed;
+  const bool counts =
+      trial.value_resource > 0 && trial.phase != TrialPhase::kFailed && trial.violation == 0;
   const bool completed =
       trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (counts) best_.Add(entry);
@@ -311,7 +367,8 @@ void JobState::Offer(const TrialState& trial) {
 bool JobState::IsBestOf(const FirstOf::Entry& entry) const {
   const TrialState& trial = trials_[entry.second - 1];
   const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
-  return trial.phase != TrialPhase::kFailed && trial.value_resource > 0 && key == entry.first;
+  return trial.phase != TrialPhase::kFailed && trial.value_resource > 0 && trial.violation == 0 &&
+         key == entry.first;
 }
 
 // What a trial that is stopped now has become: that is not part of the recorded fact, but follows from those
@@ -329,7 +386,7 @@ TrialPhase JobState::PhaseOfStopped(const TrialState& trial) const {
   const bool left = completion_met_ && completion_met_->nothing_left && trial.phase == TrialPhase::kPaused;
   if (!left || !HasOpenRungs(spec().pruner.kind)) return TrialPhase::kCancelled;
   if (TraitsOf(spec().pruner.kind).asks_model) return TrialPhase::kPruned;
-  const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].top->IsTop(trial.number);
+  const bool may_go_on = brackets_[trial.bracket].rungs[trial.rung].IsTop(trial.number);
   return may_go_on ? TrialPhase::kCancelled : TrialPhase::kPruned;
 }
 
@@ -337,12 +394,14 @@ template <>
 void JobState::On(const Reported& fact, int64_t time_us) {
   first_failures_.OnReport();
   TrialState& trial = At(fact.trial);
-  const int64_t newest = trial.curve.empty() ? 0 : trial.curve.back().first;
-  if (trial.curve.Add(fact.resource, fact.objective)) {
-    RankBest(trial, fact.resource, fact.objective);
+  const int64_t newest = trial.highest_level();
+  Curve& curve = fact.metric == 0 ? trial.curve : trial.further[fact.metric - 1];
+  if (curve.Add(fact.resource, fact.objective)) {
+    if (fact.metric == 0) RankBest(trial, fact.resource, fact.objective);
     RankValue(trial);
-    if (spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->top->Has(trial.number))
-      PassRungs(trial, fact.resource);
+    const bool of_objective = fact.metric < static_cast<int64_t>(spec().objective_count());
+    if (of_objective && spec().pruner.passes_rungs() && !trial.ended() && !RungOf(trial)->Has(trial.number))
+      PassRungs(trial, spec().has_several_objectives() ? CommonLevel(trial) : fact.resource);
   }
   if (!trial.live || fact.attempt != trial.attempts) return;
   if (trial.attempt_first.first == 0) trial.attempt_first = {fact.resource, time_us};
@@ -390,14 +449,15 @@ void JobState::On(const AttemptEnded& fact, int64_t) {
   if (fact.outcome == AttemptOutcome::kFailed) ++trial.failures;
   if (fact.outcome == AttemptOutcome::kLost) ++trial.losses;
   // An earlier attempt may have reported levels that this one found in its checkpoint.
-  int64_t level = trial.attempt_reached;
-  if (!trial.curve.empty()) level = std::max(level, trial.curve.back().first);
+  int64_t level = std::max(trial.attempt_reached, trial.highest_level());
   if (trial.to > 0) level = std::min(level, trial.to);
   if (fact.outcome == AttemptOutcome::kFinished) {
     const int64_t own_end = spec().OwnEnd(trial.configuration);
     trial.at_own_end = level < trial.to || (own_end > 0 && level >= own_end);
     if (spec().resumes) trial.checkpoint = level;
-    identical_curves_.OnPart(spec(), trial.number, trial.configuration, trial.curve);
+    // One of several objectives may well be the same everywhere.
+    if (!spec().has_several_objectives())
+      identical_curves_.OnPart(spec(), trial.number, trial.configuration, trial.curve);
   } else if (fact.outcome == AttemptOutcome::kHandedBack && spec().resumes) {
     trial.checkpoint = std::max(trial.checkpoint, trial.attempt_reached);
   }
@@ -458,6 +518,7 @@ void JobState::On(const TrialCreated& fact, int64_t time_us) {
   trial.number = fact.trial;
   trial.configuration = fact.configuration;
   trial.nodes = spec().Nodes(fact.configuration);
+  trial.further.resize(metrics().size() - 1);
   trial.bracket = fact.bracket;
   trial.rung = fact.rung;
   trial.to = fact.to;
@@ -490,7 +551,7 @@ void JobState::On(const TrialResumed& fact, int64_t) {
   }
   trial.to = fact.to;
   if (fact.rung > trial.rung) {
-    if (RungOf(trial)->top) RungOf(trial)->top->Take(trial.number);
+    if (RungOf(trial)->is_open()) RungOf(trial)->Take(trial.number);
     trial.rung = fact.rung;
     RungOf(trial)->entered.push_back(trial.number);
   }
@@ -502,7 +563,7 @@ void JobState::On(const TrialPaused& fact, int64_t) {
   TrialState& trial = At(fact.trial);
   SetPhase(trial, TrialPhase::kPaused);
   RungState& rung = *RungOf(trial);
-  if (rung.top) {
+  if (rung.is_open()) {
     ArriveAt(rung, trial, rung.resource);
   } else {
     ++rung.arrived;
@@ -517,21 +578,22 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
                                                             : TrialPhase::kFailed;
   RungState* rung = RungOf(trial);
   const bool arrived =
-      trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->top && rung->top->Has(trial.number));
+      trial.phase == TrialPhase::kPaused || (rung != nullptr && rung->is_open() && rung->Has(trial.number));
   if (rung != nullptr && !arrived) {
-    if (rung->top && fact.end == TrialEnd::kCompleted) {
+    if (rung->is_open() && fact.end == TrialEnd::kCompleted) {
       ArriveAt(*rung, trial, rung->resource);
     } else {
       ++rung->arrived;
     }
   }
   if (trial.phase == TrialPhase::kPaused && rung->cut) --undecided_;
-  if (rung != nullptr && rung->top) rung->top->Take(trial.number);
+  if (rung != nullptr && rung->is_open()) rung->Take(trial.number);
   if (suggestion_ && suggestion_->trial == fact.trial) suggestion_.reset();
   SetPhase(trial, phase);
+  if (spec().ranks_by_standing()) RankValue(trial);
   const bool goes_before =
       fact.end == TrialEnd::kCompleted && spec().objective_value != ObjectiveValue::kBest;
-  if (goes_before || fact.end == TrialEnd::kFailed) Offer(trial);
+  if (!spec().has_several_objectives() && (goes_before || fact.end == TrialEnd::kFailed)) Offer(trial);
   if (fact.end == TrialEnd::kFailed) {
     // The reasons of some failures differ from trial to trial, by the last line or the level: they count as
     // one.
@@ -548,11 +610,19 @@ void JobState::On(const TrialEnded& fact, int64_t time_us) {
   trial.ended_us = time_us;
   const bool has_value = spec().objective_value == ObjectiveValue::kBest ? fact.end != TrialEnd::kFailed
                                                                        : fact.end == TrialEnd::kCompleted;
-  const bool counts = has_value && trial.value_resource > 0;
-  const double key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
-  completion_index_.Add(counts ? std::make_optional(key) : std::nullopt);
-  if (fact.end == TrialEnd::kCompleted)
-    completed_averages_.Add(trial.number, trial.curve, spec().goal == Goal::kMaximize ? -1 : 1);
+  std::optional<double> key;
+  if (spec().has_several_objectives()) {
+    const double volume = spec().completion.no_improvement_trials > 0 ? front_hypervolume() : 0;
+    if (volume > 0) key = -volume;
+  } else if (has_value && trial.value_resource > 0 && trial.violation == 0) {
+    key = spec().goal == Goal::kMaximize ? -trial.value : trial.value;
+  }
+  completion_index_.Add(key);
+  if (fact.end != TrialEnd::kCompleted) return;
+  const std::vector<Objective> objectives = spec().AllObjectives();
+  for (size_t i = 0; i < objectives.size(); ++i) {
+    completed_averages_[i].Add(trial.number, trial.curve_of(static_cast<int64_t>(i)), objectives[i].Key(1));
+  }
 }
 
 template <>
@@ -560,7 +630,7 @@ void JobState::On(const RungCut& fact, int64_t) {
   RungState& rung = brackets_[fact.bracket].rungs[fact.rung];
   rung.cut = true;
   rung.promoted = fact.promoted;
-  if (fact.promoted > 0) rung.cutoff = fact.cutoff;
+  if (fact.promoted > 0 && !std::isnan(fact.cutoff)) rung.cutoff = fact.cutoff;
   for (TrialNumber number : rung.entered) {
     const TrialState& trial = At(number);
     if (trial.rung == fact.rung && trial.phase == TrialPhase::kPaused) ++undecided_;

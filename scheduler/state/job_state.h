@@ -19,11 +19,13 @@
 #include "scheduler/state/facts.h"
 #include "scheduler/state/first_failures.h"
 #include "scheduler/state/first_of.h"
+#include "scheduler/state/front_share.h"
 #include "scheduler/state/hyperband_table.h"
 #include "scheduler/state/identical_curves.h"
 #include "scheduler/state/median_index.h"
 #include "scheduler/state/startup.h"
 #include "scheduler/state/top_share.h"
+#include "scheduler/state/trial_front.h"
 
 namespace winnow {
 
@@ -52,14 +54,17 @@ struct TrialState {
   SuggestionRule created_by = SuggestionRule::kModel, chosen_by = SuggestionRule::kModel;
   bool at_own_end = false;  // the trainer ended by itself below its budget: it cannot be trained further
 
-  Curve curve;                // of the objective
+  Curve curve;                // of the objective, or of the first one
+  std::vector<Curve> further;  // of the further metrics that rank trials (SearchSpec::RankingMetrics)
   int64_t best_resource = 0;  // level of the curve's best finite value, the lowest of equal ones; 0: none
   double best_objective = 0;  // that value
 
   // The value by which the trial is ranked (SearchSpec::objective_value) and the level of that value; for a
-  // mean, the highest level. Level 0: there is no finite value to rank by.
+  // mean, the highest level. Level 0: there is no finite value to rank by. With several objectives the value
+  // is that of the first one, and the level the highest that all of them have reached.
   double value = 0;
   int64_t value_resource = 0;
+  double violation = 0;  // of the metric constraints, by the newest values (FinalStanding)
 
   int64_t attempts = 0;            // placed so far
   int64_t failures = 0;            // of the trainer itself
@@ -80,6 +85,11 @@ struct TrialState {
 
   bool ended() const { return phase >= TrialPhase::kCompleted; }
 
+  // The curve of a metric that ranks trials, by its index (Reported::metric).
+  const Curve& curve_of(int64_t metric) const { return metric == 0 ? curve : further[metric - 1]; }
+  // The highest level that any of its curves has; 0: none.
+  int64_t highest_level() const;
+
   // The value by which the trial is ranked at a level: the newest value at or below the level, or where the
   // mean counts the mean of all values up to there. It may be NaN or infinite; absent: nothing was reported
   // there.
@@ -94,8 +104,26 @@ struct RungState {
   int64_t arrived = 0;               // paused here, ended, or failed
   bool cut = false;
   int64_t promoted = 0;
-  std::optional<double> cutoff;  // once cut: the objective of the last that goes on; absent: none goes on
-  std::optional<TopShare> top;   // of a pruner that does not wait for the rung to be full
+  // Once cut: the objective of the last that goes on; absent: none goes on, or there are several objectives.
+  std::optional<double> cutoff;
+  // Of a pruner that does not wait for the rung to be full: one of the two.
+  std::optional<TopShare> top;
+  std::optional<FrontShare> top_front;  // where trials are ranked by their standings
+
+  bool is_open() const { return top || top_front; }
+  // What both have; REQUIRES is_open().
+  bool Has(TrialNumber number) const { return top ? top->Has(number) : top_front->Has(number); }
+  void Take(TrialNumber number) { top ? top->Take(number) : top_front->Take(number); }
+  bool IsTop(TrialNumber number) const { return top ? top->IsTop(number) : top_front->IsTop(number); }
+  bool IsTopOrTied(TrialNumber number) const {
+    return top ? top->IsTopOrTied(number) : top_front->IsTopOrTied(number);
+  }
+  std::optional<TrialNumber> best_waiting() const {
+    return top ? top->best_waiting() : top_front->best_waiting();
+  }
+  int64_t Rank(TrialNumber number) const { return top ? top->Rank(number) : top_front->Rank(number); }
+  int64_t size() const { return top ? top->size() : top_front->size(); }
+  int64_t places() const { return top ? top->places() : top_front->places(); }
 
   bool operator==(const RungState&) const = default;
 };
@@ -136,6 +164,7 @@ struct Search {
   explicit Search(SearchSpec of);
 
   SearchSpec spec;
+  std::vector<std::string> metrics;  // spec.RankingMetrics()
   SearchSpace space;
   std::shared_ptr<const Lattice> grid;  // of a GRID job; null otherwise
   int64_t most_trials = 0;
@@ -170,21 +199,26 @@ class JobState {
   // where rungs are open the negated rung, so that higher rungs go first.
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
-  // The trial of the best value (TrialState::value); ties by lower number. Failed trials are left out;
-  // absent: no trial has a value. Where the last value or the mean counts, trials that have completed go
+  // The trial of the best value (TrialState::value); ties by lower number. Failed trials and those that
+  // violate a metric constraint are left out; absent: none is left, or there are several objectives. Where the last value or the mean counts, trials that have completed go
   // before those that have not, because the value of a partly trained trial is preliminary.
   std::optional<TrialNumber> best_trial() const;
   // The same over all trials, completed or not.
   std::optional<TrialNumber> leading_trial() const;
   // Whether a trial that has not failed has a value.
-  bool any_finite_objective() const { return !best_.empty(); }
+  bool any_finite_objective() const;
+  // Of several objectives: the standings of the trials that no other dominates, by number. Failed and
+  // infeasible trials are left out. Running trials take part with their newest values.
+  const std::vector<Standing>& front() const { return front_.members(); }
+  // The front's hypervolume over the objectives' thresholds. REQUIRES every objective has one.
+  double front_hypervolume() const { return HypervolumeOf(front(), ReferenceOf(spec().objectives, front())); }
 
   // How many trials are paused at a rung that is cut: the decisions about them are still being recorded.
   int64_t undecided() const { return undecided_; }
 
-  // The running averages of completed trials; kept under MEDIAN only. Keys are objectives, negated to
-  // maximise.
-  const MedianIndex& completed_averages() const { return completed_averages_; }
+  // The running averages of completed trials by objective; kept under MEDIAN only. Keys are objectives,
+  // negated to maximise.
+  const MedianIndex& completed_averages(size_t objective = 0) const { return completed_averages_[objective]; }
 
   const CompletionIndex& completion_index() const { return completion_index_; }
   const FirstFailures& first_failures() const { return first_failures_; }
@@ -195,6 +229,8 @@ class JobState {
     return trial.losses >= spec().limits.max_lost_attempts;
   }
 
+  // SearchSpec::RankingMetrics; the first is the objective, or the first one.
+  const std::vector<std::string>& metrics() const { return search_.metrics; }
   const SearchSpace& space() const { return search_.space; }
   // The grid of a GRID job; null otherwise.
   const std::shared_ptr<const Lattice>& grid() const { return search_.grid; }
@@ -250,6 +286,7 @@ class JobState {
   void SetPhase(TrialState& trial, TrialPhase phase);
   void RankBest(TrialState& trial, int64_t resource, double objective);
   void RankValue(TrialState& trial);
+  int64_t CommonLevel(const TrialState& trial) const;
   void Offer(const TrialState& trial);
   TrialPhase PhaseOfStopped(const TrialState& trial) const;
   void NoteStartup(const TrialState& trial, int64_t started_us, int64_t took_us);
@@ -280,7 +317,8 @@ class JobState {
   FirstOf best_;            // what each trial counts, negated to maximise
   FirstOf best_completed_;  // the same of those that have completed; kept where they go before the others
   int64_t undecided_ = 0;
-  MedianIndex completed_averages_;
+  TrialFront front_;
+  std::vector<MedianIndex> completed_averages_;  // by objective
   CompletionIndex completion_index_;
   FirstFailures first_failures_;
   std::map<std::string, FailureCount> failures_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "scheduler/space/random.h"
 #include "scheduler/validate.h"
@@ -181,7 +183,7 @@ absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const 
     }
     if (point.metric().empty()) {
       return absl::InvalidArgumentError(fmt::format("points[{}].metric: is missing; expected its name, as {}",
-                                                    i, job.spec.objective().metric()));
+                                                    i, job.state.spec().objective_metric));
     }
     if (point.metric().size() > kMostMetricLength) {
       return absl::InvalidArgumentError(
@@ -192,18 +194,29 @@ absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const 
   return absl::OkStatus();
 }
 
-// The objective last: it may end the trial, and then nothing more is recorded.
+// What ranks trials last: it may end the trial, and then nothing more is recorded. Of several metrics that do,
+// those of one level come together, the first objective last.
 void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& points) {
-  const std::string& objective = job.state.spec().objective_metric;
+  const SearchSpec& spec = job.state.spec();
   const int64_t attempt = job.state.trial(trial).attempts;
-  for (const bool decides : {false, true}) {
-    for (const v1::ReportedPoint& point : points) {
-      if ((point.metric() == objective) != decides) continue;
-      if (job.state.trial(trial).ended()) return;
-      const ReportRow row{trial, attempt, point.resource(), point.metric(), point.value(), context_.wall_us(),
-                          0};
-      decides ? recorder_.RecordReport(job, row) : jobs_.StoreMetric(job, row);
+  std::vector<std::pair<int64_t, const v1::ReportedPoint*>> ranking;  // with their indices
+  for (const v1::ReportedPoint& point : points) {
+    if (const int64_t index = spec.RankingIndex(point.metric()); index >= 0) {
+      ranking.emplace_back(index, &point);
+    } else {
+      jobs_.StoreMetric(job, {trial, attempt, point.resource(), point.metric(), point.value(),
+                              context_.wall_us()});
     }
+  }
+  if (spec.ranks_by_standing()) {
+    std::stable_sort(ranking.begin(), ranking.end(), [](const auto& a, const auto& b) {
+      return std::make_pair(a.second->resource(), -a.first) < std::make_pair(b.second->resource(), -b.first);
+    });
+  }
+  for (const auto& [index, point] : ranking) {
+    if (job.state.trial(trial).ended()) return;
+    recorder_.RecordReport(job, {trial, attempt, point->resource(), point->metric(), point->value(),
+                                 context_.wall_us()});
   }
 }
 

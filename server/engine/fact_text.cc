@@ -15,12 +15,12 @@ std::string Budget(int64_t to) {
 }
 
 struct Teller {
-  const std::string& metric;
+  const std::vector<std::string>& metrics;
   TrialPhase state;
 
   std::string operator()(const Reported& f) const {
-    return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial, metric, f.objective,
-                       f.resource);
+    return fmt::format("Trial {} reported {} = {:.6g} at resource {}.", f.trial,
+                       metrics[static_cast<size_t>(f.metric)], f.objective, f.resource);
   }
   std::string operator()(const AttemptStarted& f) const {
     return f.attempt == 1 ? fmt::format("Trial {} starts, to train {}.", f.trial, Budget(f.to))
@@ -55,7 +55,7 @@ struct Teller {
                                        : "The job has reached its limit of node time.";
   }
   std::string operator()(const EarlierResult& f) const {
-    return fmt::format("Known from {}: {} = {:.6g}.", f.source, metric, f.objective);
+    return fmt::format("Known from {}: {} = {:.6g}.", f.source, metrics[0], f.objective);
   }
   std::string operator()(const Noticed& f) const { return f.text; }
   std::string operator()(const Suggested& f) const {
@@ -81,7 +81,7 @@ struct Teller {
     return fmt::format("Trial {} {}{}", f.trial, how, Because(f.reason));
   }
   std::string operator()(const RungCut& f) const {
-    std::string cutoff = std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metric, f.cutoff);
+    std::string cutoff = std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metrics[0], f.cutoff);
     return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1,
                        f.resource, f.promoted, f.ranking.size(), cutoff);
   }
@@ -101,8 +101,8 @@ struct Teller {
 
 }  // namespace
 
-std::string FactText(const Fact& fact, const std::string& metric, TrialPhase state) {
-  return std::visit(Teller{metric, state}, fact.body);
+std::string FactText(const Fact& fact, const std::vector<std::string>& metrics, TrialPhase state) {
+  return std::visit(Teller{metrics, state}, fact.body);
 }
 
 }  // namespace winnow

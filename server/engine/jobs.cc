@@ -219,11 +219,12 @@ bool Jobs::StoreMetric(OpenJob& job, const ReportRow& report) {
 
 std::optional<std::vector<TrialNumber>> Jobs::RecordReport(OpenJob& job, const ReportRow& report) {
   ReportRow row = report;
+  row.ranking = job.state.spec().RankingIndex(report.metric);
   row.sequence = job.state.last_sequence() + 1;
   // One NaN is as good as another; the stored one is the quiet NaN.
   if (std::isnan(row.value)) row.value = std::numeric_limits<double>::quiet_NaN();
   if (!StoreMetric(job, row) && !WINNOW_MUTANT("reports that are known count again")) return std::nullopt;
-  return Record(job, Reported{row.trial, row.attempt, row.resource, row.value}, row.time_us);
+  return Record(job, Reported{row.trial, row.attempt, row.resource, row.value, row.ranking}, row.time_us);
 }
 
 OpenJob* Jobs::Find(const std::string& id) {

@@ -193,6 +193,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
     notice->set_text(noticed.text);
     *notice->mutable_time() = ToTimestamp(time_us);
   }
+  job.set_front_trials(static_cast<int64_t>(state.front().size()));
   job.set_planned_trials(view.plan.trials);
   job.set_planned_resource(view.plan.resource);
   job.set_last_sequence(state.last_sequence());
@@ -216,6 +217,16 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   trial.set_best_resource(row.best_resource);
   if (row.value) trial.set_value(*row.value);
   trial.set_value_resource(row.value_resource);
+  if (!row.metrics.empty()) {
+    const std::vector<std::string> names = spec.RankingMetrics();
+    for (size_t i = 0; i < std::min(names.size(), row.metrics.size()); ++i) {
+      if (!row.metrics[i]) continue;
+      v1::MetricReading& reading = *trial.add_metrics();
+      reading.set_metric(names[i]);
+      reading.set_value(*row.metrics[i]);
+    }
+  }
+  trial.set_violation(row.violation);
   trial.set_bracket(row.bracket);
   trial.set_rung(row.rung);
   trial.set_attempts(row.attempts);
@@ -229,13 +240,13 @@ v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const Trial
   return trial;
 }
 
-v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric, TrialPhase state) {
+v1::TuningJobEvent ToProto(const Fact& fact, const std::vector<std::string>& metrics, TrialPhase state) {
   v1::TuningJobEvent event;
   event.set_sequence(fact.sequence);
   *event.mutable_time() = ToTimestamp(fact.time_us);
   event.set_kind(std::string(FactKind(fact)));
   event.set_trial(EncodeFact(fact).trial);
-  event.set_text(FactText(fact, metric, state));
+  event.set_text(FactText(fact, metrics, state));
   return event;
 }
 

@@ -27,7 +27,7 @@ struct JobParts {
 v1::TuningJob ToProto(const JobParts& parts, int64_t now_us);
 v1::Trial ToProto(const std::string& job_id, const SearchSpec& spec, const TrialRow& row);
 // `state`: the present state of the fact's trial.
-v1::TuningJobEvent ToProto(const Fact& fact, const std::string& metric,
+v1::TuningJobEvent ToProto(const Fact& fact, const std::vector<std::string>& metrics,
                            TrialPhase state = TrialPhase::kPruned);
 // The attempts of one trial, from its facts and from the rows of its ranks (by attempt and rank; none if a
 // client trains).

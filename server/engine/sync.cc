@@ -4,6 +4,8 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "absl/strings/escaping.h"
 #include "base/mutant.h"
@@ -203,12 +205,12 @@ void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Re
   int64_t time = Micros(report.has_time(), report.time());
   if (time <= 0 || time > now) time = now;
   ReportRow row{held.trial, held.attempt, report.resource(), "", 0, time, 0};
-  const std::string& objective_metric = job.state.spec().objective_metric;
-  const v1::MetricValue* objective = nullptr;
+  const SearchSpec& spec = job.state.spec();
+  std::map<int64_t, const v1::MetricValue*, std::greater<>> ranking;  // by index, the first objective last
   int64_t fresh = 0;
   for (const v1::MetricValue& metric : report.metrics()) {
-    if (metric.name() == objective_metric) {
-      if (objective == nullptr) objective = &metric;
+    if (const int64_t index = spec.RankingIndex(metric.name()); index >= 0) {
+      ranking.emplace(index, &metric);
       continue;
     }
     row.metric = metric.name();
@@ -216,9 +218,10 @@ void SyncCalls::TakeReport(OpenJob& job, const AssignmentRow& held, const v1::Re
     const bool known = !jobs_.StoreMetric(job, row);
     known ? ++refused_.duplicate : ++fresh;
   }
-  if (objective != nullptr) {
-    row.metric = objective_metric;
-    row.value = objective->value();
+  for (const auto& [index, metric] : ranking) {
+    if (job.state.trial(row.trial).ended()) break;
+    row.metric = metric->name();
+    row.value = metric->value();
     const bool known = !recorder_.RecordReport(job, row);  // `held` may be gone now
     known ? ++refused_.duplicate : ++fresh;
   }

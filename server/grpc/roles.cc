@@ -30,6 +30,7 @@ const std::vector<MethodRule>& MethodRules() {
       {kTuning, "ListTuningJobs", kReaders, "see jobs"},
       {kTuning, "StopTuningJob", kSubmitters, "stop jobs"},
       {kTuning, "DeleteTuningJob", kSubmitters, "delete jobs"},
+      {kTuning, "GetParetoFront", kReaders, "see trials"},
       {kTuning, "ListTrials", kReaders, "see trials"},
       {kTuning, "DescribeTrial", kReaders, "see trials"},
       {kTuning, "QueryMetrics", kReaders, "see metrics"},

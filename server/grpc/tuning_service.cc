@@ -223,6 +223,13 @@ Unary* TuningService::QueryMetrics(CallContext* context, const v1::QueryMetricsR
   return Answer(context, reader_, response, [request](Reads& reads) { return reads.QueryMetrics(*request); });
 }
 
+Unary* TuningService::GetParetoFront(CallContext* context, const v1::GetParetoFrontRequest* request,
+                                     v1::ParetoFront* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(context, reader_, response,
+                [request](Reads& reads) { return reads.GetParetoFront(*request); });
+}
+
 Unary* TuningService::GetAnalytics(CallContext* context, const v1::GetAnalyticsRequest* request,
                                    v1::GetAnalyticsResponse* response) {
   Requester by;

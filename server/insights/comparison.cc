@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "insight/pareto.h"
 #include "scheduler/space/space.h"
+#include "scheduler/state/standing.h"
 #include "server/engine/job_view.h"
 #include "server/insights/insights.h"
 
@@ -20,8 +22,51 @@ constexpr char kJobs[] = "#job";
 constexpr size_t kMostValues = 12;
 constexpr double kBins = 8;
 
-std::string GoalText(const v1::ObjectiveSpec& objective) {
+template <typename Objective>
+std::string GoalText(const Objective& objective) {
   return fmt::format("{} {}", v1::Goal_Name(objective.goal()), objective.metric());
+}
+
+std::string GoalText(const v1::TuningJobSpec& spec) {
+  if (spec.objectives().empty()) return GoalText(spec.objective());
+  std::string text;
+  for (const v1::ObjectivesEntry& objective : spec.objectives())
+    text += (text.empty() ? "" : ", ") + GoalText(objective);
+  return text;
+}
+
+std::string GoalText(const v1::Comparison& comparison) {
+  v1::TuningJobSpec spec;
+  *spec.mutable_objective() = comparison.objective();
+  *spec.mutable_objectives() = comparison.objectives();
+  return GoalText(spec);
+}
+
+// The trials of a row that may be on its front.
+std::vector<Standing> StandingsOf(const SearchSpec& search, const std::vector<TrialRow>& rows) {
+  std::vector<Standing> standings;
+  for (const TrialRow& row : rows) {
+    Standing standing{row.number, {}, row.violation};
+    for (size_t i = 0; i < std::min(search.objectives.size(), row.metrics.size()); ++i) {
+      if (row.metrics[i]) standing.keys.push_back(search.objectives[i].Key(*row.metrics[i]));
+    }
+    const bool whole = standing.keys.size() == search.objectives.size();
+    if (whole && PhaseOf(row.state) != TrialPhase::kFailed) standings.push_back(std::move(standing));
+  }
+  return standings;
+}
+
+// Gives each row its front and hypervolume; `standings` has those of each.
+void FillFronts(const SearchSpec& first, const std::vector<std::vector<Standing>>& standings,
+                v1::Comparison& comparison) {
+  std::vector<Standing> all;
+  for (const std::vector<Standing>& of_row : standings) all.insert(all.end(), of_row.begin(), of_row.end());
+  const auto reference = ReferenceOf(first.objectives, all);
+  for (int i = 0; i < comparison.rows_size(); ++i) {
+    v1::ComparisonRow& row = *comparison.mutable_rows(i);
+    row.set_hypervolume(HypervolumeOf(standings[i], reference));
+    row.set_front_trials(FrontSizeOf(standings[i]));
+  }
 }
 
 // "a, b or c"
@@ -108,13 +153,18 @@ Grouping GroupingBy(const AxisScale& axis, const std::vector<double>& numbers) {
   return grouping;
 }
 
-void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& comparison) {
+// Returns the trials of each row.
+std::vector<std::vector<TrialNumber>> FillTrials(const JobTrials& job, const Grouping& grouping,
+                                                 v1::Comparison& comparison) {
+  std::map<std::pair<double, std::string>, std::vector<TrialNumber>> members;
   const TrialColumns& columns = job.columns;
   std::map<std::pair<double, std::string>, v1::ComparisonRow> rows;
   for (const uint32_t i : columns.Ranking()) {  // the first of a group is its best
     const double key = grouping.keys[i];
     if (std::isnan(key)) continue;
-    v1::ComparisonRow& row = rows[{grouping.by_name ? 0 : key, grouping.names.at(key)}];
+    const std::pair group(grouping.by_name ? 0 : key, grouping.names.at(key));
+    members[group].push_back(static_cast<TrialNumber>(i) + 1);
+    v1::ComparisonRow& row = rows[group];
     row.set_trials(row.trials() + 1);
     if (const double score = columns.score(i); !row.has_best() && !std::isnan(score)) row.set_best(score);
     const double seconds = static_cast<double>(columns.training_us[i]) / 1e6;
@@ -125,6 +175,9 @@ void FillTrials(const JobTrials& job, const Grouping& grouping, v1::Comparison& 
     row.set_name(key.second);
     *comparison.add_rows() = std::move(row);
   }
+  std::vector<std::vector<TrialNumber>> trials;
+  for (auto& [key, numbers] : members) trials.push_back(std::move(numbers));
+  return trials;
 }
 
 // `each`: compares times per trial, because groups differ in size.
@@ -132,10 +185,14 @@ void MarkPareto(bool each, v1::Comparison& comparison) {
   std::vector<Outcome> outcomes;
   for (const v1::ComparisonRow& row : comparison.rows()) {
     const double part = each ? static_cast<double>(row.trials()) : 1;
-    outcomes.push_back({row.has_best() ? std::optional(row.best()) : std::nullopt,
-                        row.elapsed_seconds() / part, row.node_seconds() / part});
+    const std::optional<double> value = row.has_hypervolume() ? std::optional(row.hypervolume())
+                                        : row.has_best()      ? std::optional(row.best())
+                                                              : std::nullopt;
+    outcomes.push_back({value, row.elapsed_seconds() / part, row.node_seconds() / part});
   }
-  const Goal goal = comparison.objective().goal() == v1::MAXIMIZE ? Goal::kMaximize : Goal::kMinimize;
+  const bool fronts = !comparison.objectives().empty();  // the larger hypervolume is better
+  const Goal goal =
+      fronts || comparison.objective().goal() == v1::MAXIMIZE ? Goal::kMaximize : Goal::kMinimize;
   const std::vector<bool> front = ParetoFront(outcomes, goal);
   for (int i = 0; i < comparison.rows_size(); ++i) comparison.mutable_rows(i)->set_pareto(front[i]);
 }
@@ -145,12 +202,14 @@ void MarkPareto(bool each, v1::Comparison& comparison) {
 absl::Status Insights::AddJob(const std::string& id, v1::Comparison& comparison) {
   const absl::StatusOr<JobHead> job = FindJob(store_, id);
   if (!job.ok()) return job.status();
-  const v1::ObjectiveSpec& objective = job->spec.objective();
-  if (comparison.rows().empty()) *comparison.mutable_objective() = objective;
-  if (GoalText(objective) != GoalText(comparison.objective())) {
+  if (comparison.rows().empty()) {
+    *comparison.mutable_objective() = job->spec.objective();
+    *comparison.mutable_objectives() = job->spec.objectives();
+  }
+  if (GoalText(job->spec) != GoalText(comparison)) {
     return absl::InvalidArgumentError(
         fmt::format("{} has the objective {}, {} has {}; expected jobs with the same one",
-                    comparison.rows(0).name(), GoalText(comparison.objective()), id, GoalText(objective)));
+                    comparison.rows(0).name(), GoalText(comparison), id, GoalText(job->spec)));
   }
   v1::ComparisonRow& row = *comparison.add_rows();
   row.set_name(id);
@@ -166,23 +225,47 @@ absl::Status Insights::AddJob(const std::string& id, v1::Comparison& comparison)
   return absl::OkStatus();
 }
 
+// Gives the rows of a comparison with several objectives their fronts: row i has the trials trials[i] of job
+// ids[i], or all of them if `trials` is empty.
+absl::Status Insights::AddFronts(const std::vector<std::string>& ids,
+                                 const std::vector<std::vector<TrialNumber>>& trials,
+                                 v1::Comparison& comparison) {
+  if (comparison.objectives().empty()) return absl::OkStatus();
+  std::vector<std::vector<Standing>> standings;
+  SearchSpec first;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const absl::StatusOr<JobHead> job = FindJob(store_, ids[i]);
+    if (!job.ok()) return job.status();
+    if (i == 0) first = job->search;
+    const absl::StatusOr<std::vector<TrialRow>> rows = store_.trials.List(job->row.key, {});
+    if (!rows.ok()) return rows.status();
+    std::vector<Standing>& of_row = standings.emplace_back(StandingsOf(job->search, *rows));
+    if (trials.empty()) continue;
+    const std::set<TrialNumber> members(trials[i].begin(), trials[i].end());
+    std::erase_if(of_row, [&members](const Standing& standing) { return !members.contains(standing.number); });
+  }
+  FillFronts(first, standings, comparison);
+  return absl::OkStatus();
+}
+
 absl::Status Insights::AddGroups(const std::string& id, const std::string& by, v1::Comparison& comparison) {
   const absl::StatusOr<const JobTrials*> got = tables_.Get(id);
   if (!got.ok()) return got.status();
   const JobTrials& job = **got;
   *comparison.mutable_objective() = job.spec.objective();
+  *comparison.mutable_objectives() = job.spec.objectives();
   comparison.set_by(by.empty() ? "nodes" : by);
-  if (by.empty()) {
-    FillTrials(job, GroupingByNodes(job.columns.nodes), comparison);
-    return absl::OkStatus();
-  }
+  const auto fill = [&](const Grouping& grouping) {
+    const std::vector<std::vector<TrialNumber>> trials = FillTrials(job, grouping, comparison);
+    return AddFronts(std::vector<std::string>(trials.size(), id), trials, comparison);
+  };
+  if (by.empty()) return fill(GroupingByNodes(job.columns.nodes));
   std::vector<std::string> names;
   for (size_t i = 0; i < job.columns.axes().size(); ++i) {
     const AxisScale& axis = job.columns.axes()[i];
     names.push_back(axis.name());
     if (axis.name() != by) continue;
-    FillTrials(job, GroupingBy(axis, job.columns.number[i]), comparison);
-    return absl::OkStatus();
+    return fill(GroupingBy(axis, job.columns.number[i]));
   }
   return absl::InvalidArgumentError(
       fmt::format("by: {} has no hyperparameter \"{}\"; expected {}", id, by, OneOf(names)));
@@ -206,7 +289,7 @@ absl::StatusOr<v1::Comparison> Insights::Compare(const v1::CompareRequest& reque
       absl::Status added = AddJob(id, comparison);
       if (!added.ok()) return added;
     }
-    return absl::OkStatus();
+    return AddFronts({request.job_ids().begin(), request.job_ids().end()}, {}, comparison);
   });
   if (!status.ok()) return status;
   MarkPareto(!of_jobs, comparison);

@@ -272,7 +272,8 @@ absl::StatusOr<v1::DescribeTrialResponse> Reads::DescribeTrial(const v1::Describ
       *response.add_attempts() = std::move(attempt);
     }
     const TrialPhase phase = PhaseOf((*row)->state).value_or(TrialPhase::kPruned);
-    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, spec.objective_metric, phase);
+    const std::vector<std::string> metrics = spec.RankingMetrics();
+    for (const Fact& fact : *facts) *response.add_events() = ToProto(fact, metrics, phase);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -415,6 +416,7 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
     if (after >= 0) {
       absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load(job.row.key, after, kWatchBatch);
       if (!facts.ok()) return facts.status();
+      const std::vector<std::string> metrics = job.search.RankingMetrics();
       for (const Fact& fact : *facts) {
         TrialPhase phase = TrialPhase::kPruned;
         if (const auto* end = std::get_if<TrialEnded>(&fact.body);
@@ -423,7 +425,7 @@ absl::StatusOr<WatchBatch> Reads::Watch(const std::string& id, int64_t after) {
           if (!row.ok()) return row.status();
           if (*row) phase = PhaseOf((*row)->state).value_or(phase);
         }
-        batch.events.push_back(ToProto(fact, job.search.objective_metric, phase));
+        batch.events.push_back(ToProto(fact, metrics, phase));
       }
     }
     int64_t sent = batch.events.empty() ? std::max(after, after < 0 ? job.row.last_sequence : 0)

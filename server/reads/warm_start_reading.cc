@@ -142,6 +142,8 @@ class Collector {
       const Goal goal = job.state.spec().goal;
       if (!job.state.ended()) {
         Refuse(field, fmt::format("job \"{}\" is still running; expected one that has ended", id));
+      } else if (job.state.spec().has_several_objectives()) {
+        Refuse(field, fmt::format("job \"{}\" has several objectives; expected one with one objective", id));
       } else if (goal != search_.goal) {
         Refuse(field, fmt::format("job \"{}\" {} its objective; expected one that {} it, as this one does",
                                   id, GoalName(goal), GoalName(search_.goal)));

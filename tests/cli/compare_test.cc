@@ -50,6 +50,30 @@ TEST_CASE("compare: jobs side by side; those that no other one betters are marke
   CHECK(service.compare_asked.by() == "#job");
 }
 
+TEST_CASE("compare: jobs with several objectives by the hypervolumes of their fronts", "[cli]") {
+  FakeService service;
+  service.comparison.set_by("job");
+  for (const auto& [metric, goal] : {std::pair("auc", v1::MAXIMIZE), std::pair("size", v1::MINIMIZE)}) {
+    v1::ObjectivesEntry& objective = *service.comparison.add_objectives();
+    objective.set_metric(metric);
+    objective.set_goal(goal);
+  }
+  for (const auto& [name, volume] : {std::pair("slow", 3.5), std::pair("quick", 2.0)}) {
+    v1::ComparisonRow& row = Add(service.comparison, name, 5, 100, 100, volume > 3);
+    row.set_hypervolume(volume);
+    row.set_front_trials(4);
+  }
+  CHECK(RunWinnow({"compare", "slow", "quick"}, service.address()).out ==
+        "JOB    TRIALS  HYPERVOLUME (FRONT)   ELAPSED  NODE-SECONDS  PARETO\n"
+        "slow        5       3.5 (4 trials)  1 m 40 s         100.0  *\n"
+        "quick       5         2 (4 trials)  1 m 40 s         100.0\n"
+        "\nMAXIMIZE auc, MINIMIZE size; *: Pareto front of hypervolume, elapsed and node-seconds\n");
+  CHECK(RunWinnow({"compare", "slow", "quick", "-o", "csv"}, service.address()).out ==
+        "job,trials,hypervolume,front_trials,elapsed_seconds,node_seconds,pareto\n"
+        "slow,5,3.5,4,100.000,100.000,1\n"
+        "quick,5,2,4,100.000,100.000,0\n");
+}
+
 TEST_CASE("compare: the trials of a job by their number of nodes, means of a trial", "[cli]") {
   FakeService service;
   service.comparison = ComparisonBy("nodes");

@@ -167,6 +167,14 @@ grpc::Status FakeService::GetAnalytics(Context*, const v1::GetAnalyticsRequest* 
   return grpc::Status::OK;
 }
 
+grpc::Status FakeService::GetParetoFront(Context*, const v1::GetParetoFrontRequest* request,
+                                         v1::ParetoFront* response) {
+  const std::lock_guard lock(mutex);
+  if (Find(request->job_id()) == nullptr) return NoJob(request->job_id());
+  *response = front;
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeService::WatchTuningJob(Context*, const v1::WatchTuningJobRequest* request,
                                          Writer<v1::TuningJobEvent>* writer) {
   std::unique_lock lock(mutex);

@@ -45,6 +45,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   v1::ListTrialsRequest trials_asked;
   v1::QueryMetricsRequest metrics_asked;
   v1::GetLogsRequest logs_asked;  // the last
+  v1::ParetoFront front;
   v1::Comparison comparison;
   grpc::Status comparison_refusal;  // if not OK
   v1::CompareRequest compare_asked;
@@ -72,6 +73,7 @@ class FakeService : public v1::TuningService::Service, private v1::InsightServic
   grpc::Status DescribeTrial(Context*, const v1::DescribeTrialRequest*, v1::DescribeTrialResponse*) override;
   grpc::Status QueryMetrics(Context*, const v1::QueryMetricsRequest*, v1::QueryMetricsResponse*) override;
   grpc::Status GetAnalytics(Context*, const v1::GetAnalyticsRequest*, v1::GetAnalyticsResponse*) override;
+  grpc::Status GetParetoFront(Context*, const v1::GetParetoFrontRequest*, v1::ParetoFront*) override;
   grpc::Status WatchTuningJob(Context*, const v1::WatchTuningJobRequest*,
                               Writer<v1::TuningJobEvent>*) override;
   grpc::Status ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;

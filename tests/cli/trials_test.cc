@@ -125,6 +125,71 @@ TEST_CASE("best: the configuration with all its digits", "[cli]") {
   CHECK(none.err == "winnow: bank has no best trial: none has reported a finite value of auc\n");
 }
 
+TEST_CASE("best: of several objectives the front with its hypervolume", "[cli]") {
+  FakeService service;
+  Fill(service);
+  v1::TuningJob& job = service.jobs.front();
+  job.clear_best();
+  job.set_front_trials(2);
+  job.mutable_spec()->clear_objective();
+  for (const auto& [metric, goal] : {std::pair("auc", v1::MAXIMIZE), std::pair("size", v1::MINIMIZE)}) {
+    v1::ObjectivesEntry& objective = *job.mutable_spec()->add_objectives();
+    objective.set_metric(metric);
+    objective.set_goal(goal);
+    v1::FrontObjective& shown = *service.front.add_objectives();
+    shown.set_metric(metric);
+    shown.set_goal(goal);
+    shown.set_reference(goal == v1::MAXIMIZE ? 0.5 : 100);
+  }
+  service.front.set_hypervolume(20);
+  service.front.set_total_size(2);
+  service.front.set_infeasible_trials(1);
+  for (const auto& [index, auc, size] : {std::tuple(2, 0.78, 40.0), std::tuple(0, 0.74, 20.0)}) {
+    v1::FrontTrial& member = *service.front.add_trials();
+    *member.mutable_trial() = service.trials[static_cast<size_t>(index)];
+    member.add_values(auc);
+    member.add_values(size);
+    member.set_own_hypervolume(5);
+  }
+  const std::string expected =
+      "bank  Pareto front of 2 trials, hypervolume 20\n"
+      "1 ended trial violated metric_constraints\n"
+      "\n"
+      "  OBJECTIVE  GOAL      BEST  REFERENCE\n"
+      "  auc        maximize  0.78        0.5\n"
+      "  size       minimize    20        100\n"
+      "\n"
+      "  TRIAL   auc  size  OWN PART  num_round   eta  booster\n"
+      "      3  0.78    40      25 %        200  0.25  gbtree\n"
+      "      1  0.74    20      25 %        150   0.1  gbtree\n";
+  CHECK(RunWinnow({"best", "bank", "--front"}, service.address()).out == expected);
+  CHECK(RunWinnow({"best", "bank"}, service.address()).out == expected);
+  const json front = json::parse(RunWinnow({"best", "bank", "--front", "-o", "json"}, service.address()).out);
+  CHECK(front["trials"][1]["values"][1] == 20);
+  CHECK(front["hypervolume"] == 20);
+  CHECK_THAT(RunWinnow({"describe", "bank"}, service.address()).out,
+             Catch::Contains("best      a Pareto front of 2 trials") &&
+                 Catch::Contains("maximize auc, minimize size"));
+  const Result download = RunWinnow({"best", "bank", "--download", "model"}, service.address());
+  CHECK(download.code == 2);
+  CHECK_THAT(download.err, Catch::Contains("--trial: is missing; bank has several objectives"));
+}
+
+TEST_CASE("best: where no trial satisfies the constraints, it says so", "[cli]") {
+  FakeService service;
+  Fill(service);
+  service.jobs.front().clear_best();
+  service.jobs.front().mutable_spec()->add_metric_constraints()->set_metric("memory");
+  CHECK(RunWinnow({"best", "bank"}, service.address()).err ==
+        "winnow: bank has no best trial: none satisfies metric_constraints\n");
+  service.trials[0].set_violation(0.5);
+  v1::MetricReading& reading = *service.trials[0].add_metrics();
+  reading.set_metric("memory");
+  reading.set_value(10.5);
+  CHECK_THAT(RunWinnow({"describe", "bank", "1"}, service.address()).out,
+             Catch::Contains("memory = 10.5\n") && Catch::Contains("violates  metric_constraints by 0.5\n"));
+}
+
 TEST_CASE("analytics: CSV has a row per trial", "[cli]") {
   FakeService service;
   Fill(service);

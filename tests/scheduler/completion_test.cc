@@ -34,7 +34,7 @@ SearchSpec Job(Completion completion, Goal goal = Goal::kMaximize) {
 
 TEST_CASE("Completion: the target ends the job as soon as it is reported, and those that run end with it",
           "[scheduler]") {
-  PlayedJob job(Job({0.9, 0, 0.01, 0}));
+  PlayedJob job(Job({0.9, 0, 0.01, 0, {}}));
   REQUIRE((job.Start() == 1 && job.Start() == 2));
   job.Report(1, 1, 0.89);
   CHECK_FALSE(job.state().completion_met());
@@ -51,12 +51,12 @@ TEST_CASE("Completion: the target ends the job as soon as it is reported, and th
 }
 
 TEST_CASE("Completion: a target to be minimised, and values that are no numbers", "[scheduler]") {
-  PlayedJob job(Job({0.5, 0, 0.01, 0}, Goal::kMinimize));
+  PlayedJob job(Job({0.5, 0, 0.01, 0, {}}, Goal::kMinimize));
   CHECK(Play(job, {0.6, NAN, -INFINITY, 0.51, 0.49, 0.1}) == 5);
 }
 
 TEST_CASE("Completion: a second report of a level does not reach the target", "[scheduler]") {
-  PlayedJob job(Job({0.9, 0, 0.01, 0}));
+  PlayedJob job(Job({0.9, 0, 0.01, 0, {}}));
   job.Start();
   job.Report(1, 1, 0.5);
   job.Report(1, 1, 0.95);
@@ -64,7 +64,7 @@ TEST_CASE("Completion: a second report of a level does not reach the target", "[
 }
 
 TEST_CASE("Completion: three trials without improvement end the job, a small one is none", "[scheduler]") {
-  PlayedJob job(Job({{}, 3, 0.1, 0}));
+  PlayedJob job(Job({{}, 3, 0.1, 0, {}}));
   // 1.05 and 1.09 better 1 by less than a tenth of it; 1.2 does better.
   CHECK(Play(job, {0.5, 1, 1.05, 1.2, 1.1, 1.09, 1.3, 2, 2.5}) == 7);
   CHECK(job.state().ended()->reason ==
@@ -72,7 +72,7 @@ TEST_CASE("Completion: three trials without improvement end the job, a small one
 }
 
 TEST_CASE("Completion: a trial that goes on and is better keeps the job from ending", "[scheduler]") {
-  for (const Completion& rules : {Completion{{}, 2, 0.1, 0}, Completion{{}, 0, 0, 0.1}}) {
+  for (const Completion& rules : {Completion{{}, 2, 0.1, 0, {}}, Completion{{}, 0, 0, 0.1, {}}}) {
     PlayedJob job(Job(rules));
     const TrialNumber better = job.Start();
     job.Report(better, 1, 1.2);
@@ -84,7 +84,7 @@ TEST_CASE("Completion: a trial that goes on and is better keeps the job from end
 }
 
 TEST_CASE("Completion: trials that fail count among those without improvement", "[scheduler]") {
-  PlayedJob job(Job({{}, 2, 0, 0}, Goal::kMinimize));
+  PlayedJob job(Job({{}, 2, 0, 0, {}}, Goal::kMinimize));
   CHECK(Play(job, {-1}) == 1);
   job.End(job.Start(), AttemptOutcome::kFailed, "no memory");
   CHECK_FALSE(job.state().completion_met());
@@ -93,7 +93,7 @@ TEST_CASE("Completion: trials that fail count among those without improvement", 
 }
 
 TEST_CASE("Completion: nothing is said before a first finite objective", "[scheduler]") {
-  PlayedJob job(Job({{}, 2, 0, 0}));
+  PlayedJob job(Job({{}, 2, 0, 0, {}}));
   CHECK(Play(job, {NAN, NAN, NAN, NAN, 0.1, NAN, NAN, NAN}) == 7);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("Completion: what the machines lose is no failure of the trainer's", "
 }
 
 TEST_CASE("Completion: equal objectives have converged at twenty trials", "[scheduler]") {
-  PlayedJob job(Job({{}, 0, 0, 0.001}));
+  PlayedJob job(Job({{}, 0, 0, 0.001, {}}));
   CHECK(Play(job, std::vector<double>(30, 0.7)) == 20);
   CHECK(job.state().ended()->reason ==
         "Converged: twice as many trials would improve score = 0.7 by about 0, less than the tolerance of "
@@ -191,7 +191,7 @@ TEST_CASE("Completion: the expected gain is ln 2 of the mean of the spacings of 
   // 0.416.
   std::vector<double> values = {9.2, 9.8, 10, 9.6, 9.4, 9};
   while (values.size() < 20) values.push_back(1);
-  PlayedJob wider(Job({{}, 0, 0, 0.0417})), narrower(Job({{}, 0, 0, 0.0415}));
+  PlayedJob wider(Job({{}, 0, 0, 0.0417, {}})), narrower(Job({{}, 0, 0, 0.0415, {}}));
   CHECK((Play(wider, values) == 20 && Play(narrower, values) == 20));
   CHECK(wider.state().completion_met()->reason ==
         "Converged: twice as many trials would improve score = 10 by about 0.416, less than the tolerance of "

@@ -137,6 +137,19 @@ Strategy DrawStrategy(const Draw& draw) {
   return strategy;
 }
 
+// A level of the job is a repeat, which a trainer never ends before, and which needs no checkpoint.
+void Repeat(AnyJob& job, const Draw& draw) {
+  job.spec.repeats = 2 + draw(4);
+  job.spec.limits.max_trial_resource = job.spec.repeats;
+  job.spec.limits.max_total_resource = std::min<int64_t>(job.spec.limits.max_total_resource, 200);
+  job.spec.objective_value = ObjectiveValue::kMean;
+  job.spec.pruner.min_chance = 0.1 * static_cast<double>(draw(5));
+  job.spec.resumes = true;
+  job.spec.own_end_parameter = -1;
+  job.simulation.report_every = 1;
+  job.simulation.checkpoint_loss_rate = 0;
+}
+
 }  // namespace
 
 bool AsksModel(const Strategy& strategy) {
@@ -210,6 +223,67 @@ AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strate
     }
   }
   if (draw(2) == 0) spec.objective_value = draw(2) == 0 ? ObjectiveValue::kLast : ObjectiveValue::kMean;
+  if (spec.pruner.kind == PrunerKind::kPairedTest) Repeat(job, draw);
+  return job;
+}
+
+namespace {
+
+constexpr SamplerKind kFrontSamplers[] = {SamplerKind::kRandom, SamplerKind::kSobol, SamplerKind::kGrid};
+constexpr PrunerKind kFrontPruners[] = {PrunerKind::kNone, PrunerKind::kMedian, PrunerKind::kHyperband,
+                                        PrunerKind::kAsha, PrunerKind::kSuccessiveHalving};
+
+// Leaves out what jobs with objectives or constraints do not take.
+void AddObjectives(SearchSpec& spec, const Draw& draw) {
+  spec.pruner.stop_weak_brackets = false;
+  const int64_t count = draw(4) == 0 ? 1 : 2 + draw(3);
+  const bool thresholds = draw(3) == 0;
+  if (count > 1) {
+    spec.pruner.min_chance = 0;
+    spec.objective_value = ObjectiveValue::kLast;
+    spec.completion.target_objective.reset();
+    spec.completion.convergence_tolerance = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      Objective objective{"m" + std::to_string(i), draw(2) == 0 ? Goal::kMaximize : Goal::kMinimize, {}};
+      if (thresholds || draw(8) == 0) objective.threshold = objective.Key(1) * static_cast<double>(draw(3));
+      spec.objectives.push_back(std::move(objective));
+    }
+    spec.objective_metric = spec.objectives[0].metric;
+    spec.goal = spec.objectives[0].goal;
+    if (!thresholds) spec.completion.no_improvement_trials = 0;
+    if (thresholds && draw(3) == 0) spec.completion.target_hypervolume = 0.5;
+  }
+  for (int64_t i = count > 1 ? draw(3) : 1 + draw(2); i > 0; --i) {
+    MetricConstraint constraint;
+    constraint.metric = draw(2) == 0 ? spec.objective_metric : "c" + std::to_string(draw(2));
+    (draw(2) == 0 ? constraint.at_most : constraint.at_least) = 0.25 * static_cast<double>(draw(4));
+    spec.metric_constraints.push_back(std::move(constraint));
+  }
+}
+
+}  // namespace
+
+AnyJob DrawFrontJob(uint64_t number, int slots, const std::optional<Strategy>& strategy) {
+  const Draw draw = [number, index = uint64_t{0}](uint64_t below) mutable {
+    return static_cast<int64_t>(RandomBits(number, 1, Purpose::kSimulation, index++) % below);
+  };
+  const Strategy drawn{kFrontSamplers[draw(std::size(kFrontSamplers))],
+                       kFrontPruners[draw(std::size(kFrontPruners))]};
+  AnyJob job = DrawJob(number, slots, strategy ? *strategy : drawn);
+  AddObjectives(job.spec, draw);
+  job.simulation.earlier.clear();
+  // Some metrics come with every report, some only at some levels, and some are not numbers.
+  const int64_t flavour = draw(5), every = 1 + draw(4);
+  const auto objectives = static_cast<int64_t>(job.spec.objective_count());
+  job.simulation.further = [=](const Configuration& configuration, int64_t level,
+                               int64_t metric) -> std::optional<double> {
+    const double x = std::get<double>(configuration[0]);
+    if (metric >= objectives && level % every != 0) return std::nullopt;
+    if (flavour == 0 && metric >= objectives && x > 0.8) return std::numeric_limits<double>::quiet_NaN();
+    if (flavour == 1 && metric == 1 && x > 0.95) return std::numeric_limits<double>::infinity();
+    if (flavour == 2) return std::floor(5 * x * static_cast<double>(metric)) / 5;  // many ties
+    return std::sin(static_cast<double>(metric) * (1 + 6 * x)) + 0.02 * static_cast<double>(level);
+  };
   return job;
 }
 

@@ -39,10 +39,15 @@ constexpr PrunerKind kPruners[] = {PrunerKind::kNone,
                                    PrunerKind::kAsha,
                                    PrunerKind::kSuccessiveHalving,
                                    PrunerKind::kLearningCurve,
-                                   PrunerKind::kFreezeThaw};
+                                   PrunerKind::kFreezeThaw,
+                                   PrunerKind::kPairedTest};
 bool AsksModel(const Strategy& strategy);
 
 // Uses any strategy that asks no model, or the given one.
 AnyJob DrawJob(uint64_t number, int slots, const std::optional<Strategy>& strategy = {});
+
+// The same with two to four objectives or with metric constraints, or with both, by any strategy that takes
+// them and asks no model, or the given one.
+AnyJob DrawFrontJob(uint64_t number, int slots, const std::optional<Strategy>& strategy = {});
 
 }  // namespace winnow

@@ -59,7 +59,7 @@ TEST_CASE("Validate: settings of samplers, pruners and completion have bounds", 
   spec.pruner.warm_up_resource = -1;
   spec.pruner.warm_up_trials = -1;
   spec.pruner.min_chance = NAN;
-  spec.completion = {INFINITY, -1, -0.5, 1};
+  spec.completion = {INFINITY, -1, -0.5, 1, {}};
   CHECK(Fields(spec) ==
         "sampler.startup_trials sampler.grid_points.x sampler.grid_points pruner.brackets pruner.trials "
         "pruner.weak_bracket_level pruner.warm_up_resource pruner.warm_up_trials pruner.min_chance "

@@ -7,6 +7,44 @@ namespace {
 
 std::string With(const std::string& members) { return ExternalJob(members); }
 
+// A job with two objectives and these members.
+std::string Front(const std::string& members) {
+  return ExternalJob(
+      "", R"("objective": {"metric": "loss", "goal": "MINIMIZE"})",
+      R"("strategy": "RANDOM", "objectives": [{"metric": "loss", "goal": "MINIMIZE"}, {"metric": "size", "goal": "MINIMIZE"}])" +
+          (members.empty() ? "" : ", " + members));
+}
+
+TEST_CASE("Malformed job files: several objectives and metric constraints", "[spec]") {
+  CHECK(Violations(Front("")).empty());
+  CHECK(Violations(Front(R"("metric_constraints": [{"metric": "memory", "at_most": 8}])")).empty());
+  CHECK(Violations(With(R"("strategy": "RANDOM", "metric_constraints": [{"metric": "loss", "at_least": 0.1}])")).empty());
+  CheckCases({
+      {Front(R"("objective": {"metric": "loss", "goal": "MINIMIZE"})"), "objective", {"beside objectives", "one of the two"}},
+      {Front(R"("completion": {"target_objective": 1})"), "completion.target_objective", {"one objective"}},
+      {Front(R"("completion": {"target_hypervolume": 1})"),
+       "completion.target_hypervolume",
+       {"expected a threshold for every objective"}},
+      {Front(R"("pruner": {"kind": "LEARNING_CURVE"})"), "pruner.kind", {"curve of one objective"}},
+      {Front(R"("pruner": {"kind": "HYPERBAND", "max_resource": 9, "stop_weak_brackets": true})"),
+       "pruner.stop_weak_brackets",
+       {"true", "expected false"}},
+      {Front(R"("warm_start": {"jobs": ["old"]})"), "warm_start", {"one objective", "with objectives"}},
+      {Front(R"("metric_constraints": [{"metric": "memory"}])"),
+       "metric_constraints[0]",
+       {"no bound", "at_most or at_least"}},
+      {With(R"("strategy": "RANDOM", "metric_constraints": [{"at_most": 1}])"), "metric_constraints[0].metric", {"is empty"}},
+      {BuiltinJob(R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
+                  R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "speed", "goal": "MAXIMIZE"}])"),
+       "objectives[1].metric",
+       {"\"speed\" is not printed by the trainer"}},
+      {BuiltinJob(R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
+                  R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "train:auc"}])"),
+       "objectives[1].goal",
+       {"is missing", "MAXIMIZE or MINIMIZE"}},
+  });
+}
+
 TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
   CheckCases({
       {BuiltinJob("\"hyperband\": {", "\"pruner\": {\"kind\": \"ASHA\"}, \"hyperband\": {"),
@@ -61,6 +99,9 @@ TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
       {With(R"("repeats": {"seeds": 3}, "strategy": "ASHA", "pruner": {"max_resource": 9})"),
        "repeats",
        {"ASHA pruner", "RANDOM, GRID or BAYESIAN"}},
+      {With(R"("repeats": {"seeds": 3}, "metric_constraints": [{"metric": "size", "at_most": 1}])"),
+       "repeats",
+       {"metric_constraints", "one objective alone"}},
       {With(R"("pruner": {"kind": "PAIRED_TEST"})"), "pruner.kind", {"PAIRED_TEST", "expected repeats"}},
       {ExternalJob("", R"("limits": {"max_trials": 10})",
                    R"("repeats": {"seeds": 3}, "limits": {"max_trials": 10, "max_trial_resource": 5})"),

@@ -48,6 +48,7 @@ inline std::vector<Fact> ExampleFacts() {
   for (JobEnd end : {JobEnd::kStopped, JobEnd::kFailed}) facts.push_back({0, 0, JobEnded{end, "x"}});
   facts.push_back({0, 0, TrialCreated{1, {}, -1, 0, 0}});
   facts.push_back({0, 0, RungCut{2, 0, 1, {}, 0, std::numeric_limits<double>::quiet_NaN()}});
+  facts.push_back({0, 0, RungCut{0, 0, 1, {2, 1}, 1, std::numeric_limits<double>::quiet_NaN(), {0.5, -2}}});
   facts.push_back({0, 0, AttemptStarted{1, 1, 0, 0}});
   facts.push_back({0, 0, TimeLimitReached{TimeLimit::kNode}});
   facts.push_back({0, 0, TrialCreated{1, {std::string("svm"), Inactive{}, 1.0}, -1, 0, 0}});

@@ -45,6 +45,21 @@ TEST_CASE("Facts: events and reports come back merged by sequence", "[store]") {
   CHECK(f.store->facts.LoadTrial(f.job, 3)->size() == 8);
 }
 
+TEST_CASE("Facts: a report of a further metric that ranks trials keeps its index", "[store]") {
+  Fixture f;
+  ReportRow row{3, 1, 9, "size", 12, 5, 1};
+  row.ranking = 2;
+  REQUIRE(*f.store->facts.AppendReport(f.job, row));
+  const Reported expected{3, 1, 9, 12, 2};
+  CHECK(Identical((*f.store->facts.Load(f.job))[0].body, expected));
+  CHECK(Identical((*f.store->facts.LoadTrial(f.job, 3))[0].body, expected));
+  REQUIRE(f.store->facts.ForEach(f.job, [&](const Fact& fact) {
+    CHECK(Identical(fact.body, expected));
+    return absl::OkStatus();
+  }).ok());
+  CHECK((*f.store->facts.FindReport(f.job, 3, 1, 9, "size"))->ranking == 2);
+}
+
 TEST_CASE("Facts: read as the tables lie they come in the same order and are the same", "[store]") {
   Fixture f;
   for (const Fact& fact : OneOfEachKind()) {

@@ -75,6 +75,13 @@ TEST_CASE("Migrations: a file of 0.1.0 keeps its rows", "[store]") {
   REQUIRE(facts.ok());
   REQUIRE(facts->size() == 4);
   CHECK(std::get<Reported>((*facts)[2].body).objective == 0.5);
+  CHECK(std::get<Reported>((*facts)[2].body).metric == 0);
+  auto trials = s.trials.List((*job)->key, {});
+  REQUIRE(trials.ok());
+  for (const TrialRow& row : *trials) {
+    CHECK(row.metrics.empty());
+    CHECK(row.violation == 0);
+  }
   auto assignment = s.assignments.Find("a");
   REQUIRE(assignment->has_value());
   CHECK(s.logs.Read((*assignment)->key, 1, 0, 9)->data == "oh");

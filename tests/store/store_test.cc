@@ -1,5 +1,8 @@
 #include "store/store.h"
 
+#include <cmath>
+#include <limits>
+
 #include "tests/catch.h"
 #include "tests/store/get.h"
 #include "tests/store/temp_folder.h"
@@ -83,6 +86,7 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
     row.state = state;
     row.best_objective = objective;
     row.value = objective;
+    if (number == 2) row.metrics = {0.5, std::nullopt, -1.0};
     row.configuration = {int64_t{10 - number}, eta, std::string("x")};
     REQUIRE(store->trials.Put(job, row).ok());
     auto back = store->trials.Find(job, number);
@@ -111,6 +115,16 @@ TEST_CASE("Trials: order, filter and page", "[store]") {
   CHECK_FALSE(store->trials.Find(job, 4)->has_value());
   SearchSpec spec;
   CHECK(*store->trials.Best(job, spec) == 3);
+  spec.objectives.resize(2);
+  CHECK(*store->trials.Best(job, spec) == 0);  // several objectives have a front
+  spec.objectives.clear();
+  TrialRow violates = **store->trials.Find(job, 3);
+  violates.violation = std::numeric_limits<double>::infinity();
+  REQUIRE(store->trials.Put(job, violates).ok());
+  CHECK(std::isinf((*store->trials.Find(job, 3))->violation));
+  CHECK(*store->trials.Best(job, spec) == 1);
+  violates.violation = 0;
+  REQUIRE(store->trials.Put(job, violates).ok());
   spec.goal = Goal::kMinimize;
   CHECK(*store->trials.Best(job, spec) == 1);
   // Where the mean counts, that of a trial which has completed comes before any other.

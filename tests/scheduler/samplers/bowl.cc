@@ -26,7 +26,7 @@ double Bowl(const Configuration& configuration, int64_t) {
   return x * x + y * y;
 }
 
-double MedianBest(SearchSpec spec, const Objective& objective) {
+double MedianBest(SearchSpec spec, const CurveFunction& objective) {
   std::vector<double> best;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     spec.seed = seed;
@@ -39,7 +39,7 @@ double MedianBest(SearchSpec spec, const Objective& objective) {
   return best[10];
 }
 
-Spread SpreadOfBatch(const SearchSpec& spec, const Objective& objective) {
+Spread SpreadOfBatch(const SearchSpec& spec, const CurveFunction& objective) {
   PlayedJob job(spec);
   for (TrialNumber number = 1; number <= 20; ++number) {
     if (WantsSuggestion(job.state())) job.Record(Suggest(job.state()));

@@ -8,7 +8,7 @@
 
 namespace winnow {
 
-using Objective = std::function<double(const Configuration&, int64_t resource)>;
+using CurveFunction = std::function<double(const Configuration&, int64_t resource)>;
 
 // A job that minimises over the unit square, every trial of one unit.
 SearchSpec BowlJob(SamplerKind sampler, int64_t max_trials);
@@ -16,14 +16,14 @@ SearchSpec BowlJob(SamplerKind sampler, int64_t max_trials);
 double Bowl(const Configuration& configuration, int64_t resource);
 
 // The median over seeds 1 to 20 of the best objective, one trial at a time.
-double MedianBest(SearchSpec spec, const Objective& objective);
+double MedianBest(SearchSpec spec, const CurveFunction& objective);
 
 // Twenty trials are finished; of the eight that are then suggested before any of them ends, the smallest and
 // the largest distance of two.
 struct Spread {
   double nearest = 1, farthest = 0;
 };
-Spread SpreadOfBatch(const SearchSpec& spec, const Objective& objective);
+Spread SpreadOfBatch(const SearchSpec& spec, const CurveFunction& objective);
 
 // What is suggested first for a job of BowlJob that is started with thirty results of an earlier one.
 Suggested FirstAfterEarlier(const SearchSpec& spec);

@@ -55,7 +55,8 @@ TEST_CASE("Gp proposal: improves on what most random points promise, and says by
   const TrialModel model(job.state());
   const auto proposal = Propose(job.state(), model);
   REQUIRE(proposal);
-  CHECK(proposal->score == Approx(LogExpectedImprovement(proposal->end, model.best())));
+  CHECK(proposal->score ==
+        Approx(LogExpectedImprovement(model.process().Predict(proposal->point), model.best())));
   for (TrialNumber number = 1001; number <= 1500; ++number) {
     const Configuration drawn = RandomConfiguration(job.state().spec(), job.state().space(), number);
     const Prediction end = model.process().Predict(model.points().PointOf(drawn));

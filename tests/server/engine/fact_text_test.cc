@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE("Fact text: each fact is one sentence", "[store]") {
   std::vector<std::string> told;
-  for (const Fact& fact : OneOfEachKind()) told.push_back(FactText(fact, "auc"));
+  for (const Fact& fact : OneOfEachKind()) told.push_back(FactText(fact, {"auc"}));
   CHECK(told == std::vector<std::string>{
                     "Trial 3 reported auc = 0.75 at resource 9.",
                     "Trial 3 starts attempt 2 from resource 9, to train to resource 27.",
@@ -31,25 +31,30 @@ TEST_CASE("Fact text: each fact is one sentence", "[store]") {
 }
 
 TEST_CASE("Fact text: no kind and no outcome is left without words", "[store]") {
-  for (const Fact& fact : ExampleFacts()) CHECK(FactText(fact, "auc").size() > 10);
+  for (const Fact& fact : ExampleFacts()) CHECK(FactText(fact, {"auc"}).size() > 10);
+}
+
+TEST_CASE("Fact text: a report names its metric", "[store]") {
+  CHECK(FactText({1, 1, Reported{3, 1, 9, 0.75, 1}}, {"auc", "size"}) ==
+        "Trial 3 reported size = 0.75 at resource 9.");
 }
 
 TEST_CASE("Fact text: what does not apply is left out", "[store]") {
-  CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, "auc") ==
+  CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, {"auc"}) ==
         "Trial 1 is created, to train to the trainer's own end.");
-  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, "auc") == "The search model proposes no further training.");
-  CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, "auc") ==
+  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, {"auc"}) == "The search model proposes no further training.");
+  CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, {"auc"}) ==
         "The job has reached its limit of node time.");
-  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, "auc") == "Trial 1 is complete.");
-  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kStopped, "too late"}}, "auc", TrialPhase::kCancelled) ==
+  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, {"auc"}) == "Trial 1 is complete.");
+  CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kStopped, "too late"}}, {"auc"}, TrialPhase::kCancelled) ==
         "Trial 1 was cancelled: too late");
-  CHECK(FactText({1, 1, Suggested{2, {}, 3, "it may win"}}, "auc") ==
+  CHECK(FactText({1, 1, Suggested{2, {}, 3, "it may win"}}, {"auc"}) ==
         "The search model proposes to resume trial 2: it may win");
-  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kHandedBack, "", 0, 0}}, "auc") ==
+  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kHandedBack, "", 0, 0}}, {"auc"}) ==
         "Trial 1 was handed back in attempt 2 by a worker that leaves.");
-  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, "auc") ==
+  CHECK(FactText({1, 1, AttemptEnded{1, 2, AttemptOutcome::kLost, "client me is silent", 0, 0}}, {"auc"}) ==
         "Trial 1 lost attempt 2: client me is silent");
-  CHECK(FactText({1, 1, AttemptStarted{1, 1, 0, 0}}, "auc") ==
+  CHECK(FactText({1, 1, AttemptStarted{1, 1, 0, 0}}, {"auc"}) ==
         "Trial 1 starts, to train to the trainer's own end.");
 }
 

@@ -55,6 +55,103 @@ TEST_CASE("Service: ask, report and complete over the wire", "[server]") {
   CHECK(trial.trial().choice_reason() == asked.trials(0).choice_reason());
 }
 
+void AddPoint(v1::CompleteTrialRequest& request, const std::string& metric, double value) {
+  v1::ReportedPoint& point = *request.add_points();
+  point.set_resource(1);
+  point.set_metric(metric);
+  point.set_value(value);
+}
+
+TEST_CASE("Service: the Pareto front of a job with two objectives and a constraint", "[server]") {
+  ServicePlay play;
+  v1::TuningJobSpec spec = ExternalJob();
+  spec.mutable_limits()->set_max_trials(4);
+  spec.clear_objective();
+  for (const auto& [metric, threshold] : {std::pair("gain", 0.0), std::pair("size", 10.0)}) {
+    v1::ObjectivesEntry& objective = *spec.add_objectives();
+    objective.set_metric(metric);
+    objective.set_goal(threshold == 0 ? v1::MAXIMIZE : v1::MINIMIZE);
+    objective.set_threshold(threshold);
+  }
+  v1::MetricConstraint& constraint = *spec.add_metric_constraints();
+  constraint.set_metric("memory");
+  constraint.set_at_most(8);
+  const std::string id = play.Create(spec);
+  // Gain, size and memory; the third one would dominate the others.
+  const double values[][3] = {{1, 5, 1}, {2, 8, 8}, {9, 1, 9}, {0.5, 6, 1}};
+  for (const auto& [gain, size, memory] : values) {
+    v1::SuggestTrialsRequest ask;
+    ask.set_job_id(id);
+    v1::SuggestTrialsResponse asked;
+    REQUIRE(play.Call(&Stub::SuggestTrials, ask, asked).ok());
+    REQUIRE(asked.trials_size() == 1);
+    v1::CompleteTrialRequest complete;
+    complete.set_job_id(id);
+    complete.set_trial(asked.trials(0).trial());
+    complete.set_attempt(1);
+    AddPoint(complete, "gain", gain);
+    AddPoint(complete, "other", 7);
+    AddPoint(complete, "size", size);
+    AddPoint(complete, "memory", memory);
+    v1::CompleteTrialResponse completed;
+    REQUIRE(play.Call(&Stub::CompleteTrial, complete, completed).ok());
+    REQUIRE(completed.trial().metrics_size() == 3);
+    CHECK(completed.trial().metrics(1).metric() == "size");
+    CHECK(completed.trial().metrics(1).value() == size);
+    CHECK(completed.trial().violation() == (memory > 8 ? 1 : 0));
+  }
+  v1::GetParetoFrontRequest request;
+  request.set_job_id(id);
+  v1::ParetoFront front;
+  REQUIRE(play.Call(&Stub::GetParetoFront, request, front).ok());
+  REQUIRE(front.trials_size() == 2);
+  CHECK(front.trials(0).trial().number() == 2);
+  CHECK(front.trials(0).values(0) == 2);
+  CHECK(front.trials(1).trial().number() == 1);
+  CHECK(front.trials(1).own_hypervolume() == 3);
+  CHECK(front.hypervolume() == 7);
+  CHECK(front.objectives(1).reference() == 10);
+  CHECK(front.infeasible_trials() == 1);
+  REQUIRE(front.history_size() == 2);
+  CHECK(front.history(0).hypervolume() == 5);
+  CHECK(front.history(1).trial() == 2);
+
+  v1::DescribeTuningJobRequest describe;
+  describe.set_id(id);
+  v1::TuningJob job;
+  REQUIRE(play.Call(&Stub::DescribeTuningJob, describe, job).ok());
+  CHECK(job.state() == v1::TuningJob::COMPLETED);
+  CHECK_FALSE(job.has_best());
+  CHECK(job.front_trials() == 2);
+  v1::DescribeTrialRequest trial;
+  trial.set_job_id(id);
+  trial.set_trial(3);
+  v1::DescribeTrialResponse described;
+  REQUIRE(play.Call(&Stub::DescribeTrial, trial, described).ok());
+  const auto tells = [&](const std::string& text) {
+    return std::any_of(described.events().begin(), described.events().end(),
+                       [&](const v1::TuningJobEvent& event) { return event.text() == text; });
+  };
+  CHECK(tells("Trial 3 reported memory = 9 at resource 1."));
+  CHECK(tells("Trial 3 reported gain = 9 at resource 1."));
+  v1::ReplayTuningJobRequest replay;
+  replay.set_id(id);
+  v1::ReplayTuningJobResponse replayed;
+  REQUIRE(play.Call(&Stub::ReplayTuningJob, replay, replayed).ok());
+  CHECK(replayed.mismatch() == 0);
+  CHECK(replayed.decisions() > 0);
+}
+
+TEST_CASE("Service: a job with one objective has no Pareto front", "[server]") {
+  ServicePlay play;
+  v1::GetParetoFrontRequest request;
+  request.set_job_id(play.Create(ExternalJob()));
+  v1::ParetoFront front;
+  const grpc::Status status = play.Call(&Stub::GetParetoFront, request, front);
+  CHECK(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK_THAT(status.error_message(), Catch::Contains("has one objective, loss"));
+}
+
 TEST_CASE("Service: a client that hangs up while it waits is forgotten", "[server]") {
   ServicePlay play;
   v1::SuggestTrialsRequest ask;

@@ -19,7 +19,7 @@ namespace {
 namespace pb = google::protobuf;
 
 const std::set<std::string> kReads = {
-    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
+    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics", "GetParetoFront",
     "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob", "GetBlob",
     "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
     // Methods of insights.

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/models/gaussian_process.h"
+#include "scheduler/models/hypervolume_improvement.h"
+#include "scheduler/samplers/gp_proposal.h"
+#include "scheduler/samplers/trial_model.h"
+#include "scheduler/state/job_state.h"
+
+namespace winnow {
+
+// The search model of jobs with several objectives or metric constraints: an independent Gaussian process
+// (samplers/trial_model.h) for each objective, for each constraint, and for whether a trial fails. What a
+// configuration is worth is the expected improvement of the hypervolume, on the scales of the processes, times
+// the chance that all constraints are satisfied and the trial does not fail (Daulton et al. 2020; Gelbart et al.
+// 2014).
+//
+// The front is that of the predicted ends of feasible trials, and of trials that run, with what is expected of
+// them. Its reference point is made of the objectives' thresholds, and where one has none, of the worst value
+// of the front, moved away by a tenth of the front's range. More than kMostFront points are thinned to the best
+// spread, since the boxes of the improvement grow with their number.
+class ParetoModel : public Desire {
+ public:
+  explicit ParetoModel(const JobState& state, TrialModel::Basis basis = TrialModel::Basis::kAll);
+
+  // No trial has given finite values of all objectives: nothing below may be asked.
+  bool empty() const { return improvement_ == nullptr; }
+  // How many finite results of the first objective the model rests on.
+  int64_t results() const { return objectives_[0]->results(); }
+  // The trials of the job that the model rests on.
+  const std::vector<TrialModel::Known>& known() const { return objectives_[0]->known(); }
+  // What to record with the suggestion: of each model its length and FittedModel::Pack. Empty: nothing was
+  // fitted again.
+  std::vector<double> refitted() const;
+
+  // What the models say of a point.
+  struct Outlook {
+    std::vector<Prediction> ends;   // of the objectives, in their processes' units
+    double log_improvement = 0;     // of the expected improvement, times the chance of being feasible
+    double chance = 0;              // of being feasible and adding to the hypervolume
+    double chance_of_feasible = 1;
+  };
+  Outlook OutlookOf(const Eigen::VectorXd& point) const;
+  // "expected auc 0.78, size 12 at resource 81, 23 % chance to add to the front".
+  std::string Expectation(const Outlook& outlook) const;
+
+  const UnitPoints& points() const override { return objectives_[0]->points(); }
+  // The front; without one the trials nearest to being feasible.
+  std::vector<Eigen::VectorXd> BestFirst() const override;
+  size_t centres() const override { return 10; }  // a front is long
+  Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const override;
+  Acquisition ScoreOf(const Eigen::VectorXd& point) const override;
+
+ private:
+  // A constraint's model, and the bound in the units of its process: more is better.
+  struct Bounded {
+    std::unique_ptr<TrialModel> model;
+    double bound = 0;
+  };
+  // The chance that a normal value is above a bound, as a part of the chance of being feasible.
+  struct Gate {
+    const GaussianProcess* process = nullptr;
+    double bound = 0;
+  };
+
+  void AddModels(TrialModel::Basis basis);
+  void AddCrashes();
+  void FindFront();
+  std::vector<Gate> Gates() const;
+  double LogFeasible(const std::vector<Gate>& gates, const Eigen::VectorXd& point) const;
+
+  const JobState& state_;
+  const std::vector<Objective> goals_;
+  std::vector<std::unique_ptr<TrialModel>> objectives_;
+  std::vector<Bounded> constraints_;
+  std::unique_ptr<GaussianProcess> crashes_;  // 1: the trial did not fail, -1: it failed; null: none did
+  std::unique_ptr<HypervolumeImprovement> improvement_;
+  std::vector<Eigen::VectorXd> front_;  // the points of its trials, in the order of their spread
+};
+
+}  // namespace winnow

@@ -1,0 +1,81 @@
+#include "scheduler/samplers/training_model.h"
+
+#include "scheduler/models/acquisition.h"
+#include "scheduler/samplers/gp.h"
+#include "scheduler/samplers/gp_proposal.h"
+#include "scheduler/samplers/pareto_model.h"
+#include "scheduler/space/rounded.h"
+
+namespace winnow {
+namespace {
+
+class OfOneObjective : public TrainingModel {
+ public:
+  OfOneObjective(const JobState& state, TrialModel::Basis basis) : state_(state), model_(state, basis) {}
+
+  bool empty() const override { return model_.empty(); }
+  std::vector<double> refitted() const override { return model_.refitted(); }
+  int64_t results() const override { return model_.results(); }
+  const std::vector<TrialModel::Known>& known() const override { return model_.known(); }
+  Worth WorthOfKnown(size_t place) const override { return WorthOfEnd(model_.known()[place].end); }
+  Worth WorthOf(const Configuration& configuration) const override {
+    return WorthOfEnd(model_.process().Predict(model_.points().PointOf(configuration)));
+  }
+  std::optional<Configuration> Propose() const override {
+    auto proposal = winnow::Propose(state_, model_);
+    return proposal ? std::make_optional(std::move(proposal->configuration)) : std::nullopt;
+  }
+  std::string Unlikely(double chance) const override {
+    return "has a " + Percent(chance, 0) + " chance of beating " + ThreeDigits(model_.ToObjective(model_.best())) +
+           ", the model's estimate of the best " + state_.spec().objective_metric;
+  }
+
+ private:
+  Worth WorthOfEnd(const Prediction& end) const {
+    return {LogExpectedImprovement(end, model_.best()), ChanceToBeat(end, model_.best()),
+            Expectation(state_, model_, end)};
+  }
+
+  const JobState& state_;
+  const TrialModel model_;
+};
+
+class OfStandings : public TrainingModel {
+ public:
+  OfStandings(const JobState& state, TrialModel::Basis basis) : state_(state), model_(state, basis) {}
+
+  bool empty() const override { return model_.empty(); }
+  std::vector<double> refitted() const override { return model_.refitted(); }
+  int64_t results() const override { return model_.results(); }
+  const std::vector<TrialModel::Known>& known() const override { return model_.known(); }
+  Worth WorthOfKnown(size_t place) const override { return WorthAt(model_.known()[place].point); }
+  Worth WorthOf(const Configuration& configuration) const override {
+    return WorthAt(model_.points().PointOf(configuration));
+  }
+  std::optional<Configuration> Propose() const override {
+    auto proposal = winnow::Propose(state_, model_);
+    return proposal ? std::make_optional(std::move(proposal->configuration)) : std::nullopt;
+  }
+  std::string Unlikely(double chance) const override {
+    return "has a " + Percent(chance, 0) + " chance of " +
+           (state_.spec().has_several_objectives() ? "adding to the front" : "being feasible and the best");
+  }
+
+ private:
+  Worth WorthAt(const Eigen::VectorXd& point) const {
+    const ParetoModel::Outlook outlook = model_.OutlookOf(point);
+    return {outlook.log_improvement, outlook.chance, model_.Expectation(outlook)};
+  }
+
+  const JobState& state_;
+  const ParetoModel model_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingModel> TrainingModelOf(const JobState& state, TrialModel::Basis basis) {
+  if (state.spec().ranks_by_standing()) return std::make_unique<OfStandings>(state, basis);
+  return std::make_unique<OfOneObjective>(state, basis);
+}
+
+}  // namespace winnow

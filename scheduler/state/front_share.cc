@@ -1,0 +1,136 @@
+#include "scheduler/state/front_share.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "scheduler/models/hypervolume.h"
+
+namespace winnow {
+
+void FrontShare::Add(Standing standing) {
+  const TrialNumber number = standing.number;
+  const Standing& added = places_.emplace(number, Place{std::move(standing), false}).first->second.standing;
+  if (added.finite() && added.feasible()) {
+    if (low_.empty()) low_ = high_ = added.keys;
+    for (size_t i = 0; i < low_.size(); ++i) {
+      low_[i] = std::min(low_[i], added.keys[i]);
+      high_[i] = std::max(high_[i], added.keys[i]);
+    }
+    AddToFronts(number);
+  } else if (added.finite()) {
+    const std::pair entry(added.violation, number);
+    infeasible_.insert(std::upper_bound(infeasible_.begin(), infeasible_.end(), entry), entry);
+  }
+  OrderTop();
+}
+
+// The new trial takes its place in the first front that holds none that dominates it; those that it dominates
+// there go to the next front, and so on down.
+void FrontShare::AddToFronts(TrialNumber number) {
+  const auto dominates = [this](TrialNumber a, TrialNumber b) {
+    return Dominates(places_.at(a).standing.keys, places_.at(b).standing.keys);
+  };
+  const auto any_over = [&](const std::vector<TrialNumber>& front) {
+    return std::any_of(front.begin(), front.end(), [&](TrialNumber other) { return dominates(other, number); });
+  };
+  auto at = static_cast<size_t>(std::partition_point(fronts_.begin(), fronts_.end(), any_over) -
+                                fronts_.begin());
+  std::vector<TrialNumber> coming = {number};
+  for (; !coming.empty(); ++at) {
+    if (at == fronts_.size()) fronts_.emplace_back();
+    std::vector<TrialNumber>& front = fronts_[at];
+    const auto below = [&](TrialNumber known) {
+      return std::any_of(coming.begin(), coming.end(),
+                         [&](TrialNumber one) { return dominates(one, known); });
+    };
+    const auto stays =
+        std::stable_partition(front.begin(), front.end(), [&](TrialNumber known) { return !below(known); });
+    std::vector<TrialNumber> down(stays, front.end());
+    front.erase(stays, front.end());
+    front.insert(front.end(), coming.begin(), coming.end());
+    std::sort(front.begin(), front.end());
+    coming = std::move(down);
+  }
+}
+
+ObjectivePoint FrontShare::Reference() const {
+  ObjectivePoint reference = WorstWithMargin({low_, high_});
+  for (size_t i = 0; i < objectives_.size(); ++i) {
+    if (objectives_[i].threshold) reference[i] = objectives_[i].Key(*objectives_[i].threshold);
+  }
+  return reference;
+}
+
+std::vector<TrialNumber> FrontShare::Ordered(const std::vector<TrialNumber>& front) const {
+  std::vector<ObjectivePoint> points;
+  for (const TrialNumber number : front) points.push_back(places_.at(number).standing.keys);
+  std::vector<TrialNumber> ordered;
+  for (const size_t index : SpreadOrder(points, Reference())) ordered.push_back(front[index]);
+  return ordered;
+}
+
+void FrontShare::OrderTop() {
+  const auto most = static_cast<size_t>(std::max<int64_t>(1, places()));
+  top_.clear();
+  for (const std::vector<TrialNumber>& front : fronts_) {
+    if (top_.size() >= most) break;
+    const std::vector<TrialNumber> ordered = Ordered(front);
+    top_.insert(top_.end(), ordered.begin(), ordered.end());
+  }
+  for (const auto& [violation, number] : infeasible_) {
+    if (top_.size() >= most) break;
+    top_.push_back(number);
+  }
+  top_.resize(std::min(top_.size(), most));
+}
+
+void FrontShare::Take(TrialNumber number) {
+  const auto found = places_.find(number);
+  if (found != places_.end()) found->second.taken = true;
+}
+
+int64_t FrontShare::PlaceInTop(TrialNumber number) const {
+  const auto found = std::find(top_.begin(), top_.end(), number);
+  return found == top_.end() ? std::numeric_limits<int64_t>::max() : found - top_.begin();
+}
+
+bool FrontShare::IsTopOrTied(TrialNumber number) const {
+  const auto found = places_.find(number);
+  if (found == places_.end() || top_.empty()) return false;
+  if (PlaceInTop(number) < std::max<int64_t>(1, places())) return true;
+  const Standing& last = places_.at(top_.back()).standing;
+  const Standing& own = found->second.standing;
+  return own.keys == last.keys && own.violation == last.violation;
+}
+
+std::optional<TrialNumber> FrontShare::best_waiting() const {
+  const auto most = std::min(top_.size(), static_cast<size_t>(places()));
+  const auto end = top_.begin() + static_cast<std::ptrdiff_t>(most);
+  const auto found =
+      std::find_if(top_.begin(), end, [this](TrialNumber number) { return !places_.at(number).taken; });
+  return found == end ? std::nullopt : std::make_optional(*found);
+}
+
+std::optional<size_t> FrontShare::FrontOf(TrialNumber number) const {
+  for (size_t f = 0; f < fronts_.size(); ++f) {
+    if (std::binary_search(fronts_[f].begin(), fronts_[f].end(), number)) return f;
+  }
+  return std::nullopt;
+}
+
+int64_t FrontShare::Rank(TrialNumber number) const {
+  int64_t before = 0;
+  const auto place = [number](const std::vector<TrialNumber>& list) {
+    return std::find(list.begin(), list.end(), number) - list.begin();
+  };
+  for (const std::vector<TrialNumber>& front : fronts_) {
+    if (std::binary_search(front.begin(), front.end(), number)) return before + place(Ordered(front));
+    before += static_cast<int64_t>(front.size());
+  }
+  const auto found = std::find_if(infeasible_.begin(), infeasible_.end(),
+                                  [number](const auto& entry) { return entry.second == number; });
+  return before + (found - infeasible_.begin());
+}
+
+}  // namespace winnow

@@ -1,0 +1,288 @@
+#include "tests/scheduler/checked_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "scheduler/decide.h"
+#include "scheduler/pruners/pruner.h"
+#include "scheduler/replay.h"
+#include "scheduler/state/standing.h"
+#include "scheduler/validate.h"
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+// What must hold after every entry of the record.
+void CheckBudgets(const JobState& state) {
+  const Limits& limits = state.spec().limits;
+  const JobTotals& totals = state.totals();
+  if (limits.max_total_resource > 0) {
+    REQUIRE(totals.resource + totals.reserved_resource <= limits.max_total_resource);
+  }
+  if (limits.max_parallel_trials > 0) REQUIRE(totals.live_attempts <= limits.max_parallel_trials);
+  if (limits.max_trials > 0) REQUIRE(static_cast<int64_t>(state.trials().size()) <= limits.max_trials);
+  REQUIRE(totals.reserved_resource >= 0);
+  REQUIRE(totals.pending + totals.running + totals.paused + totals.completed + totals.pruned +
+              totals.failed + totals.cancelled ==
+          static_cast<int64_t>(state.trials().size()));
+  REQUIRE(totals.pending == static_cast<int64_t>(state.pending().size()));
+}
+
+// What a trial counts, from its curve alone.
+void CheckValue(const TrialState& trial, ObjectiveValue counts, double sign) {
+  double best = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (const auto& [level, value] : trial.curve) {
+    if (std::isfinite(value)) best = std::max(best, sign * value);
+    sum += value;
+  }
+  // A sum in the order of the levels, so that it is the same to the bit.
+  const double expected = counts == ObjectiveValue::kBest   ? sign * best
+                          : counts == ObjectiveValue::kLast ? trial.curve.back().second
+                                                            : sum / static_cast<double>(trial.curve.size());
+  REQUIRE(trial.value == expected);
+}
+
+// The front, looked for among all.
+void CheckFront(const JobState& state) {
+  REQUIRE_FALSE(state.best_trial());
+  std::vector<Standing> all;
+  for (const TrialState& trial : state.trials()) {
+    Standing standing = FinalStanding(state.spec(), trial);
+    if (TakesPart(trial, standing)) all.push_back(std::move(standing));
+  }
+  std::vector<Standing> front;
+  for (const Standing& one : all) {
+    const bool dominated = std::any_of(
+        all.begin(), all.end(), [&one](const Standing& other) { return Dominates(other.keys, one.keys); });
+    if (!dominated) front.push_back(one);
+  }
+  REQUIRE(state.front() == front);
+}
+
+// The best trial, looked for among all.
+void CheckBest(const JobState& state) {
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  if (state.spec().has_several_objectives()) return CheckFront(state);
+  std::optional<TrialNumber> best;
+  std::pair<bool, double> best_place;
+  for (const TrialState& trial : state.trials()) {
+    if (trial.phase == TrialPhase::kFailed || trial.value_resource == 0) continue;
+    CheckValue(trial, state.spec().objective_value, sign);
+    if (trial.violation > 0) continue;
+    const bool behind =
+        state.spec().objective_value != ObjectiveValue::kBest && trial.phase != TrialPhase::kCompleted;
+    const auto place = std::make_pair(behind, -sign * trial.value);
+    if (!best || place < best_place) {
+      best = trial.number;
+      best_place = place;
+    }
+  }
+  REQUIRE(state.best_trial() == best);
+}
+
+// A free slot has nothing to do only if nothing waits or may go on, and no further trial may be created.
+void CheckIdle(const JobState& state) {
+  const Limits& limits = state.spec().limits;
+  if (state.closing() || limits.max_total_resource > 0) return;
+  if (limits.max_parallel_trials > 0 && state.totals().live_attempts == limits.max_parallel_trials) return;
+  REQUIRE(state.pending().empty());
+  const bool table_used_up = HasBracketTable(state.spec().pruner.kind) &&
+                             static_cast<int64_t>(state.trials().size()) == state.table().trial_count();
+  REQUIRE((table_used_up || !state.may_create()));
+  REQUIRE_FALSE(PrunerOf(state.spec()).Promote(state));
+}
+
+// Every configuration is a point of the space, and none of a finite space is tried twice.
+void CheckConfigurations(const JobState& state) {
+  std::set<Configuration> tried;
+  for (const TrialState& trial : state.trials()) {
+    REQUIRE(state.space().Holds(trial.configuration));
+    if (state.space().size() > 0) REQUIRE(tried.insert(trial.configuration).second);
+  }
+}
+
+// What must hold of the record of an ended job.
+void CheckEnded(const SimulationResult& result) {
+  const JobState& state = result.state;
+  REQUIRE_FALSE(result.stalled);
+  REQUIRE(state.ended());
+  REQUIRE(state.totals().live_attempts == 0);
+  REQUIRE(state.totals().reserved_resource == 0);
+  int64_t trained = 0;
+  for (const TrialState& trial : state.trials()) {
+    REQUIRE(trial.ended());
+    REQUIRE_FALSE((trial.phase != TrialPhase::kCompleted && trial.reason.empty()));
+    trained += trial.trained_resource;
+  }
+  REQUIRE(trained == state.totals().resource);
+  for (const BracketState& bracket : state.brackets()) {
+    for (size_t i = 0; i < bracket.rungs.size(); ++i) {
+      const RungState& rung = bracket.rungs[i];
+      if (!rung.is_open()) REQUIRE(static_cast<int64_t>(rung.entered.size()) <= bracket.plan.rungs[i].trials);
+      REQUIRE(rung.arrived == static_cast<int64_t>(rung.entered.size()));
+      if (!rung.cut) continue;
+      REQUIRE(static_cast<int64_t>(rung.entered.size()) == bracket.width(static_cast<int64_t>(i)));
+      const auto went_on = static_cast<int64_t>(bracket.rungs[i + 1].entered.size());
+      REQUIRE((went_on == rung.promoted || (bracket.ended && went_on == 0) || state.closing()));
+    }
+  }
+}
+
+// How many of the front's, feasible and other trials come before: less is better. Fronts by their definition.
+std::vector<int> ClassesOf(const std::vector<Standing>& standings) {
+  std::vector<int> classes(standings.size(), -1);
+  const auto counts = [&](size_t i) { return standings[i].finite() && standings[i].feasible(); };
+  int front = 0;
+  for (bool any = true; any; ++front) {
+    any = false;
+    std::vector<size_t> members;
+    for (size_t i = 0; i < standings.size(); ++i) {
+      if (!counts(i) || classes[i] >= 0) continue;
+      bool dominated = false;
+      for (size_t j = 0; j < standings.size(); ++j) {
+        dominated = dominated || (counts(j) && classes[j] < 0 && Dominates(standings[j].keys, standings[i].keys));
+      }
+      if (!dominated) members.push_back(i);
+    }
+    for (const size_t i : members) classes[i] = front;
+    any = !members.empty();
+  }
+  for (size_t i = 0; i < standings.size(); ++i) {
+    if (classes[i] < 0) classes[i] = standings[i].finite() ? front : front + 1;
+  }
+  return classes;
+}
+
+// The cuts and promotions of jobs whose trials are ranked by their standings: feasible before infeasible, front
+// by front, infeasible ones by violation.
+void CheckStandingCuts(const SimulationResult& result) {
+  const SearchSpec& spec = result.state.spec();
+  JobState state(spec);
+  for (const Fact& fact : result.facts) {
+    if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
+      std::vector<Standing> standings;
+      for (TrialNumber number : cut->ranking) {
+        if (!state.trial(number).ended())
+          standings.push_back(StandingAt(spec, state.trial(number), cut->resource));
+      }
+      const std::vector<int> classes = ClassesOf(standings);
+      REQUIRE(std::is_sorted(classes.begin(), classes.end()));
+      for (size_t i = 1; i < standings.size(); ++i) {
+        if (classes[i] != classes[i - 1] || !standings[i].finite() || standings[i].feasible()) continue;
+        REQUIRE(standings[i - 1].violation <= standings[i].violation);
+      }
+      const auto eligible = std::count_if(standings.begin(), standings.end(),
+                                          [](const Standing& standing) { return standing.finite(); });
+      const int64_t places = state.brackets()[cut->bracket].plan.rungs[cut->rung + 1].trials;
+      REQUIRE(cut->promoted == std::min<int64_t>(places, eligible));
+      REQUIRE(cut->reference.empty() == (!spec.has_several_objectives() || classes.empty() || classes[0] > 0 ||
+                                         !standings[0].feasible() || !standings[0].finite()));
+    }
+    const auto* resumed = std::get_if<TrialResumed>(&fact.body);
+    if (resumed != nullptr && HasOpenRungs(spec.pruner.kind) && resumed->rung > state.trial(resumed->trial).rung) {
+      const TrialState& trial = state.trial(resumed->trial);
+      const RungState& rung = state.brackets()[trial.bracket].rungs[trial.rung];
+      REQUIRE(rung.Rank(trial.number) < rung.places());
+      REQUIRE(StandingAt(spec, trial, rung.resource).finite());
+    }
+    state.Apply(fact);
+  }
+}
+
+// Every cut of the record against the rule, computed anew.
+void CheckCuts(const SimulationResult& result) {
+  if (result.state.spec().ranks_by_standing()) return CheckStandingCuts(result);
+  JobState state(result.state.spec());
+  const ObjectiveValue counts = state.spec().objective_value;
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  for (const Fact& fact : result.facts) {
+    if (const auto* cut = std::get_if<RungCut>(&fact.body)) {
+      const BracketState& bracket = state.brackets()[cut->bracket];
+      int64_t eligible = 0;
+      for (TrialNumber number : cut->ranking) {
+        const auto value = state.trial(number).counted_at(cut->resource, counts);
+        eligible += !state.trial(number).ended() && value && std::isfinite(*value) ? 1 : 0;
+      }
+      REQUIRE(cut->promoted == std::min(bracket.plan.rungs[cut->rung + 1].trials, eligible));
+      for (int64_t i = 0; i < cut->promoted; ++i) {
+        const TrialState& trial = state.trial(cut->ranking[i]);
+        REQUIRE_FALSE(trial.ended());
+        REQUIRE(sign * *trial.counted_at(cut->resource, counts) >= sign * cut->cutoff);
+      }
+      for (size_t i = cut->promoted; i < cut->ranking.size(); ++i) {
+        const TrialState& trial = state.trial(cut->ranking[i]);
+        const double value = trial.counted_at(cut->resource, counts).value_or(NAN);
+        if (trial.ended() || !std::isfinite(value)) continue;
+        REQUIRE_FALSE(sign * value > sign * cut->cutoff);
+      }
+    }
+    state.Apply(fact);
+  }
+}
+
+// ASHA's rule for every trial that went on or stopped, computed anew from all that had arrived at its rung by
+// then.
+void CheckAsha(const SimulationResult& result) {
+  const SearchSpec& spec = result.state.spec();
+  if (spec.ranks_by_standing()) return;
+  if (spec.pruner.kind != PrunerKind::kAsha || spec.pruner.asha_form != AshaForm::kPromotion) return;
+  JobState state(spec);
+  const double sign = spec.goal == Goal::kMaximize ? 1 : -1;
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<double, TrialNumber>>>
+      arrived;  // by bracket and rung
+  for (const Fact& fact : result.facts) {
+    const auto arrive = [&](TrialNumber number) {
+      const TrialState& trial = state.trial(number);
+      const int64_t level = state.brackets()[trial.bracket].rungs[trial.rung].resource;
+      const double value = trial.counted_at(level, spec.objective_value).value_or(NAN);
+      arrived[{trial.bracket, trial.rung}].emplace_back(std::isfinite(value) ? -sign * value : INFINITY,
+                                                        number);
+    };
+    if (const auto* paused = std::get_if<TrialPaused>(&fact.body)) arrive(paused->trial);
+    const auto* ended = std::get_if<TrialEnded>(&fact.body);
+    if (ended != nullptr && ended->end == TrialEnd::kCompleted) arrive(ended->trial);
+    const auto* resumed = std::get_if<TrialResumed>(&fact.body);
+    if (resumed != nullptr && resumed->rung > state.trial(resumed->trial).rung) {
+      const TrialState& trial = state.trial(resumed->trial);
+      auto rung = arrived[{trial.bracket, trial.rung}];
+      std::sort(rung.begin(), rung.end());
+      const size_t places = rung.size() / static_cast<size_t>(spec.pruner.rungs.reduction_factor);
+      const auto place =
+          std::find_if(rung.begin(), rung.end(), [&](const auto& r) { return r.second == trial.number; });
+      REQUIRE(static_cast<size_t>(place - rung.begin()) < places);
+      REQUIRE(std::isfinite(place->first));
+    }
+    state.Apply(fact);
+  }
+}
+
+}  // namespace
+
+SimulationResult PlayAndCheck(AnyJob job) {
+  for (const Violation& violation : ValidateSearch(job.spec))
+    FAIL(violation.field + " " + violation.description);
+  job.simulation.on_settled = [](const JobState& state) {
+    CheckBudgets(state);
+    CheckBest(state);
+  };
+  job.simulation.on_idle = CheckIdle;
+  SimulationResult result = Simulate(job.spec, job.simulation);
+  CheckEnded(result);
+  CheckCuts(result);
+  CheckAsha(result);
+  CheckConfigurations(result.state);
+  const Mismatch mismatch = Verify(job.spec, result.facts);
+  INFO(mismatch.sequence << ": " << mismatch.recorded << " instead of " << mismatch.expected);
+  REQUIRE(mismatch.ok());
+  JobState loaded(job.spec);
+  for (const Fact& fact : result.facts) loaded.Apply(fact);
+  REQUIRE(loaded == result.state);
+  return result;
+}
+
+}  // namespace winnow

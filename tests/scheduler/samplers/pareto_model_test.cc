@@ -1,0 +1,150 @@
+#include "scheduler/samplers/pareto_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/replay.h"
+#include "scheduler/samplers/sampler.h"
+#include "scheduler/simulate.h"
+#include "scheduler/state/front_summary.h"
+#include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
+
+namespace winnow {
+namespace {
+
+// Two parabolas over the unit square: the front is the line between (0.25, 0.5) and (0.75, 0.5).
+SearchSpec TwoParabolas(SamplerKind sampler, PrunerKind pruner, int64_t trials) {
+  SearchSpec spec = RandomJob(trials, 4);
+  spec.parameters = {{"x", ContinuousRange{0, 1, Scaling::kLinear}}, {"y", ContinuousRange{0, 1, Scaling::kLinear}}};
+  spec.objectives = {{"left", Goal::kMinimize, 0.3}, {"right", Goal::kMinimize, 0.3}};
+  spec.objective_metric = "left";
+  spec.goal = Goal::kMinimize;
+  spec.objective_value = ObjectiveValue::kLast;
+  spec.sampler.kind = sampler;
+  spec.pruner.kind = pruner;
+  if (HasRungs(pruner)) {
+    spec.limits.max_trial_resource = 0;
+    spec.pruner.rungs = {1, 4, 2};
+    spec.limits.max_trials = 0;
+    spec.limits.max_total_resource = 4 * trials;
+  }
+  return spec;
+}
+
+double Distance(const Configuration& configuration, double x, double y) {
+  return std::pow(std::get<double>(configuration[0]) - x, 2) + std::pow(std::get<double>(configuration[1]) - y, 2);
+}
+
+Simulation Parabolas() {
+  Simulation simulation = Slots(1);
+  const auto shrinks = [](int64_t level) { return 0.1 / static_cast<double>(level); };
+  simulation.objective = [=](const Configuration& c, int64_t level) {
+    return Distance(c, 0.25, 0.5) + shrinks(level);
+  };
+  simulation.further = [=](const Configuration& c, int64_t level, int64_t metric) -> std::optional<double> {
+    if (metric == 1) return Distance(c, 0.75, 0.5) + shrinks(level);
+    return std::get<double>(c[0]);  // a constraint's metric
+  };
+  return simulation;
+}
+
+double Volume(const SearchSpec& spec) {
+  const SimulationResult result = Simulate(spec, Parabolas());
+  REQUIRE(Verify(spec, result.facts).ok());
+  return SummaryOf(result.state, 2).hypervolume;
+}
+
+TEST_CASE("Pareto model: GP, TPE and freeze-thaw find more of the front than chance", "[scheduler]") {
+  double random = 0, gp = 0, tpe = 0, freeze_thaw = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const auto volume = [seed](SamplerKind sampler, PrunerKind pruner) {
+      SearchSpec spec = TwoParabolas(sampler, pruner, 24);
+      spec.seed = seed;
+      return Volume(spec);
+    };
+    random += volume(SamplerKind::kRandom, PrunerKind::kNone);
+    gp += volume(SamplerKind::kGp, PrunerKind::kNone);
+    tpe += volume(SamplerKind::kTpe, PrunerKind::kNone);
+    freeze_thaw += volume(SamplerKind::kGp, PrunerKind::kFreezeThaw);
+  }
+  CAPTURE(random, gp, tpe, freeze_thaw);
+  CHECK(gp > 1.1 * random);
+  CHECK(tpe > random);
+  CHECK(freeze_thaw > 1.1 * random);
+}
+
+TEST_CASE("Pareto model: proposals keep to what satisfies the constraint", "[scheduler]") {
+  SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kNone, 24);
+  spec.metric_constraints.push_back({.metric = "place", .at_most = 0.4});
+  const SimulationResult result = Simulate(spec, Parabolas());
+  int64_t violated = 0;
+  for (size_t i = 12; i < result.state.trials().size(); ++i)
+    violated += result.state.trials()[i].violation > 0 ? 1 : 0;
+  CHECK(violated <= 3);
+  for (const Standing& member : result.state.front())
+    CHECK(std::get<double>(result.state.trial(member.number).configuration[0]) <= 0.4);
+  CHECK_THAT(std::get<TrialCreated>(std::find_if(result.facts.rbegin(), result.facts.rend(), [](const Fact& fact) {
+               return std::holds_alternative<TrialCreated>(fact.body);
+             })->body).why,
+             Catch::Contains("Gaussian processes on") && Catch::Contains("chance to be feasible") &&
+                 Catch::Contains("chance to add to the front"));
+}
+
+TEST_CASE("Pareto model: a constraint that is broken by failing alone is learned", "[scheduler]") {
+  SearchSpec spec = TwoParabolas(SamplerKind::kGp, PrunerKind::kNone, 30);
+  Simulation simulation = Parabolas();
+  const auto left = simulation.objective;
+  simulation.objective = [left](const Configuration& c, int64_t level) {
+    return std::get<double>(c[0]) > 0.5 ? std::nan("") : left(c, level);
+  };
+  const SimulationResult result = Simulate(spec, simulation);
+  int64_t failed = 0;
+  for (size_t i = 15; i < result.state.trials().size(); ++i)
+    failed += result.state.trials()[i].phase == TrialPhase::kFailed ? 1 : 0;
+  CHECK(failed <= 4);
+}
+
+TEST_CASE("Pareto model: with one objective and a constraint the best is on the border", "[scheduler]") {
+  for (const PrunerKind pruner : {PrunerKind::kNone, PrunerKind::kFreezeThaw}) {
+    SearchSpec spec = TwoParabolas(SamplerKind::kGp, pruner, 30);
+    spec.objectives.clear();
+    spec.metric_constraints.push_back({.metric = "place", .at_least = 0.6});
+    Simulation simulation = Parabolas();
+    simulation.further = [](const Configuration& c, int64_t, int64_t) -> std::optional<double> {
+      return std::get<double>(c[0]);
+    };
+    const SimulationResult result = Simulate(spec, simulation);
+    REQUIRE(result.state.best_trial());
+    const TrialState& best = result.state.trial(*result.state.best_trial());
+    CHECK(best.violation == 0);
+    CHECK(std::get<double>(best.configuration[0]) < 0.7);
+    CHECK(Verify(spec, result.facts).ok());
+  }
+}
+
+TEST_CASE("Pareto model: the slopes of the score are those of differences", "[scheduler]") {
+  SearchSpec spec = TwoParabolas(SamplerKind::kRandom, PrunerKind::kNone, 15);
+  spec.metric_constraints.push_back({.metric = "place", .at_most = 0.4});
+  Simulation simulation = Parabolas();
+  simulation.failure_rate = 0.2;
+  const SimulationResult result = Simulate(spec, simulation);
+  const ParetoModel model(result.state);
+  REQUIRE_FALSE(model.empty());
+  for (const auto& [x, y] : {std::pair(0.2, 0.3), std::pair(0.35, 0.55), std::pair(0.8, 0.1)}) {
+    const Eigen::VectorXd point = Eigen::Vector2d(x, y);
+    const Acquisition score = model.ScoreOf(point);
+    CHECK(score.value == Approx(model.Scores(point.transpose())[0]));
+    for (Eigen::Index j = 0; j < 2; ++j) {
+      constexpr double kStep = 1e-5;
+      Eigen::VectorXd more = point, less = point;
+      more[j] += kStep;
+      less[j] -= kStep;
+      const double slope = (model.ScoreOf(more).value - model.ScoreOf(less).value) / (2 * kStep);
+      CHECK(score.gradient[j] == Approx(slope).epsilon(1e-2).margin(1e-3));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,93 @@
+#include "scheduler/state/front_share.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "scheduler/space/random.h"
+#include "tests/catch.h"
+
+namespace winnow {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Standing DrawStanding(uint64_t seed, TrialNumber number, size_t objectives) {
+  const auto draw = [&](uint64_t i) { return RandomUnit(seed, number, Purpose::kSimulation, i); };
+  Standing standing{number, {}, 0};
+  for (size_t i = 0; i < objectives; ++i) standing.keys.push_back(std::floor(12 * draw(i)) / 4);
+  if (draw(10) < 0.1) standing.keys[0] = kNaN;
+  if (draw(11) < 0.05) standing.keys.clear();
+  if (draw(12) < 0.3) standing.violation = std::floor(4 * draw(13));
+  if (draw(14) < 0.05) standing.violation = std::numeric_limits<double>::infinity();
+  return standing;
+}
+
+TEST_CASE("Front share: as the ranking of all that came, whatever was taken", "[scheduler]") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const size_t count = 1 + seed % 4;
+    std::vector<Objective> objectives;
+    for (size_t i = 0; i < count; ++i) objectives.push_back({"m" + std::to_string(i), Goal::kMinimize, {}});
+    if (seed % 3 == 0) objectives[0].threshold = 1.5;
+    const int64_t eta = 2 + static_cast<int64_t>(seed % 3);
+    FrontShare share(eta, objectives);
+    std::vector<Standing> all;
+    std::set<TrialNumber> taken;
+    for (TrialNumber n = 1; n <= 60; ++n) {
+      share.Add(DrawStanding(seed, n, count));
+      all.push_back(DrawStanding(seed, n, count));
+      const auto one = static_cast<TrialNumber>(
+          1 + RandomUnit(seed, n, Purpose::kSimulation, 20) * static_cast<double>(n));
+      if (n % 3 == 0) {
+        share.Take(one);
+        taken.insert(one);
+      }
+      const std::vector<RankedTrial> ranking = RankingOf(objectives, all);
+      const auto finite = std::count_if(all.begin(), all.end(), [](const auto& s) { return s.finite(); });
+      const int64_t places = std::min<int64_t>(n / eta, finite);
+      std::optional<TrialNumber> waiting;
+      for (int64_t i = places - 1; i >= 0; --i) {
+        if (taken.count(ranking[i].number) == 0) waiting = ranking[i].number;
+      }
+      CAPTURE(seed, n);
+      REQUIRE(share.size() == n);
+      REQUIRE(share.places() == n / eta);
+      REQUIRE(share.best_waiting() == waiting);
+      for (int64_t i = 0; i < n; ++i) {
+        const TrialNumber number = ranking[i].number;
+        REQUIRE(share.IsTop(number) == (i < places));
+        REQUIRE(share.Rank(number) == std::min<int64_t>(i, finite));
+        REQUIRE(share.FrontOf(number) == ranking[i].front);
+        if (i < std::min<int64_t>(std::max<int64_t>(1, n / eta), finite)) REQUIRE(share.IsTopOrTied(number));
+      }
+    }
+  }
+}
+
+TEST_CASE("Front share: equal to the last that has a place passes too", "[scheduler]") {
+  FrontShare share(2, {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}});
+  share.Add({1, {1, 1}, 0});
+  CHECK(share.IsTopOrTied(1));
+  share.Add({2, {1, 1}, 0});
+  CHECK(share.IsTopOrTied(2));
+  CHECK_FALSE(share.IsTop(2));
+  share.Add({3, {2, 2}, 0});
+  CHECK_FALSE(share.IsTopOrTied(3));
+  share.Add({4, {1, 1}, 0.5});  // infeasible
+  CHECK_FALSE(share.IsTop(4));
+}
+
+TEST_CASE("Standing: infeasible trials follow by violation, and what is not finite comes last", "[scheduler]") {
+  const std::vector<Objective> objectives = {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}};
+  const std::vector<Standing> standings = {
+      {1, {0, 0}, 2}, {2, {}, 0}, {3, {9, 9}, 0}, {4, {5, 5}, 1}, {5, {1, kNaN}, 0}, {6, {8, 8}, 0}};
+  std::vector<TrialNumber> order;
+  for (const RankedTrial& ranked : RankingOf(objectives, standings)) order.push_back(ranked.number);
+  CHECK(order == std::vector<TrialNumber>{6, 3, 4, 1, 2, 5});
+  CHECK(ReferenceOf(objectives, standings) == ObjectivePoint{9.1, 9.1});
+  CHECK(FrontSizeOf(standings) == 1);
+}
+
+}  // namespace
+}  // namespace winnow
