@@ -42,6 +42,9 @@ SearchSpec Simulated(SearchSpec spec, int64_t trials, double startup) {
       rungs.min_resource = std::min(rungs.max_resource, rungs.min_resource * rungs.reduction_factor);
   }
   spec.completion = {};
+  // Synthetic curves have one objective.
+  spec.objectives.clear();
+  spec.metric_constraints.clear();
   spec.limits.max_wall_time_us = spec.limits.max_node_time_us = 0;
   spec.limits.max_trials = trials;
   return spec;

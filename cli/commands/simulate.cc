@@ -173,6 +173,11 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
   const auto spec = LoadJob(given.file, given.name);
   if (!spec.ok()) return spec.status();
   SearchSpec search = ToSearchSpec(*spec);
+  if (search.ranks_by_standing()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is given, but a table has one metric; expected a job with one objective",
+                    search.has_several_objectives() ? "objectives" : "metric_constraints"));
+  }
   const auto table = CurveTable::Read(given.table, search);
   if (!table.ok()) return table.status();
   if (Furthest(search) > table->levels()) {

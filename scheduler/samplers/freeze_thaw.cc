@@ -222,8 +222,8 @@ class Choice {
       Suggested answer = configurations_.Suggest(state_);
       suggestion = {std::move(answer.configuration), std::move(answer.why)};
     } else if (auto proposal = model.Propose()) {
-      suggestion = {*std::move(proposal),
-                    "Gaussian process on " + std::to_string(model.results()) + " results"};
+      suggestion = {std::move(proposal->configuration),
+                    "Gaussian process on " + std::to_string(model.results()) + " results" + proposal->priors};
     } else {
       suggestion = {AnyConfiguration(state_, number_),
                     "Drawn at random: what the model prefers breaks constraints or was tried"};

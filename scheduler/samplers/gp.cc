@@ -76,8 +76,8 @@ Suggested SuggestByStanding(const JobState& state) {
   if (!proposal) return AtRandom(state, model.refitted());
   return NewTrial(state,
                   {std::move(proposal->configuration),
-                   "Gaussian processes on " + std::to_string(model.results()) +
-                       " results: " + model.Expectation(model.OutlookOf(proposal->point)) + "."},
+                   "Gaussian processes on " + std::to_string(model.results()) + " results" +
+                       proposal->priors + ": " + model.Expectation(model.OutlookOf(proposal->point)) + "."},
                   model.refitted());
 }
 

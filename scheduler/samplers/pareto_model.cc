@@ -235,12 +235,12 @@ std::string ParetoModel::Expectation(const Outlook& outlook) const {
 }
 
 std::vector<VectorXd> ParetoModel::BestFirst() const {
-  if (!front_.empty()) return front_;
+  // The front in the order of its spread, then the others, the least violation first.
+  std::vector<VectorXd> points = front_;
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < known().size(); ++i)
     order.emplace_back(FinalStanding(state_.spec(), state_.trial(known()[i].trial)).violation, i);
   std::sort(order.begin(), order.end());
-  std::vector<VectorXd> points;
   for (const auto& [violation, i] : order) points.push_back(known()[i].point);
   return points;
 }

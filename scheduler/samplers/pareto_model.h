@@ -49,7 +49,7 @@ class ParetoModel : public Desire {
   std::string Expectation(const Outlook& outlook) const;
 
   const UnitPoints& points() const override { return objectives_[0]->points(); }
-  // The front; without one the trials nearest to being feasible.
+  // The front in the order of its spread, then the other trials, the least violation first.
   std::vector<Eigen::VectorXd> BestFirst() const override;
   size_t centres() const override { return 10; }  // a front is long
   Eigen::VectorXd Scores(const Eigen::MatrixXd& points) const override;

@@ -28,7 +28,7 @@ constexpr int64_t kMostBest = 40;
 constexpr size_t kNewestSplit = 20'000;
 constexpr size_t kMostOthers = 400;
 // Of standings, whose ranking costs the square of their number.
-constexpr size_t kMostRanked = 2000;
+constexpr size_t kMostStandings = 2000;
 // Kernels narrower than that look at nothing but their own point.
 constexpr double kLeastBandwidth = 1e-3;
 
@@ -73,7 +73,7 @@ int64_t LevelOf(const JobState& state, const std::vector<int64_t>& levels, size_
 void AddRanked(const JobState& state, size_t first, History& history) {
   std::vector<Standing> standings;
   int64_t feasible = 0;
-  for (size_t i = std::max(first, state.trials().size() - std::min(state.trials().size(), kMostRanked));
+  for (size_t i = std::max(first, state.trials().size() - std::min(state.trials().size(), kMostStandings));
        i < state.trials().size(); ++i) {
     const TrialState& trial = state.trials()[i];
     Standing standing{trial.number, {}, 0};

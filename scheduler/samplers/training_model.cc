@@ -21,10 +21,7 @@ class OfOneObjective : public TrainingModel {
   Worth WorthOf(const Configuration& configuration) const override {
     return WorthOfEnd(model_.process().Predict(model_.points().PointOf(configuration)));
   }
-  std::optional<Configuration> Propose() const override {
-    auto proposal = winnow::Propose(state_, model_);
-    return proposal ? std::make_optional(std::move(proposal->configuration)) : std::nullopt;
-  }
+  std::optional<Proposal> Propose() const override { return winnow::Propose(state_, model_); }
   std::string Unlikely(double chance) const override {
     return "has a " + Percent(chance, 0) + " chance of beating " + ThreeDigits(model_.ToObjective(model_.best())) +
            ", the model's estimate of the best " + state_.spec().objective_metric;
@@ -52,10 +49,7 @@ class OfStandings : public TrainingModel {
   Worth WorthOf(const Configuration& configuration) const override {
     return WorthAt(model_.points().PointOf(configuration));
   }
-  std::optional<Configuration> Propose() const override {
-    auto proposal = winnow::Propose(state_, model_);
-    return proposal ? std::make_optional(std::move(proposal->configuration)) : std::nullopt;
-  }
+  std::optional<Proposal> Propose() const override { return winnow::Propose(state_, model_); }
   std::string Unlikely(double chance) const override {
     return "has a " + Percent(chance, 0) + " chance of " +
            (state_.spec().has_several_objectives() ? "adding to the front" : "being feasible and the best");

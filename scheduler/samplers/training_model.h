@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/samplers/gp_proposal.h"
 #include "scheduler/samplers/trial_model.h"
 #include "scheduler/state/job_state.h"
 
@@ -32,7 +33,7 @@ class TrainingModel {
   virtual Worth WorthOfKnown(size_t place) const = 0;
   virtual Worth WorthOf(const Configuration& configuration) const = 0;
   // The new configuration of the largest expected improvement; absent: none was found.
-  virtual std::optional<Configuration> Propose() const = 0;
+  virtual std::optional<Proposal> Propose() const = 0;
   // Why no paused trial is worth going on: "has a 5 % chance of …".
   virtual std::string Unlikely(double chance) const = 0;
 };

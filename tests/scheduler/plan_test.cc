@@ -89,6 +89,9 @@ TEST_CASE("Plan estimate: full trials on four slots take a quarter of their unit
   const PlanEstimate estimate = EstimatePlan(RandomJob(40, 10), 4, 2.0);
   CHECK(estimate.elapsed_seconds == Approx(40 * 10 * 2.0 / 4).epsilon(0.01));
   CHECK(estimate.busy_fraction == Approx(1).epsilon(0.01));
+  SearchSpec two = RandomJob(40, 10);
+  two.objectives = {{"gain", Goal::kMaximize, {}}, {"size", Goal::kMinimize, {}}};
+  CHECK(EstimatePlan(two, 4, 2.0).elapsed_seconds == estimate.elapsed_seconds);
 }
 
 TEST_CASE("Plan estimate: long jobs are scaled up, limits are kept, the unknown is 0", "[scheduler]") {

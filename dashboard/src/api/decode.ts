@@ -68,6 +68,8 @@ function convert(value: Json, names: Set<string>): Json {
       message[name] = convert(field, names);
     }
   }
+  // Pages that show one value per trial show the first objective's.
+  if (Array.isArray(message.objectives) && message.objective === undefined && names !== kNone) message.objective = message.objectives[0];
   return message;
 }
 

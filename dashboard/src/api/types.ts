@@ -17,7 +17,8 @@ export interface ParameterSpec {
 export interface TuningJobSpec {
   name: string;
   parameters: ParameterSpec[];
-  objective: {metric: string; goal: Goal; value?: 'BEST' | 'LAST' | 'MEAN'};
+  objective: {metric: string; goal: Goal; value?: 'BEST' | 'LAST' | 'MEAN'}; // of several the first
+  objectives?: {metric: string; goal: Goal}[];
   trainer?: {builtin?: string; command?: string[]; external?: boolean; resumes?: boolean};
   limits?: {
     maxTrials?: number;
@@ -91,6 +92,7 @@ export interface TuningJob {
   endTime?: string;
   trialCounts: TrialCounts;
   best?: BestTrial;
+  frontTrials?: number; // with several objectives: trials on the Pareto front
   spend: JobSpend;
   brackets: BracketState[];
   plannedTrials: number;
@@ -330,10 +332,12 @@ export interface ComparisonRow {
   elapsedSeconds: number;
   nodeSeconds: number;
   pareto: boolean;
+  hypervolume?: number; // with several objectives, in place of best
 }
 export interface Comparison {
   by: string;
   objective: {metric: string; goal: Goal};
+  objectives?: {metric: string; goal: Goal}[];
   rows: ComparisonRow[];
 }
 

@@ -16,7 +16,7 @@
 namespace winnow {
 namespace {
 
-SimulationResult Run(const SearchSpec& spec, int slots, const Objective& objective) {
+SimulationResult Run(const SearchSpec& spec, int slots, const CurveFunction& objective) {
   Simulation simulation = Slots(slots);
   simulation.objective = objective;
   return Simulate(spec, simulation);

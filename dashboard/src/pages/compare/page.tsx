@@ -65,10 +65,12 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
   const by = single ? (param('by') ?? '') : '';
   const live = listed.some((job) => jobs.includes(job.id) && isLive(job));
   const {data, error, loading, reload} = useGet<Comparison>(address('/v1/comparison', {jobIds: jobs, by}), {}, {every: live ? kLiveMs : undefined});
-  const lowerIsBetter = data?.objective.goal === 'MINIMIZE';
-  const metric = data?.objective.metric ?? '';
-  const rows = data ? byQuality(data.rows, lowerIsBetter) : [];
-  const colorOf = (row: ComparisonRow) => (single ? data!.rows.indexOf(row) : jobs.indexOf(row.name));
+  const fronts = Boolean(data?.objectives?.length);
+  const lowerIsBetter = !fronts && data?.objective.goal === 'MINIMIZE';
+  const metric = fronts ? 'hypervolume' : (data?.objective.metric ?? '');
+  const given = (data?.rows ?? []).map((row) => (fronts ? {...row, best: row.hypervolume} : row));
+  const rows = byQuality(given, lowerIsBetter);
+  const colorOf = (row: ComparisonRow) => (single ? given.indexOf(row) : jobs.indexOf(row.name));
   const nameOf = (row: ComparisonRow) => (single && data!.by === 'nodes' ? counted(Number(row.name), 'node') : row.name);
   const pick = (row: ComparisonRow) => {
     if (!single) go(paths.job(row.name));
@@ -101,7 +103,7 @@ function Result({jobs, listed}: {jobs: string[]; listed: TuningJob[]}) {
           </Card>
         ))}
       </div>
-      {!single && <Overlay jobs={jobs} metric={metric} version={data} live={live} />}
+      {!single && !fronts && <Overlay jobs={jobs} metric={metric} version={data} live={live} />}
     </>
   );
 }

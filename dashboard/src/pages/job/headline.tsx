@@ -19,7 +19,14 @@ export function Headline({job}: {job: TuningJob}) {
   return (
     <div class="headline">
       <Stats>
-        <Stat
+        {Boolean(job.spec.objectives?.length) && (
+          <Stat
+            label={`Pareto front of ${job.spec.objectives!.map((objective) => objective.metric).join(', ')}`}
+            value={counted(job.frontTrials ?? 0, 'trial')}
+            note={`winnow best ${job.id} --front`}
+          />
+        )}
+        {!job.spec.objectives?.length && <Stat
           label={`Best ${objectiveName(job.spec.objective)} (${job.spec.objective.goal === 'MINIMIZE' ? 'lowest' : 'highest'})`}
           value={best ? <span class="best-ink">{number(best.objective)}</span> : '–'}
           note={
@@ -33,7 +40,7 @@ export function Headline({job}: {job: TuningJob}) {
               'no trial reported it'
             )
           }
-        />
+        />}
         <Stat
           label="Trained"
           value={
@@ -117,7 +124,13 @@ export function BestCard({job}: {job: TuningJob}) {
   // Asked for again when another trial becomes the best, not on every report.
   const answer = useGet<QueryTrialsResponse>(best ? `${jobPath(job.id)}/table` : null, {filters: [`#number:${best?.trial}..${best?.trial}`], limit: 1});
   let content;
-  if (!best) {
+  if (job.spec.objectives?.length) {
+    content = (
+      <EmptyState title="Several objectives" height={kLeastHeight}>
+        There is no best trial but a Pareto front: winnow best {job.id} --front
+      </EmptyState>
+    );
+  } else if (!best) {
     content = (
       <EmptyState title="No best trial yet" height={kLeastHeight}>
         Shows the best trial's configuration once a trial has reported {job.spec.objective.metric}.
