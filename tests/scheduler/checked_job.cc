@@ -67,7 +67,10 @@ void CheckFront(const JobState& state) {
 // The best trial, looked for among all.
 void CheckBest(const JobState& state) {
   const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
-  if (state.spec().has_several_objectives()) return CheckFront(state);
+  if (state.spec().has_several_objectives()) {
+    if (state.last_sequence() % 4 == 0 || state.ended()) CheckFront(state);
+    return;
+  }
   std::optional<TrialNumber> best;
   std::pair<bool, double> best_place;
   for (const TrialState& trial : state.trials()) {
@@ -184,7 +187,9 @@ void CheckStandingCuts(const SimulationResult& result) {
                                          !standings[0].feasible() || !standings[0].finite()));
     }
     const auto* resumed = std::get_if<TrialResumed>(&fact.body);
-    if (resumed != nullptr && HasOpenRungs(spec.pruner.kind) && resumed->rung > state.trial(resumed->trial).rung) {
+    const bool promotes =
+        spec.pruner.kind == PrunerKind::kAsha && spec.pruner.asha_form == AshaForm::kPromotion;
+    if (promotes && resumed != nullptr && resumed->rung > state.trial(resumed->trial).rung) {
       const TrialState& trial = state.trial(resumed->trial);
       const RungState& rung = state.brackets()[trial.bracket].rungs[trial.rung];
       REQUIRE(rung.Rank(trial.number) < rung.places());

@@ -160,9 +160,11 @@ TEST_CASE("Objectives: one that diverges or is never reported fails the trial by
   REQUIRE(job.StartAll() == 2);
   job.Record(Reported{1, 1, 1, kNaN, 1});
   CHECK(job.trial(1).reason == "Diverged: size was nan at resource 1.");
+  job.End(1, AttemptOutcome::kStopped);
   job.Record(Reported{2, 1, 4, 1, 0});
   job.End(2, AttemptOutcome::kFinished);
   CHECK(job.trial(2).reason == "It ended without a value of size.");
+  REQUIRE(job.state().ended());
   CHECK(job.state().ended()->end == JobEnd::kFailed);
 }
 

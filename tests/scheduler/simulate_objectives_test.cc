@@ -39,7 +39,7 @@ TEST_CASE("Simulation: 10000 jobs with several objectives and constraints end, w
 
 TEST_CASE("Simulation: jobs with several objectives and a model end, within budgets, and never idle",
           "[scheduler]") {
-  constexpr uint64_t kJobs = 25;  // of each
+  constexpr uint64_t kJobs = 6;  // of each
   for (SamplerKind sampler : kSamplers) {
     for (PrunerKind pruner : kPruners) {
       if (!AsksModel({sampler, pruner}) || pruner == PrunerKind::kLearningCurve) continue;
