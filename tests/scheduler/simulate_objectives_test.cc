@@ -42,7 +42,10 @@ TEST_CASE("Simulation: jobs with several objectives and a model end, within budg
   constexpr uint64_t kJobs = 6;  // of each
   for (SamplerKind sampler : kSamplers) {
     for (PrunerKind pruner : kPruners) {
-      if (!AsksModel({sampler, pruner}) || pruner == PrunerKind::kLearningCurve) continue;
+      if (!AsksModel({sampler, pruner}) || pruner == PrunerKind::kLearningCurve ||
+          pruner == PrunerKind::kPairedTest) {
+        continue;
+      }
       int64_t answers = 0;
       for (uint64_t number = 0; number < kJobs; ++number) {
         CAPTURE(static_cast<int>(sampler), static_cast<int>(pruner), number);
