@@ -239,7 +239,7 @@ class Suggester {
                               std::to_string(tried.size()) + Sentence(chance)};
   }
 
-  // Of listed values: those that good trials have, and those that too few trials have tried.
+  // Keeps the listed values that good trials have, and those that too few trials have tried.
   std::optional<SuggestedRange> Fewer(size_t p) const {
     const std::vector<Tried> tried = TriedOf(p);
     const size_t good = GoodOf(tried);

@@ -4,6 +4,7 @@
 //
 //   bench-search --strategy default --family branin --seeds 1..30 [--multiple 64] [--table CSV] [--workers 1]
 //                [--startup 10] [--prior right|wrong] [--confidence low|medium|high]
+//                [--earlier rows:TABLE] [--earlier-results 50] [--earlier-wrong]
 //
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
@@ -18,6 +19,9 @@
 // --prior: every parameter has a prior. A right one is the optimum's coordinate on the unit interval, moved
 // by a normal number of deviation 0.1 that depends on the seed; a wrong one is the end of the range opposite
 // to the optimum. Of a category, right is the optimum's own and wrong is another one.
+//
+// --earlier: the job starts with the final values of so many random configurations on this family, which has
+// the same hyperparameters; with --earlier-wrong with minus these values, so that the worst looks best.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -103,8 +107,33 @@ struct PlayedPrior {
   Confidence confidence = Confidence::kMedium;
 };
 
+// Another family as an earlier job, or none.
+struct PlayedEarlier {
+  const Family* family = nullptr;
+  int results = 0;
+  bool wrong = false;
+};
+
+std::vector<EarlierResult> ResultsOf(const PlayedEarlier& earlier, const SearchSpec& spec,
+                                     const SearchSpace& space) {
+  std::vector<EarlierResult> results;
+  for (int i = 0; earlier.family != nullptr && i < earlier.results; ++i) {
+    std::vector<double> unit;
+    for (size_t j = 0; j < spec.parameters.size(); ++j) {
+      const uint64_t draw = 1000 + static_cast<uint64_t>(i) * spec.parameters.size() + j;
+      unit.push_back(RandomUnit(spec.seed, 0, Purpose::kSimulation, draw));
+    }
+    Configuration configuration = space.FromUnit(unit);
+    const double value = earlier.family->WholeCurve(space.ToUnit(configuration), spec.seed).observed.back();
+    results.push_back({std::move(configuration), earlier.wrong ? -value : value, 0,
+                       "job earlier, trial " + std::to_string(i + 1)});
+  }
+  return results;
+}
+
 void Play(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
-          double multiple, int workers, double startup, const PlayedPrior& prior) {
+          double multiple, int workers, double startup, const PlayedPrior& prior,
+          const PlayedEarlier& earlier) {
   SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, startup);
   if (prior.given) AddPriors(spec, family, prior.right, prior.confidence);
   const SearchSpace space(spec.parameters);
@@ -118,6 +147,7 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   };
   Simulation simulation;
   simulation.workers = workers;
+  simulation.earlier = ResultsOf(earlier, spec, space);
   simulation.objective = [&](const Configuration& configuration, int64_t level) {
     return curve_of(configuration).observed[static_cast<size_t>(level) - 1];
   };
@@ -193,6 +223,9 @@ int main(int argc, char** argv) {
   int workers = 1;
   int64_t repeats = 0;
   std::string prior, confidence = "medium";
+  std::string earlier_family;
+  int earlier_results = 50;
+  bool earlier_wrong = false;
   bool list = false;
   app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
   app.add_option("--family", family, "a closed-form family, or table");
@@ -205,6 +238,9 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", repeats, "of each training; 0: levels are levels")->check(CLI::Range(0, 5));
   app.add_option("--prior", prior)->check(CLI::IsMember({"right", "wrong"}));
   app.add_option("--confidence", confidence)->check(CLI::IsMember({"low", "medium", "high"}));
+  app.add_option("--earlier", earlier_family, "a family whose results the job starts with");
+  app.add_option("--earlier-results", earlier_results)->check(CLI::PositiveNumber);
+  app.add_flag("--earlier-wrong", earlier_wrong);
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -226,11 +262,19 @@ int main(int argc, char** argv) {
                                    confidence == "low"    ? winnow::Confidence::kLow
                                    : confidence == "high" ? winnow::Confidence::kHigh
                                                           : winnow::Confidence::kMedium};
+  winnow::PlayedEarlier earlier{nullptr, earlier_results, earlier_wrong};
+  auto known = winnow::MakeFamily(earlier_family.empty() ? "branin" : earlier_family);
+  if (!known.ok()) {
+    std::fprintf(stderr, "--earlier %s: %s\n", earlier_family.c_str(),
+                 std::string(known.status().message()).c_str());
+    return 2;
+  }
+  if (!earlier_family.empty()) earlier.family = known->get();
   for (unsigned long long seed = first; seed <= last; ++seed) {
     if (repeats > 0) {
       winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats);
     } else {
-      winnow::Play(strategy, family, **functions, seed, multiple, workers, startup, played);
+      winnow::Play(strategy, family, **functions, seed, multiple, workers, startup, played, earlier);
     }
   }
   return 0;

@@ -77,12 +77,12 @@ std::string StrategyText(const v1::TuningJobSpec& spec) {
     text += fmt::format(", R = {}, eta = {}", Thousands(rungs.max_resource), rungs.reduction_factor);
     if (rungs.min_resource > 1) text += fmt::format(", r = {}", Thousands(rungs.min_resource));
   }
-  const auto goal = [](v1::Goal goal, const std::string& metric) {
+  const auto wanted = [](v1::Goal goal, const std::string& metric) {
     return fmt::format(", {} {}", goal == v1::MINIMIZE ? "minimize" : "maximize", Clean(metric));
   };
-  if (!HasFront(spec)) return text + goal(spec.objective().goal(), spec.objective().metric());
+  if (!HasFront(spec)) return text + wanted(spec.objective().goal(), spec.objective().metric());
   for (const v1::ObjectivesEntry& objective : spec.objectives())
-    text += goal(objective.goal(), objective.metric());
+    text += wanted(objective.goal(), objective.metric());
   return text;
 }
 

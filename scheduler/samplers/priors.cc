@@ -21,7 +21,7 @@ constexpr double kFavours[] = {2, 4, 8};  // of an unordered category
 constexpr double kMostShare = 0.5;
 constexpr double kFullDraws = 4;
 
-// Of search models: what a parameter's prior takes off at most, where it has its first weight; and for how
+// In search models: what a parameter's prior takes off at most, where it has its first weight; and for how
 // many trials it has that.
 constexpr double kMostOff = 3;
 constexpr double kFullTrials = 10;

@@ -87,11 +87,14 @@ int64_t StartupTrials(const SearchSpec& spec) {
 
 bool StartsUp(const JobState& state, TrialNumber number) {
   const SearchSpec& spec = state.spec();
-  const auto earlier = static_cast<int64_t>(state.earlier_results().size());
+  const int64_t startup = StartupTrials(spec);
+  // A paused trial at the lowest rung costs little, and shows whether earlier results can be trusted.
+  const bool cheap = TraitsOf(spec.pruner.kind).asks_model;
+  const auto earlier =
+      std::min(static_cast<int64_t>(state.earlier_results().size()), cheap ? startup / 2 : startup);
   const JobTotals& totals = state.totals();
   const int64_t results = totals.completed + totals.pruned + totals.cancelled + totals.paused + earlier;
   const int64_t sampled = number - static_cast<int64_t>(spec.initial.size());
-  const int64_t startup = StartupTrials(spec);
   return results < startup || sampled + earlier <= startup;
 }
 

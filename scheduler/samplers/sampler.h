@@ -52,7 +52,7 @@ Suggested NewTrial(const JobState& state, Suggestion suggestion, std::vector<dou
 int64_t StartupTrials(const SearchSpec& spec);
 
 // Whether trial `number` is still one of these: too few trials have begun or have a result, counting earlier
-// results.
+// results: under FREEZE_THAW at most half as many as these.
 bool StartsUp(const JobState& state, TrialNumber number);
 
 // The resource levels of the rungs of all brackets, rising; without a pruner that has rungs, none.

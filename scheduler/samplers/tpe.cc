@@ -9,6 +9,7 @@
 #include "scheduler/samplers/priors.h"
 #include "scheduler/samplers/random.h"
 #include "scheduler/samplers/sobol.h"
+#include "scheduler/samplers/transfer.h"
 #include "scheduler/samplers/unit_points.h"
 #include "scheduler/space/random.h"
 #include "scheduler/state/standing.h"
@@ -27,6 +28,8 @@ constexpr int64_t kMostBest = 40;
 // best.
 constexpr size_t kNewestSplit = 20'000;
 constexpr size_t kMostOthers = 400;
+// Results of earlier jobs, less one for each of this job's.
+constexpr int64_t kMostEarlier = 40;
 // Of standings, whose ranking costs the square of their number.
 constexpr size_t kMostStandings = 2000;
 // Kernels narrower than that look at nothing but their own point.
@@ -93,6 +96,32 @@ void AddRanked(const JobState& state, size_t first, History& history) {
     history.outcomes.push_back({&state.trial(ranked.number).configuration, 0});
 }
 
+// Results of earlier jobs, each job's ranked among its own: one that is better than a part of them counts as
+// if it were better than that part of this job's. The more results this job has, the fewer are added.
+void AddEarlier(const JobState& state, History& history) {
+  if (history.results >= kMostEarlier) return;
+  std::vector<double> keys;  // of this job's results, the best first
+  for (const Outcome& outcome : history.outcomes) {
+    if (std::isfinite(outcome.key)) keys.push_back(outcome.key);
+  }
+  std::sort(keys.begin(), keys.end());
+  const std::vector<EarlierResult>& earlier = state.earlier_results();
+  const double sign = state.spec().goal == Goal::kMaximize ? 1 : -1;
+  for (const EarlierSource& source :
+       SourcesOf(earlier, sign, static_cast<size_t>(kMostEarlier - history.results))) {
+    for (size_t i = 0; i < source.size(); ++i) {
+      const EarlierResult& result = earlier[source[i]];
+      if (result.resource != 0 && result.resource < history.level) continue;
+      if (!state.space().Holds(result.configuration)) continue;
+      const double part = static_cast<double>(i) / static_cast<double>(source.size());
+      const double key =
+          keys.empty() ? part : keys[static_cast<size_t>(part * static_cast<double>(keys.size()))];
+      history.outcomes.push_back({&result.configuration, key});
+      ++history.results;
+    }
+  }
+}
+
 History HistoryOf(const JobState& state) {
   History history;
   const double sign = state.spec().goal == Goal::kMaximize ? -1 : 1;
@@ -108,11 +137,6 @@ History HistoryOf(const JobState& state) {
     history.outcomes.push_back(
         {&configuration, finite ? sign * *value : std::numeric_limits<double>::infinity()});
   };
-  for (const EarlierResult& earlier : state.earlier_results()) {
-    if (!state.space().Holds(earlier.configuration)) continue;
-    if (earlier.resource == 0 || earlier.resource >= history.level)
-      add(earlier.configuration, earlier.objective);
-  }
   if (state.spec().ranks_by_standing()) {
     AddRanked(state, first, history);
     return history;
@@ -129,6 +153,7 @@ History HistoryOf(const JobState& state) {
     if (trial.phase == TrialPhase::kFailed) value.reset();
     add(trial.configuration, value);
   }
+  AddEarlier(state, history);
   std::stable_sort(history.outcomes.begin(), history.outcomes.end(),
                    [](const Outcome& a, const Outcome& b) { return a.key < b.key; });
   return history;

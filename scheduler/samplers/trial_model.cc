@@ -8,6 +8,7 @@
 #include "scheduler/models/fit.h"
 #include "scheduler/models/quantile.h"
 #include "scheduler/samplers/sampler.h"
+#include "scheduler/samplers/transfer.h"
 #include "scheduler/state/repeat_effects.h"
 
 namespace winnow {
@@ -25,6 +26,9 @@ constexpr double kMoreWork = 0.1;  // as a part of that at the last fit: then it
 constexpr double kEarlierError = 0.05;      // of an earlier job: other data, another seed
 constexpr double kPartEarlierError = 0.25;  // at a lower level than the last
 constexpr double kFailureError = 0.25;
+// Below so many of the job's own results, earlier ones set the scale too: the transform's, and the spread's.
+constexpr size_t kFewEnds = 8;
+constexpr Index kFewSeen = 3;
 constexpr size_t kMostFailed = 50;  // the newest
 
 // On the transform's scale, where ends are about 1 apart. What lies beyond is as far as anything can be: its
@@ -190,18 +194,17 @@ SeenCurve TrialModel::CurveOf(const TrialState& trial, const std::vector<int64_t
 
 TrialModel::Results TrialModel::ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const {
   Results results;
-  for (const EarlierResult& earlier : state.earlier_results()) {
-    if (!std::isfinite(earlier.objective)) continue;
-    const bool whole = earlier.resource == 0 || earlier.resource >= levels.back() || state.brackets().empty();
-    results.fixed.push_back(
-        {&earlier.configuration, sign_ * earlier.objective, whole ? kEarlierError : kPartEarlierError});
-    ++results.work;
+  const std::vector<EarlierResult>& earlier = state.earlier_results();
+  for (const EarlierSource& source : SourcesOf(earlier, sign_, kMostTrials)) {
+    for (const size_t i : source) {
+      const int64_t level = earlier[i].resource;
+      const bool whole = level == 0 || level >= levels.back() || state.brackets().empty();
+      results.fixed.push_back({&earlier[i].configuration, sign_ * earlier[i].objective,
+                               whole ? kEarlierError : kPartEarlierError});
+    }
+    results.sources.push_back(static_cast<Index>(source.size()));
   }
-  if (results.fixed.size() > kMostTrials) {
-    std::stable_sort(results.fixed.begin(), results.fixed.end(),
-                     [](const Fixed& a, const Fixed& b) { return a.value > b.value; });
-    results.fixed.resize(kMostTrials);
-  }
+  results.work += static_cast<int64_t>(results.fixed.size());
 
   std::optional<RepeatEffects> repeats;
   if (state.spec().repeats > 0) repeats.emplace(state);
@@ -246,8 +249,10 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   for (const Seen& seen : results.seen) curves.push_back(seen.curve);
   std::vector<RungValues> values = ReadRungs(levels, curves);
   std::vector<double> ends = RoughEnds(values, levels.size());
+  // Earlier results count here only until the job has its own: theirs may be of another size.
+  const bool few = ends.size() < kFewEnds;
   for (const Fixed& fixed : results.fixed) {
-    if (fixed.value) ends.push_back(*fixed.value);
+    if (few && fixed.value) ends.push_back(*fixed.value);
   }
   transform_.emplace(ends);
   for (RungValues& trial : values) {
@@ -271,18 +276,18 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   refitted_ = PredictEnds(values, map.Map(observations.points.topRows(seen), fitted_.hyperparameters.warping),
                           levels.size(), fitted_.gains, predicted);
 
-  // On to unit spread, fixed results included; what failed comes last, when the worst is known.
+  // On to unit spread; what failed comes last, when the worst is known.
   observations.values.head(seen) = predicted.means;
   Index finite = seen;
   while (finite < all && results.fixed[static_cast<size_t>(finite - seen)].value) {
     observations.values[finite] = (*transform_)(*results.fixed[static_cast<size_t>(finite - seen)].value);
     ++finite;
   }
-  centre_ = observations.values.head(finite).mean();
-  const double variance = (observations.values.head(finite).array() - centre_).square().mean();
+  const Index scale = seen < kFewSeen ? finite : seen;
+  centre_ = observations.values.head(scale).mean();
+  const double variance = (observations.values.head(scale).array() - centre_).square().mean();
   if (variance > 0) spread_ = std::sqrt(variance);
   observations.values.head(finite) = (observations.values.head(finite).array() - centre_) / spread_;
-  observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
   observations.covariance.topLeftCorner(seen, seen) = predicted.covariance / (spread_ * spread_);
   for (Index i = 0; i < seen; ++i) {
     const Seen& trial = results.seen[static_cast<size_t>(i)];
@@ -293,6 +298,8 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   }
   for (Index i = seen; i < all; ++i)
     observations.variances[i] = results.fixed[static_cast<size_t>(i - seen)].error;
+  AddSources(results, map, seen, observations);
+  observations.values.tail(all - finite).setConstant(observations.values.head(finite).minCoeff());
 
   if (static_cast<double>(results.work) > static_cast<double>(fitted_.work) * (1 + kMoreWork)) {
     fitted_.hyperparameters = winnow::Fit(map, observations, kFitSettings);
@@ -314,6 +321,30 @@ void TrialModel::Fit(const Results& results, const std::vector<int64_t>& levels)
   results_ = finite;
   // Earlier jobs alone: nothing is reached here yet.
   if (seen == 0) best_ = means.head(finite).minCoeff();
+}
+
+void TrialModel::AddSources(const Results& results, const FeatureMap& map, Index seen,
+                            Observations& observations) const {
+  const Observations own{observations.points.topRows(seen), observations.values.head(seen),
+                         observations.variances.head(seen),
+                         observations.covariance.topLeftCorner(seen, seen)};
+  Index first = seen;
+  for (const Index count : results.sources) {
+    std::vector<double> values;
+    for (Index i = first; i < first + count; ++i)
+      values.push_back(*results.fixed[static_cast<size_t>(i - seen)].value);
+    const OutputTransform transform(values);
+    Observations source{observations.points.middleRows(first, count), VectorXd(count),
+                        observations.variances.segment(first, count), MatrixXd()};
+    for (Index i = 0; i < count; ++i) source.values[i] = Near(transform(values[static_cast<size_t>(i)]));
+    const double mean = source.values.mean();
+    const double variance = (source.values.array() - mean).square().mean();
+    source.values = (source.values.array() - mean) / (variance > 0 ? std::sqrt(variance) : 1);
+    observations.values.segment(first, count) = source.values;
+    observations.covariance.block(first, first, count, count) =
+        DifferenceOf(map, fitted_.hyperparameters, own, source);
+    first += count;
+  }
 }
 
 void TrialModel::AddPending(const JobState& state) {

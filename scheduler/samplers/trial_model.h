@@ -30,9 +30,10 @@ struct FittedModel {
 //
 // Trials that run without a result count as if they gave what the model expects ("kriging believer",
 // Ginsbourger et al. 2010), so that parallel suggestions differ. Failed trials count as the worst. Results of
-// earlier jobs count with a larger error. The model is a function of the state alone: its hyperparameters are
-// those recorded with the last suggestion, and are fitted again when there are a tenth more results. The cost
-// stops growing at kMostTrials, which are chosen.
+// each earlier job count with a larger error, an offset and a difference of their own (samplers/transfer.h).
+// The model is a function of the state alone: its hyperparameters are those recorded with the last
+// suggestion, and are fitted again when there are a tenth more results. The cost stops growing at
+// kMostTrials, which are chosen.
 class TrialModel {
  public:
   static constexpr size_t kMostTrials = 200;
@@ -101,6 +102,7 @@ class TrialModel {
   struct Results {
     std::vector<Seen> seen;
     std::vector<Fixed> fixed;
+    std::vector<Eigen::Index> sources;  // how many of `fixed` are from each earlier job, in their order
     int64_t work = 0;
   };
 
@@ -108,6 +110,10 @@ class TrialModel {
   SeenCurve CurveOf(const TrialState& trial, const std::vector<int64_t>& levels) const;
   Results ResultsOf(const JobState& state, const std::vector<int64_t>& levels) const;
   void Fit(const Results& results, const std::vector<int64_t>& levels);
+  // Puts the results of each earlier job on unit spread, and adds what they have in common that is not the
+  // job's own (samplers/transfer.h).
+  void AddSources(const Results& results, const FeatureMap& map, Eigen::Index seen,
+                  Observations& observations) const;
   // Trials that run and have shown nothing yet.
   void AddPending(const JobState& state);
 

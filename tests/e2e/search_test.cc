@@ -199,6 +199,30 @@ TEST_CASE("Priors: their values are tried first, every choice that they moved sa
   CHECK(run({"replay", "believed", "--verify"}).code == 0);
 }
 
+TEST_CASE("Ranges from earlier jobs: winnow plan proposes what a finished job speaks for", "[e2e]") {
+  ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
+  const auto job = [&server](const std::string& name) {
+    return R"json({"name": ")json" + name + R"json(", "strategy": "RANDOM", "limits": {"max_trials": 60},
+    "trainer": {"command": ["/bin/sh", "-c", "echo loss=$(awk 'BEGIN {print ({{x}} - 0.3) ^ 2}')"], "resumes": false,
+                "metrics": [{"name": "loss", "regex": "loss=([-+0-9.e]+)"}]},
+    "parameters": [{"name": "x", "continuous": {"min": 0, "max": 1}}, {"name": "y", "integer": {"min": 1, "max": 9}}],
+    "objective": {"metric": "loss", "goal": "MINIMIZE"}, "working_directory": ")json" +
+           server.folder() + "\"}";
+  };
+  const Result first = RunWinnow({"submit", "-", "--watch"}, server.address(), job("first"));
+  INFO(first.out << first.err << server.log());
+  REQUIRE(first.code == 0);
+  const Result planned =
+      RunWinnow({"plan", "-", "--suggest-ranges", "-o", "json"}, server.address(), job("second"));
+  INFO(planned.out << planned.err);
+  const json answer = json::parse(planned.out);
+  CHECK(answer["jobs"] == json({"first"}));
+  REQUIRE(answer["changes"].size() == 1);
+  CHECK(answer["changes"][0]["parameter"] == "x");
+  CHECK(answer["parameters"][0]["continuous"]["max"] < 0.7);
+  CHECK(answer["parameters"][1]["integer"]["max"] == 9);
+}
+
 TEST_CASE("Warm start: every row of what winnow analytics writes of a conditional space is used", "[e2e]") {
   ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
   // A value that a spreadsheet would compute, and a hyperparameter that has the name of a column.

@@ -59,7 +59,7 @@ TEST_CASE("Suggest ranges: what holds by chance is hardly ever suggested", "[sch
     });
     suggested += static_cast<int>(SuggestRanges(kRates, {job}).size());
   }
-  // Of 200 parameters.
+  // There are 200 parameters.
   CHECK(suggested < 12);
 }
 
