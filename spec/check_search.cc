@@ -282,7 +282,6 @@ class SearchChecker {
       Add("pruner.weak_bracket_level",
           "is " + DoubleToString(spec_.pruner().weak_bracket_level()) + "; expected none with " + with);
     }
-    if (spec_.has_repeats()) Add("repeats", "is given; expected none with " + with);
     if (spec_.has_warm_start())
       Add("warm_start", "is given; its results have one objective, expected none with " + with);
   }
