@@ -15,7 +15,7 @@ namespace winnow {
 namespace {
 
 // So many results of an earlier job over BowlJob's space, at random places.
-std::vector<EarlierResult> EarlierBowl(int count, const Landscape& objective,
+std::vector<EarlierResult> EarlierBowl(int count, const CurveFunction& objective,
                                        const std::string& job = "job old") {
   const SearchSpec spec = BowlJob(SamplerKind::kRandom, 0);
   const SearchSpace space(spec.parameters);
