@@ -10,6 +10,7 @@ namespace winnow {
 
 void FrontShare::Add(Standing standing) {
   const TrialNumber number = standing.number;
+  if (!standing.finite()) standing.keys.clear();  // a NaN would not equal itself
   const Standing& added = places_.emplace(number, Place{std::move(standing), false}).first->second.standing;
   if (added.finite() && added.feasible()) {
     if (low_.empty()) low_ = high_ = added.keys;

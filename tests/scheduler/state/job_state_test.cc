@@ -193,7 +193,7 @@ TEST_CASE("Job state: a value that is no number equals itself", "[scheduler]") {
 
 TEST_CASE("Facts: described with all their members", "[scheduler]") {
   CHECK(Describe(RungCut{0, 1, 9, {3, 1}, 1, 0.5}) ==
-        "rung_cut: bracket 0, rung 1, resource 9, ranking (3, 1), promoted 1, cutoff 0.5");
+        "rung_cut: bracket 0, rung 1, resource 9, ranking (3, 1), promoted 1, cutoff 0.5, reference ()");
   CHECK(Describe(TrialCreated{2, {0.5, std::string("sgd")}, -1, 0, 3, "why"}) ==
         "trial_created: trial 2, configuration (0.5, sgd), bracket -1, rung 0, to 3, why why");
 }
