@@ -308,8 +308,8 @@ void JobState::RankValue(TrialState& trial) {
   const bool counted = trial.value_resource > 0;
   if (spec().ranks_by_standing()) trial.violation = FinalStanding(spec(), trial).violation;
   if (spec().has_several_objectives()) {
-    trial.value = trial.curve.empty() ? 0 : trial.curve.back().second;
     trial.value_resource = CommonLevel(trial);
+    trial.value = trial.value_resource > 0 ? trial.curve.back().second : 0;
     front_.Offer(spec(), trials_, trial);
     return;
   }
