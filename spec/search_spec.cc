@@ -165,7 +165,7 @@ void SetLimits(const v1::TuningJobSpec& spec, SearchSpec& search) {
   const bool is_r =
       HasRungs(search.pruner.kind) && limits.max_trial_resource() == search.pruner.rungs.max_resource;
   search.limits.max_trial_resource = is_r ? 0 : limits.max_trial_resource();
-  if (search.repeats > 0) search.limits.max_trial_resource = search.repeats;
+  if (search.repeats > 0 && !HasRungs(search.pruner.kind)) search.limits.max_trial_resource = search.repeats;
   search.limits.max_attempts = OrDefault(limits.max_attempts(), search.limits.max_attempts);
   search.limits.max_lost_attempts = OrDefault(limits.max_lost_attempts(), search.limits.max_lost_attempts);
   search.limits.max_first_failures = limits.max_first_failures();

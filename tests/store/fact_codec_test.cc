@@ -74,6 +74,8 @@ TEST_CASE("Fact codec: rows are written as every release has written them", "[st
       R"(trial_created 1 {"bracket":-1,"configuration":[],"rung":0,"to":0,"why":""})",
       R"(rung_cut 0 {"bracket":2,"cutoff":{"bits":"7ff8000000000000"},"promoted":0,"ranking":[],)"
       R"("resource":1,"rung":0})",
+      R"(rung_cut 0 {"bracket":0,"cutoff":{"bits":"7ff8000000000000"},"promoted":1,"ranking":[2,1],)"
+      R"("reference":[0.5,-2.0],"resource":1,"rung":0})",
       R"(attempt_started 1 {"attempt":1,"from":0,"to":0})",
       R"(node_time_reached 0 {})",
       R"(trial_created 1 {"bracket":-1,"configuration":["svm",null,1.0],"rung":0,"to":0,"why":""})",
