@@ -85,7 +85,7 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
            "trained_resource, value, value_resource"
            " FROM trials WHERE trial = 1",
            "rows of trials, its facts say"},
-      Case{"INSERT INTO reports VALUES (1, 77, 1, 1, 'other', 0.5, 0, 0)", "reports of trial 77"},
+      Case{"INSERT INTO reports VALUES (1, 77, 1, 1, 'other', 0.5, 0, 0, 0)", "reports of trial 77"},
       Case{"UPDATE assignments SET state = 'gone', outcome = 'finished' WHERE trial = 2",
            "a live attempt that no worker holds"},
       Case{"UPDATE assignments SET state = 'odd' WHERE trial = 2", "its state is \"odd\""},
