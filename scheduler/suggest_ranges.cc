@@ -15,7 +15,7 @@ namespace {
 constexpr double kGood = 0.25;  // of a job's trials
 constexpr size_t kLeastGood = 10;
 constexpr double kChance = 0.05;
-constexpr double kMargin = 0.1;    // on both sides of what was good
+constexpr double kRangeMargin = 0.1;  // on both sides of what was good
 constexpr double kNarrower = 0.8;  // of the range at most, else it stays
 constexpr double kEdge = 0.05, kNearEdge = 0.25;
 constexpr double kWider = 0.25;
@@ -225,8 +225,8 @@ class Suggester {
         tried.begin(), tried.end(), [&](const Tried& each) { return each.at >= first && each.at <= last; }));
     const double chance = ChanceAllInside(inside, good, tried.size());
     const double low = numbers.low(), high = numbers.high(), width = high - low;
-    const double new_low = std::max(low, first - kMargin * width),
-                 new_high = std::min(high, last + kMargin * width);
+    const double new_low = std::max(low, first - kRangeMargin * width),
+                 new_high = std::min(high, last + kRangeMargin * width);
     if (chance > kChance || new_high - new_low > kNarrower * width || !(new_low < new_high))
       return std::nullopt;
     const auto text = [&](double at) {
