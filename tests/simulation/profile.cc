@@ -204,7 +204,7 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   return profile;
 }
 
-double Objective(int64_t a, int64_t b, int64_t resource) {
+double ObjectiveAt(int64_t a, int64_t b, int64_t resource) {
   const uint64_t quality = RandomBits(static_cast<uint64_t>(a), b, Purpose::kSimulation, 7) % 1'000'003;
   if (quality % 29 == 0) return std::numeric_limits<double>::quiet_NaN();
   return static_cast<double>(quality) / 1e6 + 0.5 / static_cast<double>(resource);

@@ -83,6 +83,6 @@ struct Profile {
 Profile DrawProfile(uint64_t seed, Scale scale);
 
 // A trainer's result at a level; NaN for a few configurations.
-double Objective(int64_t a, int64_t b, int64_t resource);
+double ObjectiveAt(int64_t a, int64_t b, int64_t resource);
 
 }  // namespace winnow

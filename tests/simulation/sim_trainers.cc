@@ -132,7 +132,7 @@ class SimTrainer : public RankRun {
     v1::MetricValue* metric = report.add_metrics();
     metric->set_name("loss");
     metric->set_value(
-        Objective(std::stoll(assignment_.command(1)), std::stoll(assignment_.command(2)), level_));
+        ObjectiveAt(std::stoll(assignment_.command(1)), std::stoll(assignment_.command(2)), level_));
     *report.mutable_time() = TimeUtil::MicrosecondsToTimestamp(WallUs());
     setting_->ledger.Emitted(assignment_, level_, metric->value());
     reported_ = true;

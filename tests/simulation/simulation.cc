@@ -218,7 +218,7 @@ class World {
     Simulation calm;
     calm.slots = spec.nodes;
     calm.objective = [](const Configuration& configuration, int64_t resource) {
-      return Objective(std::get<int64_t>(configuration[0]), std::get<int64_t>(configuration[1]), resource);
+      return ObjectiveAt(std::get<int64_t>(configuration[0]), std::get<int64_t>(configuration[1]), resource);
     };
     const JobState undisturbed = Simulate(spec, calm).state;
     const auto row = store_->jobs.Find(ids_[job]);
