@@ -91,7 +91,8 @@ std::optional<CompletionMet> TargetHypervolume(const JobState& state) {
   if (volume < *target) return std::nullopt;
   return CompletionMet{"The target is reached: the Pareto front of " + std::to_string(state.front().size()) +
                        (state.front().size() == 1 ? " trial" : " trials") + " has the hypervolume " +
-                       SixDigits(volume, *target) + "; target_hypervolume is " + DoubleToString(*target) + "."};
+                       SixDigits(volume, *target) + "; target_hypervolume is " + DoubleToString(*target) +
+                       "."};
 }
 
 std::optional<CompletionMet> NoImprovement(const JobState& state) {

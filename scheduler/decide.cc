@@ -140,8 +140,8 @@ Decision AfterAttempt(const JobState& state, const AttemptEnded& ended) {
   return Retry(trial, "Its attempt was stopped; goes on from " + from + ".");
 }
 
-// The end of a trial that has reported a value of an objective that is not finite: what diverged does not come
-// back, so that it fails at once under every strategy, also while it runs.
+// The end of a trial that has reported a value of an objective that is not finite: what diverged does not
+// come back, so that it fails at once under every strategy, also while it runs.
 std::optional<TrialEnded> Diverged(const JobState& state, const Reported& report) {
   const TrialState& trial = state.trial(report.trial);
   const bool of_objective = report.metric < static_cast<int64_t>(state.spec().objective_count());

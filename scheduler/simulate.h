@@ -17,8 +17,8 @@ struct Simulation {
 
   // The objective at a level; may be NaN.
   std::function<double(const Configuration&, int64_t resource)> objective;
-  // Of the further metrics that rank trials, by index (Reported::metric): the value at a level; absent: it is
-  // not reported there. Needed where there are such metrics.
+  // Values of the further metrics that rank trials, by index (Reported::metric): the value at a level;
+  // absent: it is not reported there. Needed where there are such metrics.
   std::function<std::optional<double>(const Configuration&, int64_t resource, int64_t metric)> further;
   double unit_seconds = 1;  // of one unit, times up to 1 + `jitter` by trial
   double jitter = 0.5;

@@ -57,8 +57,9 @@ class SearchValidator {
     const std::vector<Objective>& objectives = spec_.objectives;
     if (objectives.empty()) return;
     if (objectives.size() < 2 || objectives.size() > kMostObjectives) {
-      Add("objectives", "has " + std::to_string(objectives.size()) + (objectives.size() == 1 ? " entry" : " entries") +
-                            "; expected 2 to " + std::to_string(kMostObjectives) +
+      Add("objectives", "has " + std::to_string(objectives.size()) +
+                            (objectives.size() == 1 ? " entry" : " entries") + "; expected 2 to " +
+                            std::to_string(kMostObjectives) +
                             ", or objective in its place for a single metric");
     }
     std::set<std::string> seen;
@@ -75,15 +76,17 @@ class SearchValidator {
       }
     }
     if (spec_.pruner.min_chance != 0) {
-      Add("pruner.min_chance", std::string(TraitsOf(spec_.pruner.kind).name) +
-                                   " extrapolates the curve of one objective; expected none of it with objectives");
+      Add("pruner.min_chance",
+          std::string(TraitsOf(spec_.pruner.kind).name) +
+              " extrapolates the curve of one objective; expected none of it with objectives");
     }
     const Completion& completion = spec_.completion;
     const std::string single = "is about one objective; expected none with objectives";
     if (completion.target_objective) Add("completion.target_objective", single);
     if (completion.convergence_tolerance != 0) Add("completion.convergence_tolerance", single);
-    const bool fixed = std::all_of(objectives.begin(), objectives.end(),
-                                   [](const Objective& objective) { return objective.threshold.has_value(); });
+    const bool fixed = std::all_of(objectives.begin(), objectives.end(), [](const Objective& objective) {
+      return objective.threshold.has_value();
+    });
     const std::string moving = "is about the hypervolume; expected a threshold for every objective";
     if (!fixed && completion.target_hypervolume) Add("completion.target_hypervolume", moving);
     if (!fixed && completion.no_improvement_trials != 0) Add("completion.no_improvement_trials", moving);
@@ -233,7 +236,8 @@ class SearchValidator {
     if (completion.target_hypervolume) {
       Expect("completion.target_hypervolume", *completion.target_hypervolume, "a finite number above 0",
              std::isfinite(*completion.target_hypervolume) && *completion.target_hypervolume > 0);
-      if (spec_.objectives.empty()) Add("completion.target_hypervolume", "is given; expected it with objectives");
+      if (spec_.objectives.empty())
+        Add("completion.target_hypervolume", "is given; expected it with objectives");
     }
     if (completion.no_improvement_trials < 0 || completion.no_improvement_trials > kMostTrials) {
       Add("completion.no_improvement_trials",

@@ -45,8 +45,7 @@ const std::vector<PrunerSetting>& PrunerSettingsByKind() {
       {"weak_bracket_level", {K::kHyperband}},
       {"warm_up_resource", {K::kMedian, K::kLearningCurve}},
       {"warm_up_trials", {K::kMedian, K::kLearningCurve}},
-      {"min_chance",
-       {K::kLearningCurve, K::kHyperband, K::kAsha, K::kSuccessiveHalving, K::kPairedTest}},
+      {"min_chance", {K::kLearningCurve, K::kHyperband, K::kAsha, K::kSuccessiveHalving, K::kPairedTest}},
   };
   return settings;
 }
@@ -198,16 +197,18 @@ class SearchChecker {
           "reads WINNOW_FOLD");
     }
     if (!tests) {
-      Add("repeats", fmt::format("are given with the {} pruner; expected strategy RANDOM, GRID or BAYESIAN, or "
-                                 "a sampler alone: PAIRED_TEST stops trials between their repeats",
-                                 KindName(search_.pruner.kind)));
+      Add("repeats",
+          fmt::format("are given with the {} pruner; expected strategy RANDOM, GRID or BAYESIAN, or "
+                      "a sampler alone: PAIRED_TEST stops trials between their repeats",
+                      KindName(search_.pruner.kind)));
     }
     if (search_.ranks_by_standing())
       Add("repeats", "are given with objectives or metric_constraints; expected one objective alone");
     if (spec_.limits().max_trial_resource() != 0) {
       Add("limits.max_trial_resource",
-          fmt::format("is {} beside repeats; expected none, because each repeat trains to the program's own end",
-                      spec_.limits().max_trial_resource()));
+          fmt::format(
+              "is {} beside repeats; expected none, because each repeat trains to the program's own end",
+              spec_.limits().max_trial_resource()));
     }
   }
 

@@ -26,8 +26,8 @@ struct Launch {
 // The launch of a trial with this configuration. A conditional hyperparameter that does not exist in
 // `configuration` gets no variable and no argument: the argument with its placeholder is left out, and so is
 // the flag before it ("--depth", "{{depth}}"). The hyperparameter of cluster.nodes_parameter is passed by its
-// placeholder only. `repeat`: the number of the repeat, from 1; 0: the job has no repeats. REQUIRES: CheckSpec
-// found nothing, the trainer is not external, and `configuration` belongs to spec.parameters.
+// placeholder only. `repeat`: the number of the repeat, from 1; 0: the job has no repeats. REQUIRES:
+// CheckSpec found nothing, the trainer is not external, and `configuration` belongs to spec.parameters.
 Launch MakeLaunch(const v1::TuningJobSpec& spec, const Configuration& configuration, uint64_t seed,
                   int64_t repeat = 0);
 

@@ -40,11 +40,10 @@ FactTable::FactTable(Database& database)
       event_(
           database,
           "INSERT INTO events (job, sequence, time_us, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
-      report_(
-          database,
-          "INSERT OR IGNORE INTO reports"
-          " (job, trial, attempt, resource, metric, value, time_us, sequence, ranking)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
+      report_(database,
+              "INSERT OR IGNORE INTO reports"
+              " (job, trial, attempt, resource, metric, value, time_us, sequence, ranking)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
       load_(database,
             "SELECT sequence, time_us, kind, trial, detail, 0, 0, 0, 0 FROM events"
             " WHERE job = ?1 AND sequence > ?2"
@@ -105,10 +104,10 @@ absl::Status FactTable::AppendEvent(int64_t job, const Fact& fact) {
 absl::StatusOr<bool> FactTable::AppendReport(int64_t job, const ReportRow& row) {
   std::optional<double> value;
   if (!std::isnan(row.value)) value = row.value;
-  absl::Status status =
-      report_.Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us,
-                   row.sequence, row.ranking)
-          .Run();
+  absl::Status status = report_
+                            .Bind(job, row.trial, row.attempt, row.resource, row.metric, value, row.time_us,
+                                  row.sequence, row.ranking)
+                            .Run();
   if (!status.ok()) return status;
   return database_.changes() == 1;
 }
@@ -227,9 +226,14 @@ absl::StatusOr<std::optional<ReportRow>> FactTable::FindReport(int64_t job, Tria
   absl::StatusOr<bool> there = find_report_.Bind(job, trial, attempt, resource, metric).Next();
   if (!there.ok()) return there.status();
   if (!*there) return std::nullopt;
-  ReportRow row{
-      trial, attempt, resource, metric, ReadValue(find_report_, 0), find_report_.Int(1), find_report_.Int(2),
-      find_report_.Int(3)};
+  ReportRow row{trial,
+                attempt,
+                resource,
+                metric,
+                ReadValue(find_report_, 0),
+                find_report_.Int(1),
+                find_report_.Int(2),
+                find_report_.Int(3)};
   find_report_.Reset();
   return row;
 }

@@ -304,11 +304,8 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
 
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
-      {8, kFirstRelease},
-      {9, kPrunedOrCancelled},
-      {10, kOwners},
-      {11, kDrainedRanks},
-      {12, kSeveralObjectives},
+      {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
+      {11, kDrainedRanks}, {12, kSeveralObjectives},
   };
   return kMigrations;
 }

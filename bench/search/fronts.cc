@@ -1,13 +1,13 @@
-// Plays strategies on problems with two and three objectives whose Pareto fronts are known, and prints the share of
-// the hypervolume that each has not found, the median over seeds:
+// Plays strategies on problems with two and three objectives whose Pareto fronts are known, and prints the
+// share of the hypervolume that each has not found, the median over seeds:
 //
 //   bench-fronts [--problems zdt1,zdt2,branin_currin,dtlz2] [--strategies default,bayesian] [--seeds 5]
 //                [--multiples 8,16,32,64] [--csv]
 //
-// A budget is a multiple of kLevels units, that of one whole trial. Random search gets the same budget, and four
-// times as much. A trial's values approach those of the problem as it trains, by a power law whose size differs
-// between configurations. Problems: ZDT1 and ZDT2 (Zitzler, Deb and Thiele 2000) over 6 variables, DTLZ2 (Deb et
-// al. 2002) with three objectives over 5, and Branin with Currin (as in Daulton et al. 2020).
+// A budget is a multiple of kLevels units, that of one whole trial. Random search gets the same budget, and
+// four times as much. A trial's values approach those of the problem as it trains, by a power law whose size
+// differs between configurations. Problems: ZDT1 and ZDT2 (Zitzler, Deb and Thiele 2000) over 6 variables,
+// DTLZ2 (Deb et al. 2002) with three objectives over 5, and Branin with Currin (as in Daulton et al. 2020).
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -40,12 +40,14 @@ struct Problem {
 
 double Currin(double x, double y) {
   const double factor = y <= 0 ? 1 : 1 - std::exp(-1 / (2 * y));
-  return factor * (2300 * x * x * x + 1900 * x * x + 2092 * x + 60) / (100 * x * x * x + 500 * x * x + 4 * x + 20);
+  return factor * (2300 * x * x * x + 1900 * x * x + 2092 * x + 60) /
+         (100 * x * x * x + 500 * x * x + 4 * x + 20);
 }
 
 double Branin(double x, double y) {
   const double a = 15 * x - 5, b = 15 * y;
-  return std::pow(b - 5.1 / (4 * kPi * kPi) * a * a + 5 / kPi * a - 6, 2) + 10 * (1 - 1 / (8 * kPi)) * std::cos(a) + 10;
+  return std::pow(b - 5.1 / (4 * kPi * kPi) * a * a + 5 / kPi * a - 6, 2) +
+         10 * (1 - 1 / (8 * kPi)) * std::cos(a) + 10;
 }
 
 Point Zdt(const Point& x, double power) {
@@ -61,7 +63,7 @@ Point Dtlz2(const Point& x) {
   return {(1 + g) * std::cos(a) * std::cos(b), (1 + g) * std::cos(a) * std::sin(b), (1 + g) * std::sin(a)};
 }
 
-// Of Branin and Currin, from a grid.
+// The hypervolume of the front of Branin and Currin, from a grid.
 double WholeBraninCurrin(const std::vector<double>& reference) {
   constexpr int kSide = 1000;
   std::vector<Point> points;
@@ -87,8 +89,10 @@ const std::map<std::string, Problem>& Problems() {
     // The area above f2 = 1 - f1^power up to the reference.
     const auto zdt = [](double power) {
       const double right = 1.1, top = 4;
-      return Problem{6, {right, top}, [power](const Point& x) { return Zdt(x, power); },
-                     right * top - (1 - 1 / (power + 1)) };
+      return Problem{6,
+                     {right, top},
+                     [power](const Point& x) { return Zdt(x, power); },
+                     right * top - (1 - 1 / (power + 1))};
     };
     all["zdt1"] = zdt(0.5);
     all["zdt2"] = zdt(2);
@@ -122,8 +126,10 @@ double Missing(const Problem& problem, const Pair& strategy, uint64_t seed, doub
     Point x;
     for (const Value& each : configuration) x.push_back(std::get<double>(each));
     const auto i = static_cast<size_t>(metric);
-    const double size = 0.3 * problem.reference[i] * (0.5 + std::abs(std::sin(7 * x[0] + 3 * x[1] + static_cast<double>(i))));
-    const double left = std::pow(static_cast<double>(level), -0.7) - std::pow(static_cast<double>(kLevels), -0.7);
+    const double size =
+        0.3 * problem.reference[i] * (0.5 + std::abs(std::sin(7 * x[0] + 3 * x[1] + static_cast<double>(i))));
+    const double left =
+        std::pow(static_cast<double>(level), -0.7) - std::pow(static_cast<double>(kLevels), -0.7);
     return problem.values(x)[i] + size * left;
   };
   Simulation simulation;
@@ -147,7 +153,8 @@ double Median(std::vector<double> values) {
 int main(int argc, char** argv) {
   using namespace winnow;
   CLI::App app("Plays strategies on problems with several objectives.");
-  std::vector<std::string> problems = {"zdt1", "zdt2", "branin_currin", "dtlz2"}, strategies = {"default", "bayesian"};
+  std::vector<std::string> problems = {"zdt1", "zdt2", "branin_currin", "dtlz2"},
+                           strategies = {"default", "bayesian"};
   std::vector<double> multiples = {8, 16, 32, 64};
   int seeds = 5;
   bool csv = false;
@@ -172,7 +179,8 @@ int main(int argc, char** argv) {
         for (int seed = 1; seed <= seeds; ++seed) {
           missing.push_back(Missing(Problems().at(name), kStrategies.at(more ? "random" : strategy),
                                     static_cast<uint64_t>(seed), more ? 4 * multiple : multiple));
-          if (csv) std::printf("%s,%s,%g,%d,%.6f\n", name.c_str(), strategy.c_str(), multiple, seed, missing.back());
+          if (csv)
+            std::printf("%s,%s,%g,%d,%.6f\n", name.c_str(), strategy.c_str(), multiple, seed, missing.back());
         }
         if (!csv) std::printf(" %10.4f", Median(missing));
         std::fflush(stdout);

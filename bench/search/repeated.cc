@@ -34,7 +34,7 @@ class Repeated : public Family {
   }
 
  private:
-  // Of a sample that is always the same.
+  // The median over a sample that is always the same.
   double Median() const {
     constexpr size_t kConfigurations = 1001;
     const Noise noise(kSample, {}, 0);

@@ -9,9 +9,9 @@
 // The budget is --multiple times the family's max_resource. --table: the CSV of the family named table.
 // "default" is what a job runs where strategy is left out.
 //
-// --repeats, with a family "repeated:NAME": each training is a unit, and what is printed is the regret of what the job
-// hands out at its end. 1: each configuration is trained once, each with a seed of its own. More: the job has so many
-// repeats; its strategy must be one without a pruner.
+// --repeats, with a family "repeated:NAME": each training is a unit, and what is printed is the regret of
+// what the job hands out at its end. 1: each configuration is trained once, each with a seed of its own.
+// More: the job has so many repeats; its strategy must be one without a pruner.
 //
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.

@@ -61,16 +61,15 @@ std::string ComparisonText(const Session& session, const v1::Comparison& compari
 
 std::string ComparisonCsv(const v1::Comparison& comparison) {
   const bool fronts = !comparison.objectives().empty();
-  std::string csv =
-      CsvField(comparison.by()) + (fronts ? ",trials,hypervolume,front_trials" : ",trials,best_objective") +
-      ",elapsed_seconds,node_seconds,pareto\n";
+  std::string csv = CsvField(comparison.by()) +
+                    (fronts ? ",trials,hypervolume,front_trials" : ",trials,best_objective") +
+                    ",elapsed_seconds,node_seconds,pareto\n";
   for (const v1::ComparisonRow& row : comparison.rows()) {
     const std::string result = fronts           ? fmt::format("{},{}", row.hypervolume(), row.front_trials())
                                : row.has_best() ? fmt::format("{}", row.best())
                                                 : "";
     csv += fmt::format("{},{},{},{:.3f},{:.3f},{}\n", CsvField(row.name()), row.trials(), result,
-                       row.elapsed_seconds(),
-                       row.node_seconds(), row.pareto() ? 1 : 0);
+                       row.elapsed_seconds(), row.node_seconds(), row.pareto() ? 1 : 0);
   }
   return csv;
 }

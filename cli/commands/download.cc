@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -13,6 +11,7 @@
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
 #include "artifact/restore.h"
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
@@ -126,9 +125,9 @@ Exit Download(Session& session, const DownloadOptions& options) {
   const auto job = session.client().Describe(options.job);
   if (!job.ok()) return job.status();
   if (HasFront(job->spec()) && options.trial == 0) {
-    return UsageError(fmt::format(
-        "--trial: is missing; {} has several objectives: expected a trial of its front, see {}", job->id(),
-        session.Hint(fmt::format("best {} --front", job->id()))));
+    return UsageError(
+        fmt::format("--trial: is missing; {} has several objectives: expected a trial of its front, see {}",
+                    job->id(), session.Hint(fmt::format("best {} --front", job->id()))));
   }
   auto channel = session.client().channel();
   if (!channel.ok()) return channel.status();

@@ -63,7 +63,8 @@ Exit ShowFront(Session& session, const std::string& name) {
   }
   text += "\n" + ObjectivesText(session, *front);
   if (!table.empty()) {
-    text += "\n" + table.Text(session.out, 2, session.Hint(fmt::format("best {} --front --output json", job->id())));
+    text += "\n" +
+            table.Text(session.out, 2, session.Hint(fmt::format("best {} --front --output json", job->id())));
   }
   if (front->total_size() > front->trials_size())
     text += fmt::format("  {} of {}\n", Thousands(front->trials_size()), Count(front->total_size(), "trial"));

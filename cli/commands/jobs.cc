@@ -43,16 +43,17 @@ Exit ListJobs(Session& session, int64_t limit) {
   Table table(std::move(columns));
   for (const auto& job : list->jobs()) {
     const std::string ended = Thousands(EndedTrials(job.trial_counts()));
-    std::vector<Table::Cell> row = {{job.id(), Style::kBold},
-               {StateText(job.state()), StateStyle(job.state())},
-               {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
-               {job.has_best()           ? NumberText(job.best().objective())
-                : job.front_trials() > 0 ? fmt::format("front of {}", Thousands(job.front_trials()))
-                                         : "–"},
-               {Thousands(job.spend().resource())},
-               {DurationText(job.spend().elapsed_seconds())},
-               {TimeText(job.create_time())},
-               {MetricsText(job.spec())}};
+    std::vector<Table::Cell> row = {
+        {job.id(), Style::kBold},
+        {StateText(job.state()), StateStyle(job.state())},
+        {job.planned_trials() > 0 ? ended + "/" + Thousands(job.planned_trials()) : ended},
+        {job.has_best()           ? NumberText(job.best().objective())
+         : job.front_trials() > 0 ? fmt::format("front of {}", Thousands(job.front_trials()))
+                                  : "–"},
+        {Thousands(job.spend().resource())},
+        {DurationText(job.spend().elapsed_seconds())},
+        {TimeText(job.create_time())},
+        {MetricsText(job.spec())}};
     if (owned) row.emplace_back(job.owner());
     table.Add(std::move(row));
   }

@@ -47,7 +47,8 @@ std::vector<ObjectivePoint> FrontOf(const std::vector<ObjectivePoint>& points) {
 double VolumeOf(std::vector<ObjectivePoint> front, const ObjectivePoint& reference);
 
 // REQUIRES all inside.
-double OwnOf(const ObjectivePoint& point, std::vector<ObjectivePoint> others, const ObjectivePoint& reference) {
+double OwnOf(const ObjectivePoint& point, std::vector<ObjectivePoint> others,
+             const ObjectivePoint& reference) {
   for (ObjectivePoint& other : others) {
     for (size_t i = 0; i < other.size(); ++i) other[i] = std::max(other[i], point[i]);
   }
@@ -61,9 +62,8 @@ double VolumeOf(std::vector<ObjectivePoint> front, const ObjectivePoint& referen
   if (reference.size() == 1) return reference[0] - std::min_element(front.begin(), front.end())->front();
   if (reference.size() == 2) return Sweep(std::move(front), reference);
   // Worst in the last objective first: what limits the others leaves few of them.
-  std::sort(front.begin(), front.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.back(), b) < std::tie(a.back(), a);
-  });
+  std::sort(front.begin(), front.end(),
+            [](const auto& a, const auto& b) { return std::tie(b.back(), b) < std::tie(a.back(), a); });
   double volume = 0;
   while (!front.empty()) {
     const ObjectivePoint point = std::move(front.front());

@@ -23,10 +23,11 @@ ObjectivePoint WorstWithMargin(const std::vector<ObjectivePoint>& points);
 
 // Orders the points of one front, the best spread first: the indices in the order of their ranks. The last
 // place goes to the point whose removal costs the least hypervolume, the last but one to that of the rest,
-// and so on; so of two near points one is last and the other keeps its worth. Points without a volume of their
-// own at their removal come after all others, as an epsilon net: each next is the one farthest from those
-// before it, where the front's range in each objective counts as 1. More than kMostByVolume points of three or
-// more objectives are ordered by the epsilon net alone. Ties: the lower index first. REQUIRES finite points.
+// and so on; so of two near points one is last and the other keeps its worth. Points without a volume of
+// their own at their removal come after all others, as an epsilon net: each next is the one farthest from
+// those before it, where the front's range in each objective counts as 1. More than kMostByVolume points of
+// three or more objectives are ordered by the epsilon net alone. Ties: the lower index first. REQUIRES finite
+// points.
 std::vector<size_t> SpreadOrder(const std::vector<ObjectivePoint>& front, const ObjectivePoint& reference);
 constexpr size_t kMostByVolume = 64;
 

@@ -22,7 +22,8 @@ constexpr double kLeastRest = 1e-12;  // of 1 - ratio, where two edges nearly co
 double DeviationOf(const Prediction& value) { return std::sqrt(std::max(value.variance, kLeastSquare)); }
 
 // The points that no other covers in the first `objectives` coordinates, cut to these.
-std::vector<std::vector<double>> Projected(const std::vector<std::vector<double>>& points, size_t objectives) {
+std::vector<std::vector<double>> Projected(const std::vector<std::vector<double>>& points,
+                                           size_t objectives) {
   std::vector<ObjectivePoint> negated;
   for (const std::vector<double>& point : points) {
     ObjectivePoint& one = negated.emplace_back();

@@ -16,8 +16,8 @@ namespace winnow {
 // The number of boxes grows with the front's size to the power of the number of objectives less one.
 class HypervolumeImprovement {
  public:
-  // Points that are not better than the reference in every objective take no part. REQUIRES finite numbers, at
-  // least one objective, and points as long as `reference`.
+  // Points that are not better than the reference in every objective take no part. REQUIRES finite numbers,
+  // at least one objective, and points as long as `reference`.
   HypervolumeImprovement(const std::vector<std::vector<double>>& front, std::vector<double> reference);
 
   // The logarithm of the expected improvement of independent normal values, one for each objective, stable

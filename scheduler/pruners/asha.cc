@@ -104,8 +104,8 @@ std::optional<TrialResumed> AshaPruner::Promote(const JobState& state) const {
       if (!PaysEver(state, to - trial.checkpoint)) continue;
       return TrialResumed{*best, trial.rung + 1, to,
                           RankText(state, trial, bracket.rungs[rung].resource) + ", of the best " +
-                              std::to_string(bracket.rungs[rung].places()) + "; goes on to resource " + std::to_string(to) +
-                              "."};
+                              std::to_string(bracket.rungs[rung].places()) + "; goes on to resource " +
+                              std::to_string(to) + "."};
     }
   }
   return std::nullopt;

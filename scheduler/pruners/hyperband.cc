@@ -127,8 +127,8 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
   const auto width = static_cast<int64_t>(cut.ranking.size());
   const std::string rule = rule_ + Place(state, cut.bracket, cut.rung);
   const bool by_standing = state.spec().ranks_by_standing();
-  const std::string of = " of " + std::to_string(width) + " with " +
-                         (by_standing ? "" : state.spec().objective_metric + " = ");
+  const std::string of =
+      " of " + std::to_string(width) + " with " + (by_standing ? "" : state.spec().objective_metric + " = ");
   std::map<TrialNumber, std::string> standings;
   if (by_standing) standings = StandingTexts(state, rung);
   std::vector<Decision> decisions;
@@ -165,11 +165,11 @@ std::vector<Decision> HyperbandPruner::AfterCut(const JobState& state, const Run
   for (int64_t i = 0; i < cut.promoted; ++i) {
     const TrialState& trial = state.trial(cut.ranking[i]);
     const int64_t to = state.brackets()[cut.bracket].rungs[cut.rung + 1].resource;
-    const std::string reason = rule + ": rank " + std::to_string(i + 1) + of +
-                               (by_standing ? standings[trial.number]
-                                            : SixDigits(*trial.counted_at(rung.resource,
-                                                                          state.spec().objective_value))) +
-                               "; goes on to resource " + std::to_string(to) + ".";
+    const std::string reason =
+        rule + ": rank " + std::to_string(i + 1) + of +
+        (by_standing ? standings[trial.number]
+                     : SixDigits(*trial.counted_at(rung.resource, state.spec().objective_value))) +
+        "; goes on to resource " + std::to_string(to) + ".";
     decisions.push_back(TrialResumed{trial.number, cut.rung + 1, to, reason});
   }
   return decisions;

@@ -6,11 +6,10 @@ namespace winnow {
 
 // Hyperband (Li et al., JMLR 18:1-52, Algorithm 1) with synchronous rungs. A rung is cut when every trial
 // admitted to it has arrived: it was trained to the rung's level, reached its own end below it, or ended for
-// whatever reason. Trials are ranked by TrialState::counted_at, or by RankingOf
-// (scheduler/state/standing.h) with several objectives or metric constraints. The best go on, as many as the next rung is
-// planned to hold; only finite objectives are ever promoted. A bracket may end as a weak one
-// (weak_bracket.h), a trial by its learning curve (learning_curve.h). SUCCESSIVE_HALVING is the same rule
-// with another table.
+// whatever reason. Trials are ranked by TrialState::counted_at, or by RankingOf (scheduler/state/standing.h)
+// with several objectives or metric constraints. The best go on, as many as the next rung is planned to hold;
+// only finite objectives are ever promoted. A bracket may end as a weak one (weak_bracket.h), a trial by its
+// learning curve (learning_curve.h). SUCCESSIVE_HALVING is the same rule with another table.
 class HyperbandPruner : public Pruner {
  public:
   // `rule` begins the reasons of its stops. Weak brackets are looked for only among brackets that differ.

@@ -10,7 +10,7 @@
 namespace winnow {
 namespace {
 
-// Of a trial beside the best one, over the repeats that it has completed.
+// A trial beside the best one, over the repeats that it has completed.
 struct Comparison {
   double worse = 0;   // by how much on average; negative: better
   double error = 0;   // its standard error

@@ -246,8 +246,8 @@ class Choice {
     return through && PaysNow(state_, highest_ - from) ? highest_ : next;
   }
 
-  // The best trial so far, or one of the front, if it is paused: a job does not end before these are trained to
-  // the end.
+  // The best trial so far, or one of the front, if it is paused: a job does not end before these are trained
+  // to the end.
   std::optional<Suggested> Leader() {
     if (const auto best = state_.leading_trial()) return ToTheEnd(state_.trial(*best));
     for (const Standing& member : state_.front()) {
@@ -274,8 +274,7 @@ class Choice {
     if (may_create_) {
       fresh = NewOf(model);
       fresh_end = model.WorthOf(fresh->configuration);
-      most = Gain(fresh_end, 0, lowest_) -
-             NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
+      most = Gain(fresh_end, 0, lowest_) - NewPenalty(spent_ / (startup_ + static_cast<double>(highest_)));
     }
     TrialNumber chosen = 0;
     TrainingModel::Worth chosen_end;
@@ -301,8 +300,7 @@ class Choice {
       return Resume({chosen, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
-      fresh->why += "; a new trial has most expected gain per unit of training: " +
-                    fresh_end.text;
+      fresh->why += "; a new trial has most expected gain per unit of training: " + fresh_end.text;
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (auto leader = Leader()) return *std::move(leader);

@@ -98,9 +98,8 @@ Suggested GpSampler::Suggest(const JobState& state) const {
   if (!proposal) return AtRandom(state, std::move(refitted));
   return NewTrial(state,
                   {std::move(proposal->configuration),
-                   "Gaussian process on " + std::to_string(model.results()) +
-                       " results" + proposal->priors + ": " +
-                       Expectation(state, model, model.process().Predict(proposal->point)) + "."},
+                   "Gaussian process on " + std::to_string(model.results()) + " results" + proposal->priors +
+                       ": " + Expectation(state, model, model.process().Predict(proposal->point)) + "."},
                   std::move(refitted));
 }
 

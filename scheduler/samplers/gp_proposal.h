@@ -35,11 +35,12 @@ struct Proposal {
   std::string priors;  // PriorWeights::Text
 };
 
-// The configuration of the largest score that was found, weighted by the job's priors (samplers/priors.h). Many candidates are drawn over the whole space and
-// around the best known ones, and the most promising are improved: numbers by L-BFGS along the gradient,
-// categories by trying each. It keeps conditions and constraints, was not tried before, and is not so near to
-// a known one that it would repeat its reports (samplers/indifference.h); absent: no such one was found. A
-// function of the state: candidates are drawn by the job's seed and the number of facts.
+// The configuration of the largest score that was found, weighted by the job's priors (samplers/priors.h).
+// Many candidates are drawn over the whole space and around the best known ones, and the most promising are
+// improved: numbers by L-BFGS along the gradient, categories by trying each. It keeps conditions and
+// constraints, was not tried before, and is not so near to a known one that it would repeat its reports
+// (samplers/indifference.h); absent: no such one was found. A function of the state: candidates are drawn by
+// the job's seed and the number of facts.
 std::optional<Proposal> Propose(const JobState& state, const Desire& desire);
 
 // The same for the logarithm of the expected improvement over the model's bar. REQUIRES !model.empty().

@@ -14,8 +14,9 @@ namespace winnow {
 //
 // The radius is the largest within which at least a third of the trials that have an earlier neighbour repeat
 // its reports, and at least kLeastPairs do; 0: there is none. Only trials of the better half count, because
-// where all fail alike, being the same says nothing. With several objectives there is no radius. Distances are the largest difference of a coordinate of
-// UnitPoints; different categories are 1 apart. Of more than kMostTrials the newest count.
+// where all fail alike, being the same says nothing. With several objectives there is no radius. Distances
+// are the largest difference of a coordinate of UnitPoints; different categories are 1 apart. Of more than
+// kMostTrials the newest count.
 class Indifference {
  public:
   // `points` has to outlive it. O(n^2), n at most kMostTrials.

@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 
 // By the number of objectives.
 constexpr size_t kMostFront[] = {1, 1, 100, 32, 16};
-constexpr size_t kMostRanked = 2000;  // the newest trials, of which the models' trials are chosen
+constexpr size_t kMostRanked = 2000;   // the newest trials, of which the models' trials are chosen
 constexpr size_t kMostOutcomes = 200;  // of the newest trials, of which failures are learned
 constexpr double kMargin = 0.1;
 // A front of one value has no range; in deviations of the process.
@@ -61,8 +61,8 @@ std::vector<double> PreferenceOf(const JobState& state, const std::vector<Object
 ParetoModel::ParetoModel(const JobState& state, TrialModel::Basis basis)
     : state_(state), goals_(state.spec().AllObjectives()) {
   AddModels(basis);
-  const bool any = std::none_of(objectives_.begin(), objectives_.end(),
-                                [](const auto& model) { return model->empty(); });
+  const bool any =
+      std::none_of(objectives_.begin(), objectives_.end(), [](const auto& model) { return model->empty(); });
   if (!any) return;
   AddCrashes();
   FindFront();
@@ -110,8 +110,10 @@ void ParetoModel::AddCrashes() {
   }
   if (failed == 0) return;
   const auto count = static_cast<Index>(outcomes.size());
-  Observations observations{MatrixXd(count, static_cast<Index>(points().columns().size())), VectorXd(count),
-                            VectorXd::Zero(count), {}};
+  Observations observations{MatrixXd(count, static_cast<Index>(points().columns().size())),
+                            VectorXd(count),
+                            VectorXd::Zero(count),
+                            {}};
   for (Index i = 0; i < count; ++i) {
     const auto& [trial, outcome] = outcomes[static_cast<size_t>(i)];
     observations.points.row(i) = points().PointOf(trial->configuration).transpose();
@@ -160,8 +162,9 @@ void ParetoModel::FindFront() {
       for (const TrialModel::Known& known : model.known()) low = high = std::min(low, known.end.mean);
       if (!std::isfinite(low)) low = high = 0;
     }
-    reference[j] = goals_[j].threshold && goals_.size() > 1 ? model.FromObjective(*goals_[j].threshold)
-                                                            : low - std::max(kMargin * (high - low), kLeastMargin);
+    reference[j] = goals_[j].threshold && goals_.size() > 1
+                       ? model.FromObjective(*goals_[j].threshold)
+                       : low - std::max(kMargin * (high - low), kLeastMargin);
   }
   // A single objective improves on the best alone.
   if (goals_.size() == 1 && !of_front.empty()) reference[0] = -of_front[0][0];
@@ -280,7 +283,8 @@ Acquisition ParetoModel::ScoreOf(const VectorXd& point) const {
     const double deviation = std::sqrt(value.variance + kLeastVariance);
     const double z = (value.mean - gate.bound) / deviation, slope = LogNormalCdfSlope(z);
     score.value += LogNormalCdf(z);
-    score.gradient += slope * (mean_gradient / deviation - z / (2 * deviation * deviation) * variance_gradient);
+    score.gradient +=
+        slope * (mean_gradient / deviation - z / (2 * deviation * deviation) * variance_gradient);
   }
   return score;
 }

@@ -15,14 +15,14 @@ namespace winnow {
 
 // The search model of jobs with several objectives or metric constraints: an independent Gaussian process
 // (samplers/trial_model.h) for each objective, for each constraint, and for whether a trial fails. What a
-// configuration is worth is the expected improvement of the hypervolume, on the scales of the processes, times
-// the chance that all constraints are satisfied and the trial does not fail (Daulton et al. 2020; Gelbart et al.
-// 2014).
+// configuration is worth is the expected improvement of the hypervolume, on the scales of the processes,
+// times the chance that all constraints are satisfied and the trial does not fail (Daulton et al. 2020;
+// Gelbart et al. 2014).
 //
-// The front is that of the predicted ends of feasible trials, and of trials that run, with what is expected of
-// them. Its reference point is made of the objectives' thresholds, and where one has none, of the worst value
-// of the front, moved away by a tenth of the front's range. More than kMostFront points are thinned to the best
-// spread, since the boxes of the improvement grow with their number.
+// The front is that of the predicted ends of feasible trials, and of trials that run, with what is expected
+// of them. Its reference point is made of the objectives' thresholds, and where one has none, of the worst
+// value of the front, moved away by a tenth of the front's range. More than kMostFront points are thinned to
+// the best spread, since the boxes of the improvement grow with their number.
 class ParetoModel : public Desire {
  public:
   explicit ParetoModel(const JobState& state, TrialModel::Basis basis = TrialModel::Basis::kAll);
@@ -39,9 +39,9 @@ class ParetoModel : public Desire {
 
   // What the models say of a point.
   struct Outlook {
-    std::vector<Prediction> ends;   // of the objectives, in their processes' units
-    double log_improvement = 0;     // of the expected improvement, times the chance of being feasible
-    double chance = 0;              // of being feasible and adding to the hypervolume
+    std::vector<Prediction> ends;  // of the objectives, in their processes' units
+    double log_improvement = 0;    // of the expected improvement, times the chance of being feasible
+    double chance = 0;             // of being feasible and adding to the hypervolume
     double chance_of_feasible = 1;
   };
   Outlook OutlookOf(const Eigen::VectorXd& point) const;

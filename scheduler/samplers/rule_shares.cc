@@ -45,7 +45,8 @@ double ConcordanceOfStandings(const JobState& state) {
   double agree = 0, pairs = 0;
   for (size_t i = 0; i < completed.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      const int end = Preferred(FinalStanding(state.spec(), *completed[i]), FinalStanding(state.spec(), *completed[j]));
+      const int end =
+          Preferred(FinalStanding(state.spec(), *completed[i]), FinalStanding(state.spec(), *completed[j]));
       for (size_t k = 0; end != 0 && k + 1 < rungs.size(); ++k) {
         const int then = Preferred(StandingAt(state.spec(), *completed[i], rungs[k].resource),
                                    StandingAt(state.spec(), *completed[j], rungs[k].resource));

@@ -30,7 +30,7 @@ constexpr size_t kNewestSplit = 20'000;
 constexpr size_t kMostOthers = 400;
 // Results of earlier jobs, less one for each of this job's.
 constexpr int64_t kMostEarlier = 40;
-// Of standings, whose ranking costs the square of their number.
+// Ranking standings costs the square of their number: only the newest trials are ranked.
 constexpr size_t kMostStandings = 2000;
 // Kernels narrower than that look at nothing but their own point.
 constexpr double kLeastBandwidth = 1e-3;

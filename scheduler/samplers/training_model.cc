@@ -23,8 +23,9 @@ class OfOneObjective : public TrainingModel {
   }
   std::optional<Proposal> Propose() const override { return winnow::Propose(state_, model_); }
   std::string Unlikely(double chance) const override {
-    return "has a " + Percent(chance, 0) + " chance of beating " + ThreeDigits(model_.ToObjective(model_.best())) +
-           ", the model's estimate of the best " + state_.spec().objective_metric;
+    return "has a " + Percent(chance, 0) + " chance of beating " +
+           ThreeDigits(model_.ToObjective(model_.best())) + ", the model's estimate of the best " +
+           state_.spec().objective_metric;
   }
 
  private:

@@ -29,7 +29,7 @@ class TrainingModel {
   virtual int64_t results() const = 0;
   // The trials of the job that the model rests on.
   virtual const std::vector<TrialModel::Known>& known() const = 0;
-  // Of the trial at this place of known().
+  // What the trial at this place of known() is worth.
   virtual Worth WorthOfKnown(size_t place) const = 0;
   virtual Worth WorthOf(const Configuration& configuration) const = 0;
   // The new configuration of the largest expected improvement; absent: none was found.

@@ -178,8 +178,7 @@ SeenCurve TrialModel::CurveOf(const TrialState& trial, const std::vector<int64_t
     return seen;
   }
   if (levels.empty()) {
-    if (trial.ended() && trial.value_resource > 0)
-      seen = {{{trial.value_resource, sign_ * trial.value}}, 1};
+    if (trial.ended() && trial.value_resource > 0) seen = {{{trial.value_resource, sign_ * trial.value}}, 1};
     return seen;
   }
   ForEachCounted(curve, counts_, [&](int64_t level, double value) {

@@ -47,10 +47,11 @@ class TrialModel {
   struct Metric {
     int64_t index = 0;  // Reported::metric
     double sign = 1;    // value * sign is better if more
-    // Of a constraint: each trial counts with its newest value, as if that were the last.
+    // For a constraint: each trial counts with its newest value, as if that were the last.
     bool newest = false;
-    std::vector<double> recorded;    // FittedModel::Pack of the last fit; empty: none
-    std::vector<double> preference;  // by trial number - 1: of too many, those of more are kept; empty: by value
+    std::vector<double> recorded;  // FittedModel::Pack of the last fit; empty: none
+    std::vector<double>
+        preference;  // by trial number - 1: of too many, those of more are kept; empty: by value
   };
   // The model of one metric alone. Failed trials take no part.
   TrialModel(const JobState& state, Basis basis, const Metric& metric);

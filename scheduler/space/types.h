@@ -41,7 +41,7 @@ enum class ObjectiveValue {
 struct Objective {
   std::string metric;
   Goal goal = Goal::kMaximize;
-  std::optional<double> threshold;  // its coordinate of the hypervolume's reference point; absent: from results
+  std::optional<double> threshold;  // the coordinate of the reference point; absent: from results
 
   // The value where less is better.
   double Key(double value) const { return goal == Goal::kMaximize ? -value : value; }
@@ -279,12 +279,12 @@ struct SearchSpec {
 
   size_t objective_count() const { return objectives.empty() ? 1 : objectives.size(); }
   bool has_several_objectives() const { return objectives.size() > 1; }
-  // Whether one number does not order trials: they are ranked by their standings (scheduler/state/standing.h).
+  // Whether trials are ranked by their standings (scheduler/state/standing.h) instead of one number.
   bool ranks_by_standing() const { return has_several_objectives() || !metric_constraints.empty(); }
   // The objectives; of a job with one, that one.
   std::vector<Objective> AllObjectives() const;
-  // The metrics by which trials are ranked, each once: the objectives', then the constraints'. Reported::metric
-  // is an index of this list.
+  // The metrics by which trials are ranked, each once: the objectives', then the constraints'.
+  // Reported::metric is an index of this list.
   std::vector<std::string> RankingMetrics() const;
   // The index of a metric in that list; -1: it ranks no trials.
   int64_t RankingIndex(const std::string& metric) const;

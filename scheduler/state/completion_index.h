@@ -35,8 +35,8 @@ class OrderedSums {
   std::vector<Block> blocks_;
 };
 
-// What the completion rules look at: the values of ended trials when they ended, as keys (less is better); with
-// several objectives the negated hypervolume of the front then. Only what the job's rules need is kept.
+// What the completion rules look at: the values of ended trials when they ended, as keys (less is better);
+// with several objectives the negated hypervolume of the front then. Only what the job's rules need is kept.
 class CompletionIndex {
  public:
   explicit CompletionIndex(const Completion& rules) : rules_(rules) {}

@@ -209,7 +209,7 @@ struct RungCut {
   // Objective of the last that goes on; NaN: none goes on, or there are several objectives.
   double cutoff = 0;
   // Several objectives: the reference point of the hypervolume by which the ranking divided fronts, in the
-  // order and the units of the objectives. Empty: there is one objective, or no trial satisfies the constraints.
+  // order and the units of the objectives. Empty: there is one objective, or no trial is feasible.
   std::vector<double> reference = {};
 };
 

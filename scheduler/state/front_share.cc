@@ -33,10 +33,11 @@ void FrontShare::AddToFronts(TrialNumber number) {
     return Dominates(places_.at(a).standing.keys, places_.at(b).standing.keys);
   };
   const auto any_over = [&](const std::vector<TrialNumber>& front) {
-    return std::any_of(front.begin(), front.end(), [&](TrialNumber other) { return dominates(other, number); });
+    return std::any_of(front.begin(), front.end(),
+                       [&](TrialNumber other) { return dominates(other, number); });
   };
-  auto at = static_cast<size_t>(std::partition_point(fronts_.begin(), fronts_.end(), any_over) -
-                                fronts_.begin());
+  auto at =
+      static_cast<size_t>(std::partition_point(fronts_.begin(), fronts_.end(), any_over) - fronts_.begin());
   std::vector<TrialNumber> coming = {number};
   for (; !coming.empty(); ++at) {
     if (at == fronts_.size()) fronts_.emplace_back();

@@ -56,10 +56,10 @@ class FrontShare {
   int64_t reduction_factor_;
   std::vector<Objective> objectives_;
   std::map<TrialNumber, Place> places_;
-  std::vector<std::vector<TrialNumber>> fronts_;                // of the feasible; each by rising number
-  std::vector<std::pair<double, TrialNumber>> infeasible_;      // by violation
-  ObjectivePoint low_, high_;                                   // best and worst keys of the feasible
-  std::vector<TrialNumber> top_;                                // the first max(1, places()), as far as they are finite
+  std::vector<std::vector<TrialNumber>> fronts_;            // of the feasible; each by rising number
+  std::vector<std::pair<double, TrialNumber>> infeasible_;  // by violation
+  ObjectivePoint low_, high_;                               // best and worst keys of the feasible
+  std::vector<TrialNumber> top_;  // the first max(1, places()), as far as they are finite
 };
 
 }  // namespace winnow

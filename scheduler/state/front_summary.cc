@@ -10,7 +10,9 @@ namespace {
 
 // Adds the point to the front, unless a member is as good; false: it was not added.
 bool AddTo(std::vector<ObjectivePoint>& front, const ObjectivePoint& point) {
-  const auto as_good = [&point](const ObjectivePoint& other) { return other == point || Dominates(other, point); };
+  const auto as_good = [&point](const ObjectivePoint& other) {
+    return other == point || Dominates(other, point);
+  };
   if (std::any_of(front.begin(), front.end(), as_good)) return false;
   std::erase_if(front, [&point](const ObjectivePoint& other) { return Dominates(point, other); });
   front.push_back(point);
@@ -76,7 +78,8 @@ FrontSummary SummaryOf(const JobState& state, size_t most_steps) {
         {state.front()[i].number, values_of(front[i]), OwnHypervolume(front[i], others, reference)});
   }
   std::sort(summary.members.begin(), summary.members.end(), [&](const auto& a, const auto& b) {
-    return std::pair(objectives[0].Key(a.values[0]), a.number) < std::pair(objectives[0].Key(b.values[0]), b.number);
+    return std::pair(objectives[0].Key(a.values[0]), a.number) <
+           std::pair(objectives[0].Key(b.values[0]), b.number);
   });
   summary.history = HistoryOf(state, reference);
   Thin(summary.history, most_steps);

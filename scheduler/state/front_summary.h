@@ -9,8 +9,8 @@
 
 namespace winnow {
 
-// The Pareto front of a job with several objectives, as people see it. Values are those of the objectives, not
-// keys; the hypervolume is in units of their product.
+// The Pareto front of a job with several objectives, as people see it. Values are those of the objectives,
+// not keys; the hypervolume is in units of their product.
 struct FrontSummary {
   struct Member {
     TrialNumber number = 0;

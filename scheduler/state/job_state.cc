@@ -335,8 +335,8 @@ void JobState::RankValue(TrialState& trial) {
     Offer(trial);
 }
 
-// Of several objectives: the highest level at or above which each has a value; 0: one has none, or its newest
-// is not finite.
+// With several objectives: the highest level at or above which each has a value; 0: one has none, or its
+// newest is not finite.
 int64_t JobState::CommonLevel(const TrialState& trial) const {
   int64_t level = std::numeric_limits<int64_t>::max();
   for (size_t i = 0; i < spec().objectives.size(); ++i) {
@@ -351,8 +351,7 @@ int64_t JobState::CommonLevel(const TrialState& trial) const {
 void JobState::Offer(const TrialState& trial) {
   const auto holds = [this](const FirstOf::Entry& entry) { return IsBestOf(entry); };
   const FirstOf::Entry entry{spec().goal == Goal::kMaximize ? -trial.value : trial.value, trial.number};
-  const bool counts =
-      trial.value_resource > 0 && trial.phase != TrialPhase::kFailed && trial.violation == 0;
+  const bool counts = trial.value_resource > 0 && trial.phase != TrialPhase::kFailed && trial.violation == 0;
   const bool completed =
       trial.phase == TrialPhase::kCompleted && spec().objective_value != ObjectiveValue::kBest;
   if (counts) best_.Add(entry);

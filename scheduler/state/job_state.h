@@ -106,7 +106,7 @@ struct RungState {
   int64_t promoted = 0;
   // Once cut: the objective of the last that goes on; absent: none goes on, or there are several objectives.
   std::optional<double> cutoff;
-  // Of a pruner that does not wait for the rung to be full: one of the two.
+  // One of the two, if the pruner does not wait for the rung to be full.
   std::optional<TopShare> top;
   std::optional<FrontShare> top_front;  // where trials are ranked by their standings
 
@@ -200,14 +200,14 @@ class JobState {
   const std::set<std::pair<int64_t, TrialNumber>>& pending() const { return pending_; }
 
   // The trial of the best value (TrialState::value); ties by lower number. Failed trials and those that
-  // violate a metric constraint are left out; absent: none is left, or there are several objectives. Where the last value or the mean counts, trials that have completed go
-  // before those that have not, because the value of a partly trained trial is preliminary.
+  // violate a constraint are left out; absent: none is left, or there are several objectives. Where the last
+  // value or the mean counts, completed trials go first, because the others' values are preliminary.
   std::optional<TrialNumber> best_trial() const;
   // The same over all trials, completed or not.
   std::optional<TrialNumber> leading_trial() const;
   // Whether a trial that has not failed has a value.
   bool any_finite_objective() const;
-  // Of several objectives: the standings of the trials that no other dominates, by number. Failed and
+  // With several objectives: the standings of the trials that no other dominates, by number. Failed and
   // infeasible trials are left out. Running trials take part with their newest values.
   const std::vector<Standing>& front() const { return front_.members(); }
   // The front's hypervolume over the objectives' thresholds. REQUIRES every objective has one.

@@ -52,7 +52,7 @@ Standing StandingAt(const SearchSpec& spec, const TrialState& trial, int64_t lev
 
 Standing FinalStanding(const SearchSpec& spec, const TrialState& trial) {
   Standing standing = StandingAt(spec, trial, std::numeric_limits<int64_t>::max());
-  // Of one objective the value need not be the newest.
+  // With one objective the value need not be the newest.
   if (!spec.has_several_objectives()) {
     standing.keys.clear();
     if (trial.value_resource > 0)
@@ -87,7 +87,8 @@ double HypervolumeOf(const std::vector<Standing>& standings, const ObjectivePoin
   return reference.empty() ? 0 : Hypervolume(FeasiblePoints(standings), reference);
 }
 
-std::vector<RankedTrial> RankingOf(const std::vector<Objective>& objectives, std::vector<Standing> standings) {
+std::vector<RankedTrial> RankingOf(const std::vector<Objective>& objectives,
+                                   std::vector<Standing> standings) {
   // Group 0: feasible, 1: infeasible, 2: not finite.
   const auto group = [](const Standing& s) { return !s.finite() ? 2 : s.feasible() ? 0 : 1; };
   const ObjectivePoint reference = ReferenceOf(objectives, standings);

@@ -16,7 +16,7 @@ struct TrialState;
 struct Standing {
   TrialNumber number = 0;
   ObjectivePoint keys;   // of the objectives, in their order; negated to maximise, so that less is better
-  double violation = 0;  // sum over the constraints of how far the metric is outside; infinity: NaN was reported
+  double violation = 0;  // sum over the constraints of the distance from the bound; infinity: NaN was reported
 
   // Whether it can be ranked: all its numbers are finite. Others are worse than all that can.
   bool finite() const;
@@ -25,16 +25,16 @@ struct Standing {
   bool operator==(const Standing&) const = default;
 };
 
-// What the trial counts at a level (of one objective as TrialState::counted_at, of several the newest values at
-// or below the level), and how far it violates the constraints there. A constraint whose metric has not been
-// reported yet is not violated. No keys: a value is missing.
+// What the trial counts at a level (of one objective as TrialState::counted_at, of several the newest values
+// at or below the level), and how far it violates the constraints there. A constraint whose metric has not
+// been reported yet is not violated. No keys: a value is missing.
 Standing StandingAt(const SearchSpec& spec, const TrialState& trial, int64_t level);
 // The same at the trial's highest level. A trial that has completed violates a constraint by infinity if it
 // never reported the metric.
 Standing FinalStanding(const SearchSpec& spec, const TrialState& trial);
 
-// Whether a trial of this standing may be on the Pareto front: it has not failed, and the standing is finite and
-// feasible.
+// Whether a trial of this standing may be on the Pareto front: it has not failed, and the standing is finite
+// and feasible.
 bool TakesPart(const TrialState& trial, const Standing& standing);
 
 // The reference point of the hypervolume of these trials: the objectives' thresholds, and where one has none
@@ -46,8 +46,8 @@ size_t FrontSizeOf(const std::vector<Standing>& standings);
 // The hypervolume of those that are finite and feasible; 0 without a reference point.
 double HypervolumeOf(const std::vector<Standing>& standings, const ObjectivePoint& reference);
 
-// The order in which a rung's trials are preferred: feasible ones first, by non-dominated fronts, and within a
-// front by SpreadOrder; then infeasible ones by violation; those that are not finite last. Ties: the lower
+// The order in which a rung's trials are preferred: feasible ones first, by non-dominated fronts, and within
+// a front by SpreadOrder; then infeasible ones by violation; those that are not finite last. Ties: the lower
 // number first.
 struct RankedTrial {
   TrialNumber number = 0;

@@ -17,12 +17,11 @@ void TrialFront::Add(Standing standing) {
 }
 
 void TrialFront::Offer(const SearchSpec& spec, const std::vector<TrialState>& trials,
-                        const TrialState& trial) {
+                       const TrialState& trial) {
   Standing standing = FinalStanding(spec, trial);
   const bool counts = TakesPart(trial, standing);
-  const auto before = std::find_if(members_.begin(), members_.end(), [&](const Standing& member) {
-    return member.number == trial.number;
-  });
+  const auto before = std::find_if(members_.begin(), members_.end(),
+                                   [&](const Standing& member) { return member.number == trial.number; });
   if (before == members_.end()) {
     if (counts) Add(std::move(standing));
     return;

@@ -68,7 +68,8 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   const TrialState& trial = job.state.trial(row.trial);
   const SearchSpec& search = job.state.spec();
   const int64_t repeat = search.repeats > 0 ? row.resource_to : 0;
-  Launch launch = MakeLaunch(job.spec, trial.configuration, TrainingSeed(search, row.trial, row.resource_to), repeat);
+  Launch launch =
+      MakeLaunch(job.spec, trial.configuration, TrainingSeed(search, row.trial, row.resource_to), repeat);
   v1::Assignment message;
   message.set_id(row.id);
   message.set_job_id(job.row.id);

@@ -194,8 +194,8 @@ absl::Status ClientAttempts::Check(const OpenJob& job, TrialNumber trial, const 
   return absl::OkStatus();
 }
 
-// What ranks trials last: it may end the trial, and then nothing more is recorded. Of several metrics that do,
-// those of one level come together, the first objective last.
+// What ranks trials last: it may end the trial, and then nothing more is recorded. Of several metrics that
+// do, those of one level come together, the first objective last.
 void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& points) {
   const SearchSpec& spec = job.state.spec();
   const int64_t attempt = job.state.trial(trial).attempts;
@@ -204,8 +204,8 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
     if (const int64_t index = spec.RankingIndex(point.metric()); index >= 0) {
       ranking.emplace_back(index, &point);
     } else {
-      jobs_.StoreMetric(job, {trial, attempt, point.resource(), point.metric(), point.value(),
-                              context_.wall_us()});
+      jobs_.StoreMetric(
+          job, {trial, attempt, point.resource(), point.metric(), point.value(), context_.wall_us()});
     }
   }
   if (spec.ranks_by_standing()) {
@@ -215,8 +215,8 @@ void ClientAttempts::Record(OpenJob& job, TrialNumber trial, const Points& point
   }
   for (const auto& [index, point] : ranking) {
     if (job.state.trial(trial).ended()) return;
-    recorder_.RecordReport(job, {trial, attempt, point->resource(), point->metric(), point->value(),
-                                 context_.wall_us()});
+    recorder_.RecordReport(
+        job, {trial, attempt, point->resource(), point->metric(), point->value(), context_.wall_us()});
   }
 }
 

@@ -81,7 +81,8 @@ struct Teller {
     return fmt::format("Trial {} {}{}", f.trial, how, Because(f.reason));
   }
   std::string operator()(const RungCut& f) const {
-    std::string cutoff = std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metrics[0], f.cutoff);
+    std::string cutoff =
+        std::isnan(f.cutoff) ? "" : fmt::format(" (cut-off {} = {:.6g})", metrics[0], f.cutoff);
     return fmt::format("Bracket {} is cut at resource {}: {} of {} trials go on{}.", f.bracket + 1,
                        f.resource, f.promoted, f.ranking.size(), cutoff);
   }

@@ -74,7 +74,7 @@ class Jobs {
   [[nodiscard]] std::vector<TrialNumber> Record(OpenJob& job, FactBody body) {
     return Record(job, std::move(body), context_.wall_us());
   }
-  // A value of a metric that ranks trials. Absent: the same trial, attempt, resource and metric were reported before.
+  // A value of a metric that ranks trials. Absent: it was reported before, at that attempt and resource.
   [[nodiscard]] std::optional<std::vector<TrialNumber>> RecordReport(OpenJob& job, const ReportRow& report);
   // A value of any other metric. False: it was reported before.
   bool StoreMetric(OpenJob& job, const ReportRow& report);

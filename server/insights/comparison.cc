@@ -242,7 +242,8 @@ absl::Status Insights::AddFronts(const std::vector<std::string>& ids,
     std::vector<Standing>& of_row = standings.emplace_back(StandingsOf(job->search, *rows));
     if (trials.empty()) continue;
     const std::set<TrialNumber> members(trials[i].begin(), trials[i].end());
-    std::erase_if(of_row, [&members](const Standing& standing) { return !members.contains(standing.number); });
+    std::erase_if(of_row,
+                  [&members](const Standing& standing) { return !members.contains(standing.number); });
   }
   FillFronts(first, standings, comparison);
   return absl::OkStatus();

@@ -40,8 +40,7 @@ absl::StatusOr<v1::ParetoFront> Reads::GetParetoFront(const v1::GetParetoFrontRe
     for (size_t i = 0; i < std::min(summary.members.size(), kMostTrials); ++i) {
       const FrontSummary::Member& member = summary.members[i];
       v1::FrontTrial& message = *front.add_trials();
-      *message.mutable_trial() =
-          ToProto(request.job_id(), spec, MakeTrialRow(state.trial(member.number)));
+      *message.mutable_trial() = ToProto(request.job_id(), spec, MakeTrialRow(state.trial(member.number)));
       message.mutable_values()->Assign(member.values.begin(), member.values.end());
       message.set_own_hypervolume(member.own_hypervolume);
     }

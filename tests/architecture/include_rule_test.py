@@ -25,7 +25,7 @@ RULE = {  # base is everybody's
     "scheduler/models": ({"scheduler/models"}, {"Eigen", "boost", "nlopt.h"}),
     "scheduler/space": ({"scheduler/space"}, set()),
     "scheduler/state": ({"scheduler/state", "scheduler/space", "scheduler/models"}, set()),
-    "scheduler/pruners": ({"scheduler/pruners", "scheduler/state", "scheduler/space"}, set()),
+    "scheduler/pruners": ({"scheduler/pruners", "scheduler/state", "scheduler/space"}, {"boost"}),
     "scheduler/samplers": ({"scheduler/samplers", "scheduler/pruners", "scheduler/state", "scheduler/space",
                             "scheduler/models"}, {"Eigen", "boost"}),
     "scheduler": ({"scheduler", "scheduler/samplers", "scheduler/pruners", "scheduler/state", "scheduler/space"}, set()),

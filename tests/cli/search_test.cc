@@ -94,7 +94,8 @@ TEST_CASE("simulate: a job whose trials are ranked by more than one metric is re
   const Files files;
   const std::string table = files.Write("curves.csv", Curves());
   const std::string job = files.Write(
-      "job.json", JobOf(R"("metric_constraints": [{"metric": "auc", "at_least": 0.5}], )" + std::string(kHyperband)));
+      "job.json",
+      JobOf(R"("metric_constraints": [{"metric": "auc", "at_least": 0.5}], )" + std::string(kHyperband)));
   const Result result = RunWinnow({"simulate", job, "--table", table}, "");
   CHECK(result.code != 0);
   CHECK(result.err.find("metric_constraints: is given, but a table has one metric") != std::string::npos);

@@ -27,8 +27,8 @@ void CheckBudgets(const JobState& state) {
   if (limits.max_parallel_trials > 0) REQUIRE(totals.live_attempts <= limits.max_parallel_trials);
   if (limits.max_trials > 0) REQUIRE(static_cast<int64_t>(state.trials().size()) <= limits.max_trials);
   REQUIRE(totals.reserved_resource >= 0);
-  REQUIRE(totals.pending + totals.running + totals.paused + totals.completed + totals.pruned +
-              totals.failed + totals.cancelled ==
+  REQUIRE(totals.pending + totals.running + totals.paused + totals.completed + totals.pruned + totals.failed +
+              totals.cancelled ==
           static_cast<int64_t>(state.trials().size()));
   REQUIRE(totals.pending == static_cast<int64_t>(state.pending().size()));
 }
@@ -148,7 +148,8 @@ std::vector<int> ClassesOf(const std::vector<Standing>& standings) {
       if (!counts(i) || classes[i] >= 0) continue;
       bool dominated = false;
       for (size_t j = 0; j < standings.size(); ++j) {
-        dominated = dominated || (counts(j) && classes[j] < 0 && Dominates(standings[j].keys, standings[i].keys));
+        dominated =
+            dominated || (counts(j) && classes[j] < 0 && Dominates(standings[j].keys, standings[i].keys));
       }
       if (!dominated) members.push_back(i);
     }
@@ -161,8 +162,8 @@ std::vector<int> ClassesOf(const std::vector<Standing>& standings) {
   return classes;
 }
 
-// The cuts and promotions of jobs whose trials are ranked by their standings: feasible before infeasible, front
-// by front, infeasible ones by violation.
+// The cuts and promotions of jobs whose trials are ranked by their standings: feasible before infeasible,
+// front by front, infeasible ones by violation.
 void CheckStandingCuts(const SimulationResult& result) {
   const SearchSpec& spec = result.state.spec();
   JobState state(spec);
@@ -183,8 +184,9 @@ void CheckStandingCuts(const SimulationResult& result) {
                                           [](const Standing& standing) { return standing.finite(); });
       const int64_t places = state.brackets()[cut->bracket].plan.rungs[cut->rung + 1].trials;
       REQUIRE(cut->promoted == std::min<int64_t>(places, eligible));
-      REQUIRE(cut->reference.empty() == (!spec.has_several_objectives() || classes.empty() || classes[0] > 0 ||
-                                         !standings[0].feasible() || !standings[0].finite()));
+      REQUIRE(cut->reference.empty() == (!spec.has_several_objectives() || classes.empty() ||
+                                         classes[0] > 0 || !standings[0].feasible() ||
+                                         !standings[0].finite()));
     }
     const auto* resumed = std::get_if<TrialResumed>(&fact.body);
     const bool promotes =

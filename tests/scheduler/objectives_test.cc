@@ -67,10 +67,12 @@ TEST_CASE("Objectives: Hyperband's cut goes by fronts and says so", "[scheduler]
   CHECK_FALSE(job.state().brackets()[0].rungs[0].cutoff);
   CHECK(job.trial(1).phase == TrialPhase::kPruned);
   CHECK(job.trial(1).reason ==
-        "Hyperband: bracket 1 (s = 1), rung 1 at resource 1: rank 2 of 2 with gain = 1, size = 5 (front 2); the "
+        "Hyperband: bracket 1 (s = 1), rung 1 at resource 1: rank 2 of 2 with gain = 1, size = 5 (front 2); "
+        "the "
         "best 1 go on.");
   CHECK(job.Newest<TrialResumed>().reason ==
-        "Hyperband: bracket 1 (s = 1), rung 1 at resource 1: rank 1 of 2 with gain = 2, size = 4 (front 1); goes on "
+        "Hyperband: bracket 1 (s = 1), rung 1 at resource 1: rank 1 of 2 with gain = 2, size = 4 (front 1); "
+        "goes on "
         "to resource 3.");
 }
 
@@ -80,7 +82,8 @@ TEST_CASE("Objectives: within a front the cut keeps the spread, not the crowd", 
   PlayedJob job(spec);
   REQUIRE(job.StartAll() == 9);
   // One front: seven trials close together and two far away from them.
-  for (TrialNumber n = 1; n <= 7; ++n) Finish(job, n, 1 + 0.001 * static_cast<double>(n), 1 + 0.001 * static_cast<double>(n));
+  for (TrialNumber n = 1; n <= 7; ++n)
+    Finish(job, n, 1 + 0.001 * static_cast<double>(n), 1 + 0.001 * static_cast<double>(n));
   Finish(job, 8, 5, 6);
   Finish(job, 9, 10, 20);
   const auto& cut = job.Newest<RungCut>();
@@ -99,9 +102,10 @@ TEST_CASE("Objectives: ASHA promotes from the first front", "[scheduler]") {
   Finish(job, 2, 2, 4);
   Finish(job, 3, 1.5, 4.5);
   CHECK(job.Start() == 2);
-  CHECK(job.Newest<TrialResumed>().reason ==
-        "ASHA: rung 1 at resource 1: rank 1 of 3 with gain = 2, size = 4 (front 1), of the best 1; goes on to "
-        "resource 3.");
+  CHECK(
+      job.Newest<TrialResumed>().reason ==
+      "ASHA: rung 1 at resource 1: rank 1 of 3 with gain = 2, size = 4 (front 1), of the best 1; goes on to "
+      "resource 3.");
 }
 
 TEST_CASE("Objectives: ASHA's stopping form waits for all objectives of a level", "[scheduler]") {
@@ -117,7 +121,8 @@ TEST_CASE("Objectives: ASHA's stopping form waits for all objectives of a level"
   job.Record(Reported{2, 1, 1, 1, 0});
   CHECK(job.trial(2).phase == TrialPhase::kPruned);
   CHECK(job.trial(2).reason ==
-        "ASHA: rung 1 at resource 1: rank 2 of 2 with gain = 1, size = 9 (front 2); of fewer than 3 only the best "
+        "ASHA: rung 1 at resource 1: rank 2 of 2 with gain = 1, size = 9 (front 2); of fewer than 3 only the "
+        "best "
         "passes.");
 }
 
@@ -135,7 +140,8 @@ TEST_CASE("Objectives: MEDIAN stops only what is worse in every objective", "[sc
   Report(job, 3, 1, 4, 6);
   CHECK(job.trial(3).phase == TrialPhase::kPruned);
   CHECK(job.trial(3).reason ==
-        "Median rule: at resource 1 its gain, 4, is worse than 5, and its size, 6, is worse than 5, the medians of "
+        "Median rule: at resource 1 its gain, 4, is worse than 5, and its size, 6, is worse than 5, the "
+        "medians of "
         "the running averages of 1 completed trial.");
 }
 
@@ -253,7 +259,8 @@ TEST_CASE("Completion: the hypervolume reaches its target, or improves no more",
     Finish(job, job.Start(), 2, 9);
     REQUIRE(job.state().completion_met());
     CHECK(job.state().completion_met()->reason ==
-          "The target is reached: the Pareto front of 2 trials has the hypervolume 6; target_hypervolume is 6.");
+          "The target is reached: the Pareto front of 2 trials has the hypervolume 6; target_hypervolume is "
+          "6.");
   }
   SECTION("no improvement") {
     spec.completion.no_improvement_trials = 2;
@@ -266,7 +273,8 @@ TEST_CASE("Completion: the hypervolume reaches its target, or improves no more",
     Finish(job, job.Start(), 0.5, 7);
     REQUIRE(job.state().completion_met());
     CHECK(job.state().completion_met()->reason ==
-          "No improvement: the last 2 trials that ended did not improve on the hypervolume 5 by more than 1 %.");
+          "No improvement: the last 2 trials that ended did not improve on the hypervolume 5 by more than 1 "
+          "%.");
   }
 }
 
@@ -285,22 +293,26 @@ TEST_CASE("Objectives: what has no sense is refused by its name", "[scheduler]")
   spec = good;
   spec.pruner.kind = PrunerKind::kLearningCurve;
   spec.pruner.min_chance = 0.1;
-  CHECK_THAT(Errors(spec), Catch::Contains("pruner.min_chance LEARNING_CURVE extrapolates the curve of one objective"));
+  CHECK_THAT(Errors(spec),
+             Catch::Contains("pruner.min_chance LEARNING_CURVE extrapolates the curve of one objective"));
   spec = good;
   spec.completion.target_objective = 1;
   spec.completion.convergence_tolerance = 0.1;
   spec.completion.target_hypervolume = 1;
   spec.completion.no_improvement_trials = 3;
-  CHECK_THAT(Errors(spec),
-             Catch::Contains("completion.target_objective") && Catch::Contains("completion.convergence_tolerance") &&
-                 Catch::Contains("completion.target_hypervolume is about the hypervolume; expected a threshold") &&
-                 Catch::Contains("completion.no_improvement_trials"));
+  CHECK_THAT(
+      Errors(spec),
+      Catch::Contains("completion.target_objective") && Catch::Contains("completion.convergence_tolerance") &&
+          Catch::Contains("completion.target_hypervolume is about the hypervolume; expected a threshold") &&
+          Catch::Contains("completion.no_improvement_trials"));
   spec = RandomJob(9, 2);
   spec.completion.target_hypervolume = 1;
-  CHECK_THAT(Errors(spec), Catch::Contains("completion.target_hypervolume is given; expected it with objectives"));
+  CHECK_THAT(Errors(spec),
+             Catch::Contains("completion.target_hypervolume is given; expected it with objectives"));
   spec = RandomJob(9, 2);
   spec.metric_constraints.push_back({.metric = "memory"});
-  CHECK_THAT(Errors(spec), Catch::Contains("metric_constraints[0] has no bound; expected at_most or at_least"));
+  CHECK_THAT(Errors(spec),
+             Catch::Contains("metric_constraints[0] has no bound; expected at_most or at_least"));
   spec.metric_constraints[0].at_most = 1;
   spec.metric_constraints[0].at_least = 0;
   CHECK_THAT(Errors(spec), Catch::Contains("metric_constraints[0] has two bounds"));

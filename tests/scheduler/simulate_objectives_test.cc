@@ -8,8 +8,9 @@
 namespace winnow {
 namespace {
 
-TEST_CASE("Simulation: 10000 jobs with several objectives and constraints end, within budgets, and never idle",
-          "[scheduler]") {
+TEST_CASE(
+    "Simulation: 10000 jobs with several objectives and constraints end, within budgets, and never idle",
+    "[scheduler]") {
   int64_t cuts = 0, stopped = 0, infeasible = 0, completed = 0, with_front = 0;
   std::map<PrunerKind, int64_t> pruners;
   std::map<size_t, int64_t> objectives;

@@ -18,9 +18,13 @@ std::string Front(const std::string& members) {
 TEST_CASE("Malformed job files: several objectives and metric constraints", "[spec]") {
   CHECK(Violations(Front("")).empty());
   CHECK(Violations(Front(R"("metric_constraints": [{"metric": "memory", "at_most": 8}])")).empty());
-  CHECK(Violations(With(R"("strategy": "RANDOM", "metric_constraints": [{"metric": "loss", "at_least": 0.1}])")).empty());
+  CHECK(
+      Violations(With(R"("strategy": "RANDOM", "metric_constraints": [{"metric": "loss", "at_least": 0.1}])"))
+          .empty());
   CheckCases({
-      {Front(R"("objective": {"metric": "loss", "goal": "MINIMIZE"})"), "objective", {"beside objectives", "one of the two"}},
+      {Front(R"("objective": {"metric": "loss", "goal": "MINIMIZE"})"),
+       "objective",
+       {"beside objectives", "one of the two"}},
       {Front(R"("completion": {"target_objective": 1})"), "completion.target_objective", {"one objective"}},
       {Front(R"("completion": {"target_hypervolume": 1})"),
        "completion.target_hypervolume",
@@ -33,13 +37,17 @@ TEST_CASE("Malformed job files: several objectives and metric constraints", "[sp
       {Front(R"("metric_constraints": [{"metric": "memory"}])"),
        "metric_constraints[0]",
        {"no bound", "at_most or at_least"}},
-      {With(R"("strategy": "RANDOM", "metric_constraints": [{"at_most": 1}])"), "metric_constraints[0].metric", {"is empty"}},
-      {BuiltinJob(R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
-                  R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "speed", "goal": "MAXIMIZE"}])"),
+      {With(R"("strategy": "RANDOM", "metric_constraints": [{"at_most": 1}])"),
+       "metric_constraints[0].metric",
+       {"is empty"}},
+      {BuiltinJob(
+           R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
+           R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "speed", "goal": "MAXIMIZE"}])"),
        "objectives[1].metric",
        {"\"speed\" is not printed by the trainer"}},
-      {BuiltinJob(R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
-                  R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "train:auc"}])"),
+      {BuiltinJob(
+           R"("objective": {"metric": "validation:auc", "goal": "MAXIMIZE"})",
+           R"("objectives": [{"metric": "validation:auc", "goal": "MAXIMIZE"}, {"metric": "train:auc"}])"),
        "objectives[1].goal",
        {"is missing", "MAXIMIZE or MINIMIZE"}},
   });
@@ -107,7 +115,8 @@ TEST_CASE("Malformed job files: strategy, sampler and pruner", "[spec]") {
                    R"("repeats": {"seeds": 3}, "limits": {"max_trials": 10, "max_trial_resource": 5})"),
        "limits.max_trial_resource",
        {"5 beside repeats", "expected none"}},
-      {BuiltinJob("\"hyperband\": {\"min_resource\"", "\"repeats\": {\"folds\": 3}, \"hyperband\": {\"min_resource\""),
+      {BuiltinJob("\"hyperband\": {\"min_resource\"",
+                  "\"repeats\": {\"folds\": 3}, \"hyperband\": {\"min_resource\""),
        "repeats.folds",
        {"built-in trainer", "WINNOW_FOLD"}},
       {With(R"("use_portfolio": true)"), "use_portfolio", {"true", "built-in trainer"}},

@@ -53,10 +53,13 @@ TEST_CASE("Facts: a report of a further metric that ranks trials keeps its index
   const Reported expected{3, 1, 9, 12, 2};
   CHECK(Identical((*f.store->facts.Load(f.job))[0].body, expected));
   CHECK(Identical((*f.store->facts.LoadTrial(f.job, 3))[0].body, expected));
-  REQUIRE(f.store->facts.ForEach(f.job, [&](const Fact& fact) {
-    CHECK(Identical(fact.body, expected));
-    return absl::OkStatus();
-  }).ok());
+  REQUIRE(f.store->facts
+              .ForEach(f.job,
+                       [&](const Fact& fact) {
+                         CHECK(Identical(fact.body, expected));
+                         return absl::OkStatus();
+                       })
+              .ok());
   CHECK((*f.store->facts.FindReport(f.job, 3, 1, 9, "size"))->ranking == 2);
 }
 

@@ -76,7 +76,8 @@ TEST_CASE("Hypervolume improvement: of one objective the expected improvement ov
 TEST_CASE("Hypervolume improvement: the slopes are those of differences", "[scheduler]") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const size_t objectives = 1 + seed % 4;
-    const HypervolumeImprovement improvement(DrawFront(seed, 7, objectives), std::vector<double>(objectives, -1.1));
+    const HypervolumeImprovement improvement(DrawFront(seed, 7, objectives),
+                                             std::vector<double>(objectives, -1.1));
     std::vector<Prediction> values = DrawValues(seed, objectives);
     if (seed % 5 == 0) values[0].mean -= 20;  // where the improvement underflows
     Eigen::VectorXd by_mean, by_variance;
@@ -84,7 +85,7 @@ TEST_CASE("Hypervolume improvement: the slopes are those of differences", "[sche
     for (size_t j = 0; j < objectives; ++j) {
       constexpr double kStep = 1e-5;
       const auto at = static_cast<Eigen::Index>(j);
-      const auto slope = [&](double Prediction::* of) {
+      const auto slope = [&](double Prediction::*of) {
         std::vector<Prediction> more = values, less = values;
         more[j].*of += kStep;
         less[j].*of -= kStep;
@@ -108,7 +109,8 @@ TEST_CASE("Normal: the logarithm of its distribution function has no underflow",
   CHECK(LogNormalCdf(-40) == Approx(-804.608442));
   CHECK(LogNormalCdf(-4.999999) == Approx(LogNormalCdf(-5.000001)).epsilon(1e-5));
   for (const double z : {-30.0, -6.0, -1.0, 2.0})
-    CHECK(LogNormalCdfSlope(z) == Approx((LogNormalCdf(z + 1e-5) - LogNormalCdf(z - 1e-5)) / 2e-5).epsilon(1e-4));
+    CHECK(LogNormalCdfSlope(z) ==
+          Approx((LogNormalCdf(z + 1e-5) - LogNormalCdf(z - 1e-5)) / 2e-5).epsilon(1e-4));
 }
 
 }  // namespace

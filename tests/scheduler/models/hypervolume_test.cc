@@ -16,9 +16,9 @@ std::vector<ObjectivePoint> DrawPoints(uint64_t seed, size_t count, size_t objec
   for (size_t i = 0; i < count; ++i) {
     for (size_t j = 0; j < objectives; ++j) {
       const auto number = static_cast<int64_t>(i);
-      points[i][j] = on_grid
-                         ? static_cast<double>(RandomBits(seed, number, Purpose::kSimulation, j) % (kSide + 2))
-                         : kSide * RandomUnit(seed, number, Purpose::kSimulation, j);
+      points[i][j] =
+          on_grid ? static_cast<double>(RandomBits(seed, number, Purpose::kSimulation, j) % (kSide + 2))
+                  : kSide * RandomUnit(seed, number, Purpose::kSimulation, j);
     }
   }
   return points;
@@ -60,7 +60,8 @@ TEST_CASE("Hypervolume: the reference lies behind the worst by a tenth of the ra
   CHECK(WorstWithMargin({{0, 5}, {10, 5}}) == ObjectivePoint{11, 6});
 }
 
-TEST_CASE("Hypervolume: the last place goes to the point of least own volume, again and again", "[scheduler]") {
+TEST_CASE("Hypervolume: the last place goes to the point of least own volume, again and again",
+          "[scheduler]") {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const size_t objectives = 2 + seed % 3;
     const auto drawn = DrawPoints(seed, 12, objectives, false);

@@ -13,7 +13,8 @@ std::vector<ObjectivePoint> DrawPoints(uint64_t seed, size_t count, size_t objec
   std::vector<ObjectivePoint> points(count, ObjectivePoint(objectives));
   for (size_t i = 0; i < count; ++i) {
     for (size_t j = 0; j < objectives; ++j)
-      points[i][j] = static_cast<double>(RandomBits(seed, static_cast<int64_t>(i), Purpose::kSimulation, j) % 8);
+      points[i][j] =
+          static_cast<double>(RandomBits(seed, static_cast<int64_t>(i), Purpose::kSimulation, j) % 8);
   }
   return points;
 }

@@ -37,8 +37,8 @@ TEST_CASE("Front share: as the ranking of all that came, whatever was taken", "[
     for (TrialNumber n = 1; n <= 60; ++n) {
       share.Add(DrawStanding(seed, n, count));
       all.push_back(DrawStanding(seed, n, count));
-      const auto one = static_cast<TrialNumber>(
-          1 + RandomUnit(seed, n, Purpose::kSimulation, 20) * static_cast<double>(n));
+      const auto one = static_cast<TrialNumber>(1 + RandomUnit(seed, n, Purpose::kSimulation, 20) *
+                                                        static_cast<double>(n));
       if (n % 3 == 0) {
         share.Take(one);
         taken.insert(one);
@@ -78,10 +78,11 @@ TEST_CASE("Front share: equal to the last that has a place passes too", "[schedu
   CHECK_FALSE(share.IsTop(4));
 }
 
-TEST_CASE("Standing: infeasible trials follow by violation, and what is not finite comes last", "[scheduler]") {
+TEST_CASE("Standing: infeasible trials follow by violation, and what is not finite comes last",
+          "[scheduler]") {
   const std::vector<Objective> objectives = {{"a", Goal::kMinimize, {}}, {"b", Goal::kMinimize, {}}};
-  const std::vector<Standing> standings = {
-      {1, {0, 0}, 2}, {2, {}, 0}, {3, {9, 9}, 0}, {4, {5, 5}, 1}, {5, {1, kNaN}, 0}, {6, {8, 8}, 0}};
+  const std::vector<Standing> standings = {{1, {0, 0}, 2}, {2, {}, 0},        {3, {9, 9}, 0},
+                                           {4, {5, 5}, 1}, {5, {1, kNaN}, 0}, {6, {8, 8}, 0}};
   std::vector<TrialNumber> order;
   for (const RankedTrial& ranked : RankingOf(objectives, standings)) order.push_back(ranked.number);
   CHECK(order == std::vector<TrialNumber>{6, 3, 4, 1, 2, 5});

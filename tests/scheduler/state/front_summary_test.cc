@@ -26,11 +26,11 @@ void Complete(PlayedJob& job, double gain, double size, double memory) {
 
 TEST_CASE("Front summary: the front with its hypervolume and how it grew", "[scheduler]") {
   PlayedJob job(FrontJob());
-  Complete(job, 2, 8, 1);    // 2 * 2
-  Complete(job, 1, 9, 1);    // dominated by the first
-  Complete(job, 9, 1, 11);   // would dominate all, but takes too much memory
-  Complete(job, 1, 4, 10);   // adds 1 * 4
-  Complete(job, 3, 11, 1);   // behind the reference point: on the front without a volume
+  Complete(job, 2, 8, 1);   // 2 * 2
+  Complete(job, 1, 9, 1);   // dominated by the first
+  Complete(job, 9, 1, 11);  // would dominate all, but takes too much memory
+  Complete(job, 1, 4, 10);  // adds 1 * 4
+  Complete(job, 3, 11, 1);  // behind the reference point: on the front without a volume
   const FrontSummary summary = SummaryOf(job.state(), 10);
   CHECK(summary.reference == std::vector<double>{0, 10});
   REQUIRE(summary.members.size() == 3);

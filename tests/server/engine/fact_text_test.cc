@@ -42,7 +42,8 @@ TEST_CASE("Fact text: a report names its metric", "[store]") {
 TEST_CASE("Fact text: what does not apply is left out", "[store]") {
   CHECK(FactText({1, 1, TrialCreated{1, {}, -1, 0, 0}}, {"auc"}) ==
         "Trial 1 is created, to train to the trainer's own end.");
-  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, {"auc"}) == "The search model proposes no further training.");
+  CHECK(FactText({1, 1, Suggested{0, {}, 3, ""}}, {"auc"}) ==
+        "The search model proposes no further training.");
   CHECK(FactText({1, 1, TimeLimitReached{TimeLimit::kNode}}, {"auc"}) ==
         "The job has reached its limit of node time.");
   CHECK(FactText({1, 1, TrialEnded{1, TrialEnd::kCompleted, ""}}, {"auc"}) == "Trial 1 is complete.");

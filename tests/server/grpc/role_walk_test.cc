@@ -19,9 +19,9 @@ namespace {
 namespace pb = google::protobuf;
 
 const std::set<std::string> kReads = {
-    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics", "GetParetoFront",
-    "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob", "GetBlob",
-    "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
+    "DescribeTuningJob", "ListTuningJobs", "ListTrials", "DescribeTrial", "QueryMetrics", "GetAnalytics",
+    "GetParetoFront", "PreviewTuningJob", "WatchTuningJob", "ListWorkers", "GetLogs", "ReplayTuningJob",
+    "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
     "QueryTrials", "GetNeighbours", "Compare"};
