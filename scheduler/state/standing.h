@@ -16,7 +16,7 @@ struct TrialState;
 struct Standing {
   TrialNumber number = 0;
   ObjectivePoint keys;   // of the objectives, in their order; negated to maximise, so that less is better
-  double violation = 0;  // sum over the constraints of the distance from the bound; infinity: NaN was reported
+  double violation = 0;  // sum over the constraints of the distance from the bound; infinity: a NaN
 
   // Whether it can be ranked: all its numbers are finite. Others are worse than all that can.
   bool finite() const;
