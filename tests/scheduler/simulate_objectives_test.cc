@@ -9,12 +9,12 @@ namespace winnow {
 namespace {
 
 TEST_CASE(
-    "Simulation: 10000 jobs with several objectives and constraints end, within budgets, and never idle",
+    "Simulation: jobs with several objectives and constraints end, within budgets, and never idle",
     "[scheduler]") {
   int64_t cuts = 0, stopped = 0, infeasible = 0, completed = 0, with_front = 0;
   std::map<PrunerKind, int64_t> pruners;
   std::map<size_t, int64_t> objectives;
-  for (uint64_t number = 0; number < 10'000; ++number) {
+  for (uint64_t number = 0; number < 1'000; ++number) {
     CAPTURE(number);
     const int slots[] = {1, 4, 64};
     const SimulationResult result = PlayAndCheck(DrawFrontJob(number, slots[number % 3]));
@@ -29,13 +29,13 @@ TEST_CASE(
   }
   // The draw reaches every pruner, every number of objectives and every kind of trial.
   CHECK(pruners.size() == 5);
-  for (const auto& [pruner, jobs] : pruners) CHECK(jobs > 1000);
-  for (const size_t count : {1, 2, 3, 4}) CHECK(objectives[count] > 1000);
-  CHECK(cuts > 1000);
-  CHECK(stopped > 10'000);
-  CHECK(infeasible > 10'000);
-  CHECK(completed > 100);
-  CHECK(with_front > 2000);
+  for (const auto& [pruner, jobs] : pruners) CHECK(jobs > 100);
+  for (const size_t count : {1, 2, 3, 4}) CHECK(objectives[count] > 100);
+  CHECK(cuts > 100);
+  CHECK(stopped > 1'000);
+  CHECK(infeasible > 1'000);
+  CHECK(completed > 10);
+  CHECK(with_front > 200);
 }
 
 TEST_CASE("Simulation: jobs with several objectives and a model end, within budgets, and never idle",
