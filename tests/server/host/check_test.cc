@@ -82,7 +82,7 @@ TEST_CASE("Check: each thing that does not agree is found", "[server]") {
       Case{"INSERT INTO trials SELECT job, 99, state, reason, configuration, objective, resource, "
            "best_objective,"
            " best_resource, bracket, rung, attempts, create_us, start_us, end_us, training_us, "
-           "trained_resource, value, value_resource"
+           "trained_resource, value, value_resource, metrics, violation"
            " FROM trials WHERE trial = 1",
            "rows of trials, its facts say"},
       Case{"INSERT INTO reports VALUES (1, 77, 1, 1, 'other', 0.5, 0, 0, 0)", "reports of trial 77"},
