@@ -296,11 +296,11 @@ class Choice {
     }
     if (chosen > 0) {
       std::string why = "Freeze-thaw: most expected gain per unit of training, on to resource " +
-                        std::to_string(chosen_to) + "; " + chosen_end.text + ".";
+                        std::to_string(chosen_to) + "; " + chosen_end.text() + ".";
       return Resume({chosen, 0, chosen_to, std::move(why)}, SuggestionRule::kModel);
     }
     if (fresh) {
-      fresh->why += "; a new trial has most expected gain per unit of training: " + fresh_end.text;
+      fresh->why += "; a new trial has most expected gain per unit of training: " + fresh_end.text();
       return New(*std::move(fresh), SuggestionRule::kModel);
     }
     if (auto leader = Leader()) return *std::move(leader);

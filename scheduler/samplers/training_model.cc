@@ -31,7 +31,7 @@ class OfOneObjective : public TrainingModel {
  private:
   Worth WorthOfEnd(const Prediction& end) const {
     return {LogExpectedImprovement(end, model_.best()), ChanceToBeat(end, model_.best()),
-            Expectation(state_, model_, end)};
+            [this, end] { return Expectation(state_, model_, end); }};
   }
 
   const JobState& state_;
@@ -58,8 +58,9 @@ class OfStandings : public TrainingModel {
 
  private:
   Worth WorthAt(const Eigen::VectorXd& point) const {
-    const ParetoModel::Outlook outlook = model_.OutlookOf(point);
-    return {outlook.log_improvement, outlook.chance, model_.Expectation(outlook)};
+    ParetoModel::Outlook outlook = model_.OutlookOf(point);
+    return {outlook.log_improvement, outlook.chance,
+            [this, outlook] { return model_.Expectation(outlook); }};
   }
 
   const JobState& state_;

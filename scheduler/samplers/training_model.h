@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ class TrainingModel {
   struct Worth {
     double log_improvement = 0;  // of the expected improvement over what is known
     double chance = 0;           // of an improvement
-    std::string text;            // what is expected, for the sentence of the decision
+    // What is expected, for the sentence of the decision; the model has to live.
+    std::function<std::string()> text;
   };
 
   virtual ~TrainingModel() = default;
