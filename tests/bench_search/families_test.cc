@@ -204,7 +204,7 @@ TEST_CASE("Families: recorded tables that are none are refused with the line", "
 TEST_CASE("Families: bad names and tables are refused with the reason", "[bench]") {
   CHECK(MakeFamily("brannin").status().message() ==
         "no family \"brannin\"; expected one of branin, hartmann6, counting_ones, crossing, noisy, d20, "
-        "table:PATH, rows:PATH or smooth:PATH");
+        "table:PATH, rows:PATH, smooth:PATH or repeated:FAMILY");
   CHECK(absl::IsNotFound(MakeFamily("table:/nowhere.csv").status()));
   CHECK(absl::IsInvalidArgument(MakeFamily(TableOf("eta,1,2\n")).status()));
   const std::string short_row = std::string(kTable) + "0.1,2,0.1,0.5\n";
