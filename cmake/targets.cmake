@@ -16,9 +16,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(winnow_options INTERFACE -Wthread-safety)
 endif()
 
-# Most of a build's time goes into headers: the preset release compiles eight files of a library as one. A file still
-# includes what it uses, which the other presets show; in the anonymous namespaces of a library no name is there twice.
-option(WINNOW_UNITY "Compile eight files of a library as one, which takes half the time" OFF)
+# Most of a build's time goes into headers: the preset release compiles eight files of a library, or of a test, as one. A
+# file still includes what it uses, which the other presets show; in the anonymous namespaces of a library, and of a test,
+# no name is there twice.
+option(WINNOW_UNITY "Compile eight files of a library or a test as one, which takes half the time" OFF)
 if(WINNOW_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
@@ -85,9 +86,8 @@ function(winnow_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE winnow_test_main ${ARG_LINK} winnow_options)
-  target_compile_definitions(${name} PRIVATE
-    WINNOW_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" WINNOW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests-bin)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests-bin UNITY_BUILD ${WINNOW_UNITY})
   if(ARG_BINARIES)
     add_dependencies(${name} ${ARG_BINARIES})
   endif()

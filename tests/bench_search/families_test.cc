@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/search/families_c.h"
+#include "checkout.h"
 #include "scheduler/space/random.h"
 #include "scheduler/space/space.h"
 #include "tests/catch.h"

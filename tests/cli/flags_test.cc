@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "checkout.h"
 #include "cli/output/text.h"
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"

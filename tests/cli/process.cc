@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "checkout.h"
+
 namespace winnow {
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/e2e/job_client.h"
 #include "tests/support/server_process.h"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/cli/process.h"
 #include "tests/e2e/job_client.h"

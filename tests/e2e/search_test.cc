@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/cli/process.h"
 #include "tests/e2e/job_client.h"
@@ -226,27 +227,32 @@ TEST_CASE("Ranges from earlier jobs: winnow plan proposes what a finished job sp
 TEST_CASE("Warm start: every row of what winnow analytics writes of a conditional space is used", "[e2e]") {
   ServerProcess server(kServer, {"--local-workers", "1", "--slots", "4"});
   // A value that a spreadsheet would compute, and a hyperparameter that has the name of a column.
-  const std::string space = R"json("trainer": {"command": ["/bin/sh", "-c", "echo loss=0.{{layers}}"], "resumes": false,
+  const std::string space =
+      R"json("trainer": {"command": ["/bin/sh", "-c", "echo loss=0.{{layers}}"], "resumes": false,
                  "metrics": [{"name": "loss", "regex": "loss=([0-9.]+)"}]},
     "parameters": [{"name": "optimizer", "categorical": {"values": ["sgd", "=adam"]}},
       {"name": "momentum", "continuous": {"min": 0.5, "max": 1}, "condition": {"parameter": "optimizer", "values": ["sgd"]}},
       {"name": "beta2", "continuous": {"min": 2, "max": 3}, "condition": {"parameter": "optimizer", "values": ["=adam"]}},
       {"name": "state", "integer": {"min": 4, "max": 5}},
       {"name": "layers", "integer": {"min": 10, "max": 99}}],
-    "objective": {"metric": "loss", "goal": "minimize"}, "working_directory": ")json" + server.folder() + "\"";
+    "objective": {"metric": "loss", "goal": "minimize"}, "working_directory": ")json" +
+      server.folder() + "\"";
   const auto run = [&server](const std::vector<std::string>& arguments, const std::string& input = "") {
     return RunWinnow(arguments, server.address(), input);
   };
-  const Result first = run({"submit", "-", "--watch"},
-                           R"({"name": "first", "strategy": "random", "limits": {"max_trials": 16}, )" + space + "}");
+  const Result first =
+      run({"submit", "-", "--watch"},
+          R"({"name": "first", "strategy": "random", "limits": {"max_trials": 16}, )" + space + "}");
   INFO(first.out << first.err << server.log());
   REQUIRE(first.code == 0);
   const Result csv = run({"analytics", "first", "--output", "csv"});
   CHECK(csv.out.find(",'=adam,") != std::string::npos);
   CHECK(csv.out.find(",sgd,") != std::string::npos);
   std::ofstream(server.folder() + "/first.csv") << csv.out;
-  const Result second = run({"submit", "-"}, R"({"name": "second", "strategy": "bayesian", "limits": {"max_trials": 1},
-    "warm_start": {"csv_files": ["first.csv"]}, )" + space + "}");
+  const Result second =
+      run({"submit", "-"}, R"({"name": "second", "strategy": "bayesian", "limits": {"max_trials": 1},
+    "warm_start": {"csv_files": ["first.csv"]}, )" +
+                               space + "}");
   INFO(second.out << second.err);
   REQUIRE(second.code == 0);
   const json job = json::parse(run({"describe", "second", "-o", "json"}).out);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,8 @@
 #include "scheduler/space/types.h"
 
 namespace winnow {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A Hyperband job over one real parameter "x" in [0, 1], to be maximised; every bracket runs to its end.
 SearchSpec HyperbandJob(int64_t max_resource, int64_t reduction_factor, int64_t max_trials = 0);

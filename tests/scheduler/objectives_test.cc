@@ -1,7 +1,6 @@
 // Several objectives and metric constraints, played by hand.
 
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "scheduler/validate.h"
@@ -11,8 +10,6 @@
 
 namespace winnow {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // "gain" up and "size" down.
 SearchSpec WithTwo(SearchSpec spec) {

@@ -22,7 +22,7 @@ SearchSpec Methods() {
   return spec;
 }
 
-std::string Text(const SearchSpec& spec) {
+std::string SpaceErrors(const SearchSpec& spec) {
   std::string text;
   for (const Violation& violation : ValidateSpace(spec)) {
     text += violation.field + ": " + violation.description + "\n";
@@ -35,7 +35,7 @@ TEST_CASE("ValidateSpace: conditions and constraints that can hold are valid", "
   spec.constraints = {{{{2, 1}, {3, -1}}, 0, kInfinity}, {{{4, 2}}, -kInfinity, 1.5}};
   spec.initial = {{std::string("line"), 0.5, Inactive{}, Inactive{}, 0.1},
                   {std::string("tree"), Inactive{}, int64_t{8}, 4.0, 0.75}};
-  CHECK(Text(spec) == "");
+  CHECK(SpaceErrors(spec) == "");
 }
 
 TEST_CASE("ValidateSpace: conditions name an earlier parent that can have the values", "[scheduler]") {
@@ -46,7 +46,7 @@ TEST_CASE("ValidateSpace: conditions name an earlier parent that can have the va
   spec.parameters.push_back({"late", IntegerRange{1, 2}, Condition{4, {0.5}}});
   spec.parameters.push_back({"lost", IntegerRange{1, 2}, Condition{-1, {0.5}}});
   CHECK(
-      Text(spec) ==
+      SpaceErrors(spec) ==
       "parameters[1].condition.parameter: is \"depth\"; expected a parameter that is declared before width\n"
       "parameters[2].condition.values: is empty; expected at least one value of method\n"
       "parameters[3].condition.values[1]: is \"9\", which depth never is; expected an integer from 1 to 8\n"
@@ -62,12 +62,12 @@ TEST_CASE("ValidateSpace: a prior's value is one of the range", "[scheduler]") {
   spec.parameters[0].prior = Prior{std::string("tree")};
   spec.parameters[1].prior = Prior{1.0};  // of a parameter that the other prior leaves out
   spec.parameters[3].prior = Prior{4.0};
-  CHECK(Text(spec) == "");
+  CHECK(SpaceErrors(spec) == "");
   spec.parameters[0].prior = Prior{std::string("net")};
   spec.parameters[1].prior = Prior{1.5};
   spec.parameters[2].prior = Prior{int64_t{0}};
   spec.parameters[3].prior = Prior{3.0};
-  CHECK(Text(spec) ==
+  CHECK(SpaceErrors(spec) ==
         "parameters[0].prior.value: is \"net\"; expected one of line, tree\n"
         "parameters[1].prior.value: is \"1.5\"; expected a number from 0 to 1\n"
         "parameters[2].prior.value: is \"0\"; expected an integer from 1 to 8\n"
@@ -77,7 +77,7 @@ TEST_CASE("ValidateSpace: a prior's value is one of the range", "[scheduler]") {
 TEST_CASE("ValidateSpace: where the trainer ends is known for every trial", "[scheduler]") {
   SearchSpec spec = Methods();
   spec.own_end_parameter = 2;
-  CHECK(Text(spec) ==
+  CHECK(SpaceErrors(spec) ==
         "parameters[2].condition: makes depth conditional, which says where the trainer ends; expected it in "
         "every "
         "trial\n");
@@ -88,7 +88,7 @@ TEST_CASE("ValidateSpace: a constraint has numbers, bounds and parameters that m
   spec.constraints = {{{}, 0, 1},       {{{0, 1}, {4, NAN}}, 0, 1}, {{{4, 1}}, -kInfinity, kInfinity},
                       {{{4, 1}}, 3, 2}, {{{4, 1}}, NAN, 2},         {{{1, 1}, {3, 1}}, 0, 1},
                       {{{9, 1}}, 0, 1}};
-  CHECK(Text(spec) ==
+  CHECK(SpaceErrors(spec) ==
         "constraints[0].coefficients: is empty; expected at least one parameter\n"
         "constraints[1].coefficients.method: is of a categorical parameter; expected integer, continuous or "
         "discrete ones\n"
@@ -104,7 +104,7 @@ TEST_CASE("ValidateSpace: a constraint has numbers, bounds and parameters that m
 TEST_CASE("ValidateSpace: constraints that no draw keeps are refused", "[scheduler]") {
   SearchSpec spec = Methods();
   spec.constraints = {{{{4, 1}}, 2, 3}};
-  CHECK(Text(spec) ==
+  CHECK(SpaceErrors(spec) ==
         "constraints: are kept by none of 10000 configurations drawn at random; expected wider bounds, or "
         "narrower "
         "ranges to draw from\n");
@@ -120,7 +120,7 @@ TEST_CASE("ValidateSpace: initial configurations are points of the space, all di
                   tree,
                   {0.5}};
   CHECK(
-      Text(spec) ==
+      SpaceErrors(spec) ==
       "initial_configurations[0].hyperparameters.width: is missing; expected a number from 0 to 1\n"
       "initial_configurations[0].hyperparameters.depth: is \"3\", but depth is not active with this method; "
       "expected none\n"

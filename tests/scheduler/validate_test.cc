@@ -14,7 +14,7 @@ std::string Fields(const SearchSpec& spec) {
   return fields;
 }
 
-std::string Text(const SearchSpec& spec) {
+std::string SearchErrors(const SearchSpec& spec) {
   std::string text;
   for (const Violation& violation : ValidateSearch(spec)) {
     text += violation.field + ": " + violation.description + "\n";
@@ -72,7 +72,7 @@ TEST_CASE("Validate: a grid too large to be tried is refused", "[scheduler]") {
   spec.sampler.kind = SamplerKind::kGrid;
   for (int i = 0; i < 9; ++i) spec.parameters.push_back({"p" + std::to_string(i), ContinuousRange{0, 1}});
   CHECK(
-      Text(spec) ==
+      SearchErrors(spec) ==
       "sampler.grid_points: make a grid of more than 1048576 combinations; expected fewer points, or another "
       "sampler\n");
 }

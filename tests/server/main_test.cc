@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 #include "tests/support/run_command.h"
@@ -130,7 +131,8 @@ TEST_CASE("Server: a state folder has one server, and nothing of it is moved for
   const std::string state = server.database() + ".d";
   TempFolder folder;
   fs::create_symlink(state, folder.file("state"));
-  struct stat before {}, after {};
+  struct stat before {
+  }, after{};
   REQUIRE(stat((state + "/server.sock").c_str(), &before) == 0);
   for (const std::string& name : {state, folder.file("state")}) {
     const Ran ran = Run("--local-workers 0 --http off --require-tokens --listen 127.0.0.1:0 --db " +

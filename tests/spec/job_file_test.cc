@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "checkout.h"
 #include "spec/check.h"
 #include "tests/catch.h"
 #include "tests/spec/job_files.h"
@@ -71,7 +72,8 @@ TEST_CASE("Job file: numbers may be text, whole reals and numbers of enums; null
 }
 
 TEST_CASE("Job file: words of enums may be in lower case", "[spec]") {
-  const v1::TuningJobSpec spec = Parsed(R"({"strategy": "hyperband", "objective": {"goal": "maximize", "value": "Mean"},
+  const v1::TuningJobSpec spec =
+      Parsed(R"({"strategy": "hyperband", "objective": {"goal": "maximize", "value": "Mean"},
     "parameters": [{"name": "a", "continuous": {"min": 1, "max": 2, "scaling": "reverse_log"}}]})");
   CHECK(spec.strategy() == v1::HYPERBAND);
   CHECK(spec.objective().goal() == v1::MAXIMIZE);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/status_text.h"
+#include "checkout.h"
 #include "scheduler/simulate.h"
 #include "store/store.h"
 #include "tests/catch.h"
@@ -101,10 +102,12 @@ std::vector<std::string> TablesOf(Store& store) {
                  "c.\"notnull\" || ' ' ||"
                  " IFNULL(c.dflt_value, '') || ' ' || c.pk, '') FROM sqlite_master m"
                  " LEFT JOIN pragma_table_info(m.name) c ORDER BY m.type, m.name, c.cid");
-  REQUIRE(read.Bind().ForEach([&] {
-    lines.push_back(read.Text(0));
-    return absl::OkStatus();
-  }).ok());
+  REQUIRE(read.Bind()
+              .ForEach([&] {
+                lines.push_back(read.Text(0));
+                return absl::OkStatus();
+              })
+              .ok());
   return lines;
 }
 

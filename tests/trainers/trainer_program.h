@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "checkout.h"
+
 namespace winnow {
 
 // The end of a trainer's run, and its output.

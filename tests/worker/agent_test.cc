@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "checkout.h"
 #include "rpc/channel.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "tests/worker/fake_server.h"
@@ -142,8 +143,7 @@ TEST_CASE("winnow-worker: tells its labels, processors, memory and limits", "[wo
   TempFolder folder;
   FakeServer server;
   std::vector<std::string> flags = Flags(server, folder);
-  for (const char* flag :
-       {"--label", "zone=a", "--label", "fast", "--cpus", "1.5", "--host-workers", "4"}) {
+  for (const char* flag : {"--label", "zone=a", "--label", "fast", "--cpus", "1.5", "--host-workers", "4"}) {
     flags.emplace_back(flag);
   }
   WorkerProcess worker(flags);
@@ -288,9 +288,8 @@ TEST_CASE(
 
   server.GiveUp();
   worker.emplace(Flags(server, folder));
-  REQUIRE(server.Await([&old_id](const FakeServer::Told& told) {
-    return told.requests.back().worker_id() != old_id;
-  }));
+  REQUIRE(server.Await(
+      [&old_id](const FakeServer::Told& told) { return told.requests.back().worker_id() != old_id; }));
   if (has_groups) CHECK(poll(&left, 1, 0) == 1);  // before the first word to the server
   if (!has_groups) kill(pid, SIGKILL);
   close(left.fd);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/support/temp_folder.h"
 #include "worker/host/limits.h"

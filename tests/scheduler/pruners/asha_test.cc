@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "scheduler/replay.h"
@@ -22,8 +21,6 @@ SearchSpec AshaJob(AshaForm form, int64_t max_trials) {
   spec.pruner.asha_form = form;
   return spec;
 }
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("Top share: as a sorted list of all that came, whatever was taken", "[scheduler]") {
   TopShare top(3);

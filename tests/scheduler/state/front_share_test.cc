@@ -7,11 +7,10 @@
 
 #include "scheduler/space/random.h"
 #include "tests/catch.h"
+#include "tests/scheduler/jobs.h"
 
 namespace winnow {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Standing DrawStanding(uint64_t seed, TrialNumber number, size_t objectives) {
   const auto draw = [&](uint64_t i) { return RandomUnit(seed, number, Purpose::kSimulation, i); };

@@ -2,15 +2,12 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "tests/catch.h"
 #include "tests/scheduler/jobs.h"
 
 namespace winnow {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Applies the facts in their order, a second apart.
 JobState StateAfter(const SearchSpec& spec, const std::vector<FactBody>& bodies) {
@@ -30,8 +27,12 @@ TrialCreated Created(TrialNumber number) {
 std::vector<FactBody> TwoCreated() { return {Created(1), Created(2)}; }
 std::vector<FactBody> OneRunning() { return {Created(1), Created(2), AttemptStarted{1, 1, 0, 1}}; }
 std::vector<FactBody> OnePaused() {
-  return {Created(1), Created(2), AttemptStarted{1, 1, 0, 1}, Reported{1, 1, 1, 0.5},
-          AttemptEnded{1, 1, AttemptOutcome::kFinished, "", 3'500'000, 5'000'000}, TrialPaused{1, 1}};
+  return {Created(1),
+          Created(2),
+          AttemptStarted{1, 1, 0, 1},
+          Reported{1, 1, 1, 0.5},
+          AttemptEnded{1, 1, AttemptOutcome::kFinished, "", 3'500'000, 5'000'000},
+          TrialPaused{1, 1}};
 }
 
 struct Effect {

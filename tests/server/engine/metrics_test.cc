@@ -9,6 +9,7 @@
 #include <regex>
 #include <string>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 #include "tests/support/run_command.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "checkout.h"
 #include "server/grpc/roles.h"
 #include "tests/server/grpc/canaries.h"
 #include "tests/server/grpc/token_play.h"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "checkout.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"
 #include "tests/support/run_command.h"

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "checkout.h"
 #include "server/host/own_files.h"
 #include "tests/catch.h"
 #include "tests/store/temp_folder.h"

@@ -1,4 +1,3 @@
-#include <limits>
 
 #include "tests/catch.h"
 #include "tests/trainers/data/data_folder.h"
@@ -9,7 +8,6 @@ namespace {
 
 using Floats = std::vector<float>;
 using Names = std::vector<std::string>;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST_CASE("Csv: every separator is found", "[data]") {
   DataFolder folder;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "trainers/data/data_set.h"
 
 namespace winnow {
+
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // A new empty folder in the system's temporary folder, removed with its content at the end.
 class DataFolder {

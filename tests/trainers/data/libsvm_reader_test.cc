@@ -1,4 +1,3 @@
-#include <limits>
 
 #include "tests/catch.h"
 #include "tests/trainers/data/data_folder.h"
@@ -10,7 +9,6 @@ namespace {
 using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
 using Names = std::vector<std::string>;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST_CASE("Libsvm: entries that are absent are missing", "[data]") {
   DataFolder folder;

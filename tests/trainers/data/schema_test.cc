@@ -1,4 +1,3 @@
-#include <limits>
 
 #include "tests/catch.h"
 #include "tests/trainers/data/data_folder.h"
@@ -8,7 +7,6 @@ namespace {
 
 using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // Training data with two numbers, a text and a text label.
 DataSchema TrainingSchema(const DataFolder& folder) {

@@ -8,12 +8,13 @@
 namespace winnow::mlp {
 namespace {
 
-absl::StatusOr<std::unique_ptr<EpochTrainer>> Make(const TrainingContext& context, NetworkState state) {
+absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeLocalSgd(const TrainingContext& context,
+                                                           NetworkState state) {
   return MakeLocalSgdTrainer(context, std::move(state), "");
 }
 
-std::vector<ShareOutcome> Train(const ShareTask& task, int ranks, int epochs) {
-  return TrainShares(task, ranks, 0, epochs, Make);
+std::vector<ShareOutcome> TrainLocalSgd(const ShareTask& task, int ranks, int epochs) {
+  return TrainShares(task, ranks, 0, epochs, MakeLocalSgd);
 }
 
 float LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -26,7 +27,7 @@ float LargestDifference(const std::vector<float>& a, const std::vector<float>& b
 TEST_CASE("LocalSgd: ranks end an epoch alike, with the same bits each time", "[mlp]") {
   ShareTask task;
   task.parameters.momentum = 0.9;
-  const std::vector<ShareOutcome> ranks = Train(task, 3, 2), again = Train(task, 3, 2);
+  const std::vector<ShareOutcome> ranks = TrainLocalSgd(task, 3, 2), again = TrainLocalSgd(task, 3, 2);
   for (const ShareOutcome& rank : ranks) {
     REQUIRE(rank.status.ok());
     CHECK(rank.state.parameters == ranks[0].state.parameters);
@@ -40,7 +41,7 @@ TEST_CASE("LocalSgd: trains as well with averages every 1, 8 or 40 steps", "[mlp
   ShareTask task;
   for (const int64_t steps : {1, 8, 40}) {
     task.parameters.local_steps = steps;
-    const ShareOutcome rank = Train(task, 4, 5)[0];
+    const ShareOutcome rank = TrainLocalSgd(task, 4, 5)[0];
     REQUIRE(rank.status.ok());
     CHECK(rank.epochs.back().rows_trained == task.train.rows);
     CHECK(rank.epochs.back().steps == 80);
@@ -56,7 +57,7 @@ TEST_CASE("LocalSgd: averaged every step, without momentum, it is synchronous SG
   task.parameters.local_steps = 1;
   task.parameters.batch_size = task.train.rows;
   task.parameters.learning_rate = 0.5;
-  const ShareOutcome one = Train(task, 1, 10)[0], four = Train(task, 4, 10)[0];
+  const ShareOutcome one = TrainLocalSgd(task, 1, 10)[0], four = TrainLocalSgd(task, 4, 10)[0];
   REQUIRE(one.status.ok());
   REQUIRE(four.status.ok());
   CHECK(one.epochs.back().loss < 0.9 * one.epochs.front().loss);
@@ -66,7 +67,7 @@ TEST_CASE("LocalSgd: averaged every step, without momentum, it is synchronous SG
 TEST_CASE("LocalSgd: running statistics are averaged too", "[mlp]") {
   ShareTask task;
   task.parameters.batch_norm = BatchNorm::kPerRank;
-  const std::vector<ShareOutcome> ranks = Train(task, 3, 2);
+  const std::vector<ShareOutcome> ranks = TrainLocalSgd(task, 3, 2);
   REQUIRE(ranks[0].status.ok());
   CHECK(ranks[0].state.statistics !=
         InitialState(MakeNetwork(task.parameters, 12, 4), task.parameters).statistics);
@@ -76,7 +77,7 @@ TEST_CASE("LocalSgd: running statistics are averaged too", "[mlp]") {
 TEST_CASE("LocalSgd: LINEAR gives each rank a whole batch", "[mlp]") {
   ShareTask task;
   task.parameters.batch_scaling = BatchScaling::kLinear;
-  CHECK(Train(task, 4, 1)[0].epochs.at(0).steps == 1600 / 20 / 4);
+  CHECK(TrainLocalSgd(task, 4, 1)[0].epochs.at(0).steps == 1600 / 20 / 4);
 }
 
 TEST_CASE("LocalSgd: two epochs after one are the three together", "[mlp]") {
@@ -85,9 +86,9 @@ TEST_CASE("LocalSgd: two epochs after one are the three together", "[mlp]") {
     task.parameters.optimizer = optimizer;
     task.parameters.momentum = 0.5;
     task.parameters.learning_rate = 0.01;
-    const ShareOutcome all = Train(task, 2, 3)[0], one = Train(task, 2, 1)[0];
+    const ShareOutcome all = TrainLocalSgd(task, 2, 3)[0], one = TrainLocalSgd(task, 2, 1)[0];
     REQUIRE(one.status.ok());
-    const ShareOutcome rest = TrainShares(task, 2, 1, 3, Make, &one.collected)[0];
+    const ShareOutcome rest = TrainShares(task, 2, 1, 3, MakeLocalSgd, &one.collected)[0];
     REQUIRE(rest.status.ok());
     CHECK(rest.state.parameters == all.state.parameters);
     CHECK(rest.collected.slots[1] == all.collected.slots[1]);
@@ -98,7 +99,7 @@ TEST_CASE("LocalSgd: two epochs after one are the three together", "[mlp]") {
 TEST_CASE("LocalSgd: sends 2 (N - 1) / N of the parameters and slots an average", "[mlp]") {
   ShareTask task;
   task.parameters.local_steps = 8;
-  const ShareOutcome rank = Train(task, 4, 1)[0];
+  const ShareOutcome rank = TrainLocalSgd(task, 4, 1)[0];
   const double floats = static_cast<double>(rank.state.parameters.size() + rank.state.slots[0].size());
   const double averages = 80 / 8;
   CHECK(static_cast<double>(rank.epochs.at(0).bytes_sent) ==
@@ -109,7 +110,7 @@ TEST_CASE("LocalSgd: a loss that is not finite ends all ranks, and says where", 
   ShareTask task;
   task.parameters.learning_rate = 1e30;
   task.parameters.local_steps = 5;
-  for (const ShareOutcome& rank : Train(task, 3, 3)) {
+  for (const ShareOutcome& rank : TrainLocalSgd(task, 3, 3)) {
     CHECK(rank.status.code() == absl::StatusCode::kFailedPrecondition);
     CHECK(rank.status.message().find("at epoch 0, step ") != absl::string_view::npos);
   }
@@ -119,7 +120,7 @@ TEST_CASE("LocalSgd: all ranks stop when they have to", "[mlp]") {
   const std::atomic<bool> stop = true;
   ShareTask task;
   task.stop = &stop;
-  for (const ShareOutcome& rank : Train(task, 3, 1))
+  for (const ShareOutcome& rank : TrainLocalSgd(task, 3, 1))
     CHECK(rank.status.code() == absl::StatusCode::kCancelled);
 }
 
@@ -127,7 +128,7 @@ TEST_CASE("LocalSgd: batches that cannot be shared are refused", "[mlp]") {
   ShareTask task;
   for (const int64_t batch : {int64_t{3}, task.train.rows + 1}) {
     task.parameters.batch_size = batch;
-    for (const ShareOutcome& rank : Train(task, 4, 1))
+    for (const ShareOutcome& rank : TrainLocalSgd(task, 4, 1))
       CHECK(rank.status.code() == absl::StatusCode::kInvalidArgument);
   }
 }

@@ -6,18 +6,19 @@
 namespace winnow::mlp {
 namespace {
 
-absl::StatusOr<std::unique_ptr<EpochTrainer>> Make(const TrainingContext& context, NetworkState state) {
+absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeParameterServer(const TrainingContext& context,
+                                                                  NetworkState state) {
   return MakeParameterServerTrainer(context, std::move(state), "");
 }
 
-std::vector<ShareOutcome> Train(const ShareTask& task, int ranks, int epochs) {
-  return TrainShares(task, ranks, 0, epochs, Make);
+std::vector<ShareOutcome> TrainParameterServer(const ShareTask& task, int ranks, int epochs) {
+  return TrainShares(task, ranks, 0, epochs, MakeParameterServer);
 }
 
 TEST_CASE("ParameterServer: ranks end an epoch alike, every row trained and every push counted", "[mlp]") {
   const ShareTask task;
   for (const int size : {1, 2, 3}) {
-    const std::vector<ShareOutcome> ranks = Train(task, size, 2);
+    const std::vector<ShareOutcome> ranks = TrainParameterServer(task, size, 2);
     for (const ShareOutcome& rank : ranks) {
       REQUIRE(rank.status.ok());
       CHECK(rank.state.parameters == ranks[0].state.parameters);
@@ -30,7 +31,7 @@ TEST_CASE("ParameterServer: ranks end an epoch alike, every row trained and ever
 
 TEST_CASE("ParameterServer: four asynchronous workers learn, and say how stale", "[mlp]") {
   const ShareTask task;
-  const ShareOutcome rank = Train(task, 4, 5)[0];
+  const ShareOutcome rank = TrainParameterServer(task, 4, 5)[0];
   REQUIRE(rank.status.ok());
   CHECK(rank.epochs.back().accuracy > 0.9);
   CHECK(rank.epochs.back().loss < 0.6 * rank.epochs.front().loss);
@@ -44,7 +45,7 @@ TEST_CASE("ParameterServer: four asynchronous workers learn, and say how stale",
 TEST_CASE("ParameterServer: a bound on staleness holds", "[mlp]") {
   ShareTask task;
   task.parameters.staleness_bound = 0;
-  const ShareOutcome rank = Train(task, 4, 2)[0];
+  const ShareOutcome rank = TrainParameterServer(task, 4, 2)[0];
   REQUIRE(rank.status.ok());
   CHECK(rank.epochs.back().more[1].second <= 3);
 }
@@ -60,7 +61,7 @@ TEST_CASE("ParameterServer: what is well for one worker collapses with four, unl
   task.parameters.momentum = 0.9;
   task.parameters.staleness_bound = 0;
   const auto accuracy = [&](int ranks) {
-    const ShareOutcome rank = Train(task, ranks, 5)[0];
+    const ShareOutcome rank = TrainParameterServer(task, ranks, 5)[0];
     return rank.status.ok() ? rank.epochs.back().accuracy : 0;
   };
   CHECK(accuracy(1) > 0.85);
@@ -72,7 +73,7 @@ TEST_CASE("ParameterServer: what is well for one worker collapses with four, unl
 TEST_CASE("ParameterServer: running statistics become their mean over ranks", "[mlp]") {
   ShareTask task;
   task.parameters.batch_norm = BatchNorm::kPerRank;
-  const std::vector<ShareOutcome> ranks = Train(task, 3, 2);
+  const std::vector<ShareOutcome> ranks = TrainParameterServer(task, 3, 2);
   REQUIRE(ranks[0].status.ok());
   CHECK(ranks[0].state.statistics !=
         InitialState(MakeNetwork(task.parameters, 12, 4), task.parameters).statistics);
@@ -88,7 +89,7 @@ TEST_CASE("ParameterServer: a rank that leaves ends the others, and is named", "
     TrainingContext context{task.parameters, network, task.train};
     context.ranks = communicator;
     context.crew = &crew;
-    const auto trainer = Make(context, InitialState(network, task.parameters));
+    const auto trainer = MakeParameterServer(context, InitialState(network, task.parameters));
     if (!trainer.ok() || communicator->rank() == 1) return trainer.status();
     return (*trainer)->Train(0).status();
   });
@@ -103,9 +104,9 @@ TEST_CASE("ParameterServer: one rank's two epochs after one are the three togeth
   ShareTask task;
   task.parameters.optimizer = OptimizerKind::kAdam;
   task.parameters.learning_rate = 0.01;
-  const ShareOutcome all = Train(task, 1, 3)[0], one = Train(task, 1, 1)[0];
+  const ShareOutcome all = TrainParameterServer(task, 1, 3)[0], one = TrainParameterServer(task, 1, 1)[0];
   REQUIRE(one.status.ok());
-  const ShareOutcome rest = TrainShares(task, 1, 1, 3, Make, &one.collected)[0];
+  const ShareOutcome rest = TrainShares(task, 1, 1, 3, MakeParameterServer, &one.collected)[0];
   REQUIRE(rest.status.ok());
   CHECK(rest.collected.parameters == all.collected.parameters);
   CHECK(rest.collected.slots[0] == all.collected.slots[0]);
@@ -115,19 +116,19 @@ TEST_CASE("ParameterServer: one rank's two epochs after one are the three togeth
 TEST_CASE("ParameterServer: optimizer state is collected from all ranks, for any number of them", "[mlp]") {
   ShareTask task;
   task.parameters.momentum = 0.5;
-  const ShareOutcome three = Train(task, 3, 1)[0];
+  const ShareOutcome three = TrainParameterServer(task, 3, 1)[0];
   REQUIRE(three.status.ok());
   CHECK(three.collected.slots[0].size() == three.collected.parameters.size());
   CHECK(std::count(three.collected.slots[0].begin(), three.collected.slots[0].end(), 0.0f) <
         static_cast<int64_t>(three.collected.slots[0].size()) / 2);
-  const std::vector<ShareOutcome> two = TrainShares(task, 2, 1, 2, Make, &three.collected);
+  const std::vector<ShareOutcome> two = TrainShares(task, 2, 1, 2, MakeParameterServer, &three.collected);
   REQUIRE(two[0].status.ok());
   CHECK(two[0].epochs[0].loss < three.epochs[0].loss);
 }
 
 TEST_CASE("ParameterServer: sends 2 parameters a step, but what stays on the own rank", "[mlp]") {
   const ShareTask task;
-  const ShareOutcome rank = Train(task, 4, 1)[0];
+  const ShareOutcome rank = TrainParameterServer(task, 4, 1)[0];
   REQUIRE(rank.status.ok());
   const double floats = static_cast<double>(rank.state.parameters.size());
   CHECK(static_cast<double>(rank.epochs[0].bytes_sent) ==
@@ -137,7 +138,7 @@ TEST_CASE("ParameterServer: sends 2 parameters a step, but what stays on the own
 TEST_CASE("ParameterServer: a loss that is not finite ends all ranks, and says where", "[mlp]") {
   ShareTask task;
   task.parameters.learning_rate = 1e30;
-  for (const ShareOutcome& rank : Train(task, 3, 3)) {
+  for (const ShareOutcome& rank : TrainParameterServer(task, 3, 3)) {
     CHECK(rank.status.code() == absl::StatusCode::kFailedPrecondition);
     CHECK(rank.status.message().find("at epoch 0, step ") != absl::string_view::npos);
   }
@@ -147,7 +148,7 @@ TEST_CASE("ParameterServer: all ranks stop when they have to", "[mlp]") {
   const std::atomic<bool> stop = true;
   ShareTask task;
   task.stop = &stop;
-  for (const ShareOutcome& rank : Train(task, 3, 1))
+  for (const ShareOutcome& rank : TrainParameterServer(task, 3, 1))
     CHECK(rank.status.code() == absl::StatusCode::kCancelled);
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("ParameterServer: LAMB, and batches larger than a rank's rows, are ref
   lamb.parameters.optimizer = OptimizerKind::kLamb;
   large.parameters.batch_size = large.train.rows / 2;
   for (const ShareTask* task : {&lamb, &large})
-    CHECK(Train(*task, 4, 1)[0].status.code() == absl::StatusCode::kInvalidArgument);
+    CHECK(TrainParameterServer(*task, 4, 1)[0].status.code() == absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

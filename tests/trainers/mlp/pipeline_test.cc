@@ -11,14 +11,15 @@
 namespace winnow::mlp {
 namespace {
 
-absl::StatusOr<std::unique_ptr<EpochTrainer>> Make(const TrainingContext& context, NetworkState state) {
+absl::StatusOr<std::unique_ptr<EpochTrainer>> MakePipeline(const TrainingContext& context,
+                                                           NetworkState state) {
   return MakePipelineTrainer(context, std::move(state), "");
 }
 
 std::vector<ShareOutcome> Pipelined(ShareTask task, int ranks, int stages = 0, int epochs = 3) {
   task.parameters.distribution = Distribution::kPipeline;
   task.parameters.pipeline_stages = stages;
-  return TrainShares(task, ranks, 0, epochs, Make);
+  return TrainShares(task, ranks, 0, epochs, MakePipeline);
 }
 
 ShareOutcome Alone(const ShareTask& task, int epochs = 3) {
@@ -147,7 +148,7 @@ TEST_CASE("PipelineTrainer: an epoch after a checkpoint is the epoch it would ha
   task.parameters.learning_rate = 0.003;
   const ShareOutcome straight = Alone(task), begun = Pipelined(task, 3, 0, 1)[0];
   task.parameters.distribution = Distribution::kPipeline;
-  const std::vector<ShareOutcome> rest = TrainShares(task, 4, 1, 3, Make, &begun.collected);
+  const std::vector<ShareOutcome> rest = TrainShares(task, 4, 1, 3, MakePipeline, &begun.collected);
   REQUIRE(rest[0].status.ok());
   CHECK(SameState(rest[0].collected, straight.collected));
 }
@@ -228,7 +229,7 @@ TEST_CASE("PipelineTrainer: a rank that leaves ends all, which say who it was", 
   task.parameters.distribution = Distribution::kPipeline;
   const std::vector<ShareOutcome> ranks =
       TrainShares(task, 3, 0, 3, [](const TrainingContext& context, NetworkState state) {
-        auto made = Make(context, std::move(state));
+        auto made = MakePipeline(context, std::move(state));
         if (context.ranks->rank() == 1) made = absl::InternalError("out of order");
         return made;
       });

@@ -8,7 +8,8 @@
 namespace winnow::mlp {
 namespace {
 
-absl::StatusOr<std::unique_ptr<EpochTrainer>> Make(const TrainingContext& context, NetworkState state) {
+absl::StatusOr<std::unique_ptr<EpochTrainer>> MakeSynchronous(const TrainingContext& context,
+                                                              NetworkState state) {
   return MakeSynchronousTrainer(context, std::move(state), "");
 }
 
@@ -57,13 +58,13 @@ TEST_CASE("SynchronousTrainer: any number of ranks, whole or sharded state, give
   for (const Variant& variant : kVariants) {
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
-    const std::vector<ShareOutcome> alone = TrainShares(task, 1, 0, 3, Make);
+    const std::vector<ShareOutcome> alone = TrainShares(task, 1, 0, 3, MakeSynchronous);
     REQUIRE(alone[0].status.ok());
     for (const Distribution distribution : {Distribution::kAllReduce, Distribution::kZero}) {
       task.parameters.distribution = distribution;
       for (const int ranks : {2, 3, 4}) {
         CAPTURE(variant.name, ranks, distribution == Distribution::kZero);
-        const std::vector<ShareOutcome> outcomes = TrainShares(task, ranks, 0, 3, Make);
+        const std::vector<ShareOutcome> outcomes = TrainShares(task, ranks, 0, 3, MakeSynchronous);
         for (const ShareOutcome& outcome : outcomes) {
           REQUIRE(outcome.status.ok());
           CHECK(outcome.state.parameters == alone[0].state.parameters);
@@ -81,9 +82,9 @@ TEST_CASE("SynchronousTrainer: learns, and what it learns does not depend on thr
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
     CAPTURE(variant.name);
-    const std::vector<ShareOutcome> one = TrainShares(task, 1, 0, 4, Make);
+    const std::vector<ShareOutcome> one = TrainShares(task, 1, 0, 4, MakeSynchronous);
     task.threads = 3;
-    const std::vector<ShareOutcome> three = TrainShares(task, 1, 0, 4, Make);
+    const std::vector<ShareOutcome> three = TrainShares(task, 1, 0, 4, MakeSynchronous);
     REQUIRE(one[0].status.ok());
     CHECK(one[0].state.parameters == three[0].state.parameters);
     CHECK(one[0].epochs.back().loss < one[0].epochs.front().loss);
@@ -96,8 +97,8 @@ TEST_CASE("SynchronousTrainer: an epoch after a checkpoint is the epoch it would
     ShareTask task = BatchTask();
     variant.change(&task.parameters);
     CAPTURE(variant.name);
-    const std::vector<ShareOutcome> straight = TrainShares(task, 1, 0, 3, Make),
-                                    half = TrainShares(task, 2, 0, 1, Make);
+    const std::vector<ShareOutcome> straight = TrainShares(task, 1, 0, 3, MakeSynchronous),
+                                    half = TrainShares(task, 2, 0, 1, MakeSynchronous);
     const std::string extra = half[0].extra;
     const auto resume = [&](const TrainingContext& context, NetworkState state) {
       return MakeSynchronousTrainer(context, std::move(state), extra);
@@ -117,8 +118,8 @@ TEST_CASE("SynchronousTrainer: the learning rate's schedule goes by rows seen, t
   task.parameters.schedule = ScheduleKind::kStep;
   task.parameters.step_epochs = 1;
   task.parameters.step_factor = 1e-30;  // no step after the first epoch moves anything
-  const NetworkState first = TrainShares(task, 1, 0, 1, Make)[0].state,
-                     third = TrainShares(task, 1, 0, 3, Make)[0].state;
+  const NetworkState first = TrainShares(task, 1, 0, 1, MakeSynchronous)[0].state,
+                     third = TrainShares(task, 1, 0, 3, MakeSynchronous)[0].state;
   CHECK(third.step > first.step);
   CHECK(third.parameters == first.parameters);
 }
@@ -131,7 +132,7 @@ TEST_CASE("SynchronousTrainer: bytes per step are a ring's", "[mlp]") {
     task.parameters.distribution = distribution;
     for (const int ranks : {2, 3, 4}) {
       CAPTURE(ranks);
-      const EpochResult epoch = TrainShares(task, ranks, 0, 1, Make)[0].epochs[0];
+      const EpochResult epoch = TrainShares(task, ranks, 0, 1, MakeSynchronous)[0].epochs[0];
       const double ring = 2.0 * (ranks - 1) * static_cast<double>(network.parameters) * sizeof(float);
       CHECK(static_cast<double>(epoch.bytes_sent) / static_cast<double>(epoch.steps) ==
             Approx(ring).epsilon(0.05));
@@ -142,16 +143,16 @@ TEST_CASE("SynchronousTrainer: bytes per step are a ring's", "[mlp]") {
 TEST_CASE("SynchronousTrainer: ZERO shares the optimizer's state out", "[mlp]") {
   ShareTask task = BatchTask();
   task.parameters.optimizer = OptimizerKind::kAdam;
-  const std::vector<ShareOutcome> whole = TrainShares(task, 4, 0, 1, Make);
+  const std::vector<ShareOutcome> whole = TrainShares(task, 4, 0, 1, MakeSynchronous);
   task.parameters.distribution = Distribution::kZero;
-  const std::vector<ShareOutcome> pieces = TrainShares(task, 4, 0, 1, Make);
+  const std::vector<ShareOutcome> pieces = TrainShares(task, 4, 0, 1, MakeSynchronous);
   for (int rank = 0; rank < 4; ++rank) CHECK(pieces[rank].state_bytes < whole[rank].state_bytes);
 }
 
 TEST_CASE("SynchronousTrainer: a loss that is not finite any more is said, on every rank", "[mlp]") {
   ShareTask task = BatchTask();
   task.parameters.learning_rate = 1e12;
-  for (const ShareOutcome& outcome : TrainShares(task, 2, 0, 3, Make)) {
+  for (const ShareOutcome& outcome : TrainShares(task, 2, 0, 3, MakeSynchronous)) {
     CHECK(outcome.status.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(outcome.status.message()),
                Catch::Contains("loss is nan at epoch 0, step ") && Catch::Contains("learning_rate = 1"));
@@ -162,29 +163,29 @@ TEST_CASE("SynchronousTrainer: when one rank has to stop, all stop", "[mlp]") {
   ShareTask task = BatchTask();
   const std::atomic<bool> stop{true};
   task.stop = &stop;
-  for (const ShareOutcome& outcome : TrainShares(task, 3, 0, 1, Make))
+  for (const ShareOutcome& outcome : TrainShares(task, 3, 0, 1, MakeSynchronous))
     CHECK(outcome.status.code() == absl::StatusCode::kCancelled);
 }
 
 TEST_CASE("SynchronousTrainer: what cannot be divided is refused", "[mlp]") {
   ShareTask task = BatchTask();
   task.parameters.virtual_shards = 2;
-  CHECK_THAT(std::string(TrainShares(task, 3, 0, 1, Make)[0].status.message()),
+  CHECK_THAT(std::string(TrainShares(task, 3, 0, 1, MakeSynchronous)[0].status.message()),
              Catch::Contains("3 ranks: expected at most the 2 virtual shards"));
   task = BatchTask();
   task.parameters.batch_size = 800;
   task.parameters.batch_scaling = BatchScaling::kLinear;
-  CHECK_THAT(std::string(TrainShares(task, 3, 0, 1, Make)[0].status.message()),
+  CHECK_THAT(std::string(TrainShares(task, 3, 0, 1, MakeSynchronous)[0].status.message()),
              Catch::Contains("batch_size = 800 on 3 ranks: expected at most the 1600 rows"));
 }
 
 TEST_CASE("SynchronousTrainer: compressed gradients learn as well, and send less", "[mlp]") {
   ShareTask task = BatchTask();
   task.parameters.hidden_layers = {256, 128};
-  const EpochResult plain = TrainShares(task, 2, 0, 4, Make)[0].epochs.back();
+  const EpochResult plain = TrainShares(task, 2, 0, 4, MakeSynchronous)[0].epochs.back();
   for (const Compression compression : {Compression::kBf16, Compression::kInt8}) {
     task.parameters.compression = compression;
-    const std::vector<ShareOutcome> outcomes = TrainShares(task, 2, 0, 4, Make);
+    const std::vector<ShareOutcome> outcomes = TrainShares(task, 2, 0, 4, MakeSynchronous);
     REQUIRE(outcomes[0].status.ok());
     CHECK(outcomes[0].state.parameters == outcomes[1].state.parameters);
     CHECK(outcomes[0].epochs.back().accuracy > plain.accuracy - 0.03);
