@@ -22,6 +22,7 @@ TrialColumns::TrialColumns(const SearchSpec& spec)
   for (const Parameter& parameter : spec.parameters) axes_.emplace_back(parameter);
   number.resize(axes_.size());
   position.resize(axes_.size());
+  if (spec.ranks_by_standing()) metric.resize(spec.RankingMetrics().size());
 }
 
 void TrialColumns::Grow(size_t rows) {
@@ -34,6 +35,8 @@ void TrialColumns::Grow(size_t rows) {
   end_us.resize(rows);
   training_us.resize(rows);
   trained_resource.resize(rows);
+  for (auto& column : metric) column.resize(rows, kNone);
+  violation.resize(rows);
   for (auto& column : number) column.resize(rows, kNone);
   for (auto& column : position) column.resize(rows, kNone);
 }
@@ -56,6 +59,9 @@ void TrialColumns::Put(const TrialEntry& entry) {
   end_us[row] = entry.end_us;
   training_us[row] = entry.training_us;
   trained_resource[row] = entry.trained_resource;
+  for (size_t i = 0; i < metric.size(); ++i)
+    metric[i][row] = i < entry.metrics.size() ? entry.metrics[i] : kNone;
+  violation[row] = entry.violation;
   for (size_t i = 0; i < axes_.size() && i < entry.configuration->size(); ++i) {
     number[i][row] = axes_[i].NumberOf((*entry.configuration)[i]);
     position[i][row] = axes_[i].PositionOf(number[i][row]);
@@ -63,8 +69,9 @@ void TrialColumns::Put(const TrialEntry& entry) {
 }
 
 size_t TrialColumns::bytes() const {
-  constexpr size_t kFixed = sizeof(TrialPhase) + 4 * sizeof(int64_t) + sizeof(double) + 4 * sizeof(int32_t);
-  return phase.capacity() * (kFixed + axes_.size() * 2 * sizeof(double));
+  constexpr size_t kFixed =
+      sizeof(TrialPhase) + 4 * sizeof(int64_t) + 2 * sizeof(double) + 4 * sizeof(int32_t);
+  return phase.capacity() * (kFixed + (axes_.size() * 2 + metric.size()) * sizeof(double));
 }
 
 const std::vector<uint32_t>& TrialColumns::Ranking() const {

@@ -25,6 +25,9 @@ struct TrialEntry {
   int64_t end_us = 0;  // 0: it has not ended
   int64_t training_us = 0;
   int64_t trained_resource = 0;
+  // The newest values of SearchSpec::RankingMetrics; NaN: none. Empty where that is one.
+  std::vector<double> metrics;
+  double violation = 0;         // TrialState::violation
 };
 
 // The trials of a job in columns, one per property; row i is trial i + 1. Not thread-safe.
@@ -72,6 +75,9 @@ class TrialColumns {
   std::vector<int64_t> end_us;
   std::vector<int64_t> training_us;
   std::vector<int64_t> trained_resource;
+  // By metric (TrialEntry::metrics), then row; none where trials are ranked by one.
+  std::vector<std::vector<double>> metric;
+  std::vector<double> violation;
   // By hyperparameter, then row; NaN where it is inactive.
   std::vector<std::vector<double>> number;    // AxisScale::NumberOf
   std::vector<std::vector<double>> position;  // AxisScale::PositionOf

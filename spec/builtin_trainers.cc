@@ -175,7 +175,11 @@ std::vector<std::string> PrintedMetrics(const v1::TuningJobSpec& spec) {
   const std::vector<std::string> evaluated = trainer->declaration->metrics(given);
   const bool is_mlp = trainer->name == "mlp";
   std::vector<std::string> printed;
-  if (is_mlp) printed = MlpTrainingMetrics(mlp::KnownMlpParameters(given), evaluated, validates);
+  if (is_mlp) {
+    printed = MlpTrainingMetrics(mlp::KnownMlpParameters(given), evaluated, validates);
+  } else {
+    printed = gbdt::ModelMetrics(given);
+  }
   for (const std::string& metric : evaluated) {
     if (!is_mlp) printed.push_back("train:" + metric);
     if (validates) printed.push_back("validation:" + metric);

@@ -330,6 +330,9 @@ class SpecChecker {
       if (!v1::ObjectiveSpec::Value_IsValid(objective.value()))
         Add("objective.value",
             fmt::format("is {}; expected BEST, LAST or MEAN", static_cast<int>(objective.value())));
+      if (!v1::ObjectiveSpec::Selection_IsValid(objective.selection()))
+        Add("objective.selection",
+            fmt::format("is {}; expected SEEN or EXPECTED", static_cast<int>(objective.selection())));
       PrintedMetric("objective.metric", objective.metric());
     }
     for (int i = 0; i < spec_.metric_constraints_size(); ++i) {

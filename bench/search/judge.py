@@ -16,13 +16,12 @@ import argparse
 import concurrent.futures
 import csv
 import gzip
-import hashlib
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 
+import player
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -48,10 +47,6 @@ def problems(args):
     return {label: problem for label, problem in found.items() if args.only in label}
 
 
-def digest(*paths):
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:12]
-
-
 def runs_of(lines, resource):
     """The runs in lines of bench-search."""
     points = {}
@@ -65,17 +60,8 @@ def play(args, strategy, label, problem, seeds):
     family, _ = problem
     multiple = BASELINE_MULTIPLE if strategy == BASELINE else args.multiple
     name = "-".join(map(str, (strategy, label.replace(" ", "-"), *seeds, multiple, args.workers, args.digest)))
-    file = args.cache / f"{name}.csv"
-    if args.fresh or not file.exists():
-        done = subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", family, "--seeds",
-                               f"{seeds[0]}..{seeds[1]}", "--multiple", str(multiple), "--workers", str(args.workers)],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{strategy} on {label}: " + (done.stderr.strip() or f"exit code {done.returncode}"))
-        args.cache.mkdir(parents=True, exist_ok=True)
-        file.with_suffix(".part").write_text(done.stdout)
-        file.with_suffix(".part").rename(file)
-    return file.read_text().splitlines()
+    return player.kept(args.cache / f"{name}.csv", args.fresh, lambda: player.play(
+        args.bin, strategy, family, seeds, ["--workers", str(args.workers)], multiple))
 
 
 def number(value):
@@ -141,7 +127,7 @@ def main():
     flags.add_argument("--jobs", type=int, default=2)
     flags.add_argument("--fresh", action="store_true", help="compute all again")
     args = flags.parse_args()
-    args.digest = digest(args.bin / "bench-search", args.bin / "libwinnow_bench_families.so")
+    args.digest = player.digest(args.bin)
     os.nice(10)
     chosen = problems(args)
     strategies = args.strategies.split(",")

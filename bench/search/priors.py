@@ -10,9 +10,9 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
-import subprocess
 
 import judge
+import player
 
 PRIORS = (None, "right", "wrong")
 CHUNK = 5  # seeds per process
@@ -21,9 +21,7 @@ CHUNK = 5  # seeds per process
 def play(args, strategy, family, prior, confidence, seeds):
     """The lines of seeds (first, last)."""
     given = ["--prior", prior, "--confidence", confidence] if prior else []
-    return subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", family, "--seeds",
-                           f"{seeds[0]}..{seeds[1]}", "--multiple", str(args.multiple), *given],
-                          capture_output=True, text=True, check=True).stdout.splitlines()
+    return player.play(args.bin, strategy, family, seeds, given, args.multiple)
 
 
 def main():

@@ -18,9 +18,10 @@ import concurrent.futures
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import warnings
+
+import player
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPEATS = 5
@@ -29,10 +30,8 @@ SEED_STRIDE = 1 << 20  # as in bench/search/winnow.cc
 
 def winnow(args, problem, trainings, repeats):
     """{seed: regret}"""
-    done = subprocess.run([args.bin / "bench-search", "--strategy", "bayesian", "--family", problem, "--seeds",
-                           f"1..{args.seeds}", "--multiple", str(trainings / REPEATS), "--repeats", str(repeats)],
-                          capture_output=True, text=True, check=True)
-    rows = (line.split(",") for line in done.stdout.splitlines())
+    rows = (line.split(",") for line in player.play(args.bin, "bayesian", problem, (1, args.seeds),
+                                                    ["--repeats", str(repeats)], trainings / REPEATS))
     return {int(row[-3]): float(row[-1]) for row in rows}
 
 

@@ -23,6 +23,7 @@ import sys
 
 import peers  # first: it sets the numbers of threads
 import families
+import player
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -87,15 +88,11 @@ class Task:
     def play(self, first, last):
         """Raises RuntimeError with the program's reason."""
         table = ["--table", self.table] if self.family == "table" else []
-        done = subprocess.run([*self.command, "--strategy", self.strategy, "--family", self.family, "--seeds",
-                               f"{first}..{last}", "--multiple", str(self.multiple), *table],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+        printed = player.start(self.command, self.strategy, self.family, (first, last), table, self.multiple)
         self.folder.mkdir(parents=True, exist_ok=True)
         for seed in range(first, last + 1):
             start = f"{self.strategy},{self.family},{seed},"
-            lines = [line + "\n" for line in done.stdout.splitlines() if line.startswith(start)]
+            lines = [line + "\n" for line in printed if line.startswith(start)]
             if not lines:
                 raise RuntimeError(f"no line for seed {seed}")
             unfinished = self.file(seed).with_suffix(".part")

@@ -12,13 +12,13 @@ Trajectories are kept under --cache by the program that made them. Exit code 1 i
 import argparse
 import concurrent.futures
 import csv
-import hashlib
 import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
+
+import player
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MULTIPLES = (4, 8, 16, 32, 64)  # of R
@@ -29,24 +29,12 @@ TABLE_RESOURCE = 200
 WITHIN = 1.1
 
 
-def program_digest(folder):
-    parts = [(folder / name).read_bytes() for name in ("bench-search", "libwinnow_bench_families.so")]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-
 def play(args, strategy, family, startup):
     """The lines of all seeds. Raises RuntimeError with the program's reason."""
-    file = args.cache / f"{strategy}-{family}-{startup:g}-{args.seeds}-{program_digest(args.bin)}.csv"
-    if args.fresh or not file.exists():
-        table = ["--table", str(args.table)] if family == "table" else []
-        done = subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", family, "--seeds",
-                               f"1..{args.seeds}", "--startup", str(startup), *table], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{strategy} on {family}: " + (done.stderr.strip() or f"exit code {done.returncode}"))
-        args.cache.mkdir(parents=True, exist_ok=True)
-        file.with_suffix(".part").write_text(done.stdout)
-        file.with_suffix(".part").rename(file)
-    return file.read_text().splitlines()
+    table = ["--table", str(args.table)] if family == "table" else []
+    file = args.cache / f"{strategy}-{family}-{startup:g}-{args.seeds}-{player.digest(args.bin)}.csv"
+    return player.kept(file, args.fresh, lambda: player.play(
+        args.bin, strategy, family, (1, args.seeds), ["--startup", str(startup), *table]))
 
 
 def medians(lines, resource):

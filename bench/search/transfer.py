@@ -14,18 +14,16 @@ import concurrent.futures
 import gzip
 import os
 import pathlib
-import subprocess
 
 import judge
+import player
 
 CHUNK = 5  # seeds per process
 
 
 def play(args, strategy, table, earlier, seeds):
     """The lines of seeds (first, last)."""
-    return subprocess.run([args.bin / "bench-search", "--strategy", strategy, "--family", table, "--seeds",
-                           f"{seeds[0]}..{seeds[1]}", "--multiple", str(args.multiple), *earlier],
-                          capture_output=True, text=True, check=True).stdout.splitlines()
+    return player.play(args.bin, strategy, table, seeds, earlier, args.multiple)
 
 
 def main():

@@ -13,6 +13,10 @@
 // what the job hands out at its end. 1: each configuration is trained once, each with a seed of its own.
 // More: the job has so many repeats; its strategy must be one without a pruner.
 //
+// --handed-out: prints strategy,family,seed and the true regrets of what the job hands out at its end under
+// objective.selection SEEN and EXPECTED, then how much more than the truth the value seen promises of the
+// first, and the expected value. Whole curves, or with --repeats trainings as there.
+//
 // --startup: units that every part of a trial costs before its first (imports, data). What was spent is then
 // time: units trained and parts started; a part that would end beyond the budget counts up to the budget.
 //
@@ -34,6 +38,7 @@
 
 #include "bench/search/families.h"
 #include "bench/search/strategies.h"
+#include "scheduler/expected_values.h"
 #include "scheduler/simulate.h"
 #include "scheduler/space/random.h"
 
@@ -185,9 +190,26 @@ void Play(const std::string& name, const std::string& label, const Family& famil
   if (printed < spent) print();
 }
 
+// The regrets of the trials that a job hands out under selection SEEN and EXPECTED, and how far what is said
+// of the first is from its true value: the value seen, and the expected one.
+template <typename Truth>
+void PrintHandedOut(const std::string& name, const std::string& label, uint64_t seed, double optimum,
+                    const JobState& state, const Truth& truth) {
+  const auto seen = state.best_trial();
+  if (!seen) return;
+  const ExpectedValues values(state);
+  const std::optional<ExpectedResult> best = values.Best(), of_seen = values.Of(*seen);
+  const auto true_value = [&](TrialNumber trial) { return truth(state.trial(trial).configuration); };
+  const double value = state.trial(*seen).value, worth = true_value(*seen);
+  std::printf("%s,%s,%llu,%.17g,%.17g,%.17g,%.17g\n", name.c_str(), label.c_str(),
+              static_cast<unsigned long long>(seed), optimum - worth,
+              optimum - true_value(best ? best->trial : *seen), value - worth,
+              (of_seen ? of_seen->value : value) - worth);
+}
+
 // The regret of the mean of the trial that the job hands out.
 void PlayRepeats(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
-                 double multiple, int64_t repeats) {
+                 double multiple, int64_t repeats, bool handed_out) {
   Pair strategy = kStrategies.at(name);
   if (repeats > 1) strategy = WithRepeats(strategy);
   SearchSpec spec = SpecOf(family, strategy, seed, multiple, 0);
@@ -206,11 +228,33 @@ void PlayRepeats(const std::string& name, const std::string& label, const Family
     return family.Observed(space.ToUnit(configuration), static_cast<int>(level), seed * kMostTrials + own);
   };
   const SimulationResult result = Simulate(spec, simulation);
+  if (handed_out) {
+    return PrintHandedOut(
+        name, label, seed, family.optimum(), result.state,
+        [&](const Configuration& configuration) { return family.Value(space.ToUnit(configuration), 1); });
+  }
   const auto best = result.state.best_trial();
   if (!best) return;
   const double value = family.Value(space.ToUnit(result.state.trial(*best).configuration), 1);
   std::printf("%s,%s,%llu,%lld,%.17g\n", name.c_str(), label.c_str(), static_cast<unsigned long long>(seed),
               static_cast<long long>(result.state.totals().resource), family.optimum() - value);
+}
+
+// Plays one job without repeats over whole curves.
+void PlayHandedOut(const std::string& name, const std::string& label, const Family& family, uint64_t seed,
+                   double multiple) {
+  const SearchSpec spec = SpecOf(family, kStrategies.at(name), seed, multiple, 0);
+  const SearchSpace space(spec.parameters);
+  std::map<Configuration, Family::Curve> curves;
+  Simulation simulation;
+  simulation.objective = [&](const Configuration& configuration, int64_t level) {
+    auto found = curves.find(configuration);
+    if (found == curves.end())
+      found = curves.emplace(configuration, family.WholeCurve(space.ToUnit(configuration), seed)).first;
+    return found->second.observed[static_cast<size_t>(level) - 1];
+  };
+  PrintHandedOut(name, label, seed, family.optimum(), Simulate(spec, simulation).state,
+                 [&](const Configuration& configuration) { return curves.at(configuration).values.back(); });
 }
 
 }  // namespace
@@ -226,7 +270,7 @@ int main(int argc, char** argv) {
   std::string earlier_family;
   int earlier_results = 50;
   bool earlier_wrong = false;
-  bool list = false;
+  bool list = false, handed_out = false;
   app.add_option("--strategy", strategy)->check(CLI::IsMember(winnow::kStrategies));
   app.add_option("--family", family, "a closed-form family, or table");
   app.add_option("--table", table, "the CSV of the family named table")->check(CLI::ExistingFile);
@@ -241,6 +285,7 @@ int main(int argc, char** argv) {
   app.add_option("--earlier", earlier_family, "a family whose results the job starts with");
   app.add_option("--earlier-results", earlier_results)->check(CLI::PositiveNumber);
   app.add_flag("--earlier-wrong", earlier_wrong);
+  app.add_flag("--handed-out", handed_out, "print the regrets of what SEEN and EXPECTED hand out");
   app.add_flag("--list", list, "print the strategies instead");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -272,7 +317,9 @@ int main(int argc, char** argv) {
   if (!earlier_family.empty()) earlier.family = known->get();
   for (unsigned long long seed = first; seed <= last; ++seed) {
     if (repeats > 0) {
-      winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats);
+      winnow::PlayRepeats(strategy, family, **functions, seed, multiple, repeats, handed_out);
+    } else if (handed_out) {
+      winnow::PlayHandedOut(strategy, family, **functions, seed, multiple);
     } else {
       winnow::Play(strategy, family, **functions, seed, multiple, workers, startup, played, earlier);
     }

@@ -134,7 +134,9 @@ Exit Download(Session& session, const DownloadOptions& options) {
   Source source(session.client(), *std::move(channel), session.timeout);
   v1::GetArtifactRequest request;
   request.set_job_id(job->id());
-  request.set_trial(options.trial);
+  // The server may still be recording which it chose; it has told which.
+  const bool expected = job->spec().objective().selection() == v1::ObjectiveSpec::EXPECTED;
+  request.set_trial(options.trial == 0 && expected ? job->best().trial() : options.trial);
   request.set_kind(options.checkpoint ? v1::Artifact::CHECKPOINT : v1::Artifact::MODEL);
   const std::string kind = options.checkpoint ? "checkpoint" : "model";
 

@@ -1,9 +1,9 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
@@ -202,17 +202,25 @@ Exit ShowBest(Session& session, const std::string& name) {
   }
   const auto answer = session.client().DescribeTrial(job->id(), job->best().trial());
   if (!answer.ok()) return answer.status();
-  if (PrintsJson(session, answer->trial())) return kSuccess;
+  if (session.output == Output::kJson) {
+    auto json = nlohmann::ordered_json::parse(ToJson(answer->trial()));
+    if (job->best().has_expected()) {
+      json["expected"] = job->best().expected();
+      json["expected_error"] = job->best().expected_error();
+    }
+    session.out.Print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return kSuccess;
+  }
   Table table({{"HYPERPARAMETER"}, {"VALUE"}});
   for (const auto& value : answer->trial().hyperparameters()) {
     if (value.value_case() == v1::HyperparameterValue::VALUE_NOT_SET)
       continue;  // the hyperparameter is inactive in this trial
     table.Add({{value.name()}, {ValueText(value, true)}});
   }
-  session.out.Print(fmt::format("{} {}{} ({}, trial {}, {})\n\n{}", Clean(job->spec().objective().metric()),
+  session.out.Print(fmt::format("{} {}{} ({}, trial {}, {}{})\n\n{}", Clean(job->spec().objective().metric()),
                                 session.out.Paint(Style::kGood, BestValueText(*job)),
                                 HasEnded(*job) ? "" : " so far", job->id(), job->best().trial(),
-                                BestLevelText(*job), table.Text(session.out, 2)));
+                                BestLevelText(*job), ExpectedText(*job), table.Text(session.out, 2)));
   return kSuccess;
 }
 

@@ -1,5 +1,3 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 #include <poll.h>
 
@@ -12,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "base/status_text.h"
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/progress.h"
@@ -72,9 +71,9 @@ absl::StatusOr<std::string> SummaryText(Session& session, const v1::TuningJob& j
   if (job.has_best()) {
     const auto best = session.client().DescribeTrial(job.id(), job.best().trial());
     if (!best.ok()) return best.status();
-    line("best",
-         fmt::format("{} {} (trial {}, {})", Clean(job.spec().objective().metric()),
-                     out.Paint(Style::kGood, BestValueText(job)), job.best().trial(), BestLevelText(job)));
+    line("best", fmt::format("{} {} (trial {}, {}{})", Clean(job.spec().objective().metric()),
+                             out.Paint(Style::kGood, BestValueText(job)), job.best().trial(),
+                             BestLevelText(job), ExpectedText(job)));
     line("", ConfigurationText(best->trial(), out.width() - 11));
   } else if (job.front_trials() > 0) {
     line("best", BestText(job));

@@ -124,13 +124,20 @@ int64_t AllTrials(const v1::TrialCounts& counts) {
 std::string BestText(const v1::TuningJob& job) {
   if (job.front_trials() > 0) return "a Pareto front of " + Count(job.front_trials(), "trial");
   if (!job.has_best()) return HasEnded(job) ? "none" : "none yet";
-  return fmt::format("trial {}: {} {}", job.best().trial(), BestValueText(job), BestLevelText(job));
+  return fmt::format("trial {}: {} {}{}", job.best().trial(), BestValueText(job), BestLevelText(job),
+                     ExpectedText(job));
 }
 
 std::string BestValueText(const v1::TuningJob& job) {
   const std::string value = NumberText(job.best().objective());
   if (!job.best().has_standard_error()) return value;
   return value + " ± " + fmt::format("{:.2g}", job.best().standard_error());
+}
+
+std::string ExpectedText(const v1::TuningJob& job) {
+  if (!job.best().has_expected()) return "";
+  return fmt::format(", expected {} ± {:.2g}", NumberText(job.best().expected()),
+                     job.best().expected_error());
 }
 
 std::string BestLevelText(const v1::TuningJob& job) {

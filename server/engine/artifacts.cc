@@ -8,6 +8,7 @@
 #include "artifact/manifest.h"
 #include "artifact/refusals.h"
 #include "scheduler/validate.h"
+#include "server/engine/job_view.h"
 #include "spec/search_spec.h"
 
 namespace winnow {
@@ -76,8 +77,7 @@ absl::Status Artifacts::WantOfEnded() {
     absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
     if (!spec.ok()) return spec.status();
     if (spec->trainer().external()) continue;
-    absl::StatusOr<TrialNumber> best =
-        context_.store.trials.Best(row.key, ToSearchSpec(*spec));
+    absl::StatusOr<TrialNumber> best = HandedOutTrial(context_.store, row, *spec, ToSearchSpec(*spec));
     if (!best.ok()) return best.status();
     if (*best == 0) continue;
     Want({row.key, *best}, row.id, asked);
@@ -288,6 +288,16 @@ void Artifacts::Want(Key key, const std::string& job_id, std::set<std::string>& 
   asked.merge(workers_.PresentWith(home->second.row.storage_id));
 }
 
+void Artifacts::Choose(const JobRow& row, TrialNumber seen, TrialNumber chosen,
+                       std::set<std::string>& asked) {
+  if (blobs_ == nullptr || seen == chosen) return;
+  const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+  if (!spec.ok() || spec->trainer().external()) return;
+  const auto wanted = wanted_.find({row.key, seen});
+  if (wanted != wanted_.end() && wanted->second.until_us == 0) wanted_.erase(wanted);
+  Want({row.key, chosen}, row.id, asked);
+}
+
 std::set<std::string> Artifacts::Settle() {
   std::set<std::string> asked;
   if (blobs_ == nullptr) return asked;
@@ -325,8 +335,7 @@ absl::Status Artifacts::RequestModelFile(const v1::GetArtifactRequest& request,
   if (!row) return absl::NotFoundError(fmt::format("there is no job \"{}\"", request.job_id()));
   const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row->spec);
   if (!spec.ok()) return spec.status();
-  const TrialNumber best =
-      context_.Note(context_.store.trials.Best(row->key, ToSearchSpec(*spec)));
+  const TrialNumber best = context_.Note(HandedOutTrial(context_.store, *row, *spec, ToSearchSpec(*spec)));
   const TrialNumber trial = request.trial() == 0 ? best : request.trial();
   const std::string model = fmt::format("the model of trial {} of job \"{}\"", trial, row->id);
   if (spec->trainer().external()) {
@@ -392,9 +401,8 @@ void Artifacts::DropAsked() {
     asked_.erase(key);
     Drop(key, ArtifactKind::kModel);
   }
-  std::erase_if(wanted_, [now](const auto& entry) {
-    return entry.second.until_us > 0 && entry.second.until_us < now;
-  });
+  std::erase_if(
+      wanted_, [now](const auto& entry) { return entry.second.until_us > 0 && entry.second.until_us < now; });
 }
 
 // A trial that is trained on has another model in the end.

@@ -54,6 +54,9 @@ class Artifacts {
   // The blob is damaged: drops every artifact that has it.
   void LoseBlob(const std::string& digest);
   void ForgetJob(int64_t job);
+  // An ended job hands out `chosen` in place of `seen`, its trial of the best value: asks for the model file
+  // of that, as of a best trial. `asked` as above.
+  void Choose(const JobRow& row, TrialNumber seen, TrialNumber chosen, std::set<std::string>& asked);
 
   // Whether the store has a checkpoint of at least that level.
   bool CanRestore(int64_t job, TrialNumber trial, int64_t from) const;
@@ -77,8 +80,8 @@ class Artifacts {
   };
   struct Wanted {
     std::string job_id;
-    std::string worker;   // that ran rank 0 last
-    std::string storage;  // its
+    std::string worker;        // that ran rank 0 last
+    std::string storage;       // its
     std::string problem = {};  // why it was not sent when that was tried last
     // somebody waits for it until then; 0: it is the best trial's, and stays wanted
     int64_t until_us = 0;

@@ -41,7 +41,13 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(std::unique_ptr<
       },
       [metrics = coordinator->metrics_](double seconds) {
         if (metrics != nullptr) metrics->suggest.Observe(seconds);
+      },
+      [raw = coordinator.get()](const ChoiceQuestion& question, std::optional<v1::BestTrial> best) {
+        raw->PostOnly([id = question.id, job = question.job, best = std::move(best)](Engine& engine) {
+          engine.TakeChoice(id, job, best);
+        });
       });
+  coordinator->Follow(coordinator->engine_.TakeEffects());
   coordinator->Count();
   coordinator->thread_ = std::thread([raw = coordinator.get()] { raw->Run(); });
   return coordinator;
@@ -147,6 +153,7 @@ void Coordinator::RunBatch(std::deque<UseCase> batch, int64_t now_us) {
 void Coordinator::Follow(Engine::Effects effects) {
   for (auto& [job, spec] : effects.questions) models_->Ask(job, std::move(spec));
   for (const int64_t job : effects.ended) models_->Forget(job);
+  for (ChoiceQuestion& question : effects.choices) models_->Choose(std::move(question));
   for (const std::string& topic : effects.topics) hub_.Publish(topic);
 }
 

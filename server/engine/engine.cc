@@ -6,6 +6,7 @@
 #include "base/status_text.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/feasible.h"
+#include "server/engine/job_view.h"
 
 namespace winnow {
 
@@ -52,6 +53,7 @@ absl::Status Engine::Load() {
   client_attempts_.Load();
   if (status = workers_.Load(); !status.ok()) return status;
   if (status = artifacts_.Load(); !status.ok()) return status;
+  if (status = AskOpenChoices(); !status.ok()) return status;
   return attempts_.Load();
 }
 
@@ -153,6 +155,39 @@ void Engine::TakeSuggestion(int64_t key, const std::optional<Suggested>& answer)
   if (answer && jobs_.IsWanted(*job, *answer)) recorder_.Record(*job, *answer);
 }
 
+void Engine::TakeChoice(const std::string& id, int64_t key, const std::optional<v1::BestTrial>& best) {
+  const auto row = context_.Note(context_.store.jobs.Find(id));
+  if (!best || !row || row->key != key) return;
+  auto kept = context_.Note(KeptDescription(context_.store, *row));
+  if (!kept) return;
+  const TrialNumber seen = kept->best().trial();
+  *kept->mutable_best() = *best;
+  kept->clear_spec();
+  context_.Note(context_.store.summaries.PutDescription(key, kept->SerializeAsString()));
+  std::set<std::string> asked;
+  artifacts_.Choose(*row, seen, best->trial(), asked);
+  AnswerNow(asked);
+  context_.Publish(JobTopic(id));
+}
+
+// Ended jobs whose trial to hand out was not chosen before the server stopped.
+absl::Status Engine::AskOpenChoices() {
+  constexpr int64_t kNewestJobs = 1000;
+  const absl::StatusOr<std::vector<JobRow>> rows = context_.store.jobs.List(INT64_MAX, kNewestJobs);
+  if (!rows.ok()) return rows.status();
+  for (const JobRow& row : *rows) {
+    if (row.end_us == 0) continue;
+    const absl::StatusOr<v1::TuningJobSpec> spec = SpecFromJson(row.spec);
+    if (!spec.ok()) return spec.status();
+    if (!SelectsExpected(*spec)) continue;
+    const absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(context_.store, row);
+    if (!kept.ok()) return kept.status();
+    if (*kept && (*kept)->has_best() && !(*kept)->best().has_expected())
+      effects_.choices.push_back({row.id, row.key, *spec});
+  }
+  return absl::OkStatus();
+}
+
 void Engine::Begin() {
   context_.ForgetFailure();
   artifacts_.Begin();
@@ -236,7 +271,10 @@ void Engine::AnswerNow(const std::set<std::string>& workers) {
 void Engine::Committed() {
   artifacts_.Committed();
   for (const auto& [key, job] : jobs_.all()) {
-    if (job->state.ended()) ++ended_jobs_[job->row.state];
+    if (!job->state.ended()) continue;
+    ++ended_jobs_[job->row.state];
+    if (SelectsExpected(job->spec) && job->state.best_trial())
+      effects_.choices.push_back({job->row.id, key, job->spec});
   }
   for (const int64_t job : jobs_.ForgetEnded()) {
     attempts_.ForgetJob(job);

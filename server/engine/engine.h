@@ -44,6 +44,9 @@ class Engine {
   absl::StatusOr<v1::Worker> SetWorkerScheduling(const v1::SetWorkerSchedulingRequest& request);
   // What a job's search model answered; see SuggestionThread::Answer. Dropped if the job has moved on.
   void TakeSuggestion(int64_t job, const std::optional<Suggested>& answer);
+  // Which trial an ended job hands out where objective.selection is EXPECTED: kept in its description, and
+  // its model file is fetched. `best` absent: the job has no best trial.
+  void TakeChoice(const std::string& id, int64_t job, const std::optional<v1::BestTrial>& best);
   void SuggestTrials(int64_t ticket, const v1::SuggestTrialsRequest& request, const Requester& by,
                      SuggestDone done) {
     suggest_calls_.Take(ticket, request, by, std::move(done));
@@ -78,6 +81,7 @@ class Engine {
   // What committed batches ask of others.
   struct Effects {
     std::vector<std::pair<int64_t, SearchSpec>> questions;  // to the search models of these jobs, by key
+    std::vector<ChoiceQuestion> choices;                    // which trial these ended jobs hand out
     std::vector<int64_t> ended;                             // keys of jobs
     std::set<std::string> topics;                           // to publish (see Hub)
   };
@@ -102,6 +106,7 @@ class Engine {
  private:
   void Fire(Deadlines::Kind kind, const std::string& subject);
   void NodeTimeOver(OpenJob& job);
+  absl::Status AskOpenChoices();
   void AnswerNow(const std::set<std::string>& workers);
 
   // Each has references to those before it that it uses.

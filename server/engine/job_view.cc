@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/expected_values.h"
+#include "scheduler/state/repeat_effects.h"
 #include "server/engine/job_facts.h"
 #include "server/engine/jobs.h"
 #include "spec/search_spec.h"
@@ -77,6 +79,44 @@ absl::StatusOr<const JobView*> JobViews::Get(const JobRow& row) {
   kept.view.row = row;
   if (views_.size() > kMaxViews) Forget(ages_.back());
   return &kept.view;
+}
+
+v1::BestTrial BestMessage(const JobState& state, TrialNumber trial) {
+  v1::BestTrial best;
+  best.set_trial(trial);
+  best.set_objective(state.trial(trial).value);
+  best.set_resource(state.trial(trial).value_resource);
+  if (state.spec().repeats > 0) best.set_standard_error(StandardError(state.trial(trial).curve));
+  return best;
+}
+
+bool SelectsExpected(const v1::TuningJobSpec& spec) {
+  return spec.objective().selection() == v1::ObjectiveSpec::EXPECTED;
+}
+
+std::optional<v1::BestTrial> HandedOut(const JobState& state, const v1::TuningJobSpec& spec) {
+  const std::optional<TrialNumber> seen = state.best_trial();
+  if (!seen) return std::nullopt;
+  const ExpectedValues values(state);
+  std::optional<ExpectedResult> expected;
+  if (SelectsExpected(spec)) expected = values.Best();
+  if (!expected) expected = values.Of(*seen);
+  v1::BestTrial best = BestMessage(state, expected ? expected->trial : *seen);
+  if (expected) {
+    best.set_expected(expected->value);
+    best.set_expected_error(expected->error);
+  }
+  return best;
+}
+
+absl::StatusOr<TrialNumber> HandedOutTrial(Store& store, const JobRow& row, const v1::TuningJobSpec& spec,
+                                           const SearchSpec& search) {
+  if (SelectsExpected(spec)) {
+    const absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store, row);
+    if (!kept.ok()) return kept.status();
+    if (*kept && (*kept)->best().has_expected()) return (*kept)->best().trial();
+  }
+  return store.trials.Best(row.key, search);
 }
 
 }  // namespace winnow

@@ -58,4 +58,21 @@ class JobViews {
   std::list<int64_t> ages_;                         // newest use first
 };
 
+// The trial as the best one of its job, without what is expected of it.
+v1::BestTrial BestMessage(const JobState& state, TrialNumber trial);
+
+// Whether objective.selection is EXPECTED.
+bool SelectsExpected(const v1::TuningJobSpec& spec);
+
+// The trial that the job hands out, with what the model expects of it (scheduler/expected_values.h):
+// under EXPECTED the one of the best expected value, if a trial has completed; otherwise, and under SEEN,
+// that of JobState::best_trial. Absent: there is no best. Takes some tenths of a second at most; never called
+// by the coordinator. A function of the facts.
+std::optional<v1::BestTrial> HandedOut(const JobState& state, const v1::TuningJobSpec& spec);
+
+// The trial that GetArtifact means by none: of an ended job under EXPECTED the chosen one once that is
+// recorded (Engine::TakeChoice), otherwise that of the best value. 0: none.
+absl::StatusOr<TrialNumber> HandedOutTrial(Store& store, const JobRow& row, const v1::TuningJobSpec& spec,
+                                           const SearchSpec& search);
+
 }  // namespace winnow

@@ -9,6 +9,7 @@
 
 #include "scheduler/state/repeat_effects.h"
 #include "server/engine/fact_text.h"
+#include "server/engine/job_view.h"
 #include "spec/values.h"
 #include "store/fact_codec.h"
 
@@ -169,11 +170,7 @@ v1::TuningJob ToProto(const JobParts& view, int64_t now_us) {
   counts->set_failed(totals.failed);
   counts->set_cancelled(totals.cancelled);
   if (std::optional<TrialNumber> best = state.best_trial()) {
-    job.mutable_best()->set_trial(*best);
-    job.mutable_best()->set_objective(state.trial(*best).value);
-    job.mutable_best()->set_resource(state.trial(*best).value_resource);
-    if (state.spec().repeats > 0)
-      job.mutable_best()->set_standard_error(StandardError(state.trial(*best).curve));
+    *job.mutable_best() = BestMessage(state, *best);
   }
   FillSpend(row, state, now_us, *job.mutable_spend());
   for (size_t i = 0; i < state.brackets().size(); ++i) {

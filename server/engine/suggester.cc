@@ -6,6 +6,8 @@
 
 #include "base/status_text.h"
 #include "scheduler/suggest.h"
+#include "server/engine/job_view.h"
+#include "spec/search_spec.h"
 
 namespace winnow {
 namespace {
@@ -13,17 +15,17 @@ namespace {
 // Between two tries to read the tables when that fails.
 constexpr std::chrono::seconds kReadAgainAfter{1};
 
-Model RealModel() {
-  return Suggest;
-}
+Model RealModel() { return Suggest; }
 
 }  // namespace
 
-SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed)
+SuggestionThread::SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed,
+                                   Chosen chosen)
     : file_(std::move(file)),
       make_model_(make_model ? std::move(make_model) : RealModel),
       answer_(std::move(answer)),
-      timed_(std::move(timed)) {}
+      timed_(std::move(timed)),
+      chosen_(std::move(chosen)) {}
 
 void SuggestionThread::Ask(int64_t job, SearchSpec spec) {
   thread_.Post([this, job, spec = std::move(spec)] { answer_(job, Think(job, spec)); });
@@ -45,17 +47,28 @@ absl::Status SuggestionThread::BringUpToDate(int64_t job, JobState& state) {
   return absl::OkStatus();
 }
 
+bool SuggestionThread::CatchUp(int64_t job, JobState& state) {
+  for (absl::Status status = BringUpToDate(job, state); !status.ok(); status = BringUpToDate(job, state)) {
+    spdlog::warn("a model cannot read its job and tries again: {}", MessageOf(status));
+    if (thread_.WaitForStop(kReadAgainAfter)) return false;
+  }
+  return true;
+}
+
+void SuggestionThread::Choose(ChoiceQuestion question) {
+  thread_.Post([this, question = std::move(question)] {
+    JobState state(ToSearchSpec(question.spec));
+    if (CatchUp(question.job, state)) chosen_(question, HandedOut(state, question.spec));
+  });
+}
+
 std::optional<Suggested> SuggestionThread::Think(int64_t job, const SearchSpec& spec) {
   auto found = known_.find(job);
   if (found == known_.end()) {
     found = known_.emplace(job, Entry{JobState(spec), make_model_()}).first;
   }
   Entry& entry = found->second;
-  for (absl::Status status = BringUpToDate(job, entry.state); !status.ok();
-       status = BringUpToDate(job, entry.state)) {
-    spdlog::warn("a model cannot read its job and tries again: {}", MessageOf(status));
-    if (thread_.WaitForStop(kReadAgainAfter)) return std::nullopt;
-  }
+  if (!CatchUp(job, entry.state)) return std::nullopt;
   if (!WantsSuggestion(entry.state)) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
   Suggested answer = entry.model(entry.state);

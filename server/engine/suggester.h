@@ -12,6 +12,7 @@
 #include "scheduler/state/facts.h"
 #include "scheduler/state/job_state.h"
 #include "store/store.h"
+#include "winnow/v1/tuning.pb.h"
 
 namespace winnow {
 
@@ -19,6 +20,13 @@ namespace winnow {
 // winnow::Suggest.
 using Model = std::function<Suggested(const JobState&)>;
 using ModelFactory = std::function<Model()>;
+
+// An ended job, of which the trial to hand out is to be chosen (server/engine/job_view.h).
+struct ChoiceQuestion {
+  std::string id;
+  int64_t job = 0;  // its key
+  v1::TuningJobSpec spec;
+};
 
 // A thread that asks the models of running jobs what to try next. It reads committed facts over its own
 // connection, so that no fit ever holds up the coordinator. Thread-safe.
@@ -28,14 +36,19 @@ class SuggestionThread {
   using Answer = std::function<void(int64_t job, std::optional<Suggested> answer)>;
   // Told how long a model took for each of its answers, in seconds.
   using Timed = std::function<void(double)>;
+  // Which trial the job hands out; absent: it has no best one. Called on the thread.
+  using Chosen = std::function<void(const ChoiceQuestion& question, std::optional<v1::BestTrial> best)>;
 
   // REQUIRES the file is at the newest version.
-  SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed = nullptr);
+  SuggestionThread(std::string file, ModelFactory make_model, Answer answer, Timed timed = nullptr,
+                   Chosen chosen = nullptr);
   ~SuggestionThread() { Stop(); }
 
   // Asks the model of a job, from all that is committed by now; every question is answered once, unless the
   // thread is stopped before.
   void Ask(int64_t job, SearchSpec spec);
+  // Chooses the trial that an ended job hands out.
+  void Choose(ChoiceQuestion question);
   // The job has ended: drops its model.
   void Forget(int64_t job);
   // Waits for the fit that is under way, if one is; what else was asked is dropped.
@@ -48,12 +61,15 @@ class SuggestionThread {
   };
 
   std::optional<Suggested> Think(int64_t job, const SearchSpec& spec);
+  // False: the thread is being stopped.
+  bool CatchUp(int64_t job, JobState& state);
   absl::Status BringUpToDate(int64_t job, JobState& state);
 
   const std::string file_;
   const ModelFactory make_model_;
   const Answer answer_;
   const Timed timed_;
+  const Chosen chosen_;
   std::unique_ptr<Store> store_;    // the thread's own
   std::map<int64_t, Entry> known_;  // the thread's own; by job
   TaskThreads thread_;

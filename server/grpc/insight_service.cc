@@ -119,6 +119,12 @@ Unary* InsightService::GetParallelCoordinates(CallContext* context,
   return Answer(hub_, threads_, request, response, &Insights::GetParallelCoordinates);
 }
 
+Unary* InsightService::GetObjectives(CallContext* context, const v1::GetObjectivesRequest* request,
+                                     v1::ObjectivePoints* response) {
+  if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;
+  return Answer(hub_, threads_, request, response, &Insights::GetObjectives);
+}
+
 Unary* InsightService::QueryTrials(CallContext* context, const v1::QueryTrialsRequest* request,
                                    v1::QueryTrialsResponse* response) {
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__)) return refused;

@@ -55,6 +55,7 @@ class InsightService final : public v1::InsightService::CallbackService {
   Unary* GetSlice(Context*, const v1::GetSliceRequest*, v1::Slice*) override;
   Unary* GetNeighbours(Context*, const v1::GetNeighboursRequest*, v1::Neighbours*) override;
   Unary* Compare(Context*, const v1::CompareRequest*, v1::Comparison*) override;
+  Unary* GetObjectives(Context*, const v1::GetObjectivesRequest*, v1::ObjectivePoints*) override;
   Unary* QueryTrials(Context*, const v1::QueryTrialsRequest*, v1::QueryTrialsResponse*) override;
 
  private:

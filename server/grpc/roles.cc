@@ -50,6 +50,7 @@ const std::vector<MethodRule>& MethodRules() {
       {kInsight, "GetParallelCoordinates", kReaders, "see trials"},
       {kInsight, "GetImportance", kReaders, "see trials"},
       {kInsight, "GetSlice", kReaders, "see trials"},
+      {kInsight, "GetObjectives", kReaders, "see trials"},
       {kInsight, "QueryTrials", kReaders, "see trials"},
       {kInsight, "GetNeighbours", kReaders, "see trials"},
       {kInsight, "Compare", kReaders, "compare jobs"},

@@ -118,7 +118,9 @@ absl::StatusOr<SlowReaders> SlowReaders::Start(const std::string& file, const Cl
   if (!creates.ok()) return creates.status();
   absl::StatusOr<std::unique_ptr<Reader>> previews = Reader::Start(file, clock, kPreviewThreads);
   if (!previews.ok()) return previews.status();
-  return SlowReaders{*std::move(creates), *std::move(previews)};
+  absl::StatusOr<std::unique_ptr<ExpectationReader>> expectations = ExpectationReader::Start(file, clock);
+  if (!expectations.ok()) return expectations.status();
+  return SlowReaders{*std::move(creates), *std::move(previews), *std::move(expectations)};
 }
 
 Unary* TuningService::CreateTuningJob(CallContext* context, const v1::CreateTuningJobRequest* request,
@@ -160,11 +162,19 @@ Unary* TuningService::DescribeTuningJob(CallContext* context, const v1::Describe
                                         v1::TuningJob* job) {
   Requester by;
   if (Unary* refused = guard_.Refuse<Unary>(context, __func__, &by)) return refused;
-  return Answer(context, reader_, job, [request, by](Reads& reads) {
+  Unary* reactor = context->DefaultReactor();
+  reader_.Post([reactor, request, by, job, &expectations = *slow_.expectations](Reads& reads) {
     absl::StatusOr<v1::TuningJob> described = reads.DescribeTuningJob(request->id());
-    if (described.ok()) by.Redact(*described);
-    return described;
+    if (!described.ok()) return reactor->Finish(ToGrpc(described.status()));
+    *job = *std::move(described);
+    by.Redact(*job);
+    const bool posted =
+        job->has_best() && expectations.PostWithin(kMostWaiting, [reactor, job](Expectations& desk) {
+          reactor->Finish(ToGrpc(desk.Complete(*job)));
+        });
+    if (!posted) reactor->Finish(grpc::Status::OK);
   });
+  return reactor;
 }
 
 Unary* TuningService::ListTuningJobs(CallContext* context, const v1::ListTuningJobsRequest* request,

@@ -4,6 +4,7 @@
 #include "server/engine/hub.h"
 #include "server/grpc/guard.h"
 #include "server/reads/create.h"
+#include "server/reads/expectations.h"
 #include "server/reads/reads.h"
 #include "server/reads/replays.h"
 #include "winnow/v1/tuning.grpc.pb.h"
@@ -17,6 +18,7 @@ struct SlowReaders {
 
   std::unique_ptr<Reader> creates;
   std::unique_ptr<Reader> previews;
+  std::unique_ptr<ExpectationReader> expectations;
 };
 
 // The gRPC side of TuningService: converts, passes requests to reader or coordinator, maps the status.

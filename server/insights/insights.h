@@ -32,6 +32,7 @@ class Insights {
   absl::StatusOr<v1::Sieve> GetSieve(const v1::GetSieveRequest& request);
   absl::StatusOr<v1::ParallelCoordinates> GetParallelCoordinates(
       const v1::GetParallelCoordinatesRequest& request);
+  absl::StatusOr<v1::ObjectivePoints> GetObjectives(const v1::GetObjectivesRequest& request);
   absl::StatusOr<v1::QueryTrialsResponse> QueryTrials(const v1::QueryTrialsRequest& request);
   absl::StatusOr<v1::Neighbours> GetNeighbours(const v1::GetNeighboursRequest& request);
   absl::StatusOr<v1::Comparison> Compare(const v1::CompareRequest& request);

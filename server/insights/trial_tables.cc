@@ -28,6 +28,9 @@ void Put(const TrialRow& row, JobTrials& trials) {
   entry.end_us = row.end_us;
   entry.training_us = row.training_us;
   entry.trained_resource = row.trained_resource;
+  for (const std::optional<double>& value : row.metrics)
+    entry.metrics.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+  entry.violation = row.violation;
   trials.columns.Put(entry);
 }
 

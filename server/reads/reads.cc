@@ -11,6 +11,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/suggest.h"
 #include "server/engine/feasible.h"
+#include "server/engine/job_view.h"
 #include "server/engine/messages.h"
 #include "server/reads/paging.h"
 #include "spec/cluster.h"
@@ -401,6 +402,11 @@ absl::StatusOr<Record> Reads::GetRecord(const std::string& id) {
     absl::StatusOr<std::vector<Fact>> facts = store_.facts.Load((*view)->row.key);
     if (!facts.ok()) return facts.status();
     record = {(*view)->state.spec(), *std::move(facts)};
+    if (!SelectsExpected((*view)->spec)) return absl::OkStatus();
+    absl::StatusOr<std::optional<v1::TuningJob>> kept = KeptDescription(store_, (*view)->row);
+    if (!kept.ok()) return kept.status();
+    if (*kept && (*kept)->best().has_expected()) record.chosen = (*kept)->best();
+    record.job = (*view)->spec;
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -458,7 +464,7 @@ absl::StatusOr<v1::Artifact> Reads::GetArtifact(const v1::GetArtifactRequest& re
     if (!job.ok()) return job.status();
     const absl::StatusOr<TrialNumber> named = request.trial() > 0
                                                   ? absl::StatusOr<TrialNumber>(request.trial())
-                                                  : store_.trials.Best(job->row.key, job->search);
+                                                  : HandedOutTrial(store_, job->row, job->spec, job->search);
     if (!named.ok()) return named.status();
     const TrialNumber trial = *named;
     if (trial == 0) return absl::NotFoundError(fmt::format("job \"{}\" has no best trial", request.job_id()));

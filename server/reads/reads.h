@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct LogAnswer {
 struct Record {
   SearchSpec spec;
   std::vector<Fact> facts;
+  // What an ended job under objective.selection EXPECTED is recorded to hand out, and its job file.
+  std::optional<v1::BestTrial> chosen = std::nullopt;
+  v1::TuningJobSpec job = {};
 };
 
 // Clients' reads of committed rows. Each method reads one state of the file. Errors: NOT_FOUND names the job

@@ -1,22 +1,46 @@
 #include "server/reads/replays.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 
 #include "scheduler/replay.h"
+#include "server/engine/job_view.h"
 
 namespace winnow {
 namespace {
 
-v1::ReplayTuningJobResponse Decided(const SearchSpec& spec, const std::vector<Fact>& facts) {
+std::string HandedOutText(const v1::BestTrial& best) {
+  return fmt::format("hands out trial {}, expected {} ± {}", best.trial(), best.expected(),
+                     best.expected_error());
+}
+
+// Chooses again what an ended job hands out.
+void CheckChoice(const Record& record, v1::ReplayTuningJobResponse& response) {
+  if (!record.chosen || response.mismatch() != 0) return;
+  JobState state(record.spec);
+  for (const Fact& fact : record.facts) state.Apply(fact);
+  const std::optional<v1::BestTrial> again = HandedOut(state, record.job);
+  const std::string recorded = HandedOutText(*record.chosen);
+  const std::string expected = again ? HandedOutText(*again) : "hands out nothing";
+  if (recorded == expected) return;
+  response.set_mismatch(state.last_sequence());
+  response.set_recorded(recorded);
+  response.set_expected(expected);
+}
+
+v1::ReplayTuningJobResponse Decided(const Record& record) {
+  const std::vector<Fact>& facts = record.facts;
   v1::ReplayTuningJobResponse response;
   response.set_facts(static_cast<int64_t>(facts.size()));
   response.set_decisions(
       std::count_if(facts.begin(), facts.end(), [](const Fact& fact) { return !IsObserved(fact.body); }));
-  const Mismatch mismatch = Verify(spec, facts, Wording::kIgnored);
+  const Mismatch mismatch = Verify(record.spec, facts, Wording::kIgnored);
   response.set_mismatch(mismatch.sequence);
   response.set_recorded(mismatch.recorded);
   response.set_expected(mismatch.expected);
+  CheckChoice(record, response);
   return response;
 }
 
@@ -68,7 +92,7 @@ void Replays::Replay(const std::string& id, Done done) {
       return;
     }
     thread_.Post([this, record = *std::move(record), shared] {
-      if (!thread_.stopping()) Answer(shared, Decided(record.spec, record.facts));
+      if (!thread_.stopping()) Answer(shared, Decided(record));
     });
   });
 }

@@ -22,6 +22,7 @@
 #include "trainers/gbdt/model/model_file.h"
 #include "trainers/gbdt/objective/leaf_renewal.h"
 #include "trainers/gbdt/objective/metric.h"
+#include "trainers/gbdt/prediction_timer.h"
 #include "trainers/gbdt/training_input.h"
 
 namespace winnow::gbdt {
@@ -61,7 +62,10 @@ class BoostingRun : public TrainingRun {
   absl::Status LoadCheckpoint();
   absl::Status StartFromModel();
   absl::Status Train(LoadedData loaded, ThreadPool* pool);
-  absl::Status TrainRound(Booster* booster);
+  absl::Status TrainRound(Booster* booster, const PredictionTimer* timer);
+  // ModelMetrics come first, because the last metric decides about early stopping.
+  std::vector<std::string> MetricNamesOf(const Booster& booster) const;
+  std::vector<float> ModelValues(const PredictionTimer* timer) const;
 
   const TrainRequest& request_;
   Checkpoint state_;
@@ -147,7 +151,21 @@ void BoostingRun::StopEarlyIfDue() {
   Warn(fmt::format("stopped early: {} has not improved since round {}", state_.metric_names.back(), best));
 }
 
-absl::Status BoostingRun::TrainRound(Booster* booster) {
+std::vector<std::string> BoostingRun::MetricNamesOf(const Booster& booster) const {
+  std::vector<std::string> names = ModelMetrics(request_.parameters);
+  for (std::string& name : names) std::replace(name.begin(), name.end(), ':', '-');
+  for (std::string& name : booster.MetricNames()) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<float> BoostingRun::ModelValues(const PredictionTimer* timer) const {
+  std::vector<float> values;
+  if (request_.parameters.model_size) values.push_back(static_cast<float>(LeavesOf(state_.model)));
+  if (timer != nullptr) values.push_back(static_cast<float>(timer->MicrosecondsPerRow(state_.model)));
+  return values;
+}
+
+absl::Status BoostingRun::TrainRound(Booster* booster, const PredictionTimer* timer) {
   const Clock::time_point begun = Clock::now();
   if (absl::Status status = booster->TrainRound(); !status.ok()) return status;
   const Clock::time_point trained = Clock::now();
@@ -155,7 +173,9 @@ absl::Status BoostingRun::TrainRound(Booster* booster) {
   if (!values.ok()) return values.status();
   timing_.levels.push_back(std::chrono::duration<double>(trained - begun).count());
   timing_.evaluations.push_back(SecondsSince(trained));
-  state_.history.push_back(*std::move(values));
+  std::vector<float> all = ModelValues(timer);
+  all.insert(all.end(), values->begin(), values->end());
+  state_.history.push_back(std::move(all));
   return absl::OkStatus();
 }
 
@@ -170,7 +190,7 @@ absl::Status BoostingRun::Train(LoadedData loaded, ThreadPool* pool) {
   Booster booster(data, *std::move(limits), &state_.model, &ranks_, pool);
   const bool resumes = !state_.history.empty();
   const uint64_t fingerprint = given_hash_ == 0 ? data.fingerprint : HashOf(data.fingerprint, given_hash_);
-  if (resumes && (state_.data_fingerprint != fingerprint || state_.metric_names != booster.MetricNames())) {
+  if (resumes && (state_.data_fingerprint != fingerprint || state_.metric_names != MetricNamesOf(booster))) {
     WarnOfMisfit(given_hash_ == 0 ? "was made with other data"
                                   : "was made with other data or from another model");
     state_ = {};
@@ -179,9 +199,9 @@ absl::Status BoostingRun::Train(LoadedData loaded, ThreadPool* pool) {
     if (absl::Status status = StartFromModel(); !status.ok()) return status;
   }
   if (state_.history.empty())
-    state_.history.assign(given_rounds_, std::vector<float>(booster.MetricNames().size(), std::nanf("")));
+    state_.history.assign(given_rounds_, std::vector<float>(MetricNamesOf(booster).size(), std::nanf("")));
   state_.data_fingerprint = fingerprint;
-  state_.metric_names = booster.MetricNames();
+  state_.metric_names = MetricNamesOf(booster);
   state_.model.reading = request_.train_reading;
   state_.model.schema = data.schema;
   state_.model.feature_names = data.feature_names;
@@ -193,7 +213,10 @@ absl::Status BoostingRun::Train(LoadedData loaded, ThreadPool* pool) {
   else
     booster.Start();
   timing_.setup = SecondsSince(started_);
-  if (absl::Status status = TrainLevels([&] { return TrainRound(&booster); }); !status.ok()) return status;
+  std::optional<PredictionTimer> timer;
+  if (request_.parameters.prediction_time) timer.emplace(data);
+  const auto train = [&] { return TrainRound(&booster, timer ? &*timer : nullptr); };
+  if (absl::Status status = TrainLevels(train); !status.ok()) return status;
   timing_.bytes_sent = ranks_.bytes_sent();
   return WriteTiming();
 }

@@ -17,8 +17,9 @@ export interface ParameterSpec {
 export interface TuningJobSpec {
   name: string;
   parameters: ParameterSpec[];
-  objective: {metric: string; goal: Goal; value?: 'BEST' | 'LAST' | 'MEAN'}; // of several the first
-  objectives?: {metric: string; goal: Goal}[];
+  objective: {metric: string; goal: Goal; value?: 'BEST' | 'LAST' | 'MEAN'; selection?: 'SELECTION_UNSPECIFIED' | 'SEEN' | 'EXPECTED'}; // of several the first
+  objectives?: {metric: string; goal: Goal; threshold?: number}[];
+  metricConstraints?: {metric: string; atMost?: number; atLeast?: number}[];
   trainer?: {builtin?: string; command?: string[]; external?: boolean; resumes?: boolean};
   limits?: {
     maxTrials?: number;
@@ -46,6 +47,9 @@ export interface BestTrial {
   trial: number;
   objective: number;
   resource: number;
+  standardError?: number; // of the mean over repeats
+  expected?: number;      // what a model expects of it if it is trained again
+  expectedError?: number;
 }
 export interface JobSpend {
   resource: number;
@@ -135,6 +139,8 @@ export interface Trial {
   nodes: number;
   value?: number;  // what it counts when trials are ranked
   valueResource: number;
+  metrics?: {metric: string; value: number}[]; // of several objectives and the constraints: the newest values
+  violation?: number;                          // of the metric constraints
 }
 export interface Rank {
   rank: number;
@@ -312,6 +318,36 @@ export interface Slice {
   marginalDeviation: number[];
   bins: number;
   resourceLevel: number;
+}
+export interface ObjectivePoints {
+  xMetric: string;
+  yMetric: string;
+  trial: number[];
+  xValue: number[];
+  yValue: number[];
+  state: TrialState[];
+  violation: number[];
+  front: boolean[];
+  trials: number;
+}
+export interface FrontTrial {
+  trial: Trial;
+  values: number[]; // of the objectives, in the order of the spec
+  ownHypervolume: number;
+}
+export interface HypervolumeStep {
+  trial: number;
+  time: string;
+  resource: number;
+  hypervolume: number;
+}
+export interface ParetoFront {
+  objectives: {metric: string; goal: Goal; reference?: number}[];
+  trials: FrontTrial[];
+  totalSize: number;
+  hypervolume: number;
+  history: HypervolumeStep[];
+  infeasibleTrials: number;
 }
 export interface QueryTrialsResponse {
   trials: Trial[];

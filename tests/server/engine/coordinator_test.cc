@@ -1,6 +1,10 @@
 #include "server/engine/coordinator.h"
 
+#include <chrono>
+#include <thread>
+
 #include "scheduler/replay.h"
+#include "server/engine/job_view.h"
 #include "spec/search_spec.h"
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
@@ -227,6 +231,55 @@ TEST_CASE("Coordinator: at the wall-time limit a job ends, also after a restart"
   v1::TuningJob job = play.Describe(id);
   CHECK(job.state() == v1::TuningJob::COMPLETED);
   CHECK(job.trial_counts().cancelled() == 1);
+}
+
+v1::TuningJob AwaitChoice(Play& play, const std::string& id) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < end) {
+    v1::TuningJob job = play.Describe(id);
+    if (job.best().has_expected()) return job;
+    std::this_thread::yield();
+  }
+  FAIL("no trial was chosen");
+  return {};
+}
+
+TEST_CASE("Coordinator: an ended job under EXPECTED hands out what the model expects to be best",
+          "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 2);
+  v1::TuningJobSpec spec = RandomJob(12, 1);
+  spec.mutable_objective()->set_selection(v1::ObjectiveSpec::EXPECTED);
+  std::string id = play.Create(spec);
+  PlayToEnd(play, id, {&worker});
+  const v1::TuningJob chosen = AwaitChoice(play, id);
+  const std::vector<Fact> facts = play.Facts(id);
+  JobState state(ToSearchSpec(spec));
+  for (const Fact& fact : facts) state.Apply(fact);
+  const std::optional<v1::BestTrial> again = HandedOut(state, spec);
+  REQUIRE(again);
+  CHECK(chosen.best().DebugString() == again->DebugString());
+  CHECK(chosen.best().expected_error() > 0);
+
+  // A server that was killed before the choice was recorded makes it when it starts again.
+  REQUIRE(play.Inside([&](Engine& engine) {
+                v1::TuningJob forgotten = chosen;
+                forgotten.clear_spec();
+                *forgotten.mutable_best() = BestMessage(state, *state.best_trial());
+                const auto row = engine.context().store.jobs.Find(id);
+                engine.context().Note(engine.context().store.summaries.PutDescription(
+                    (**row).key, forgotten.SerializeAsString()));
+              })
+              .ok());
+  CHECK_FALSE(play.Describe(id).best().has_expected());
+  play.Restart();
+  CHECK(AwaitChoice(play, id).best().DebugString() == again->DebugString());
+
+  // Under SEEN nothing is chosen: the best is the one seen.
+  spec.mutable_objective()->set_selection(v1::ObjectiveSpec::SEEN);
+  id = play.Create(spec);
+  PlayToEnd(play, id, {&worker});
+  CHECK_FALSE(play.Describe(id).best().has_expected());
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ const std::set<std::string> kReads = {
     "GetBlob", "GetArtifact", "GetWorkerUsage", "GetTrialUsage",
     // Methods of insights.
     "GetProgress", "GetSieve", "GetLearningCurves", "GetParallelCoordinates", "GetImportance", "GetSlice",
-    "QueryTrials", "GetNeighbours", "Compare"};
+    "QueryTrials", "GetNeighbours", "Compare", "GetObjectives"};
 const std::set<std::string> kSubmits = {"CreateTuningJob", "StopTuningJob", "DeleteTuningJob",
                                         "SuggestTrials",   "ReportMetrics", "CompleteTrial"};
 const std::string kForAll = "GetCaller";

@@ -177,8 +177,8 @@ TEST_CASE("Insights: steps go on after a restart", "[server]") {
   BestTracker tracker;
   JobState state(job.search);
   REQUIRE(ApplyFacts(store->facts, job.row, state, [&](const Fact& fact) {
-    if (const auto step = tracker.Note(state, fact.time_us)) expected.push_back(*step);
-  }).ok());
+            if (const auto step = tracker.Note(state, fact.time_us)) expected.push_back(*step);
+          }).ok());
   const std::vector<BestStep> kept = *store->summaries.Steps(job.row.key);
   REQUIRE(kept.size() == expected.size());
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -382,6 +382,84 @@ TEST_CASE("Insights: neighbours are by distance, and the rank by the objective",
   CHECK(answer->ranked() == 10);
   request.set_trial(answer->best().number());
   CHECK(desk.insights.GetNeighbours(request)->rank() == 1);
+}
+
+// A client's job of two objectives and a constraint, whose trials end as the points say: accuracy, size.
+std::string PlayFront(Play& play, const std::vector<std::pair<double, double>>& points) {
+  v1::TuningJobSpec spec = RandomJob(static_cast<int64_t>(points.size()), 1);
+  spec.mutable_trainer()->Clear();
+  spec.mutable_trainer()->set_external(true);
+  spec.mutable_trainer()->mutable_lease()->set_seconds(30);
+  spec.clear_objective();
+  for (const auto& [metric, goal] : {std::pair("accuracy", v1::MAXIMIZE), std::pair("size", v1::MINIMIZE)}) {
+    v1::ObjectivesEntry& objective = *spec.add_objectives();
+    objective.set_metric(metric);
+    objective.set_goal(goal);
+  }
+  v1::MetricConstraint& constraint = *spec.add_metric_constraints();
+  constraint.set_metric("size");
+  constraint.set_at_most(100);
+  const std::string id = play.Create(spec);
+  for (const auto& [accuracy, size] : points) {
+    v1::SuggestTrialsRequest ask;
+    ask.set_job_id(id);
+    const auto trial = play.Ask(ask);
+    REQUIRE(trial.ok());
+    REQUIRE(trial->trials_size() == 1);
+    v1::CompleteTrialRequest complete;
+    complete.set_job_id(id);
+    complete.set_trial(trial->trials(0).trial());
+    complete.set_attempt(trial->trials(0).attempt());
+    for (const auto& [metric, value] : {std::pair("accuracy", accuracy), std::pair("size", size)}) {
+      v1::ReportedPoint& point = *complete.add_points();
+      point.set_resource(1);
+      point.set_metric(metric);
+      point.set_value(value);
+    }
+    REQUIRE(play.Complete(complete).ok());
+  }
+  return id;
+}
+
+TEST_CASE("Insights: several objectives are points, those of the front first known as such", "[server]") {
+  Play play;
+  const std::string id = PlayFront(play, {{0.7, 50}, {0.8, 90}, {0.6, 60}, {0.95, 120}, {0.5, 10}});
+  Desk desk(play);
+  v1::GetObjectivesRequest request;
+  request.set_job_id(id);
+  auto answer = desk.insights.GetObjectives(request);
+  INFO(answer.status().ToString());
+  REQUIRE(answer.ok());
+  CHECK(answer->x_metric() == "size");
+  CHECK(answer->y_metric() == "accuracy");
+  CHECK(answer->trials() == 5);
+  CHECK(std::vector<int32_t>(answer->trial().begin(), answer->trial().end()) ==
+        std::vector<int32_t>{1, 2, 5, 3, 4});
+  CHECK(std::vector<bool>(answer->front().begin(), answer->front().end()) ==
+        std::vector<bool>{true, true, true, false, false});
+  CHECK(answer->y_value(3) == 0.6);
+  CHECK(answer->violation(3) == 0);
+  CHECK(answer->violation(4) == 20);
+  request.add_filters("#number:3..4");
+  request.set_x_metric("accuracy");
+  request.set_y_metric("size");
+  request.set_max_points(1);
+  answer = desk.insights.GetObjectives(request);
+  REQUIRE(answer.ok());
+  CHECK(answer->trials() == 2);
+  CHECK(answer->trial_size() == 1);
+  CHECK(answer->x_value(0) == 0.6);
+  request.set_x_metric("speed");
+  const absl::Status refused = desk.insights.GetObjectives(request).status();
+  CHECK(absl::IsInvalidArgument(refused));
+  CHECK(std::string(refused.message()).rfind("x_metric: ", 0) == 0);
+
+  FakeWorker worker(play, "one", 2);
+  const std::string single = play.Create(RandomJob(3, 3));
+  PlayToEnd(play, single, {&worker});
+  v1::GetObjectivesRequest of_one;
+  of_one.set_job_id(single);
+  CHECK(absl::IsFailedPrecondition(desk.insights.GetObjectives(of_one).status()));
 }
 
 // A status's text, for tests that search it for a word.

@@ -96,6 +96,37 @@ TEST_CASE("Trainer: prints every round as XGBoost does and leaves a model", "[gb
   CHECK(ParseModel(trial.Model())->parameters.seed == 1234567890123456789);
 }
 
+TEST_CASE("Trainer: reports leaves and prediction time where asked, and the model stays the same", "[gbdt]") {
+  const std::string plain = R"({"objective": "binary:logistic", "eval_metric": "auc", "num_round": 8,
+      "early_stopping_rounds": 100)";
+  Trial without(plain + "}"), with(plain + R"(, "model_size": true, "prediction_time": true})");
+  REQUIRE(without.RunLevels().code == 0);
+  const Ended first = with.RunLevels(0, 3);
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  const Ended rest = with.RunLevels(3, 8);
+  CHECK(rest.err.empty());
+  CHECK(with.Model() == without.Model());
+  std::istringstream lines(first.out + rest.out);
+  int64_t rounds = 0, leaves = 0;
+  for (std::string line; std::getline(lines, line); ++rounds) {
+    const size_t at = line.find("model-leaves:"), time = line.find("prediction-microseconds_per_row:");
+    REQUIRE(at != std::string::npos);
+    REQUIRE(time != std::string::npos);
+    const int64_t now = std::stoll(line.substr(at + 13));
+    CHECK(now > leaves);
+    leaves = now;
+    CHECK(std::stod(line.substr(time + 32)) > 0);
+  }
+  CHECK(rounds == 8);
+  const winnow::gbdt::Model model = *ParseModel(with.Model());
+  int64_t counted = 0;
+  for (const Tree& tree : model.trees)
+    counted += std::count_if(tree.nodes.begin(), tree.nodes.end(),
+                             [](const auto& node) { return node.feature < 0; });
+  CHECK(leaves == counted);
+}
+
 TEST_CASE("Trainer: parts of a budget are the whole, bytes and metrics", "[gbdt]") {
   Trial whole(kHyperparameters), parts(kHyperparameters);
   const Ended expected = whole.RunLevels();

@@ -115,6 +115,11 @@ constexpr Field<P> kFields[] = {
     F::Other({"tree_method", ValueKind::kWord, {}, kTreeMethods, "each runs as `hist`"}),
     F::Whole<&P::seed>("seed", 0, std::numeric_limits<double>::infinity(),
                        "in a job the trial's own unless given"),
+    F::Fixed(F::Truth<&P::model_size>("model_size", kTruths,
+                                      "reports the metric `model:leaves`, the leaves of all trees so far")),
+    F::Fixed(F::Truth<&P::prediction_time>("prediction_time", kTruths,
+                                           "reports the metric `prediction:microseconds_per_row`, the "
+                                           "time that one thread takes to predict with all trees so far")),
     F::Fixed(
         F::Whole<&P::nthread>("nthread", 0, 1024, "threads; 0: one per processor; it changes no result")),
     Ignored("lambda_bias"),
@@ -301,6 +306,15 @@ const Declaration& GbdtDeclaration() {
   return declaration;
 }
 
+std::vector<std::string> ModelMetrics(const Given& given) { return ModelMetrics(Known(given)); }
+
+std::vector<std::string> ModelMetrics(const GbdtParameters& parameters) {
+  std::vector<std::string> names;
+  if (parameters.model_size) names.emplace_back(kModelLeaves);
+  if (parameters.prediction_time) names.emplace_back(kPredictionTime);
+  return names;
+}
+
 const char* ObjectiveName(ObjectiveKind kind) {
   return WordOf(*FindField<P>(kFields, "objective"), static_cast<int64_t>(kind)).data();
 }
@@ -339,6 +353,8 @@ std::map<std::string, std::string> ModelHyperparameters(const GbdtParameters& pa
   }
   values.erase("num_round");
   values.erase("nthread");
+  values.erase("model_size");
+  values.erase("prediction_time");
   if (EstimatesBaseScore(parameters.objective) && !parameters.base_score_given)
     values[kBaseScore] = kEstimated;
   values["monotone_constraints"] = parameters.monotone_by_name.empty()

@@ -123,6 +123,9 @@ struct GbdtParameters {
   int64_t lambdarank_num_pair_per_sample = 32;
   bool ndcg_exp_gain = true;
 
+  bool model_size = false;       // reports kModelLeaves
+  bool prediction_time = false;  // reports kPredictionTime
+
   ObjectiveKind objective = ObjectiveKind::kSquaredError;
   std::vector<Metric> metrics;  // never empty: the objective's own where none was given
 
@@ -137,6 +140,14 @@ struct GbdtParameters {
 inline bool EstimatesBaseScore(ObjectiveKind objective) {
   return objective == ObjectiveKind::kAbsoluteError || objective == ObjectiveKind::kQuantile;
 }
+
+// Metrics of the model so far beside those of eval_metric, as jobs name them: the leaves of all its trees;
+// and the time of a prediction by one thread (prediction_timer.h).
+inline constexpr const char* kModelLeaves = "model:leaves";
+inline constexpr const char* kPredictionTime = "prediction:microseconds_per_row";
+// Those that the hyperparameters ask for. A value that is not known yet asks for none.
+std::vector<std::string> ModelMetrics(const Given& given);
+std::vector<std::string> ModelMetrics(const GbdtParameters& parameters);
 
 // What winnow-gbdt takes: the one declaration that the trainer, the job checks and the reference read.
 const Declaration& GbdtDeclaration();

@@ -5,6 +5,7 @@ import {paths} from '../../app/router';
 import {Card, EmptyState, ErrorState, Meter, Skeleton, Stat, Stats} from '../../design';
 import {amount, count, counted, duration, hyperparameter, number, percent} from '../../format';
 import {isLive} from '../actions';
+import {asOf} from './live';
 import {kStates, objectiveName, progressOf, savedOf, trialsOf} from '../job_words';
 import {stateFilter} from './filters';
 
@@ -21,9 +22,9 @@ export function Headline({job}: {job: TuningJob}) {
       <Stats>
         {Boolean(job.spec.objectives?.length) && (
           <Stat
-            label={`Pareto front of ${job.spec.objectives!.map((objective) => objective.metric).join(', ')}`}
+            label="Pareto front"
             value={counted(job.frontTrials ?? 0, 'trial')}
-            note={`winnow best ${job.id} --front`}
+            note={job.spec.objectives!.map((objective) => objective.metric).join(', ')}
           />
         )}
         {!job.spec.objectives?.length && <Stat
@@ -118,19 +119,26 @@ function Counts({job}: {job: TuningJob}) {
 
 const kLeastHeight = 150;
 
+// What the model expects of the best trial, beside the value seen. Events of a running job do not tell it.
+function Expected({job, version}: {job: TuningJob; version: number}) {
+  const answer = useGet<TuningJob>(jobPath(job.id), {}, {...asOf(job, version, 5), priority: 'low'});
+  const best = answer.data?.best ?? job.best;
+  if (best?.expected === undefined || best.trial !== job.best?.trial) return <p class="expected quiet">&nbsp;</p>;
+  return (
+    <p class="expected muted" title="What a model of all results expects of this configuration if it is trained again">
+      expected {number(best.expected, 4)} ± {number(best.expectedError, 2)}
+      {job.spec.objective.selection === 'EXPECTED' && ', the best of all'}
+    </p>
+  );
+}
+
 // The best trial's hyperparameters.
-export function BestCard({job}: {job: TuningJob}) {
+export function BestCard({job, version}: {job: TuningJob; version: number}) {
   const best = job.best;
   // Asked for again when another trial becomes the best, not on every report.
   const answer = useGet<QueryTrialsResponse>(best ? `${jobPath(job.id)}/table` : null, {filters: [`#number:${best?.trial}..${best?.trial}`], limit: 1});
   let content;
-  if (job.spec.objectives?.length) {
-    content = (
-      <EmptyState title="Several objectives" height={kLeastHeight}>
-        There is no best trial but a Pareto front: winnow best {job.id} --front
-      </EmptyState>
-    );
-  } else if (!best) {
+  if (!best) {
     content = (
       <EmptyState title="No best trial yet" height={kLeastHeight}>
         Shows the best trial's configuration once a trial has reported {job.spec.objective.metric}.
@@ -140,14 +148,17 @@ export function BestCard({job}: {job: TuningJob}) {
   else if (!answer.data) content = <Skeleton height={kLeastHeight} />;
   else {
     content = (
-      <dl class="best-configuration">
-        {(answer.data.trials[0]?.hyperparameters ?? []).map((each) => (
-          <>
-            <dt>{each.name}</dt>
-            <dd>{hyperparameter(each)}</dd>
-          </>
-        ))}
-      </dl>
+      <>
+        <Expected job={job} version={version} />
+        <dl class="best-configuration">
+          {(answer.data.trials[0]?.hyperparameters ?? []).map((each) => (
+            <>
+              <dt>{each.name}</dt>
+              <dd>{hyperparameter(each)}</dd>
+            </>
+          ))}
+        </dl>
+      </>
     );
   }
   return (

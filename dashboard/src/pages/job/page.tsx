@@ -7,12 +7,14 @@ import {ApiError} from '../../api/client';
 import {ago, duration, exactMoment} from '../../format';
 import {askToDelete, askToStop, isLive} from '../actions';
 import {countsText, secondsLeft} from '../job_words';
+import {constraintText, objectivesOf, objectiveText} from '../objectives';
 import {CurvesCard} from './curves';
 import {FilterBar} from './filter_bar';
 import {BestCard, Headline} from './headline';
 import {HistoryCard} from './history';
 import {ImportanceCard} from './importance';
 import {type LiveJob, useLiveJob} from './live';
+import {FrontCards, ObjectivesCard} from './objectives';
 import {ParallelCard} from './parallel';
 import {SieveCard} from './sieve';
 import {SlicesCard} from './slices';
@@ -32,17 +34,28 @@ export default function JobPage({id}: {id: string}) {
   // The same objects are not gone through again.
   const above = useMemo(
     () =>
-      job && (
+      job &&
+      (objectivesOf(job).length ? (
+        <>
+          <div class="span-8 cell">
+            <ObjectivesCard job={job} version={version} filters={followed} />
+          </div>
+          <div class="span-4 cell">
+            <FrontCards job={job} version={version} />
+          </div>
+          <SieveCard job={job} version={version} filters={followed} />
+        </>
+      ) : (
         <>
           <div class="span-8 cell">
             <SieveCard job={job} version={version} filters={followed} />
           </div>
           <div class="span-4 cell">
             <HistoryCard job={job} version={version} />
-            <BestCard job={job} />
+            <BestCard job={job} version={version} />
           </div>
         </>
-      ),
+      )),
     [job, version, followed],
   );
   const below = useMemo(
@@ -82,7 +95,7 @@ export default function JobPage({id}: {id: string}) {
         <>
           <Trouble job={job} />
           <Headline job={job} />
-          <Contents />
+          <Contents job={job} />
           <FilterBar job={job} filters={filters} />
           <div class="grid" aria-busy={followed !== filters}>
             {above}
@@ -106,9 +119,17 @@ function liveText(job: TuningJob): string {
   return [Number.isFinite(left) ? `about ${duration(left)} left` : '', job.stateReason || countsText(job.trialCounts)].filter(Boolean).join(' · ');
 }
 
-const kParts = [
+const kFirstParts = [
   {id: 'sieve', title: 'Sieve'},
   {id: 'history', title: 'Best so far'},
+];
+const kFirstPartsOfSeveral = [
+  {id: 'objectives', title: 'Objectives'},
+  {id: 'hypervolume', title: 'Hypervolume'},
+  {id: 'front', title: 'Pareto front'},
+  {id: 'sieve', title: 'Sieve'},
+];
+const kParts = [
   {id: 'parallel', title: 'Parallel coordinates'},
   {id: 'curves', title: 'Curves'},
   {id: 'importance', title: 'Importance'},
@@ -118,15 +139,39 @@ const kParts = [
 ];
 
 // Where the cards stand one under another, the way to each of them.
-function Contents() {
+function Contents({job}: {job: TuningJob}) {
+  const parts = [...(objectivesOf(job).length ? kFirstPartsOfSeveral : kFirstParts), ...kParts];
   return (
     <nav class="contents" aria-label="On this page">
-      {kParts.map(({id, title}) => (
+      {parts.map(({id, title}) => (
         <a key={id} href={`${path.value}${search.value}#${id}`}>
           {title}
         </a>
       ))}
     </nav>
+  );
+}
+
+// What a job with several objectives or with metric constraints looks for.
+function Goals({job}: {job: TuningJob}) {
+  const objectives = objectivesOf(job);
+  const constraints = job.spec.metricConstraints ?? [];
+  if (!objectives.length && !constraints.length) return null;
+  return (
+    <dl class="goals">
+      {objectives.length > 0 && (
+        <div>
+          <dt>Objectives</dt>
+          <dd>{objectives.map(objectiveText).join('; ')}</dd>
+        </div>
+      )}
+      {constraints.length > 0 && (
+        <div>
+          <dt>Constraints</dt>
+          <dd>{constraints.map(constraintText).join('; ')}</dd>
+        </div>
+      )}
+    </dl>
   );
 }
 
@@ -153,6 +198,7 @@ function Head({id, job, live}: {id: string; job: TuningJob | undefined; live: Li
             </span>
           )}
         </div>
+        {job && <Goals job={job} />}
       </div>
       {job && maySubmit() && (
         <div class="actions">

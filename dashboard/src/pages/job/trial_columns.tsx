@@ -23,6 +23,12 @@ const kMostParameters = 10;
 // Brackets and rungs are counted from 0 by the server, from 1 where they are read; a trial may be in none.
 const fromOne = (trial: Trial, index: number) => (trial.bracket < 0 ? undefined : index + 1);
 
+// The metrics that rank trials beside the one that has a column of its own: further objectives, and those of constraints.
+function rankingMetrics(job: TuningJob): string[] {
+  const names = [...(job.spec.objectives ?? []), ...(job.spec.metricConstraints ?? [])].map((each) => each.metric);
+  return [...new Set(names)].filter((name) => name !== job.spec.objective.metric);
+}
+
 export function columnsFor(job: TuningJob): TrialColumn[] {
   const metric = job.spec.objective.metric;
   const values = (trial: Trial) => new Map(trial.hyperparameters.map((each) => [each.name, each]));
@@ -40,10 +46,15 @@ export function columnsFor(job: TuningJob): TrialColumn[] {
     };
   });
   const plain = (key: string, title: string, order: string | undefined, width: number, byDefault: boolean, cell: (trial: Trial) => ComponentChildren, text: TrialColumn['text'], numeric = true): TrialColumn => ({key, title, order, width, byDefault, cell, text, numeric});
+  const ranking = rankingMetrics(job);
+  const reading = (trial: Trial, metric: string) => trial.metrics?.find((each) => each.metric === metric)?.value;
+  const metrics = ranking.map((name): TrialColumn => plain(`m:${name}`, name, undefined, Math.min(230, 60 + name.length * 8), true, (t) => number(reading(t, name)), (t) => reading(t, name)));
+  if (job.spec.metricConstraints?.length) metrics.push(plain('violation', 'violation', undefined, 92, true, (t) => (t.violation ? <span class="failed-ink">{number(t.violation, 3)}</span> : '0'), (t) => t.violation ?? 0));
   return [
     plain('number', 'trial', 'number', 74, true, (t) => <a href={paths.trial(t.jobId, t.number)}>{count(t.number)}</a>, (t) => t.number),
     plain('state', 'state', 'state', 116, true, (t) => <StateBadge state={t.state} />, (t) => t.state, false),
-    plain('best', objectiveName(job.spec.objective, 'best '), 'objective', Math.min(230, 80 + metric.length * 7), true, (t) => <strong>{number(t.value)}</strong>, (t) => t.value),
+    plain('best', job.spec.objectives?.length ? metric : objectiveName(job.spec.objective, 'best '), 'objective', Math.min(230, 80 + metric.length * 7), true, (t) => <strong>{number(t.value)}</strong>, (t) => t.value),
+    ...metrics,
     plain('objective', `newest ${metric}`, undefined, Math.min(230, 80 + metric.length * 7), false, (t) => number(t.objective), (t) => t.objective),
     plain('resource', 'units', 'resource', 84, true, (t) => count(t.resource), (t) => t.resource),
     ...parameters,

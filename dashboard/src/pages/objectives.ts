@@ -1,0 +1,43 @@
+import type {TuningJob, TuningJobSpec} from '../api/types';
+import {number} from '../format';
+
+type Objective = NonNullable<TuningJobSpec['objectives']>[number];
+
+// The objectives of a job with several; none where there is one.
+export function objectivesOf(job: TuningJob): Objective[] {
+  return job.spec.objectives ?? [];
+}
+
+// "validation:auc (highest)"; "model:leaves (lowest, at most 500)", with its threshold.
+export function objectiveText({metric, goal, threshold}: Objective): string {
+  const lowest = goal === 'MINIMIZE';
+  const bound = threshold === undefined ? '' : `, ${lowest ? 'below' : 'above'} ${number(threshold)}`;
+  return `${metric} (${lowest ? 'lowest' : 'highest'}${bound})`;
+}
+
+// "latency at most 5"; a constraint may have both ends.
+export function constraintText({metric, atMost, atLeast}: NonNullable<TuningJobSpec['metricConstraints']>[number]): string {
+  const ends = [atLeast === undefined ? '' : `at least ${number(atLeast)}`, atMost === undefined ? '' : `at most ${number(atMost)}`];
+  return `${metric} ${ends.filter(Boolean).join(' and ')}`;
+}
+
+// Indices of the points in the order in which a stair goes through them, x rising, and its corners: between two members of a
+// front nothing better than either is known.
+export function attainment(x: readonly number[], y: readonly number[], lowerX: boolean, lowerY: boolean): {x: number[]; y: number[]} {
+  const order = x.map((_, i) => i).sort((a, b) => x[a] - x[b] || y[a] - y[b]);
+  // Of two objectives among more, some members are behind others.
+  const better = (a: number, b: number) => (lowerY ? a < b : a > b);
+  const walk = lowerX ? order : [...order].reverse();
+  const kept: number[] = [];
+  for (const i of walk) if (kept.length === 0 || better(y[i], y[kept[kept.length - 1]])) kept.push(i);
+  const corners = {x: [] as number[], y: [] as number[]};
+  kept.forEach((i, k) => {
+    if (k > 0) {
+      corners.x.push(x[i]);
+      corners.y.push(y[kept[k - 1]]);
+    }
+    corners.x.push(x[i]);
+    corners.y.push(y[i]);
+  });
+  return corners;
+}

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {attainment, constraintText, objectiveText} from '../src/pages/objectives';
+
+test('Objectives: objectives and constraints are named with what is wanted', () => {
+  assert.equal(objectiveText({metric: 'auc', goal: 'MAXIMIZE'}), 'auc (highest)');
+  assert.equal(objectiveText({metric: 'ms', goal: 'MINIMIZE', threshold: 5}), 'ms (lowest, below 5)');
+  assert.equal(constraintText({metric: 'size', atMost: 10}), 'size at most 10');
+  assert.equal(constraintText({metric: 'size', atLeast: 1, atMost: 10}), 'size at least 1 and at most 10');
+});
+
+test('Objectives: the stair through a front has a corner between two members, on the side that is worse in both', () => {
+  // Accuracy up, size down: going to larger sizes, accuracy stays until the next member.
+  assert.deepEqual(attainment([3, 1, 2], [0.9, 0.7, 0.8], true, false), {x: [1, 2, 2, 3, 3], y: [0.7, 0.7, 0.8, 0.8, 0.9]});
+  // Both down.
+  assert.deepEqual(attainment([1, 2], [5, 3], true, true), {x: [1, 2, 2], y: [5, 5, 3]});
+  // Both up, from the right.
+  assert.deepEqual(attainment([1, 2], [5, 3], false, false), {x: [2, 1, 1], y: [3, 3, 5]});
+  // A member of a front of three objectives may be behind in these two.
+  assert.deepEqual(attainment([1, 2, 3], [5, 6, 3], true, true), {x: [1, 3, 3], y: [5, 5, 3]});
+});
