@@ -36,6 +36,7 @@ std::string Upper(std::string text) {
 
 constexpr int64_t kMostWorkers = 10000;
 constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kMostGpus = 1024;
 constexpr int64_t kMostSeeds = 1000;
 constexpr int64_t kMostAsked = 1000;  // trials of one SuggestTrials
 constexpr int kMostCompared = 100;    // jobs
@@ -308,6 +309,9 @@ void Commands::DefineSearch() {
   plan->add_option("--slots", f.plan.slots, "number of slots of each worker (default 1)")
       ->check(Whole(1, kMostSlots))
       ->option_text("N");
+  plan->add_option("--gpus", f.plan.gpus, "number of GPUs of each worker (default: as many as the job needs)")
+      ->check(Whole(0, kMostGpus))
+      ->option_text("N");
   plan->add_option("--unit-seconds", f.plan.unit_seconds,
                    "duration of one unit of training; without it, there is no time estimate")
       ->check(Seconds(0, kLongestUnit))
@@ -344,6 +348,9 @@ void Commands::DefineSearch() {
       ->option_text("N");
   simulate->add_option("--slots", f.simulate.slots, "slots of each worker (default 1)")
       ->check(Whole(1, kMostSlots))
+      ->option_text("N");
+  simulate->add_option("--gpus", f.simulate.gpus, "GPUs of each worker (default: as many as the job needs)")
+      ->check(Whole(0, kMostGpus))
       ->option_text("N");
   simulate->add_option("--seed", f.simulate.seed, "seed of the first simulation (default: the file's)")
       ->check(Whole(0, INT64_MAX))

@@ -16,6 +16,34 @@ int32_t Times(double free, double each) {
   return static_cast<int32_t>(std::clamp(times, 0.0, 1e9));
 }
 
+// Ranks that the worker's GPUs are enough for.
+int32_t GpuTimes(const WorkerRoom& worker, const RankShape& shape) {
+  if (!shape.UsesGpus()) return std::numeric_limits<int32_t>::max();
+  int32_t unused = 0;
+  int64_t parts = 0;
+  for (const GpuRoom& gpu : worker.gpus) {
+    if (gpu.ranks == 0) ++unused;
+    if (shape.gpu_share > 0) parts += Times(gpu.free, shape.gpu_share);
+  }
+  if (shape.gpus > 0) return unused / shape.gpus;
+  return static_cast<int32_t>(std::min<int64_t>(parts, std::numeric_limits<int32_t>::max()));
+}
+
+// REQUIRES room for the rank.
+std::vector<std::string> ChooseGpus(const WorkerRoom& worker, const RankShape& shape) {
+  std::vector<std::string> chosen;
+  const GpuRoom* best = nullptr;
+  for (const GpuRoom& gpu : worker.gpus) {
+    const bool unused = gpu.ranks == 0;
+    if (unused && static_cast<int32_t>(chosen.size()) < shape.gpus) chosen.push_back(gpu.id);
+    if (shape.gpu_share <= 0 || Times(gpu.free, shape.gpu_share) < 1) continue;
+    const bool better = best == nullptr || gpu.free < best->free;
+    if (better) best = &gpu;
+  }
+  if (best != nullptr) chosen = {best->id};
+  return chosen;
+}
+
 // Where a worker stands among those that have room: first by smaller members.
 struct Room {
   bool elsewhere;      // than the checkpoint
@@ -41,16 +69,6 @@ Room RoomOf(const WorkerRoom& worker, int32_t ranks, const GangRequest& gang) {
   return {!shares, !ran_it, spare, fit, worker.free_slots, &worker.worker_id, ranks};
 }
 
-void Change(const std::string& worker_id, const RankShape& shape, int sign,
-            std::vector<WorkerRoom>* workers) {
-  for (WorkerRoom& worker : *workers) {
-    if (worker.worker_id != worker_id) continue;
-    worker.free_slots += sign * shape.slots;
-    worker.free_cpus += sign * shape.cpus;
-    worker.free_memory_gib += sign * shape.memory_gib;
-  }
-}
-
 }  // namespace
 
 bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
@@ -63,7 +81,7 @@ bool HasLabels(const WorkerRoom& worker, const RankShape& shape) {
 int32_t Capacity(const WorkerRoom& worker, const RankShape& shape) {
   if (worker.free_slots <= 0 || !HasLabels(worker, shape)) return 0;
   return std::min({worker.free_slots / std::max(1, shape.slots), Times(worker.free_cpus, shape.cpus),
-                   Times(worker.free_memory_gib, shape.memory_gib)});
+                   Times(worker.free_memory_gib, shape.memory_gib), GpuTimes(worker, shape)});
 }
 
 int64_t CapacityOf(const std::vector<WorkerRoom>& workers, const RankShape& shape) {
@@ -97,12 +115,26 @@ std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& wor
   }
 }
 
-void Take(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers) {
-  Change(worker_id, shape, -1, workers);
+std::vector<std::string> Take(const std::string& worker_id, const RankShape& shape,
+                              std::vector<WorkerRoom>* workers) {
+  const auto worker = std::find_if(workers->begin(), workers->end(), [&worker_id](const WorkerRoom& room) {
+    return room.worker_id == worker_id;
+  });
+  if (worker == workers->end()) return {};
+  worker->free_slots -= shape.slots;
+  worker->free_cpus -= shape.cpus;
+  worker->free_memory_gib -= shape.memory_gib;
+  std::vector<std::string> gpus = ChooseGpus(*worker, shape);
+  TakeGpus(gpus, shape.gpu_share, &*worker);
+  return gpus;
 }
 
-void GiveBack(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers) {
-  Change(worker_id, shape, 1, workers);
+void TakeGpus(const std::vector<std::string>& ids, double share, WorkerRoom* worker) {
+  for (GpuRoom& gpu : worker->gpus) {
+    if (std::find(ids.begin(), ids.end(), gpu.id) == ids.end()) continue;
+    ++gpu.ranks;
+    gpu.free = share > 0 ? std::max(0.0, gpu.free - share) : 0;
+  }
 }
 
 }  // namespace winnow

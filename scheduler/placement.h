@@ -9,6 +9,15 @@
 
 namespace winnow {
 
+// A GPU of a worker, and what is left of it.
+struct GpuRoom {
+  std::string id;     // as in CUDA_VISIBLE_DEVICES
+  double free = 1;    // 1 minus the parts that ranks share of it; 0: a rank has all of it
+  int32_t ranks = 0;  // that use it
+
+  bool operator==(const GpuRoom&) const = default;
+};
+
 // What a worker has left for new ranks, and what it is.
 struct WorkerRoom {
   std::string worker_id;
@@ -18,6 +27,7 @@ struct WorkerRoom {
   // Not asked for by the ranks it holds; infinity: it did not say how many it has.
   double free_cpus = std::numeric_limits<double>::infinity();
   double free_memory_gib = std::numeric_limits<double>::infinity();
+  std::vector<GpuRoom> gpus = {};  // those that new ranks may get, in the worker's order
 };
 
 // What each rank takes of its worker.
@@ -26,8 +36,17 @@ struct RankShape {
   double cpus = 0;
   double memory_gib = 0;
   std::map<std::string, std::string> labels = {};  // that the worker must have; "": any value
+  int32_t gpus = 0;                                // that no other rank has
+  double gpu_share = 0;  // part of one GPU, above 0 and below 1, in place of `gpus`; 0: none
 
+  bool UsesGpus() const { return gpus > 0 || gpu_share > 0; }
   bool operator==(const RankShape&) const = default;
+};
+
+// Where a rank runs.
+struct RankPlace {
+  std::string worker;
+  std::vector<std::string> gpus = {};  // ids of the devices that it has there
 };
 
 struct GangRequest {
@@ -54,8 +73,12 @@ bool HasLabels(const WorkerRoom& worker, const RankShape& shape);
 std::optional<std::vector<std::string>> Place(const std::vector<WorkerRoom>& workers,
                                               const GangRequest& gang);
 
-// Takes a rank's share out of the room of the worker of that id, and gives it back.
-void Take(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers);
-void GiveBack(const std::string& worker_id, const RankShape& shape, std::vector<WorkerRoom>* workers);
+// Takes a rank's share out of the room of the worker of that id. Returns the ids of the GPUs that are the
+// rank's: for whole ones the first that no rank uses; for a part the shared one with the least that is
+// enough, so that whole ones stay free, or else the first that no rank uses. REQUIRES room for the rank.
+std::vector<std::string> Take(const std::string& worker_id, const RankShape& shape,
+                              std::vector<WorkerRoom>* workers);
+// Takes these GPUs, or if `share` is above 0 that part of them, out of the room. Unknown ids are ignored.
+void TakeGpus(const std::vector<std::string>& ids, double share, WorkerRoom* worker);
 
 }  // namespace winnow

@@ -60,4 +60,23 @@ std::vector<WorkerRoom> Unreserved(const std::vector<WorkerRoom>& rooms, const R
   return left;
 }
 
+std::vector<WorkerRoom> BesideGpuGang(const std::vector<WorkerRoom>& rooms,
+                                      const std::vector<WorkerRoom>& whole, const Reservation& reserved,
+                                      const GangRequest& gang) {
+  std::vector<WorkerRoom> left = rooms;
+  for (WorkerRoom& room : left) {
+    if (reserved.count(room.worker_id) == 0) continue;
+    const auto empty = std::find_if(whole.begin(), whole.end(), [&room](const WorkerRoom& other) {
+      return other.worker_id == room.worker_id;
+    });
+    const int32_t ranks = empty == whole.end() ? 0 : std::min(gang.nodes, Capacity(*empty, gang.shape));
+    room.free_slots -= ranks * gang.shape.slots;
+    room.free_cpus -= ranks * gang.shape.cpus;
+    room.free_memory_gib -= ranks * gang.shape.memory_gib;
+    room.gpus.clear();
+  }
+  std::erase_if(left, [](const WorkerRoom& room) { return room.free_slots <= 0; });
+  return left;
+}
+
 }  // namespace winnow

@@ -28,4 +28,11 @@ Reservation Reserve(const std::vector<WorkerRoom>& free, const std::vector<Worke
 // The rooms without those of reserved workers.
 std::vector<WorkerRoom> Unreserved(const std::vector<WorkerRoom>& rooms, const Reservation& reserved);
 
+// The same rooms for ranks that need no GPU, while workers are reserved for a gang that waits for GPUs: on
+// its workers they may use what is left beside the slots, processors and memory of as many of its ranks as
+// the worker holds when it is empty. So what the gang lacks does not rise, and the rest does not idle.
+std::vector<WorkerRoom> BesideGpuGang(const std::vector<WorkerRoom>& rooms,
+                                      const std::vector<WorkerRoom>& whole, const Reservation& reserved,
+                                      const GangRequest& gang);
+
 }  // namespace winnow

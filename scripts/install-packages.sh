@@ -16,6 +16,7 @@ command -v node >/dev/null || build_packages+=(nodejs npm)
 headline_packages=(python3-numpy python3-xgboost python3-sklearn python3-optuna python3-matplotlib)
 test_packages=("${headline_packages[@]}" catch2 sqlite3 clang-16 libclang-rt-16-dev python3-pandas python3-torch python3-onnx)
 test_packages+=(iproute2 nftables openssl python3-yaml)  # hosts as network namespaces; compose files
+test_packages+=(openmpi-bin libopenmpi-dev)             # MPI programs on several nodes
 test_packages+=(chromium)                                # what looks at the page
 container_packages=(buildah podman runc netavark iptables uidmap mmdebstrap)
 container_packages+=(prometheus)  # promtool, which reads /metrics; not for everybody's machine, since the package starts a service

@@ -52,6 +52,9 @@ struct Flags {
   std::string listen = "127.0.0.1:7070";
   int local_workers = 1;
   int slots = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::string gpu_text;  // "": those that are found
+  std::vector<GpuDevice> gpus;
+  std::string gpu_health_command;
   std::string run_as;
   std::vector<std::string> declared;
   double lease_seconds = 15;
@@ -110,6 +113,14 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--slots", flags.slots,
                  "Concurrent trials (ranks) of each local worker (default: number of CPUs)")
       ->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--gpus", flags.gpu_text,
+         "GPUs for the local workers, divided among them: indices or UUIDs with commas between them, or "
+         "none (default: CUDA_VISIBLE_DEVICES, or those that nvidia-smi, /dev or rocm-smi list)")
+      ->option_text("LIST");
+  app.add_option("--gpu-health-command", flags.gpu_health_command,
+                 "Shell command by which local workers check each GPU, see winnow-worker (default: none)")
+      ->type_name("COMMAND");
   app.add_option("--run-as", flags.run_as,
                  "User for trainers of local workers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused "
                  "user ids, "
@@ -117,7 +128,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->option_text("USERS");
   app.add_option("--declare-workers", flags.declared,
                  "Workers that may join later, so that jobs that need them are accepted: "
-                 "\"8 x slots=4,cpus=16,memory_gib=64,label=gpu\"; may be given again")
+                 "\"8 x slots=4,cpus=16,memory_gib=64,gpus=2\"; may be given again")
       ->allow_extra_args(false)
       ->option_text("TEXT");
   app.add_option("--lease", flags.lease_seconds,
@@ -189,7 +200,11 @@ absl::StatusOr<std::vector<WorkerRoom>> Declared(const Flags& flags) {
     if (!some.ok()) return some.status();
     all.insert(all.end(), some->begin(), some->end());
   }
-  for (int i = 0; i < flags.local_workers; ++i) all.push_back({"", flags.slots, ""});
+  for (int i = 1; i <= flags.local_workers; ++i) {
+    WorkerRoom& room = all.emplace_back(WorkerRoom{"", flags.slots, ""});
+    for (const GpuDevice& gpu : GpusOfWorker(flags.gpus, i, flags.local_workers))
+      room.gpus.push_back({gpu.id});
+  }
   return all;
 }
 
@@ -403,6 +418,8 @@ absl::Status Serve(Flags flags, Signals& signals) {
     LocalWorkersOptions local;
     local.count = flags.local_workers;
     local.slots = flags.slots;
+    if (!flags.gpus.empty() || !flags.gpu_text.empty()) local.gpus = flags.gpus;
+    local.gpu_health_command = flags.gpu_health_command;
     local.run_as = flags.run_as;
     local.server = listen.socket.empty() ? address : "unix:" + listen.socket;
     local.port = (*server)->port();
@@ -446,6 +463,11 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return Misused(error.what());
+  }
+  if (flags.local_workers > 0) {
+    absl::StatusOr<std::vector<GpuDevice>> gpus = OwnGpus(flags.gpu_text);
+    if (!gpus.ok()) return Misused("--gpus: " + MessageOf(gpus.status()));
+    flags.gpus = *std::move(gpus);
   }
   if (const std::string problem = Check(flags); !problem.empty()) return Misused(problem);
   if (flags.check) return CheckAndTell(flags);

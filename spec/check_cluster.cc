@@ -17,6 +17,8 @@ namespace winnow {
 namespace {
 
 constexpr int32_t kMostSlots = 1024;  // of a worker
+constexpr int32_t kMostGpus = 1024;   // likewise
+constexpr double kLeastGpuShare = 0.001;
 constexpr double kMostCpus = 4096;
 constexpr double kMostMemoryGib = 65'536;
 constexpr double kLeastCpus = 0.01;  // the least share that a cgroup takes
@@ -63,6 +65,25 @@ class ClusterChecker {
     }
     Share("cluster.cpus", cluster_.cpus(), kLeastCpus, kMostCpus, "processors");
     Share("cluster.memory_gib", cluster_.memory_gib(), kLeastMemoryGib, kMostMemoryGib, "GiB");
+    Gpus();
+  }
+
+  void Gpus() {
+    if (cluster_.gpus() < 0 || cluster_.gpus() > kMostGpus) {
+      Add("cluster.gpus", fmt::format("is {}; expected 0 to {} GPUs per rank", cluster_.gpus(), kMostGpus));
+    }
+    const double share = cluster_.gpu_share();
+    if (share == 0) return;
+    if (!(share >= kLeastGpuShare && share < 1)) {
+      Add("cluster.gpu_share",
+          fmt::format(
+              "is {}; expected a part of one GPU, from {} and below 1, or cluster.gpus for whole ones", share,
+              kLeastGpuShare));
+    }
+    if (cluster_.gpus() != 0) {
+      Add("cluster.gpu_share",
+          fmt::format("is {} beside cluster.gpus {}; expected one of the two", share, cluster_.gpus()));
+    }
   }
 
   void Share(const std::string& at, double value, double least, double most, const char* unit) {

@@ -15,8 +15,23 @@ RankShape ShapeOf(const v1::TuningJobSpec& spec) {
   shape.slots = cluster.slots() == 0 ? 1 : cluster.slots();
   shape.cpus = cluster.cpus();
   shape.memory_gib = cluster.memory_gib();
+  shape.gpus = cluster.gpus();
+  shape.gpu_share = cluster.gpu_share();
   shape.labels.insert(cluster.labels().begin(), cluster.labels().end());
   return shape;
+}
+
+int64_t RanksPerWorker(const v1::TuningJobSpec& spec, int64_t slots, int64_t gpus) {
+  const RankShape asked = ShapeOf(spec);
+  RankShape shape;
+  shape.slots = asked.slots;
+  WorkerRoom room{"", static_cast<int32_t>(slots), ""};
+  if (gpus >= 0) {
+    shape.gpus = asked.gpus;
+    shape.gpu_share = asked.gpu_share;
+    for (int64_t i = 0; i < gpus; ++i) room.gpus.push_back({std::to_string(i)});
+  }
+  return Capacity(room, shape);
 }
 
 double WeightOf(const v1::TuningJobSpec& spec) {

@@ -8,8 +8,12 @@
 
 namespace winnow {
 
-// The slots, processors, memory and labels that each rank of the job's trials needs on its worker.
+// The slots, processors, memory, GPUs and labels that each rank of the job's trials needs on its worker.
 RankShape ShapeOf(const v1::TuningJobSpec& spec);
+
+// How many ranks of the job a worker with so many slots and GPUs has room for. `gpus` -1: as many as they
+// need.
+int64_t RanksPerWorker(const v1::TuningJobSpec& spec, int64_t slots, int64_t gpus);
 
 // The job's weight among the jobs of its priority; more than 0 in a checked spec.
 double WeightOf(const v1::TuningJobSpec& spec);

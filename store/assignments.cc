@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "store/enum_text.h"
 
 namespace winnow {
@@ -15,6 +17,24 @@ constexpr EnumTexts<RankState, 4> kRankStateTexts("assignments.state", kRankStat
 constexpr EnumTexts<RankPhase, 3> kRankPhaseTexts("assignments.phase", kRankPhases);
 constexpr EnumTexts<AttemptOutcome, 5> kRankOutcomeTexts("assignments.outcome", kRankOutcomes);
 constexpr EnumTexts<FailureCause, 5> kCauseTexts("assignments.cause", kCauses);
+
+// '' is none.
+std::string TextOfIds(const std::vector<std::string>& ids) {
+  if (ids.empty()) return "";
+  return nlohmann::json(ids).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::Status ReadIds(const std::string& text, std::vector<std::string>& ids) {
+  if (text.empty()) return absl::OkStatus();
+  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+  bool good = list.is_array();
+  for (const nlohmann::json& id : good ? list : nlohmann::json::array()) {
+    good = good && id.is_string();
+    if (good) ids.push_back(id.get<std::string>());
+  }
+  if (good) return absl::OkStatus();
+  return absl::DataLossError(fmt::format("assignments.gpus is \"{}\"; expected a JSON list of texts", text));
+}
 
 const char* OutcomeText(const AssignmentRow& row) {
   return row.outcome ? kRankOutcomeTexts.Text(*row.outcome) : "";
@@ -45,7 +65,9 @@ absl::StatusOr<AssignmentRow> ReadAssignment(const Statement& s) {
   }
   if (status.ok()) status = kRankPhaseTexts.Read(s.Text(19), row.phase);
   if (status.ok()) status = kCauseTexts.Read(s.Text(20), row.cause);
+  if (status.ok()) status = ReadIds(s.Text(21), row.gpus);
   if (!status.ok()) return status;
+  row.gpu_share = s.Real(22);
   return row;
 }
 
@@ -53,7 +75,7 @@ std::string SelectAssignments(const char* rest) {
   return fmt::format(
       "SELECT a.assignment, a.id, a.job, a.trial, a.attempt, a.rank, a.worker, a.port, a.resource_from,"
       " a.resource_to, a.state, a.outcome, a.reason, a.place_us, a.start_us, a.end_us,"
-      " a.slots, a.cpus, a.memory_gib, a.phase, a.cause FROM assignments a {}",
+      " a.slots, a.cpus, a.memory_gib, a.phase, a.cause, a.gpus, a.gpu_share FROM assignments a {}",
       rest);
 }
 
@@ -66,8 +88,9 @@ AssignmentTable::AssignmentTable(Database& database)
       insert_(database,
               "INSERT INTO assignments (id, job, trial, attempt, rank, worker, port, resource_from,"
               " resource_to, state, outcome, reason, place_us, start_us, end_us, slots, cpus, memory_gib,"
-              " phase, cause) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-              " ?16, ?17, ?18, ?19, ?20)"),
+              " phase, cause, gpus, gpu_share) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+              "?13, ?14, ?15,"
+              " ?16, ?17, ?18, ?19, ?20, ?21, ?22)"),
       update_(database,
               "UPDATE assignments SET state = ?2, outcome = ?3, reason = ?4, start_us = ?5, end_us = ?6,"
               " port = ?7, phase = ?8, cause = ?9 WHERE assignment = ?1"),
@@ -85,13 +108,13 @@ AssignmentTable::AssignmentTable(Database& database)
       find_(database, SelectAssignments("WHERE a.id = ?1")) {}
 
 absl::StatusOr<int64_t> AssignmentTable::Insert(const AssignmentRow& row) {
-  absl::Status status =
-      insert_
-          .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port, row.resource_from,
-                row.resource_to, kRankStateTexts.Text(row.state), OutcomeText(row), row.reason, row.place_us,
-                row.start_us, row.end_us, row.slots, row.cpus, row.memory_gib,
-                kRankPhaseTexts.Text(row.phase), kCauseTexts.Text(row.cause))
-          .Run();
+  absl::Status status = insert_
+                            .Bind(row.id, row.job, row.trial, row.attempt, row.rank, row.worker, row.port,
+                                  row.resource_from, row.resource_to, kRankStateTexts.Text(row.state),
+                                  OutcomeText(row), row.reason, row.place_us, row.start_us, row.end_us,
+                                  row.slots, row.cpus, row.memory_gib, kRankPhaseTexts.Text(row.phase),
+                                  kCauseTexts.Text(row.cause), TextOfIds(row.gpus), row.gpu_share)
+                            .Run();
   if (!status.ok()) return status;
   return database_.last_insert_key();
 }

@@ -32,6 +32,8 @@ struct AssignmentRow {
   int32_t slots = 1;  // slots it uses on its worker
   double cpus = 0;
   double memory_gib = 0;
+  std::vector<std::string> gpus = {};  // ids of the devices that it has on its worker
+  double gpu_share = 0;                // part of its one device; 0: all of each
   RankPhase phase = RankPhase::kStarted;
   FailureCause cause = FailureCause::kTrainer;  // of a failure
 };

@@ -261,6 +261,15 @@ ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
 ALTER TABLE trials ADD COLUMN violation REAL NOT NULL DEFAULT 0;
 )sql";
 
+constexpr char kGpus[] = R"sql(
+-- JSON list of {id, model, fault}; '': it has none.
+ALTER TABLE workers ADD COLUMN gpus TEXT NOT NULL DEFAULT '';
+-- Ids of the devices of its worker that the rank has, a JSON list; '': none.
+ALTER TABLE assignments ADD COLUMN gpus TEXT NOT NULL DEFAULT '';
+-- The part of its one device that it has; 0: all.
+ALTER TABLE assignments ADD COLUMN gpu_share REAL NOT NULL DEFAULT 0;
+)sql";
+
 absl::Status Apply(Database& database, const Migration& migration) {
   absl::StatusOr<std::unique_ptr<Transaction>> transaction = Transaction::Begin(database);
   if (!transaction.ok()) return transaction.status();
@@ -305,7 +314,7 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> kMigrations = {
       {8, kFirstRelease},  {9, kPrunedOrCancelled},  {10, kOwners},
-      {11, kDrainedRanks}, {12, kSeveralObjectives},
+      {11, kDrainedRanks}, {12, kSeveralObjectives}, {13, kGpus},
   };
   return kMigrations;
 }

@@ -23,6 +23,31 @@ std::map<std::string, std::string> LabelsFromJson(const std::string& text) {
   return labels;
 }
 
+std::string JsonOfGpus(const std::vector<WorkerGpu>& gpus) {
+  if (gpus.empty()) return "";
+  nlohmann::json list = nlohmann::json::array();
+  for (const WorkerGpu& gpu : gpus) {
+    list.push_back({{"id", gpu.id}, {"model", gpu.model}, {"fault", gpu.fault}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// REQUIRES: written by JsonOfGpus.
+std::vector<WorkerGpu> GpusFromJson(const std::string& text) {
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
+  std::vector<WorkerGpu> gpus;
+  if (!parsed.is_array()) return gpus;
+  const auto text_of = [](const nlohmann::json& entry, const char* name) {
+    const auto found = entry.find(name);
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  for (const nlohmann::json& entry : parsed) {
+    if (entry.is_object())
+      gpus.push_back({text_of(entry, "id"), text_of(entry, "model"), text_of(entry, "fault")});
+  }
+  return gpus;
+}
+
 }  // namespace
 
 const char* TextOf(WorkerState state) { return kWorkerStateTexts.Text(state); }
@@ -31,14 +56,14 @@ const char* TextOf(Marked scheduling) { return kMarkTexts.Text(scheduling); }
 WorkerTable::WorkerTable(Database& database)
     : put_(database,
            "INSERT INTO workers (worker, name, host, slots, storage_id, version, rendezvous_port, state,"
-           " register_us, last_sync_us, labels, cpus, memory_gib, limits)"
-           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+           " register_us, last_sync_us, labels, cpus, memory_gib, limits, gpus)"
+           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
            " ON CONFLICT (worker) DO UPDATE SET name = ?2, host = ?3, slots = ?4, storage_id = ?5,"
            " version = ?6, rendezvous_port = ?7, state = ?8, last_sync_us = ?10, labels = ?11, cpus = ?12,"
-           " memory_gib = ?13, limits = ?14"),
+           " memory_gib = ?13, limits = ?14, gpus = ?15"),
       list_(database,
             "SELECT worker, name, host, slots, storage_id, version, rendezvous_port, state, register_us,"
-            " last_sync_us, labels, cpus, memory_gib, limits FROM workers"
+            " last_sync_us, labels, cpus, memory_gib, limits, gpus FROM workers"
             " WHERE ?1 OR state IN ('live', 'leaving') ORDER BY register_us, worker"),
       put_mark_(database,
                 "INSERT INTO worker_marks (name, scheduling, reason, until_us) VALUES (?1, ?2, ?3, ?4)"
@@ -52,7 +77,7 @@ absl::Status WorkerTable::Put(const WorkerRow& row) {
   return put_
       .Bind(row.id, row.name, row.host, row.slots, row.storage_id, row.version, row.rendezvous_port,
             TextOf(row.state), row.register_us, row.last_sync_us, labels, row.cpus, row.memory_gib,
-            row.limits)
+            row.limits, JsonOfGpus(row.gpus))
       .Run();
 }
 
@@ -65,7 +90,7 @@ absl::StatusOr<std::vector<WorkerRow>> WorkerTable::List(bool include_gone) {
     if (!read.ok()) return read;
     rows.push_back({s.Text(0), s.Text(1), s.Text(2), static_cast<int32_t>(s.Int(3)), s.Text(4), s.Text(5),
                     static_cast<int32_t>(s.Int(6)), state, s.Int(8), s.Int(9), LabelsFromJson(s.Text(10)),
-                    s.Real(11), s.Real(12), s.Text(13)});
+                    s.Real(11), s.Real(12), s.Text(13), GpusFromJson(s.Text(14))});
     return read;
   });
   if (!status.ok()) return status;

@@ -13,6 +13,15 @@ namespace winnow {
 
 enum class WorkerState { kLive, kLeaving, kLost, kGone };
 
+// A GPU of a worker.
+struct WorkerGpu {
+  std::string id;     // as in CUDA_VISIBLE_DEVICES
+  std::string model;  // "": unknown
+  std::string fault;  // why it gets no trials; "": it is healthy
+
+  bool operator==(const WorkerGpu&) const = default;
+};
+
 struct WorkerRow {
   std::string id;
   std::string name;
@@ -28,6 +37,7 @@ struct WorkerRow {
   double cpus = 0;        // 0: unknown
   double memory_gib = 0;  // 0: unknown
   std::string limits = "";  // how resource limits of trainers are enforced
+  std::vector<WorkerGpu> gpus = {};
 
   bool operator==(const WorkerRow&) const = default;
 };

@@ -73,6 +73,11 @@ void Agent::LeaveNow() {
   });
 }
 
+void Agent::SetGpus(std::vector<v1::Gpu> gpus) {
+  state_.SetGpus(std::move(gpus));
+  Wake();
+}
+
 // One Sync carries everything that happened in one round of the loop.
 void Agent::Wake() {
   if (std::exchange(woken_, true)) return;

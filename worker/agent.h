@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "worker/agent_state.h"
@@ -43,6 +44,9 @@ class Agent {
   void Begin(std::function<void(absl::Status)> left);
   // Begins, and runs the loop on the calling thread until the worker has left. REQUIRES: `loop` is `timers`.
   absl::Status Run(EventLoop* loop);
+
+  // The agent's thread: the devices, or the faults of some, have changed.
+  void SetGpus(std::vector<v1::Gpu> gpus);
 
   // Any thread, any number of times: stops all trainers politely, hands back unfinished assignments, and
   // leaves. The server receives `reason`.

@@ -120,6 +120,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
   request.set_cpus(identity_.cpus);
   request.set_memory_gib(identity_.memory_gib);
   request.set_limits(identity_.limits);
+  request.mutable_gpus()->Assign(identity_.gpus.begin(), identity_.gpus.end());
 
   std::map<std::string, int> contained;
   if (says) {
@@ -354,6 +355,12 @@ void AgentState::AddUsage(v1::UsageSample sample) {
   usage_.push_back(std::move(sample));
   ++last_usage_;
   while (static_cast<int>(usage_.size()) > limits_.max_usage) usage_.pop_front();
+}
+
+void AgentState::SetGpus(std::vector<v1::Gpu> gpus) {
+  identity_.gpus = std::move(gpus);
+  for (v1::Gpu& gpu : identity_.gpus) gpu.set_fault(ValidUtf8(gpu.fault()));
+  ++version_;
 }
 
 void AgentState::Prepared(const std::string& assignment, int rendezvous_port) {

@@ -23,9 +23,10 @@ struct WorkerIdentity {
   std::string version;
   int rendezvous_port = 0;
   std::map<std::string, std::string> labels = {};
-  double cpus = 0;        // of the host, available to trainers; 0: unknown
-  double memory_gib = 0;  // likewise
-  std::string limits = "";  // how resource limits of trainers are enforced
+  double cpus = 0;                 // of the host, available to trainers; 0: unknown
+  double memory_gib = 0;           // likewise
+  std::string limits = "";         // how resource limits of trainers are enforced
+  std::vector<v1::Gpu> gpus = {};  // devices for trainers
 };
 
 // Sizes and delays of the Sync protocol.
@@ -94,6 +95,8 @@ class AgentState {
   void AddModelProblem(v1::ModelProblem problem);
   // A usage sample of the host; the next Sync carries it, whichever that is.
   void AddUsage(v1::UsageSample sample);
+  // The devices, or the faults of some, have changed.
+  void SetGpus(std::vector<v1::Gpu> gpus);
   // The assignment waits for the order to start. For rank 0, `rendezvous_port` is free on this host.
   void Prepared(const std::string& assignment, int rendezvous_port);
   void Ended(const std::string& assignment, v1::Outcome outcome);
@@ -138,7 +141,7 @@ class AgentState {
   void Forget(uint64_t number);
   std::chrono::milliseconds Pause(int in_a_row) const;
 
-  const WorkerIdentity identity_;
+  WorkerIdentity identity_;
   const SyncLimits limits_;
   std::string worker_id_;
   bool leaving_ = false;

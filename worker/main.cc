@@ -24,6 +24,7 @@
 
 #include "CLI/CLI.hpp"
 #include "artifact/folder.h"
+#include "base/gpus.h"
 #include "base/status_text.h"
 #include "flags/help_formatter.h"
 #include "fmt/format.h"
@@ -32,6 +33,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/agent.h"
 #include "worker/checkpoints/checkpoint_keeper.h"
+#include "worker/gpu_health.h"
 #include "worker/grpc_sync_client.h"
 #include "worker/host/capacity.h"
 #include "worker/host/folders.h"
@@ -65,6 +67,10 @@ struct Flags {
   std::map<std::string, std::string> labels;
   HostCapacity capacity;
   int host_workers = 1;
+  std::string gpu_text;  // "": those that are found
+  std::vector<GpuDevice> gpus;
+  GpuCheck gpu_check;
+  double gpu_health_interval = 60;
   PreemptionSource preemption;
   double preemption_interval = 5;
   int rendezvous_port = 29500;
@@ -151,6 +157,24 @@ void Declare(CLI::App* app, Flags* flags) {
                   "Number of workers on this host; divides the default CPUs and memory among them")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app->add_option(
+         "--gpus", flags->gpu_text,
+         "GPUs for trials: indices or UUIDs with commas between them, or none; another worker of this "
+         "host must not name them too (default: CUDA_VISIBLE_DEVICES, or those that nvidia-smi, /dev or "
+         "rocm-smi list)")
+      ->option_text("LIST");
+  app->add_option(
+         "--gpu-health-command", flags->gpu_check.command,
+         "Shell command, run for each GPU with its CUDA_VISIBLE_DEVICES; a GPU for which it fails gets "
+         "no new trials (default: none)")
+      ->type_name("COMMAND");
+  app->add_option(
+         "--gpu-health-interval", flags->gpu_health_interval,
+         "Time between two rounds of the health command; a run that takes more than half of that has "
+         "failed")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
   app->add_option("--preemption-command", flags->preemption.command,
                   "Shell command whose exit code 0 means that this machine will be preempted (default: none)")
       ->type_name("COMMAND");
@@ -191,7 +215,14 @@ std::string Complete(Flags* flags) {
   const HostCapacity host = ReadHostCapacity();
   if (flags->capacity.cpus == 0) flags->capacity.cpus = host.cpus / flags->host_workers;
   if (flags->capacity.memory_gib == 0) flags->capacity.memory_gib = host.memory_gib / flags->host_workers;
-  if (const int gpus = CountGpus(); gpus > 0) flags->labels["gpu"] = std::to_string(gpus);
+  absl::StatusOr<std::vector<GpuDevice>> gpus = OwnGpus(flags->gpu_text);
+  if (!gpus.ok()) return "--gpus: " + MessageOf(gpus.status());
+  flags->gpus = *std::move(gpus);
+  if (!(flags->gpu_health_interval > 0)) return "--gpu-health-interval: expected a number of seconds above 0";
+  flags->gpu_check.interval =
+      std::chrono::milliseconds(static_cast<int64_t>(flags->gpu_health_interval * 1000));
+  flags->gpu_check.patience = flags->gpu_check.interval / 2;
+  if (!flags->gpus.empty()) flags->labels["gpu"] = std::to_string(flags->gpus.size());
   for (const std::string& label : flags->label_texts) {
     if (const std::string problem = AddLabel(label, &flags->labels); !problem.empty())
       return "--label: " + problem;
@@ -386,6 +417,14 @@ int Work(const Flags& flags) {
   options.identity.labels = flags.labels;
   options.identity.cpus = flags.capacity.cpus;
   options.identity.memory_gib = flags.capacity.memory_gib;
+  std::vector<v1::Gpu> gpus;
+  for (const GpuDevice& device : flags.gpus) {
+    v1::Gpu& gpu = gpus.emplace_back();
+    gpu.set_id(device.id);
+    gpu.set_model(device.model);
+  }
+  gpus = BeforeCheck(flags.gpu_check, std::move(gpus));
+  options.identity.gpus = gpus;
   options.worker_id_prefix = folder_id->substr(0, 16);
   options.offline_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.offline_timeout * 1000));
 
@@ -426,13 +465,15 @@ int Work(const Flags& flags) {
       std::exchange(leaving, true) ? agent.LeaveNow() : agent.Leave();
     }
   });
+  const GpuHealth gpu_health(&loop, flags.gpu_check, gpus,
+                             [&agent](const std::vector<v1::Gpu>& now) { agent.SetGpus(now); });
   bool preempted = false;
   const PreemptionWatch preemption(&loop, flags.preemption, [&agent, &preempted](std::string reason) {
     preempted = true;
     agent.Leave(std::move(reason));
   });
-  spdlog::info("worker {} for {}; work directory {}, shared directory {}", flags.name, flags.server.address,
-               flags.work_dir, flags.shared_dir);
+  spdlog::info("worker {} for {}; work directory {}, shared directory {}; GPUs: {}", flags.name,
+               flags.server.address, flags.work_dir, flags.shared_dir, GpuListText(flags.gpus));
   const absl::Status status = agent.Run(&loop);
   fs::remove(connected, ignored);
   if (!status.ok()) spdlog::error("{}", MessageOf(status));

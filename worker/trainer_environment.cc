@@ -43,6 +43,12 @@ int LocalRank(const v1::Assignment& assignment) {
   return before;
 }
 
+std::map<std::string, std::string> GpuVariables(const std::vector<std::string>& ids) {
+  std::string list;
+  for (const std::string& id : ids) list += (list.empty() ? "" : ",") + id;
+  return {{"CUDA_VISIBLE_DEVICES", list}, {"ROCR_VISIBLE_DEVICES", list}, {"NVIDIA_VISIBLE_DEVICES", list}};
+}
+
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,
                                             const std::vector<std::string>& inherited) {
@@ -86,6 +92,12 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   variables["WINNOW_ATTEMPT"] = std::to_string(assignment.attempt());
   variables["WINNOW_ASSIGNMENT"] = assignment.id();
   variables["WINNOW_WORK_DIR"] = host.work;
+  if (assignment.gpus_size() > 0) {
+    // Indices are those of nvidia-smi, not the driver's order by speed.
+    variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+    for (const auto& [name, value] : GpuVariables({assignment.gpus().begin(), assignment.gpus().end()}))
+      variables[name] = value;
+  }
   variables["WINNOW_SLOT"] = std::to_string(host.seat.slot);
 
   std::vector<std::string> environment;

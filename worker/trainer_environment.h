@@ -27,6 +27,9 @@ struct TrainerHost {
 // Returns the position of the assignment's rank among its peers on the same worker.
 int LocalRank(const v1::Assignment& assignment);
 
+// The variables by which a process finds the devices with these ids, and no others.
+std::map<std::string, std::string> GpuVariables(const std::vector<std::string>& ids);
+
 // Returns the complete environment of docs/trainer-contract.md, "NAME=value". In order, later values
 // replacing earlier ones: `inherited` without the contract's names and the server's address, variables of the
 // assignment, secrets, values that only the worker knows.

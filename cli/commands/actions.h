@@ -115,9 +115,10 @@ Exit Compare(Session& session, const CompareOptions& options);
 struct PlanOptions {
   std::string file;
   std::string name;
-  int64_t workers = 1;      // for the estimate of time
-  int64_t slots = 1;        // of each worker
-  double unit_seconds = 0;  // 0: no estimate
+  int64_t workers = 1;         // for the estimate of time
+  int64_t slots = 1;           // of each worker
+  int64_t gpus = -1;           // likewise; -1: as many as the job needs
+  double unit_seconds = 0;     // 0: no estimate
   double startup_seconds = 0;  // of every part, before its first unit
   bool suggest_ranges = false;
   std::vector<std::string> from;  // jobs to suggest ranges from; empty: the newest that fit
@@ -134,6 +135,7 @@ struct SimulateOptions {
   std::string table;
   int64_t workers = 1;
   int64_t slots = 1;  // of each worker
+  int64_t gpus = -1;  // likewise; -1: as many as the job needs
   int64_t seed = -1;  // of the first run; -1: the file's
   int64_t seeds = 1;
   double startup_seconds = 0;  // of every part, before its first unit

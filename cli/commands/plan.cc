@@ -98,7 +98,13 @@ Exit ShowPlan(Session& session, const PlanOptions& options) {
   if (options.suggest_ranges) return ShowSuggestedRanges(session, *spec, options.from);
   PrintWarnings(*spec, &session.err);
   const SearchSpec search = ToSearchSpec(*spec);
-  const int64_t ranks = options.workers * (options.slots / ShapeOf(*spec).slots);
+  const int64_t per_worker = RanksPerWorker(*spec, options.slots, options.gpus);
+  if (per_worker == 0 && options.gpus >= 0 && RanksPerWorker(*spec, options.slots, -1) > 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("--gpus: {} are not enough for a rank, which needs {}", options.gpus,
+                    ShapeOf(*spec).gpus > 0 ? Count(ShapeOf(*spec).gpus, "GPU") : "a part of one"));
+  }
+  const int64_t ranks = options.workers * per_worker;
   const int64_t slots = std::max<int64_t>(search.MostNodes(), ranks);  // enough for at least one trial
   const Plan plan = MakePlan(search);
   const PlanEstimate estimate = options.unit_seconds > 0

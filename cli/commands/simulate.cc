@@ -1,4 +1,4 @@
-#include "cli/commands/actions.h"
+#include "scheduler/simulate.h"
 
 #include <fmt/core.h>
 
@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/commands/actions.h"
 #include "cli/commands/curve_table.h"
 #include "cli/commands/job_source.h"
 #include "cli/output/format.h"
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
-#include "scheduler/simulate.h"
 #include "spec/cluster.h"
 #include "spec/search_spec.h"
 
@@ -186,10 +186,10 @@ Exit ShowSimulation(Session& session, const SimulateOptions& given) {
                     Count(table->levels(), "level"), Thousands(Furthest(search))));
   }
   SimulateOptions options = given;
-  options.slots /= ShapeOf(*spec).slots;  // slots for ranks
+  options.slots = RanksPerWorker(*spec, given.slots, given.gpus);  // slots for ranks
   if (search.MostNodes() > options.workers * options.slots) {
     return absl::InvalidArgumentError(
-        fmt::format("a trial needs {}, but the workers have {}; expected more --workers or --slots",
+        fmt::format("a trial needs {}, but the workers have {}; expected more --workers, --slots or --gpus",
                     Count(search.MostNodes(), "node"), options.workers * options.slots));
   }
   std::vector<Run> runs;

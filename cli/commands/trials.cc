@@ -31,6 +31,14 @@ std::string ObjectiveText(const v1::Trial& trial) {
   return trial.has_objective() ? NumberText(trial.objective()) : "–";
 }
 
+// Returns " (GPU 0)" or " (GPUs 0, 1)"; empty if the rank had none.
+std::string RankGpusText(const v1::Rank& rank) {
+  if (rank.gpus().empty()) return "";
+  std::string ids;
+  for (const std::string& id : rank.gpus()) ids += (ids.empty() ? "" : ", ") + id;
+  return fmt::format(" ({} {})", rank.gpus_size() == 1 ? "GPU" : "GPUs", ids);
+}
+
 }  // namespace
 
 std::vector<std::string> SortColumns(const v1::TuningJobSpec& spec) {
@@ -164,7 +172,9 @@ Exit DescribeTrial(Session& session, const std::string& job, int64_t number) {
                     {"OUTCOME"}});
     for (const auto& attempt : answer->attempts()) {
       std::string workers;
-      for (const auto& rank : attempt.ranks()) workers += (workers.empty() ? "" : ", ") + rank.worker();
+      for (const auto& rank : attempt.ranks()) {
+        workers += (workers.empty() ? "" : ", ") + rank.worker() + RankGpusText(rank);
+      }
       const std::string outcome = attempt.outcome().empty() ? "running" : attempt.outcome();
       attempts.Add(
           {{Thousands(attempt.number())},

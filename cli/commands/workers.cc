@@ -1,11 +1,12 @@
-#include "cli/commands/actions.h"
-
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "cli/commands/actions.h"
 #include "cli/output/format.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
@@ -13,6 +14,8 @@
 namespace winnow::cli {
 
 namespace {
+
+constexpr int kGpusColumn = 6;  // if a worker has GPUs
 
 // Returns "3.5/8 GiB"; empty if the worker has not reported its total.
 std::string InUse(double used, double total, const char* unit = "") {
@@ -23,6 +26,13 @@ std::string InUse(double used, double total, const char* unit = "") {
 
 // Returns "53 %"; empty if the worker has not reported it.
 std::string ShareText(bool known, double share) { return known ? fmt::format("{:.0f} %", share * 100) : ""; }
+
+// Returns "1.5/4"; empty if the worker has no GPUs.
+std::string GpusText(const v1::Worker& worker) {
+  double used = 0;
+  for (const v1::Gpu& gpu : worker.gpus()) used += gpu.used();
+  return InUse(used, worker.gpus_size());
+}
 
 std::string LabelsText(const v1::Worker& worker) {
   const std::map<std::string, std::string> sorted(worker.labels().begin(), worker.labels().end());
@@ -71,18 +81,22 @@ Exit ListWorkers(Session& session, bool all) {
     return kSuccess;
   }
   using Align = Table::Align;
-  Table table({{"WORKER"},
-               {"HOST", Align::kLeft, 2},
-               {"STATE"},
-               {"SLOTS IN USE", Align::kRight},
-               {"CPUS", Align::kRight, 3},
-               {"MEMORY", Align::kRight, 4},
-               {"HOST CPU", Align::kRight, 5},
-               {"HOST MEMORY", Align::kRight, 6},
-               {"LIMITS BY", Align::kLeft, 9},
-               {"LABELS", Align::kLeft, 1},
-               {"LAST HEARD", Align::kLeft, 7},
-               {"VERSION", Align::kLeft, 8}});
+  const bool gpus = std::any_of(list->workers().begin(), list->workers().end(),
+                                [](const v1::Worker& worker) { return !worker.gpus().empty(); });
+  std::vector<Table::Column> columns = {{"WORKER"},
+                                        {"HOST", Align::kLeft, 2},
+                                        {"STATE"},
+                                        {"SLOTS IN USE", Align::kRight},
+                                        {"CPUS", Align::kRight, 3},
+                                        {"MEMORY", Align::kRight, 4},
+                                        {"HOST CPU", Align::kRight, 5},
+                                        {"HOST MEMORY", Align::kRight, 6},
+                                        {"LIMITS BY", Align::kLeft, 9},
+                                        {"LABELS", Align::kLeft, 1},
+                                        {"LAST HEARD", Align::kLeft, 7},
+                                        {"VERSION", Align::kLeft, 8}};
+  if (gpus) columns.insert(columns.begin() + kGpusColumn, {"GPUS", Align::kRight, 4});
+  Table table(std::move(columns));
   std::string reasons;
   int64_t used = 0;
   int64_t slots = 0;
@@ -92,18 +106,25 @@ Exit ListWorkers(Session& session, bool all) {
       used += worker.used_slots();
       slots += worker.slots();
     }
-    table.Add({{worker.name(), Style::kBold},
-               {worker.host()},
-               StateCell(worker),
-               {fmt::format("{}/{}", worker.used_slots(), worker.slots())},
-               {InUse(worker.used_cpus(), worker.cpus())},
-               {InUse(worker.used_memory_gib(), worker.memory_gib(), " GiB")},
-               {ShareText(worker.has_host_cpu(), worker.host_cpu())},
-               {ShareText(worker.has_host_memory(), worker.host_memory())},
-               {worker.limits()},
-               {LabelsText(worker)},
-               {TimeText(worker.last_sync_time())},
-               {worker.version()}});
+    std::vector<Table::Cell> row = {{worker.name(), Style::kBold},
+                                    {worker.host()},
+                                    StateCell(worker),
+                                    {fmt::format("{}/{}", worker.used_slots(), worker.slots())},
+                                    {InUse(worker.used_cpus(), worker.cpus())},
+                                    {InUse(worker.used_memory_gib(), worker.memory_gib(), " GiB")},
+                                    {ShareText(worker.has_host_cpu(), worker.host_cpu())},
+                                    {ShareText(worker.has_host_memory(), worker.host_memory())},
+                                    {worker.limits()},
+                                    {LabelsText(worker)},
+                                    {TimeText(worker.last_sync_time())},
+                                    {worker.version()}};
+    if (gpus) row.insert(row.begin() + kGpusColumn, GpusText(worker));
+    table.Add(std::move(row));
+    for (const v1::Gpu& gpu : worker.gpus()) {
+      if (gpu.fault().empty()) continue;
+      reasons += fmt::format("GPU {} of {} gets no trials: {}\n", Clean(gpu.id()), Clean(worker.name()),
+                             Clean(gpu.fault()));
+    }
     if (!worker.scheduling_reason().empty()) {
       reasons += fmt::format("{} is {}: {}\n", Clean(worker.name()), SchedulingText(worker.scheduling()),
                              Clean(worker.scheduling_reason()));

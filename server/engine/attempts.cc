@@ -108,6 +108,8 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
   message.set_await_start(row.phase != RankPhase::kStarted);
   message.set_cpus(row.cpus);
   message.set_memory_gib(row.memory_gib);
+  message.mutable_gpus()->Assign(row.gpus.begin(), row.gpus.end());
+  message.set_gpu_share(row.gpu_share);
   if (job.spec.limits().has_max_attempt_time()) {
     *message.mutable_max_attempt_time() = job.spec.limits().max_attempt_time();
   }
@@ -132,13 +134,13 @@ void Attempts::Hold(Rank& rank) {
 }
 
 AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
-                               const std::vector<std::string>& workers) {
+                               const std::vector<RankPlace>& places) {
   const int64_t attempt = job.state.trial(trial).attempts + 1;
   const v1::ClusterSpec& cluster = job.spec.cluster();
   const AttemptKey key{job.row.key, trial};
   Ranks& ranks = attempts_[key];
-  ranks.resize(workers.size());
-  for (size_t rank = 0; rank < workers.size(); ++rank) {
+  ranks.resize(places.size());
+  for (size_t rank = 0; rank < places.size(); ++rank) {
     AssignmentRow& row = ranks[rank].row;
     row.id = fmt::format("{}.{}.{}.{}.{:08x}", job.row.id, trial, attempt, rank,
                          static_cast<uint32_t>(context_.options.random_bits()));
@@ -146,12 +148,14 @@ AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t fr
     row.trial = trial;
     row.attempt = attempt;
     row.rank = static_cast<int32_t>(rank);
-    row.worker = workers[rank];
-    const bool waits_for_others = workers.size() > 1;
+    row.worker = places[rank].worker;
+    const bool waits_for_others = places.size() > 1;
     row.phase = waits_for_others ? RankPhase::kPlaced : RankPhase::kStarted;
     row.slots = std::max(1, cluster.slots());
     row.cpus = cluster.cpus();
     row.memory_gib = cluster.memory_gib();
+    row.gpus = places[rank].gpus;
+    row.gpu_share = cluster.gpu_share();
     row.resource_from =
         from + (WINNOW_MUTANT("another attempt begins at the wrong level") && attempt > 1 ? 1 : 0);
     row.resource_to = to;
@@ -162,7 +166,7 @@ AttemptStarted Attempts::Place(const OpenJob& job, TrialNumber trial, int64_t fr
     ranks[rank].message = Describe(job, ranks, rank);
     Hold(ranks[rank]);
   }
-  homes_[key] = workers[0];
+  homes_[key] = places[0].worker;
   return {trial, attempt, from, to};
 }
 

@@ -33,9 +33,9 @@ class Attempts {
 
   // By assignment id. Null: unknown, or gone.
   Rank* Find(const std::string& id);
-  // Places a rank on each of `workers`. The fact is to be recorded.
+  // Places a rank in each of `places`. The fact is to be recorded.
   AttemptStarted Place(const OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
-                       const std::vector<std::string>& workers);
+                       const std::vector<RankPlace>& places);
   // The rank's worker has prepared it. Once all ranks of the attempt are prepared, they are to start.
   void Prepared(Rank& rank, int32_t rendezvous_port);
   // Whether all ranks of its attempt run.

@@ -40,8 +40,7 @@ class Round {
 
   void Serve(OpenJob& job, const Claim& claim) {
     const bool bound = holder_ != nullptr && Binds(holder_->claim(), claim);
-    const std::vector<WorkerRoom> left =
-        bound ? Unreserved(rooms_, holder_->reserved) : std::vector<WorkerRoom>();
+    const std::vector<WorkerRoom> left = bound ? LeftTo(job) : std::vector<WorkerRoom>();
     const std::vector<WorkerRoom>& rooms = bound ? left : rooms_;
     if (rooms.empty()) return;
     GangRequest gang;
@@ -49,6 +48,15 @@ class Round {
     if (placed == Placed::kNoRoom && !bound) return Keep(job, gang);
     if (placed != Placed::kNoRoom && holder_ == &job) Release();
     if (placed == Placed::kYes) order_.insert(job.claim());
+  }
+
+  // The rooms that the reservation of another job leaves to this one.
+  std::vector<WorkerRoom> LeftTo(const OpenJob& job) {
+    if (!holder_->shape.UsesGpus() || job.shape.UsesGpus()) return Unreserved(rooms_, holder_->reserved);
+    GangRequest gang;
+    gang.nodes = holder_->state.spec().MostNodes();
+    gang.shape = holder_->shape;
+    return BesideGpuGang(rooms_, whole(), holder_->reserved, gang);
   }
 
   // Keeps workers for the job's gang in place of another's, which comes after it.
@@ -89,8 +97,10 @@ class Round {
           continue;
         }
         if (admission->decision) recorder_.Record(job, ToBody(*admission->decision));
-        recorder_.StartAttempt(job, admission->trial, admission->from, admission->to, *workers);
-        for (const std::string& worker : *workers) Take(worker, job.shape, &rooms_);
+        std::vector<RankPlace> ranks;
+        for (const std::string& worker : *workers)
+          ranks.push_back({worker, Take(worker, job.shape, &rooms_)});
+        recorder_.StartAttempt(job, admission->trial, admission->from, admission->to, ranks);
         std::erase_if(rooms_, [](const WorkerRoom& room) { return room.free_slots <= 0; });
         return Placed::kYes;
       }

@@ -104,6 +104,14 @@ std::vector<v1::Worker> Engine::ListWorkers(bool include_gone) const {
     message.set_used_slots(used.slots);
     message.set_used_cpus(used.cpus);
     message.set_used_memory_gib(used.memory_gib);
+    const WorkerRoom room = worker.Room(true);
+    for (size_t i = 0; i < worker.row.gpus.size(); ++i) {
+      v1::Gpu& gpu = *message.add_gpus();
+      gpu.set_id(worker.row.gpus[i].id);
+      gpu.set_model(worker.row.gpus[i].model);
+      gpu.set_fault(worker.row.gpus[i].fault);
+      gpu.set_used(1 - room.gpus[i].free);
+    }
     if (const UsageRecorder::Newest* host = worker.present() ? usage_.Find(worker.row.name) : nullptr) {
       message.set_host_cpu(host->cpu);
       message.set_host_memory(host->memory);

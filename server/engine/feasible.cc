@@ -69,8 +69,15 @@ class RanksFit {
       const double most = Largest([](const WorkerRoom& room) { return room.free_cpus; });
       return refuse("cluster.cpus", fmt::format("{}", shape_.cpus), fmt::format("{}", most));
     }
-    const double most = Largest([](const WorkerRoom& room) { return room.free_memory_gib; });
-    return refuse("cluster.memory_gib", fmt::format("{}", shape_.memory_gib), fmt::format("{:.4g}", most));
+    so_far.memory_gib = shape_.memory_gib;
+    if (Most(so_far) == 0) {
+      const double most = Largest([](const WorkerRoom& room) { return room.free_memory_gib; });
+      return refuse("cluster.memory_gib", fmt::format("{}", shape_.memory_gib), fmt::format("{:.4g}", most));
+    }
+    const double most = Largest([](const WorkerRoom& room) { return room.gpus.size(); });
+    if (shape_.gpus > 0) return refuse("cluster.gpus", std::to_string(shape_.gpus), fmt::format("{}", most));
+    return {"cluster.gpu_share", fmt::format("is {}, but no {} worker{} has a GPU", shape_.gpu_share, Whose(),
+                                             LabelsText(shape_))};
   }
 
   template <class Of>
@@ -120,12 +127,14 @@ absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
 }
 
 std::string ShareText(const RankShape& shape) {
-  std::string text = Counted(shape.slots, "slot");
-  const std::string cpus = shape.cpus > 0 ? fmt::format("{} processors", shape.cpus) : "";
-  const std::string memory = shape.memory_gib > 0 ? fmt::format("{} GiB", shape.memory_gib) : "";
-  if (!cpus.empty() && !memory.empty()) return text + ", " + cpus + " and " + memory;
-  if (!cpus.empty() || !memory.empty()) text += " and " + cpus + memory;
-  return text;
+  std::vector<std::string> parts = {Counted(shape.slots, "slot")};
+  if (shape.cpus > 0) parts.push_back(fmt::format("{} processors", shape.cpus));
+  if (shape.memory_gib > 0) parts.push_back(fmt::format("{} GiB", shape.memory_gib));
+  if (shape.gpus > 0) parts.push_back(Counted(shape.gpus, "GPU"));
+  if (shape.gpu_share > 0) parts.push_back(fmt::format("{} of a GPU", shape.gpu_share));
+  const std::string last = parts.back();
+  parts.pop_back();
+  return parts.empty() ? last : fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
 std::string LabelsText(const RankShape& shape) {
@@ -146,7 +155,7 @@ std::string WaitsFor(int32_t nodes, const RankShape& shape, const std::vector<Wo
                        Counted(nodes, "rank"), of_each, LabelsText(shape), most);
   }
   const int64_t slots = static_cast<int64_t>(nodes) * shape.slots;
-  const std::string what = shape.cpus > 0 || shape.memory_gib > 0
+  const std::string what = shape.cpus > 0 || shape.memory_gib > 0 || shape.UsesGpus()
                                ? fmt::format("room for {}{}", Counted(nodes, "rank"), of_each)
                                : fmt::format("{} free slot{}", slots, slots == 1 ? "" : "s");
   const std::string labels = LabelsText(shape);

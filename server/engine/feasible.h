@@ -25,7 +25,7 @@ std::vector<Violation> CheckFits(const v1::TuningJobSpec& spec, const std::vecto
 absl::Status Fits(const v1::TuningJobSpec& spec, const Workers& workers,
                   const std::vector<WorkerRoom>& declared);
 
-// "4 slots, 2 processors and 8 GiB"
+// "4 slots, 2 processors, 8 GiB and 1 GPU"
 std::string ShareText(const RankShape& shape);
 // " with labels gpu, zone=a"; "" if there are none
 std::string LabelsText(const RankShape& shape);

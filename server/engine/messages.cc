@@ -272,6 +272,7 @@ std::vector<v1::Attempt> ToAttempts(const std::vector<AssignmentRow>& ranks, con
     auto worker = by_id.find(row.worker);
     rank->set_worker(worker == by_id.end() ? row.worker : worker->second->name);
     if (worker != by_id.end()) rank->set_host(worker->second->host);
+    rank->mutable_gpus()->Assign(row.gpus.begin(), row.gpus.end());
   }
   for (const Fact& fact : facts) {
     const auto* ended = std::get_if<AttemptEnded>(&fact.body);

@@ -29,8 +29,8 @@ void Recorder::RecordNotice(OpenJob& job, Noticed notice) {
 }
 
 void Recorder::StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
-                            const std::vector<std::string>& workers) {
-  Record(job, attempts_.Place(job, trial, from, to, workers));
+                            const std::vector<RankPlace>& ranks) {
+  Record(job, attempts_.Place(job, trial, from, to, ranks));
 }
 
 void Recorder::EndRank(Rank& rank, const RankEnd& end) {

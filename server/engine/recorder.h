@@ -26,7 +26,7 @@ class Recorder {
 
   // Starts an attempt: a rank on each of `workers`, and the fact.
   void StartAttempt(OpenJob& job, TrialNumber trial, int64_t from, int64_t to,
-                    const std::vector<std::string>& workers);
+                    const std::vector<RankPlace>& ranks);
   // See Attempts::EndRank. `rank` may not exist any more afterwards.
   void EndRank(Rank& rank, const RankEnd& end);
   // The worker is presumed dead: its ranks are lost.

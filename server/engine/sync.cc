@@ -27,6 +27,7 @@ constexpr int64_t kMaxHoldUs = 60'000'000;
 constexpr int64_t kCallUs = 10'000'000;
 constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
+constexpr int kMaxGpus = 1024;
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
 // It stands in tables, paths and log lines.
@@ -61,6 +62,15 @@ absl::Status CheckRequest(const v1::SyncRequest& request) {
   for (const auto& [name, value] : request.labels()) {
     if (name.empty() || name.size() > kMaxIdLength || value.size() > kMaxIdLength) {
       return invalid("labels", fmt::format("\"{}={}\"", name, value), "1 to 128 characters = at most 128");
+    }
+  }
+  if (request.gpus_size() > kMaxGpus) {
+    return invalid("gpus", fmt::format("a list of {}", request.gpus_size()), "at most 1024");
+  }
+  std::set<std::string> gpus;
+  for (const v1::Gpu& gpu : request.gpus()) {
+    if (gpu.id().empty() || gpu.id().size() > kMaxIdLength || !gpus.insert(gpu.id()).second) {
+      return invalid("gpus", Quoted(gpu.id()), "1 to 128 characters, each device once");
     }
   }
   for (const auto& [field, value] :
@@ -179,6 +189,9 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
   row.labels = {request.labels().begin(), request.labels().end()};
   row.cpus = request.cpus();
   row.memory_gib = request.memory_gib();
+  row.gpus.clear();
+  for (const v1::Gpu& gpu : request.gpus())
+    row.gpus.push_back({gpu.id(), Beginning(gpu.model()), Beginning(gpu.fault())});
   row.limits = request.limits();
   row.last_sync_us = context_.wall_us();
   bool leaves = request.leaving() && row.state == WorkerState::kLive;

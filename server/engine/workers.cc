@@ -19,6 +19,33 @@ WorkerRoom WholeRoom(const WorkerRow& worker) {
   WorkerRoom room{worker.id, worker.slots, worker.storage_id, worker.labels};
   if (worker.cpus > 0) room.free_cpus = worker.cpus;
   if (worker.memory_gib > 0) room.free_memory_gib = worker.memory_gib;
+  for (const WorkerGpu& gpu : worker.gpus) room.gpus.push_back({gpu.id});
+  return room;
+}
+
+namespace {
+
+void LeaveOutFaulty(const WorkerRow& worker, WorkerRoom* room) {
+  for (const WorkerGpu& gpu : worker.gpus) {
+    if (gpu.fault.empty()) continue;
+    std::erase_if(room->gpus, [&gpu](const GpuRoom& other) { return other.id == gpu.id; });
+  }
+}
+
+}  // namespace
+
+WorkerRoom WorkerEntry::Room(bool with_faulty) const {
+  WorkerRoom room = WholeRoom(row);
+  const RankShape used = Used();
+  room.free_slots -= used.slots;
+  room.free_cpus -= used.cpus;
+  room.free_memory_gib -= used.memory_gib;
+  if (room.gpus.empty()) return room;
+  for (const auto& [id, rank] : held) {
+    if (WINNOW_MUTANT("a device is free as soon as its rank is to stop") && rank->revoked()) continue;
+    TakeGpus(rank->row.gpus, rank->row.gpu_share, &room);
+  }
+  if (!with_faulty) LeaveOutFaulty(row, &room);
   return room;
 }
 
@@ -116,11 +143,7 @@ std::vector<WorkerRoom> Workers::Rooms() const {
   for (const std::string& id : roomy_) {
     const WorkerEntry& worker = all_.at(id);
     if (marks_.Find(worker.row.name) != nullptr) continue;
-    WorkerRoom& room = rooms.emplace_back(WholeRoom(worker.row));
-    const RankShape used = worker.Used();
-    room.free_slots -= used.slots;
-    room.free_cpus -= used.cpus;
-    room.free_memory_gib -= used.memory_gib;
+    rooms.push_back(worker.Room(false));
   }
   return rooms;
 }
@@ -128,7 +151,8 @@ std::vector<WorkerRoom> Workers::Rooms() const {
 std::vector<WorkerRoom> Workers::WholeRooms() const {
   std::vector<WorkerRoom> rooms;
   for (const auto& [id, worker] : all_) {
-    if (worker.live() && marks_.Find(worker.row.name) == nullptr) rooms.push_back(WholeRoom(worker.row));
+    if (!worker.live() || marks_.Find(worker.row.name) != nullptr) continue;
+    LeaveOutFaulty(worker.row, &rooms.emplace_back(WholeRoom(worker.row)));
   }
   return rooms;
 }

@@ -30,6 +30,8 @@ struct WorkerEntry {
   bool present() const { return live() || row.state == WorkerState::kLeaving; }
   // The slots, processors and memory that its ranks take.
   RankShape Used() const;
+  // What its ranks leave. `with_faulty`: its GPUs with a fault are in it too.
+  WorkerRoom Room(bool with_faulty) const;
 };
 
 // The workers: their rows, leases, marks and free room. Owner: the coordinator thread; every method runs
@@ -61,7 +63,7 @@ class Workers {
   void Release(Rank& rank);
   // The free room of the workers that may be given something.
   std::vector<WorkerRoom> Rooms() const;
-  // The same workers, as if they held nothing.
+  // The same workers, as if they held nothing. GPUs with a fault are in neither.
   std::vector<WorkerRoom> WholeRooms() const;
   // Whether all of them have that storage. REQUIRES known ids.
   bool Share(const std::vector<std::string>& ids, const std::string& storage_id) const;
@@ -88,7 +90,7 @@ class Workers {
   WorkerMarks marks_;
 };
 
-// The room of a worker that holds nothing.
+// The room of a worker that holds nothing, with those of its GPUs that have a fault now.
 WorkerRoom WholeRoom(const WorkerRow& worker);
 
 }  // namespace winnow

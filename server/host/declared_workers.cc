@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostWorkers = 100'000;
 constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kMostGpus = 1024;
 constexpr double kMostShare = 1e6;  // processors, GiB
 
 std::string Trimmed(const std::string& text) {
@@ -28,7 +29,7 @@ std::optional<Number> Read(const std::string& text) {
 
 absl::Status Wrong(const std::string& what, const std::string& expected) {
   return absl::InvalidArgumentError(fmt::format(
-      "{}; expected {}, as in \"8 x slots=4,cpus=16,memory_gib=64,label=gpu,label=zone=a\"", what, expected));
+      "{}; expected {}, as in \"8 x slots=4,cpus=16,memory_gib=64,gpus=2,label=zone=a\"", what, expected));
 }
 
 // Returns "" or the error.
@@ -47,13 +48,19 @@ absl::Status Put(const std::string& setting, WorkerRoom* room) {
     if (!share || !(*share > 0 && *share <= kMostShare))
       return Wrong(said, fmt::format("a number above 0 and at most {}", kMostShare));
     (name == "cpus" ? room->free_cpus : room->free_memory_gib) = *share;
+  } else if (name == "gpus") {
+    const auto gpus = Read<int64_t>(value);
+    if (!gpus || *gpus < 0 || *gpus > kMostGpus)
+      return Wrong(said, fmt::format("gpus from 0 to {}", kMostGpus));
+    room->gpus.clear();
+    for (int64_t i = 0; i < *gpus; ++i) room->gpus.push_back({std::to_string(i)});
   } else if (name == "label") {
     const size_t second = value.find('=');
     const std::string label = value.substr(0, second);
     if (label.empty()) return Wrong(said, "label=NAME or label=NAME=VALUE");
     room->labels[label] = second == std::string::npos ? "" : value.substr(second + 1);
   } else {
-    return Wrong(said, "slots, cpus, memory_gib or label");
+    return Wrong(said, "slots, cpus, memory_gib, gpus or label");
   }
   return absl::OkStatus();
 }

@@ -25,6 +25,13 @@ constexpr int kMostSlotsOfWorker = 1024;  // per worker
 
 }  // namespace
 
+std::vector<GpuDevice> GpusOfWorker(const std::vector<GpuDevice>& gpus, int index, int count) {
+  const auto at = [&](int parts) {
+    return gpus.begin() + static_cast<std::ptrdiff_t>(gpus.size()) * std::clamp(parts, 0, count) / count;
+  };
+  return {at(index - 1), at(index)};
+}
+
 LocalWorkers::LocalWorkers(LocalWorkersOptions options)
     : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -54,6 +61,13 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   }
   if (options_.count > 1) {
     place.arguments.insert(place.arguments.end(), {"--host-workers", std::to_string(options_.count)});
+  }
+  if (options_.gpus) {
+    place.arguments.insert(place.arguments.end(),
+                           {"--gpus", GpuListText(GpusOfWorker(*options_.gpus, index, options_.count))});
+  }
+  if (!options_.gpu_health_command.empty()) {
+    place.arguments.insert(place.arguments.end(), {"--gpu-health-command", options_.gpu_health_command});
   }
   if (!options_.secrets_dir.empty()) {
     place.arguments.insert(place.arguments.end(), {"--secrets-dir", options_.secrets_dir.string()});

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/gpus.h"
 #include "base/mutex.h"
 #include "server/host/worker_process.h"
 
@@ -16,15 +18,23 @@ namespace winnow {
 
 struct LocalWorkersOptions {
   int count = 0;
-  int slots = 1;                                // of each worker
-  std::string server;                           // the server's address for the workers
-  int port = 0;                                 // of the server; their rendezvous ports are derived from it
-  std::filesystem::path program;                // winnow-worker
+  int slots = 1;                  // of each worker
+  std::string server;             // the server's address for the workers
+  int port = 0;                   // of the server; their rendezvous ports are derived from it
+  std::filesystem::path program;  // winnow-worker
+  // The host's devices, divided among them in this order. Absent: each finds its own, which is right if there
+  // are none.
+  std::optional<std::vector<GpuDevice>> gpus;
+  std::string gpu_health_command;               // see winnow-worker --gpu-health-command; "": none
   std::string run_as;                           // the user of their trainers; "": the workers' own
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models
   std::filesystem::path secrets_dir;            // see winnow-worker --secrets-dir; empty: none
   std::function<void(const std::string&)> log;  // one line per call, on the supervisor's thread
 };
+
+// The devices of the worker of that index, from 1 to `count`: a part of at most one device more than
+// another's.
+std::vector<GpuDevice> GpusOfWorker(const std::vector<GpuDevice>& gpus, int index, int count);
 
 // The embedded workers: keeps `count` winnow-worker processes alive, named local-1, local-2… It adopts a
 // living one that an earlier server started, so that its trials go on; if its arguments differ, it is first

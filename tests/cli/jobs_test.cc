@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "tests/catch.h"
 #include "tests/cli/fake_service.h"
@@ -171,6 +172,18 @@ TEST_CASE("workers: slots in use, and the lost ones on request", "[cli]") {
         "             2026-11-21 07:43:20  0.1.0\n"
         "3 of 4 slots in use\n"
         "local-1 is cordoned: new disk\n");
+  for (const auto& [id, used, fault] :
+       {std::tuple{"0", 1.0, ""}, std::tuple{"1", 0.5, ""}, std::tuple{"GPU-c", 0.0, "too hot"}}) {
+    v1::Gpu& gpu = *service.workers.mutable_workers(0)->add_gpus();
+    gpu.set_id(id);
+    gpu.set_used(used);
+    gpu.set_fault(fault);
+  }
+  const std::string with_gpus = RunWinnow({"workers"}, service.address()).out;
+  CHECK_THAT(with_gpus,
+             Catch::Contains("MEMORY   GPUS  HOST CPU") && Catch::Contains("GiB  1.5/3      88 %"));
+  CHECK_THAT(with_gpus, Catch::Contains("\nGPU GPU-c of local-1 gets no trials: too hot\n"));
+  service.workers.mutable_workers(0)->clear_gpus();
   const json list = json::parse(RunWinnow({"workers", "-o", "json"}, service.address()).out);
   REQUIRE(list["workers"].size() == 1);
   CHECK(list["workers"][0]["used_slots"] == 3);

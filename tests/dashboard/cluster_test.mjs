@@ -7,7 +7,7 @@ import {until} from './support/patience.mjs';
 import {descending} from './support/specs.mjs';
 import {world} from './support/world.mjs';
 
-const here = world({workers: 2, slots: 2});
+const here = world({workers: 2, slots: 2, flags: ['--gpus', '0,1,2']});
 
 test('Dashboard: ranks of a trial cluster have their hosts, logs and figures', async () => {
   const {site, browser} = here;
@@ -40,6 +40,9 @@ test('Dashboard: workers show what they run and how busy they are', async () => 
   await map.focus();
   await page.keyboard.press('ArrowLeft');
   await page.locator('.heat .tip').getByText(/memory in use/).waitFor();
+  // Three devices of two workers; a pair's trial has none.
+  await page.getByRole('listitem', {name: 'local-2'}).getByText('GPUs', {exact: true}).waitFor();
+  await page.getByText('all healthy').waitFor();
   await picture(page, 'workers');
 
   await page.getByRole('listitem', {name: 'local-1'}).getByRole('link', {name: /pair · trial 1/}).click();

@@ -106,5 +106,99 @@ TEST_CASE("Placement: whatever the cluster, all ranks or none, never over a work
   CHECK(placed > 500);
 }
 
+RankShape WholeGpus(int32_t gpus) {
+  RankShape shape;
+  shape.gpus = gpus;
+  return shape;
+}
+
+RankShape PartOfGpu(double share) {
+  RankShape shape;
+  shape.gpu_share = share;
+  return shape;
+}
+
+WorkerRoom RoomWithGpus(const std::string& id, int32_t slots, int gpus) {
+  WorkerRoom room{id, slots, ""};
+  for (int i = 0; i < gpus; ++i) room.gpus.push_back({std::to_string(i)});
+  return room;
+}
+
+TEST_CASE("Placement: a rank gets GPUs that no other rank has", "[scheduler]") {
+  std::vector<WorkerRoom> workers = {RoomWithGpus("a", 8, 4)};
+  CHECK(Capacity(workers[0], WholeGpus(1)) == 4);
+  CHECK(Capacity(workers[0], WholeGpus(3)) == 1);
+  CHECK(Capacity(workers[0], WholeGpus(5)) == 0);
+  CHECK(Take("a", WholeGpus(1), &workers) == Workers{"0"});
+  CHECK(Take("a", WholeGpus(2), &workers) == Workers{"1", "2"});
+  CHECK(Capacity(workers[0], WholeGpus(2)) == 0);
+  CHECK(Take("a", WholeGpus(1), &workers) == Workers{"3"});
+  CHECK(Take("a", {}, &workers).empty());
+  CHECK(Capacity(workers[0], {}) == 4);
+}
+
+TEST_CASE("Placement: parts of a GPU fill it before another is begun, and are never on a whole one",
+          "[scheduler]") {
+  std::vector<WorkerRoom> workers = {RoomWithGpus("a", 16, 3)};
+  CHECK(Take("a", PartOfGpu(0.5), &workers) == Workers{"0"});
+  CHECK(Take("a", WholeGpus(1), &workers) == Workers{"1"});
+  CHECK(Take("a", PartOfGpu(0.3), &workers) == Workers{"0"});
+  CHECK(Capacity(workers[0], PartOfGpu(0.2)) == 6);
+  CHECK(Take("a", PartOfGpu(0.25), &workers) == Workers{"2"});
+  CHECK(Take("a", PartOfGpu(0.2), &workers) == Workers{"0"});
+  CHECK(Capacity(workers[0], PartOfGpu(0.25)) == 3);
+  CHECK(Capacity(workers[0], WholeGpus(1)) == 0);
+  // Ten tenths are one.
+  std::vector<WorkerRoom> one = {RoomWithGpus("b", 16, 1)};
+  CHECK(Capacity(one[0], PartOfGpu(0.1)) == 10);
+  for (int i = 0; i < 9; ++i) Take("b", PartOfGpu(0.1), &one);
+  CHECK(Capacity(one[0], PartOfGpu(0.1)) == 1);
+}
+
+TEST_CASE("Placement: a gang that needs GPUs goes where they are, all ranks or none", "[scheduler]") {
+  const std::vector<WorkerRoom> workers = {RoomWithGpus("a", 8, 2), RoomWithGpus("b", 8, 0),
+                                           RoomWithGpus("c", 8, 5)};
+  CHECK(Place(workers, {3, "", "", WholeGpus(2)}) == Workers{"c", "a", "c"});
+  CHECK_FALSE(Place(workers, {4, "", "", WholeGpus(2)}));
+  CHECK(Place(workers, {1, "", "", WholeGpus(1)}) == Workers{"a"});  // so that more together stay free
+  CHECK(CapacityOf(workers, PartOfGpu(0.5)) == 12);
+}
+
+TEST_CASE("Placement: whatever asks for GPUs, none is given beyond what it has", "[scheduler]") {
+  int64_t given = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    int64_t drawn = 0;
+    const auto draw = [&](int64_t below) {
+      return static_cast<int64_t>(RandomBits(seed, ++drawn, Purpose::kSimulation, 1) % below);
+    };
+    std::vector<WorkerRoom> workers;
+    for (int64_t w = 1 + draw(3); w > 0; --w)
+      workers.push_back(RoomWithGpus(std::to_string(w), 12, static_cast<int>(draw(5))));
+    std::map<std::pair<std::string, std::string>, std::vector<double>> parts;  // worker, device
+    for (int i = 0; i < 20; ++i) {
+      const GangRequest gang{static_cast<int32_t>(1 + draw(3)), "", "",
+                             draw(2) == 0 ? WholeGpus(static_cast<int32_t>(1 + draw(3)))
+                                          : PartOfGpu(0.05 * static_cast<double>(1 + draw(19)))};
+      const auto ranks = Place(workers, gang);
+      if (!ranks) continue;
+      for (const std::string& rank : *ranks) {
+        const std::vector<std::string> gpus = Take(rank, gang.shape, &workers);
+        REQUIRE(std::set<std::string>(gpus.begin(), gpus.end()).size() ==
+                static_cast<size_t>(std::max(1, gang.shape.gpus)));
+        for (const std::string& gpu : gpus)
+          parts[{rank, gpu}].push_back(gang.shape.gpus > 0 ? 1 : gang.shape.gpu_share);
+      }
+    }
+    CAPTURE(seed);
+    for (const auto& [gpu, shares] : parts) {
+      double sum = 0;
+      for (const double share : shares) sum += share;
+      REQUIRE(sum <= 1 + 1e-6);
+      given += static_cast<int64_t>(shares.size());
+    }
+  }
+  CHECK(given > 1000);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -82,7 +82,9 @@ class Crowd {
   void Tick() {
     for (auto& rank : running_) --rank.second;
     for (const auto& [worker, left] : running_) {
-      if (left == 0) GiveBack(worker, {}, &free_);
+      for (WorkerRoom& room : free_) {
+        if (left == 0 && room.worker_id == worker) ++room.free_slots;
+      }
     }
     std::erase_if(running_, [](const auto& rank) { return rank.second == 0; });
   }
@@ -120,6 +122,22 @@ TEST_CASE("Reservation: a gang among single ranks without end is placed, whateve
     waited += ticks > 0 ? 1 : 0;
   }
   CHECK(waited > 200);  // else it would prove little
+}
+
+TEST_CASE("Reservation: ranks without GPUs fill what a gang that waits for GPUs does not need",
+          "[scheduler]") {
+  std::vector<WorkerRoom> whole = {{"a", 8, "", {}, 16}, {"b", 4, ""}, {"c", 2, ""}};
+  for (WorkerRoom& room : whole) room.gpus = {{"0"}, {"1"}};
+  std::vector<WorkerRoom> free = whole;
+  for (WorkerRoom& room : free) room.gpus = {};
+  free[1].free_slots = 2;
+  GangRequest gang{3, "", "", {2, 1.5, 0, {}, 1}};
+  const std::vector<WorkerRoom> left = BesideGpuGang(free, whole, {"a", "b"}, gang);
+  REQUIRE(left.size() == 2);
+  CHECK(left[0].free_slots == 4);  // two ranks have GPUs there
+  CHECK(left[0].free_cpus == 13);
+  CHECK(left[1].worker_id == "c");  // not reserved
+  CHECK(left[1].free_slots == 2);
 }
 
 }  // namespace

@@ -65,6 +65,22 @@ void Ledger::Started(const std::string& host, const HostRoom& room, const v1::As
     Fail(fmt::format("{} has {} processors and runs ranks of {}", host, room.cpus, cpus));
   }
   processes_[assignment.id()] = {host, assignment};
+  if (!assignment.gpus().empty()) CheckGpus(host, room, assignment);
+}
+
+// Checks the devices of a process that starts beside those of the processes that live.
+void Ledger::CheckGpus(const std::string& host, const HostRoom& room, const v1::Assignment& assignment) {
+  const auto part_of = [](const v1::Assignment& of) { return of.gpu_share() > 0 ? of.gpu_share() : 1; };
+  for (const std::string& gpu : assignment.gpus()) {
+    if (std::stoi(gpu) >= room.gpus) Fail(fmt::format("{} has no GPU {}", host, gpu));
+    double used = 0;
+    for (const auto& [id, process] : processes_) {
+      const auto& gpus = process.assignment.gpus();
+      if (process.host == host && std::find(gpus.begin(), gpus.end(), gpu) != gpus.end())
+        used += part_of(process.assignment);
+    }
+    if (used > 1 + 1e-9) Fail(fmt::format("{} of GPU {} of {} are used at once", used, gpu, host));
+  }
 }
 
 void Ledger::Ended(const std::string& assignment) { processes_.erase(assignment); }
@@ -240,7 +256,10 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
   for (const auto& [id, worker] : engine.workers().all()) {
     int64_t slots = 0;
     double cpus = 0;
+    std::map<std::string, double> gpus;
     for (const auto& [name, held] : worker.held) {
+      for (const std::string& gpu : held->row.gpus)
+        gpus[gpu] += held->row.gpu_share > 0 ? held->row.gpu_share : 1;
       slots += held->row.slots;
       cpus += held->row.cpus;
       const auto [found, fresh] =
@@ -254,6 +273,9 @@ void Ledger::CheckEngine(Engine& engine, bool thorough) {
     }
     if (worker.row.cpus > 0 && cpus > worker.row.cpus + 1e-9) {
       Fail(fmt::format("{} of {} processors of {} are taken", cpus, worker.row.cpus, worker.row.name));
+    }
+    for (const auto& [gpu, used] : gpus) {
+      if (used > 1 + 1e-9) Fail(fmt::format("{} of GPU {} of {} are taken", used, gpu, worker.row.name));
     }
   }
 }

@@ -33,6 +33,7 @@ class Ledger {
   struct HostRoom {
     int slots = 1;
     double cpus = 0;
+    int gpus = 0;  // named 0, 1, 2, …
   };
   void Prepared(const v1::Assignment& assignment);
   void Started(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);
@@ -74,6 +75,7 @@ class Ledger {
     v1::Assignment assignment;
   };
 
+  void CheckGpus(const std::string& host, const HostRoom& room, const v1::Assignment& assignment);
   void CheckOutcome(const std::string& assignment);
   void CheckReload(Engine& engine);
   // Fails if the batch is committed.

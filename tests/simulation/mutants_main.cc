@@ -32,6 +32,7 @@ constexpr std::string_view kMutants[] = {
     "a rank takes a slot less than it should",
     "a gang starts when some ranks are prepared",
     "a slot is free as soon as its rank is to stop",
+    "a device is free as soon as its rank is to stop",
     "the agent forgets what a failed call said",
     "the agent starts again what has ended",
     "an outcome overtakes its reports",

@@ -104,6 +104,23 @@ bool DrawSearch(Dice& dice, Scale scale, v1::TuningJobSpec& spec) {
   }
 }
 
+// No rank and no gang asks for more than the hosts have.
+void DrawGpus(Dice& dice, const Profile& profile, JobProfile& job) {
+  int whole = 0, most = 0;
+  for (const HostProfile& host : profile.hosts) {
+    whole += std::min(host.slots, host.gpus);
+    most = std::max(most, host.gpus);
+  }
+  v1::ClusterSpec& cluster = *job.spec.mutable_cluster();
+  if (whole < std::max(1, cluster.nodes()) || !dice.Chance(0.75)) return;
+  if (dice.Chance(0.3)) {
+    cluster.set_gpu_share(0.25 * static_cast<double>(dice.Between(1, 3)));
+  } else {
+    const bool alone = cluster.nodes() <= 1;
+    cluster.set_gpus(static_cast<int32_t>(dice.Between(1, alone ? std::min(2, most) : 1)));
+  }
+}
+
 JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   JobProfile job;
   job.spec = BaseSpec(index);
@@ -132,6 +149,7 @@ JobProfile DrawJob(Dice& dice, Scale scale, int index, const Profile& profile) {
   if (slots > 1 && dice.Chance(0.35)) {
     job.spec.mutable_cluster()->set_nodes(static_cast<int32_t>(dice.Between(2, std::min(3, slots))));
   }
+  DrawGpus(dice, profile, job);
   if (dice.Chance(0.3))
     job.spec.mutable_scheduling()->set_priority(static_cast<int32_t>(dice.Between(-1, 1)));
   if (dice.Chance(0.3)) job.spec.mutable_scheduling()->set_weight(static_cast<double>(dice.Between(1, 4)));
@@ -174,11 +192,13 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   profile.lease_us = dice.Between(2, 15) * kSecond;
   const int64_t hosts = large ? dice.Between(3, 10) : dice.Between(1, 3);
   const bool shared = dice.Chance(0.6);
+  const bool gpus = dice.Chance(0.4);
   for (int64_t i = 0; i < hosts; ++i) {
     HostProfile host;
     host.name = fmt::format("host{}", i);
     host.slots = static_cast<int>(large ? dice.Between(2, 8) : dice.Between(1, 2));
     host.storage = shared ? "shared" : host.name;
+    if (gpus) host.gpus = static_cast<int>(dice.Between(0, large ? 8 : 2));
     profile.hosts.push_back(host);
   }
   for (int fault = 0; fault < static_cast<int>(Fault::kDropped); ++fault) {

@@ -18,6 +18,7 @@ struct HostProfile {
   std::string name;
   int slots = 1;
   double cpus = 0;  // 0: not reported
+  int gpus = 0;     // named 0, 1, 2, …
   std::string storage;
 };
 

@@ -114,6 +114,8 @@ void SimHost::Start(bool new_folder) {
   options.identity.storage_id = profile_->storage;
   options.identity.version = "simulated";
   options.identity.cpus = profile_->cpus;
+  for (int gpu = 0; gpu < profile_->gpus; ++gpu)
+    options.identity.gpus.emplace_back().set_id(std::to_string(gpu));
   options.limits.max_reports = setting_->profile.max_reports;
   options.worker_id_prefix = folder_;
   options.random_id = [this] { return RandomDigits(kIdDigits); };

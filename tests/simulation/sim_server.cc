@@ -57,7 +57,8 @@ void SimServer::Start() {
                    [this] { return setting_->time.now_us() - started_us_; }};
   options.random_bits = [this] { return setting_->dice.Bits(); };
   for (const HostProfile& host : setting_->profile.hosts) {
-    options.declared.push_back({host.name, host.slots, host.storage});
+    WorkerRoom& room = options.declared.emplace_back(WorkerRoom{host.name, host.slots, host.storage});
+    for (int gpu = 0; gpu < host.gpus; ++gpu) room.gpus.push_back({std::to_string(gpu)});
   }
   engine_ = std::make_unique<Engine>(*store_, std::move(options));
   if (absl::Status loaded = engine_->Load(); !loaded.ok()) {

@@ -213,7 +213,7 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
     return absl::InternalError("no process can be started");
   }
   setting_->Note("process starts", assignment.id(), assignment.resource_from(), assignment.resource_to());
-  setting_->ledger.Started(host_->name, {host_->slots, host_->cpus}, assignment);
+  setting_->ledger.Started(host_->name, {host_->slots, host_->cpus, host_->gpus}, assignment);
   if (!setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));

@@ -34,6 +34,17 @@ TEST_CASE("Cluster: what ranks ask for, with defaults", "[spec]") {
         2.5);
 }
 
+TEST_CASE("Cluster: GPUs that ranks ask for, and how many ranks a worker holds", "[spec]") {
+  const auto spec_of = [](const std::string& cluster) { return ParseJobFile(ClusterJob(cluster)).spec; };
+  CHECK(Listed(Violations(ClusterJob(R"("gpus": 2)"))) == "");
+  CHECK(Listed(Violations(ClusterJob(R"("gpu_share": 0.25)"))) == "");
+  CHECK(ShapeOf(spec_of(R"("gpus": 2)")) == RankShape{1, 0, 0, {}, 2, 0});
+  CHECK(RanksPerWorker(spec_of(R"("slots": 2, "gpus": 2)"), 16, 5) == 2);
+  CHECK(RanksPerWorker(spec_of(R"("slots": 2, "gpus": 2)"), 16, -1) == 8);
+  CHECK(RanksPerWorker(spec_of(R"("gpu_share": 0.25, "cpus": 99)"), 16, 2) == 8);
+  CHECK(RanksPerWorker(spec_of(R"("slots": 3)"), 16, 0) == 5);
+}
+
 TEST_CASE("Cluster: how long ranks wait for each other is the job's to say", "[spec]") {
   for (const char* name : {"WINNOW_RENDEZVOUS_SECONDS", "WINNOW_RANK_PATIENCE_SECONDS"}) {
     CHECK(Listed(Violations(CommandJob("OMP_NUM_THREADS", name))) == "");
@@ -88,6 +99,13 @@ TEST_CASE("Malformed clusters", "[spec]") {
       {ClusterJob(R"("slots": -1)"), "cluster.slots", {"-1", "1 to 1024"}},
       {ClusterJob(R"("cpus": 0.001)"), "cluster.cpus", {"0.001", "0.01 to 4096", "or 0"}},
       {ClusterJob(R"("memory_gib": -2)"), "cluster.memory_gib", {"-2", "0.001 to 65536"}},
+      {ClusterJob(R"("gpus": -1)"), "cluster.gpus", {"is -1", "0 to 1024"}},
+      {ClusterJob(R"("gpus": 1025)"), "cluster.gpus", {"is 1025", "0 to 1024"}},
+      {ClusterJob(R"("gpu_share": 1)"), "cluster.gpu_share", {"is 1;", "below 1", "cluster.gpus"}},
+      {ClusterJob(R"("gpu_share": -0.5)"), "cluster.gpu_share", {"is -0.5", "0.001"}},
+      {ClusterJob(R"("gpus": 2, "gpu_share": 0.5)"),
+       "cluster.gpu_share",
+       {"beside cluster.gpus 2", "one of"}},
       {ClusterJob(R"("labels": {"g pu": ""})"), "cluster.labels.g pu", {"not a label's name", "letters"}},
       {ClusterJob(R"("labels": {"zone": "a b"})"), "cluster.labels.zone", {"\"a b\"", "any value"}},
       {ClusterJob(R"("nodes_parameter": "rank")"), "cluster.nodes_parameter", {"rank", "not a tuned hyperparameter"}},

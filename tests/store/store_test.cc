@@ -165,6 +165,34 @@ TEST_CASE("Assignments: those of an attempt that is not gone come back together"
   CHECK(newest == std::vector<std::string>{"110", "220"});
 }
 
+TEST_CASE("GPUs: those of a worker and those of a rank come back", "[store]") {
+  auto store = *Store::Open(":memory:");
+  int64_t job = store->jobs.Insert("a", Row())->key;
+  WorkerRow worker{"w", "w", "h", 4, "s", "v", 0, WorkerState::kLive, 1, 1};
+  worker.gpus = {{"0", "A100", ""}, {"GPU-\"b", "", "row remapping failed"}};
+  REQUIRE(store->workers.Put(worker).ok());
+  CHECK(Get(store->workers.List(true)).front() == worker);
+  AssignmentRow row;
+  row.id = "1";
+  row.job = job;
+  row.trial = 1;
+  row.attempt = 1;
+  row.worker = "w";
+  row.gpus = {"0", "GPU-\"b"};
+  REQUIRE(store->assignments.Insert(row).ok());
+  row.id = "2";
+  row.trial = 2;
+  row.gpus = {"0"};
+  row.gpu_share = 0.25;
+  REQUIRE(store->assignments.Insert(row).ok());
+  const std::vector<AssignmentRow> held = Get(store->assignments.Held());
+  REQUIRE(held.size() == 2);
+  CHECK(held[0].gpus == std::vector<std::string>{"0", "GPU-\"b"});
+  CHECK(held[0].gpu_share == 0);
+  CHECK(held[1].gpus == std::vector<std::string>{"0"});
+  CHECK(held[1].gpu_share == 0.25);
+}
+
 TEST_CASE("Logs: chunks may come twice, a gap is not skipped, the size is bounded", "[store]") {
   auto store = *Store::Open(":memory:");
   int64_t job = store->jobs.Insert("a", Row())->key;

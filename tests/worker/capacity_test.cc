@@ -82,15 +82,6 @@ TEST_CASE("Cgroup: a process's position, also where a container sees a part of t
   CHECK(!FindCgroup("", machine.Path("/nothing")).has_value());
 }
 
-TEST_CASE("Capacity: GPUs are counted by their devices", "[worker]") {
-  TempFolder folder;
-  CHECK(CountGpus(folder.path()) == 0);
-  for (const char* name : {"nvidia0", "nvidia1", "nvidia10", "nvidiactl", "nvidia-uvm", "nvidia", "null"})
-    std::ofstream(folder / name) << "";
-  CHECK(CountGpus(folder.path()) == 3);
-  CHECK(CountGpus(folder / "none") == 0);
-}
-
 TEST_CASE("Capacity: labels are names with or without a value", "[worker]") {
   std::map<std::string, std::string> labels;
   for (const char* text : {"gpu=2", "zone=eu-west/1", "fast", "gpu=3", "empty="})

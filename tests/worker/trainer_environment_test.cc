@@ -107,6 +107,25 @@ TEST_CASE("TrainerEnvironment: Python keeps no lines back, unless the job says o
   CHECK(ToMap(TrainerEnvironment(assignment, kDirectories, host, {}))["PYTHONUNBUFFERED"] == "");
 }
 
+TEST_CASE("TrainerEnvironment: devices that were given out replace others, and without any all stay",
+          "[worker]") {
+  v1::Assignment assignment = ThirdOfFour();
+  const TrainerHost host{"host-b", 1, {3, 30000}, "/work"};
+  const std::vector<std::string> inherited = {"CUDA_VISIBLE_DEVICES=7"};
+  auto variables = ToMap(TrainerEnvironment(assignment, kDirectories, host, inherited));
+  CHECK(variables["CUDA_VISIBLE_DEVICES"] == "7");
+  CHECK(variables["WINNOW_SLOT"] == "3");
+  CHECK(variables.count("ROCR_VISIBLE_DEVICES") == 0);
+  CHECK(variables.count("CUDA_DEVICE_ORDER") == 0);
+  assignment.add_gpus("2");
+  assignment.add_gpus("GPU-aa");
+  (*assignment.mutable_environment())["CUDA_VISIBLE_DEVICES"] = "0,1";
+  variables = ToMap(TrainerEnvironment(assignment, kDirectories, host, inherited));
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
+    CHECK(variables[name] == "2,GPU-aa");
+  CHECK(variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID");
+}
+
 TEST_CASE("TrainerEnvironment: passes a limit of processors to libraries that count them, unless it is set",
           "[worker]") {
   v1::Assignment assignment = ThirdOfFour();

@@ -78,19 +78,6 @@ HostCapacity ReadHostCapacity(const fs::path& proc) {
   return {cpus, bytes / kGib};
 }
 
-int CountGpus(const fs::path& devices) {
-  int count = 0;
-  std::error_code error;
-  for (fs::directory_iterator entry(devices, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    constexpr std::string_view kPrefix = "nvidia";
-    const bool is_gpu = name.starts_with(kPrefix) && name.size() > kPrefix.size() &&
-                        name.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
-    if (is_gpu) ++count;
-  }
-  return count;
-}
-
 std::string AddLabel(const std::string& text, std::map<std::string, std::string>* labels) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);

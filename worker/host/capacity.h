@@ -17,9 +17,6 @@ struct HostCapacity {
 // `proc` is /proc; a test passes its own.
 HostCapacity ReadHostCapacity(const std::filesystem::path& proc = "/proc");
 
-// Returns the number of nvidia0, nvidia1, … in `devices`, which is /dev.
-int CountGpus(const std::filesystem::path& devices = "/dev");
-
 // Adds "NAME" or "NAME=VALUE" to `labels`; a later value replaces an earlier one. Returns the error, or "".
 std::string AddLabel(const std::string& text, std::map<std::string, std::string>* labels);
 

@@ -10,8 +10,8 @@ const kNumbers = new Set(
     'plannedResource plannedTrials position pruned rank ranked resource resourceFrom resourceLevel resourceTo ' +
     'resourceWithoutResume rung running s savedResource seconds sequence slots slotsUsed startupFraction ' +
     'startupSeconds stepSeconds stoppedResource stoppedTrial stoppedValue tickPosition to total totalSize ' +
-    'trainedResource trainingSeconds trial trials upper usedCpus usedMemoryGib usedSlots value valueResource violation width x ' +
-    'xBin xValue y yBin yValue').split(' '),
+    'trainedResource trainingSeconds trial trials upper used usedCpus usedMemoryGib usedSlots value valueResource violation ' +
+    'width x xBin xValue y yBin yValue').split(' '),
 );
 
 // Numbers of a spec: they are read as numbers too, but the spec as it came is kept beside.

@@ -178,6 +178,12 @@ export interface GetLogsResponse {
   attempt: number;
   truncated: boolean;
 }
+export interface Gpu {
+  id: string;
+  model: string;
+  fault: string;
+  used: number;
+}
 export interface Worker {
   id: string;
   name: string;
@@ -199,6 +205,7 @@ export interface Worker {
   limits: string;
   hostCpu?: number;
   hostMemory?: number;
+  gpus?: Gpu[];
 }
 export interface Caller {
   role: 'ROLE_UNSPECIFIED' | 'VIEWER' | 'SUBMITTER' | 'WORKER' | 'ADMIN';

@@ -1,5 +1,7 @@
 #include "server/engine/dispatch.h"
 
+#include <algorithm>
+
 #include "tests/catch.h"
 #include "tests/server/engine/play.h"
 
@@ -78,6 +80,80 @@ TEST_CASE("Dispatch: ranks go to workers with their labels, and take their slots
   for (FakeWorker* worker : {&plain, &gpu}) REQUIRE(worker->Tell().ok());
   CHECK(plain.running.empty());
   CHECK(gpu.running.size() == 2);
+}
+
+std::vector<std::string> GpusOf(const FakeWorker& worker) {
+  std::vector<std::string> gpus;
+  for (const auto& [id, run] : worker.running)
+    gpus.insert(gpus.end(), run.assignment.gpus().begin(), run.assignment.gpus().end());
+  std::sort(gpus.begin(), gpus.end());
+  return gpus;
+}
+
+std::vector<double> UsedGpus(Play& play) {
+  std::vector<double> used;
+  for (const v1::Gpu& gpu : play.Workers(false).front().gpus()) used.push_back(gpu.used());
+  return used;
+}
+
+TEST_CASE("Dispatch: a rank has devices of its own, over a restart of the server too", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 8);
+  worker.gpus = {"0", "GPU-b", "2"};
+  REQUIRE(worker.Tell().ok());
+  v1::TuningJobSpec spec = JobOf(1, 2, 9);
+  spec.mutable_cluster()->set_gpus(1);
+  const std::string first = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  CHECK(GpusOf(worker) == std::vector<std::string>{"0", "GPU-b"});
+  play.Restart();
+  REQUIRE(worker.Tell().ok());
+  const std::string second = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  CHECK(GpusOf(worker) == std::vector<std::string>{"0", "2", "GPU-b"});
+  CHECK(UsedGpus(play) == std::vector<double>{1, 1, 1});
+  // Devices of a trial that is to stop are free when the worker has said that it is gone.
+  REQUIRE(play.Stop(first).ok());
+  REQUIRE(play.Sync(worker.Request()).ok());
+  CHECK(UsedGpus(play) == std::vector<double>{1, 1, 1});
+  CHECK(PlayToEnd(play, second, {&worker}).state() == v1::TuningJob::COMPLETED);
+  CHECK(UsedGpus(play) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("Dispatch: parts of a device are shared, and a faulty device is left out", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 8);
+  worker.gpus = {"0", "1"};
+  worker.faults = {{"0", "row remapping failed"}};
+  REQUIRE(worker.Tell().ok());
+  v1::TuningJobSpec spec = JobOf(1, 6, 9);
+  spec.mutable_cluster()->set_gpu_share(0.4);
+  const std::string job = play.Create(spec);
+  REQUIRE(worker.Tell().ok());
+  CHECK(GpusOf(worker) == std::vector<std::string>{"1", "1"});
+  CHECK(play.Workers(false).front().gpus(0).fault() == "row remapping failed");
+  worker.faults = {{"1", "too hot"}};  // its trials go on
+  REQUIRE(worker.Tell().ok());
+  CHECK(GpusOf(worker) == std::vector<std::string>{"0", "0", "1", "1"});
+  worker.faults.clear();
+  CHECK(PlayToEnd(play, job, {&worker}).state() == v1::TuningJob::COMPLETED);
+}
+
+TEST_CASE("Dispatch: trials without GPUs fill workers that a job keeps busy with GPUs", "[server]") {
+  Play play;
+  FakeWorker worker(play, "one", 4);
+  worker.gpus = {"0"};
+  REQUIRE(worker.Tell().ok());
+  v1::TuningJobSpec needs = JobOf(1, 100, 50);
+  needs.mutable_cluster()->set_gpus(1);
+  const std::string with = play.Create(needs);
+  REQUIRE(worker.Tell().ok());
+  const std::string without = play.Create(JobOf(1, 100, 5));
+  REQUIRE(worker.Tell().ok());
+  for (int step = 0; step < 20; ++step) REQUIRE(worker.Step().ok());
+  CHECK(RanksOf({&worker}, with) == 1);
+  CHECK(RanksOf({&worker}, without) == 2);  // the last slot is kept for the next that has a device
+  CHECK(play.Describe(without).trial_counts().completed() > 2);
 }
 
 TEST_CASE("Dispatch: a job says what room it waits for", "[server]") {

@@ -54,6 +54,25 @@ TEST_CASE("Feasible: what no machine could hold is refused, and the reason says 
   CHECK(Refusal(spec, known) == "cluster.memory_gib is 65, but the most that a registered worker has is 64");
 }
 
+TEST_CASE("Feasible: GPUs, of workers that have some", "[server]") {
+  std::vector<WorkerRoom> known = {{"a", 8, ""}, {"b", 8, ""}};
+  v1::TuningJobSpec spec = Asking(1);
+  spec.mutable_cluster()->set_gpu_share(0.5);
+  CHECK(Refusal(spec, known) == "cluster.gpu_share is 0.5, but no registered worker has a GPU");
+  known[1].gpus = {{"0"}, {"1"}};
+  CHECK(Refusal(spec, known) == "");
+  spec.mutable_cluster()->set_gpu_share(0);
+  spec.mutable_cluster()->set_gpus(3);
+  CHECK(Refusal(spec, known) == "cluster.gpus is 3, but the most that a registered worker has is 2");
+  CHECK(Refusal(spec, known, Declared("gpus=4")) == "");
+  spec.mutable_cluster()->set_gpus(1);
+  CHECK(Refusal(spec, known) == "");
+  spec.mutable_cluster()->set_nodes(3);
+  CHECK(Refusal(spec, known) ==
+        "cluster.nodes is 3, but no set of registered workers could hold 3 ranks of 1 slot and 1 GPU: the "
+        "largest is 2");
+}
+
 TEST_CASE("Feasible: declared machines count as well, each kind by itself", "[server]") {
   const std::vector<WorkerRoom> known = {{"a", 2, ""}};
   CHECK(Refusal(Asking(8), known, Declared("8 x slots=1")) == "");
@@ -131,6 +150,7 @@ TEST_CASE("Declared workers: what is wrong is named", "[server]") {
            {"many x slots=1", "\"many\" workers"},
            {"2 x", "\"2 x\"; expected slots, cpus"},
            {"slots=0", "\"slots=0\"; expected slots from 1 to 1024"},
+           {"gpus=-1", "\"gpus=-1\"; expected gpus from 0 to 1024"},
            {"slots=1,", "\"\"; expected slots, cpus"},
            {"cpus=-1", "\"cpus=-1\"; expected a number above 0"},
            {"label=", "expected label=NAME"},

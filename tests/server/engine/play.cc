@@ -229,6 +229,11 @@ v1::SyncRequest FakeWorker::Request() const {
   request.set_storage_id(storage_);
   request.set_leaving(leaving);
   request.mutable_labels()->insert(labels.begin(), labels.end());
+  for (const std::string& id : gpus) {
+    v1::Gpu& gpu = *request.add_gpus();
+    gpu.set_id(id);
+    if (faults.contains(id)) gpu.set_fault(faults.at(id));
+  }
   for (const auto& [id, run] : running) {
     *request.add_running() = run.state;
     for (const v1::Report& report : run.unsent) *request.add_reports() = report;

@@ -94,6 +94,8 @@ class FakeWorker {
   std::map<TrialNumber, int64_t> fails_at;
   bool leaving = false;
   std::map<std::string, std::string> labels;
+  std::vector<std::string> gpus;
+  std::map<std::string, std::string> faults;  // of its GPUs
 
   struct Running {
     v1::Assignment assignment;

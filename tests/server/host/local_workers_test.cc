@@ -125,6 +125,21 @@ TEST_CASE("Local workers: one that was started with other flags is replaced, one
   (*workers)->Stop(std::chrono::seconds(30));
 }
 
+TEST_CASE("Local workers: the host's GPUs are divided among them, each to one", "[server]") {
+  const auto divided = [](int devices, int workers) {
+    std::vector<GpuDevice> all;
+    for (int i = 0; i < devices; ++i) all.push_back({std::to_string(i), "", ""});
+    std::string text;
+    for (int i = 1; i <= workers; ++i) text += GpuListText(GpusOfWorker(all, i, workers)) + " ";
+    return text;
+  };
+  CHECK(divided(8, 1) == "0,1,2,3,4,5,6,7 ");
+  CHECK(divided(4, 2) == "0,1 2,3 ");
+  CHECK(divided(5, 3) == "0 1,2 3,4 ");
+  CHECK(divided(1, 2) == "none 0 ");
+  CHECK(divided(0, 2) == "none none ");
+}
+
 TEST_CASE("Local workers: without the program there is a clear error", "[server]") {
   TempFolder folder;
   Lines lines;

@@ -64,6 +64,8 @@ function Totals({workers}: {workers: Worker[]}) {
   const used = sum((worker) => worker.usedSlots);
   const held = live.filter((worker) => worker.scheduling !== 'OPEN');
   const memory = sum((worker) => worker.memoryGib);
+  const gpus = live.flatMap((worker) => worker.gpus ?? []);
+  const faulty = gpus.filter((gpu) => gpu.fault).length;
   return (
     <Stats>
       <Stat label="Live workers" value={count(live.length)} note={held.length ? `${count(held.length)} get no new trials` : 'all accept trials'} />
@@ -86,6 +88,17 @@ function Totals({workers}: {workers: Worker[]}) {
         }
         note="for trainers, of all live workers"
       />
+      {gpus.length > 0 && (
+        <Stat
+          label="GPUs in use"
+          value={
+            <>
+              {number(sum((worker) => (worker.gpus ?? []).reduce((total, gpu) => total + gpu.used, 0)), 4)} <small>of {count(gpus.length)}</small>
+            </>
+          }
+          note={faulty ? `${count(faulty)} ${faulty === 1 ? 'has' : 'have'} a fault` : 'all healthy'}
+        />
+      )}
     </Stats>
   );
 }

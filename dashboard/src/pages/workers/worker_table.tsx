@@ -29,6 +29,8 @@ export function WorkerTable({workers, changed}: {workers: Worker[]; changed(): v
 
 function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
   const here = worker.state === 'LIVE' || worker.state === 'LEAVING';
+  const gpus = worker.gpus ?? [];
+  const gpusUsed = gpus.reduce((total, gpu) => total + gpu.used, 0);
   const labels = Object.entries(worker.labels ?? {});
   return (
     <li class={`worker${here ? '' : ' away'}`} aria-label={worker.name}>
@@ -41,12 +43,20 @@ function WorkerRow({worker, changed}: {worker: Worker; changed(): void}) {
           <StateBadge state={worker.state} />
           {worker.scheduling !== 'OPEN' && <StateBadge state={worker.scheduling} />}
         </p>
+        {gpus
+          .filter((gpu) => gpu.fault)
+          .map((gpu) => (
+            <p key={gpu.id} class="worker-reason">
+              GPU {gpu.id} gets no trials: {gpu.fault}
+            </p>
+          ))}
         {worker.scheduling !== 'OPEN' && <p class="worker-reason">{worker.schedulingReason || 'No reason was given.'}</p>}
       </div>
       <dl class="worker-room">
         <Room name="Slots" part={worker.slots ? worker.usedSlots / worker.slots : 0} text={`${worker.usedSlots} of ${worker.slots}`} />
         <Room name="CPUs" part={worker.hostCpu} text={`${worker.hostCpu === undefined ? '–' : percent(worker.hostCpu)} of ${number(worker.cpus, 3)}`} />
         <Room name="Memory" part={worker.hostMemory} text={`${worker.hostMemory === undefined ? '–' : percent(worker.hostMemory)} of ${number(worker.memoryGib, 3)} GiB`} />
+        {gpus.length > 0 && <Room name="GPUs" part={gpusUsed / gpus.length} text={`${number(gpusUsed, 3)} of ${gpus.length}`} />}
       </dl>
       <div class="worker-runs">
         <Runs ids={worker.assignmentIds} here={here} />
