@@ -111,9 +111,10 @@ absl::StatusOr<std::vector<GpuDevice>> NamedGpus(const std::string& text,
       if (known.id == id || (!known.uuid.empty() && known.uuid == id)) gpu = {id, known.uuid, known.model};
     }
     for (const GpuDevice& other : gpus) {
-      if (other.id != id && (gpu.uuid.empty() || other.uuid != gpu.uuid)) continue;
-      return absl::InvalidArgumentError(Quoted(text) + " names a device twice, as " + other.id +
-                                        (other.id == id ? "" : " and " + id) + "; expected each GPU once");
+      if (other.id == id)
+        return absl::InvalidArgumentError(Quoted(text) + " names " + id + " twice; expected each GPU once");
+      if (IsGpuIndex(other.id) == IsGpuIndex(id)) continue;
+      return absl::InvalidArgumentError(Quoted(text) + " has indices and UUIDs; expected one of the two");
     }
     gpus.push_back(std::move(gpu));
   }

@@ -27,7 +27,8 @@ std::vector<GpuDevice> ReadRocmSmi(std::string_view output);
 std::vector<GpuDevice> FindGpus(const std::string& devices = "/dev");
 
 // The devices that the value of --gpus names: "none", or ids with commas between them. Model and UUID are
-// those of the same device among `found`. INVALID_ARGUMENT: an id is not valid, or a device is there twice.
+// those of the same device among `found`. INVALID_ARGUMENT: an id is not valid, a device is
+// there twice, or there are both indices and UUIDs, which drivers do not take together.
 absl::StatusOr<std::vector<GpuDevice>> NamedGpus(const std::string& text,
                                                  const std::vector<GpuDevice>& found);
 

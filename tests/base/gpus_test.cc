@@ -48,13 +48,12 @@ TEST_CASE("GPUs: rocm-smi's list", "[base]") {
 }
 
 TEST_CASE("GPUs: named ones are known by index or UUID, each once", "[base]") {
-  CHECK(*NamedGpus("1, GPU-aa", kFound) == Gpus{{"1", "GPU-bb", "A100"}, {"GPU-aa", "GPU-aa", "A100"}});
-  CHECK(*NamedGpus("7,MIG-cc", kFound) == Gpus{{"7", "", ""}, {"MIG-cc", "", ""}});
+  CHECK(*NamedGpus("1, 7", kFound) == Gpus{{"1", "GPU-bb", "A100"}, {"7", "", ""}});
+  CHECK(*NamedGpus("GPU-aa,MIG-cc", kFound) == Gpus{{"GPU-aa", "GPU-aa", "A100"}, {"MIG-cc", "", ""}});
   CHECK(NamedGpus("none", kFound)->empty());
-  CHECK(NamedGpus("0,1,0", {}).status().message() ==
-        "\"0,1,0\" names a device twice, as 0; expected each GPU once");
+  CHECK(NamedGpus("0,1,0", {}).status().message() == "\"0,1,0\" names 0 twice; expected each GPU once");
   CHECK(NamedGpus("0,GPU-aa", kFound).status().message() ==
-        "\"0,GPU-aa\" names a device twice, as 0 and GPU-aa; expected each GPU once");
+        "\"0,GPU-aa\" has indices and UUIDs; expected one of the two");
   for (const char* wrong : {"0,,1", "0,1,", "a b", "0;1"}) {
     CHECK(NamedGpus(wrong, {}).status().message().find("is not a list of GPUs; expected none, or indices") !=
           std::string::npos);

@@ -7,7 +7,7 @@ import {until} from './support/patience.mjs';
 import {boosting, writeTable} from './support/specs.mjs';
 import {world} from './support/world.mjs';
 
-const kMostLeaves = 300;
+const kMostLeaves = 60;
 
 // Accuracy against the model's size, which is the same in every run.
 function frontJob(table, more = {}) {

@@ -96,14 +96,14 @@ class Gpus(unittest.TestCase):
         with processes.Cluster(workers=0) as cluster:
             broken = os.path.join(cluster.folder, "broken")
             open(broken, "w", encoding="ascii").close()
-            health = f'test ! -e {broken} -o "$CUDA_VISIBLE_DEVICES" != 1 || {{ echo row remapping failed; exit 1; }}'
+            health = f'test ! -e {broken} -o "$CUDA_VISIBLE_DEVICES" != GPU-b || {{ echo row remapping failed; exit 1; }}'
             worker = processes.Worker(cluster.server, cluster.folder, "w1", slots=4, flags=[
-                "--gpus", "GPU-a,1", "--gpu-health-command", health, "--gpu-health-interval", "1"])
+                "--gpus", "GPU-a,GPU-b", "--gpu-health-command", health, "--gpu-health-interval", "8"])
             cluster.workers.append(worker)
             worker.start()
             wait_until(lambda: [[gpu.get("fault", "") for gpu in each["gpus"]] for each in cluster.client.workers()] ==
                        [["", "row remapping failed"]], "the fault is known")
-            self.assertIn("GPU 1 of w1 gets no trials: row remapping failed", cluster.client.run("workers"))
+            self.assertIn("GPU GPU-b of w1 gets no trials: row remapping failed", cluster.client.run("workers"))
             job = cluster.client.submit(spec("one", cluster.folder, {"gpus": 1}, 3, units=3), cluster.folder)
             self.assertEqual(cluster.watch(job).to_end(), 0)
             self.assertEqual({gpu for _, gpu, *_ in notes(cluster.folder, "start")}, {"GPU-a"})
@@ -112,7 +112,7 @@ class Gpus(unittest.TestCase):
                        cluster.client.run("describe", both), "the job says what it waits for")
             os.remove(broken)
             self.assertEqual(cluster.watch(both).to_end(), 0)
-            self.assertEqual(notes(cluster.folder, "end")[-1][1], "GPU-a,1")
+            self.assertEqual(notes(cluster.folder, "end")[-1][1], "GPU-a,GPU-b")
 
     def test_what_no_worker_has_is_refused_and_a_wrong_list_is_told(self):
         with processes.Cluster(workers=0) as cluster:
@@ -132,7 +132,7 @@ class Gpus(unittest.TestCase):
                 wrong = subprocess.run([f"{processes.BIN}/{program}", "--gpus", "0,1,0", "--check"], capture_output=True,
                                        text=True, timeout=processes.PATIENCE, check=False)
                 self.assertEqual(wrong.returncode, 2)
-                self.assertIn('--gpus: "0,1,0" names a device twice, as 0; expected each GPU once', wrong.stderr)
+                self.assertIn('--gpus: "0,1,0" names 0 twice; expected each GPU once', wrong.stderr)
 
             # A job that asks for none sees what its worker sees.
             plain = spec("plain", cluster.folder, {}, 1)

@@ -9,7 +9,7 @@ import processes
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "two-objectives.json")
 AUC, TIME, LEAVES = "validation:auc", "prediction:microseconds_per_row", "model:leaves"
-MOST_LEAVES = 200
+MOST_LEAVES = 40
 
 
 def dominates(a, b):

@@ -1,0 +1,191 @@
+"""Ask and tell: trials that this process trains."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
+
+from winnow import errors, transport
+
+if TYPE_CHECKING:
+    from winnow.job import Job
+
+_RENEWALS = 4  # in the time of one lease
+
+
+class Trial:
+    """A trial that this process trains, from `resource_from` to `resource_to`.
+
+    Use it in `with`: the trial is completed at the end, or has failed if an exception was raised; TrialPruned only ends
+    the block. Otherwise call `complete` or `fail`.
+    """
+
+    def __init__(self, job: Job, found: Mapping[str, Any], lease: float) -> None:
+        self.job = job
+        self.number = int(found["trial"])
+        self.attempt = int(found["attempt"])
+        self.params: dict[str, Any] = dict(found.get("configuration") or _by_name(found["hyperparameters"]))
+        self.resource_from = int(found["resource_from"])  # resume from your own checkpoint of this level; 0: none
+        self.resource_to = int(found["resource_to"])  # train to this level; 0: to the end
+        self.seed = int(found["seed"])  # for random choices
+        self.reason = str(found["choice_reason"])  # why this configuration
+        self.step = 0  # the newest level that was reported
+        self.value: Optional[float] = None  # the newest value of the objective that was reported
+        self.pruned = False
+        self.ended = False  # pruned, completed or failed
+        self.stops_at_end = False  # whether report raises TrialPruned at `resource_to` too
+        self.raw = dict(found)
+        self._path = f"{job._path}/trials/{self.number}"
+        _RENEWER.add(self, lease)
+
+    def __repr__(self) -> str:
+        return f"<winnow.Trial {self.number} of {self.job.id!r}: {self.params}>"
+
+    def steps(self) -> range:
+        """The levels to train, for a trial whose last level is known."""
+        if not self.resource_to:
+            raise ValueError(f"trial {self.number} has no last level; give the job a pruner.max_resource or a "
+                             "limits.max_trial_resource")
+        return range(self.resource_from + 1, self.resource_to + 1)
+
+    def report(self, step: int, value: Optional[float] = None, *, raise_pruned: bool = True, **metrics: float) -> bool:
+        """Records values at a level (1, 2, 3…) and renews the lease. `value`: of the objective.
+
+        If the trial should not be trained any further it raises TrialPruned, or returns True where `raise_pruned` is
+        False. AttemptLost: the trial is another client's now.
+        """
+        points = self._points(step, value, metrics)
+        try:
+            answer = self.job._calls.call("POST", self._path + "/report", {"attempt": self.attempt, "points": points})
+        except errors.FailedPrecondition as error:
+            self._over()
+            raise errors.AttemptLost(error.code, error.message, error.violations) from error
+        self.step, self.value = step, self.value if value is None else float(value)
+        if answer["stop"]:
+            self.pruned = True
+            self._over()
+            if raise_pruned:
+                raise errors.TrialPruned(answer["reason"])
+        elif self.stops_at_end and 0 < self.resource_to <= self.step:
+            raise errors.TrialPruned(f"trained to {self.resource_to}, as far as it was to be")
+        return self.pruned
+
+    def complete(self, value: Optional[float] = None, *, step: Optional[int] = None, **metrics: float) -> None:
+        """The trial is trained to `resource_to`. `value`: of the objective, at `step` (default: `resource_to`, or one
+        more than the last reported)."""
+        points = []
+        if value is not None or metrics:
+            points = self._points(step or self.resource_to or self.step + 1, value, metrics)
+        self._end({"points": points})
+        self.value = self.value if value is None else float(value)
+
+    def fail(self, reason: str) -> None:
+        """The trial has failed."""
+        self._end({"failed": True, "reason": reason})
+
+    def renew(self) -> None:
+        """Renews the lease; without a call it is renewed on a thread of its own."""
+        self.job._calls.call("POST", self._path + "/report", {"attempt": self.attempt, "points": []}, patience=0)
+
+    def __enter__(self) -> Trial:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 _: Optional[TracebackType]) -> bool:
+        if isinstance(error, errors.TrialPruned):
+            return True
+        if not self.ended:
+            if error is None:
+                self.complete()
+            elif not isinstance(error, errors.ServerError):
+                self.fail(said(error))
+        return False
+
+    def _points(self, step: int, value: Optional[float], metrics: Mapping[str, float]) -> list[dict[str, Any]]:
+        values = {**({} if value is None else {self.job.metric: float(value)}), **metrics}
+        return [{"resource": int(step), "metric": metric, "value": float(content)} for metric, content in values.items()]
+
+    def _end(self, fields: dict[str, Any]) -> None:
+        try:
+            self.job._calls.call("POST", self._path + "/complete", {"attempt": self.attempt, **fields})
+        except errors.FailedPrecondition as error:
+            self._over()
+            # A call that is sent again because its answer was lost finds the attempt ended, by itself.
+            if not self._has_ended("failed" if fields.get("failed") else "finished"):
+                raise errors.AttemptLost(error.code, error.message, error.violations) from error
+        self._over()
+
+    def _has_ended(self, outcome: str) -> bool:
+        attempts = self.job._calls.call("GET", self._path)["attempts"]
+        return any(int(found["number"]) == self.attempt and found["outcome"] == outcome for found in attempts)
+
+    def _over(self) -> None:
+        self.ended = True
+        _RENEWER.remove(self)
+
+
+def said(error: BaseException) -> str:
+    """The exception in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _by_name(hyperparameters: Any) -> dict[str, Any]:
+    values = {}
+    for found in hyperparameters:
+        for kind in ("integer", "continuous", "categorical"):
+            if kind in found:
+                values[found["name"]] = found[kind]
+    return values
+
+
+class _Renewer:
+    """Renews the leases of the trials of this process, on one thread."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._changed = threading.Condition()
+        self._trials: weakref.WeakSet[Trial] = weakref.WeakSet()
+        self._pause = float("inf")
+        self._thread: Optional[threading.Thread] = None
+
+    def add(self, trial: Trial, lease: float) -> None:
+        with self._changed:
+            self._trials.add(trial)
+            self._pause = min(self._pause, max(0.2, lease / _RENEWALS))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="winnow-leases", daemon=True)
+                self._thread.start()
+
+    def remove(self, trial: Trial) -> None:
+        with self._changed:
+            self._trials.discard(trial)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait(min(self._pause, threading.TIMEOUT_MAX))
+                trials = list(self._trials)
+            for trial in trials:
+                try:
+                    trial.renew()
+                except errors.WinnowError:
+                    continue  # the next call of the trainer says so
+            del trials
+
+
+_RENEWER = _Renewer()
+
+
+def _after_fork(forget: Callable[[], None]) -> None:
+    import os  # noqa: PLC0415
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=forget)
+
+
+_after_fork(_RENEWER._forget)

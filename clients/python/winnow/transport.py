@@ -1,0 +1,308 @@
+"""Calls of a server: JSON over HTTP/1.1, on connections that stay open."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import math
+import os
+import random
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+from typing import Any, Iterator, Mapping, Optional
+
+from winnow import errors
+
+DEFAULT_ADDRESS = "127.0.0.1:8080"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
+_MORE = 10.0  # seconds by which a socket's timeout exceeds what the server was asked to wait
+_SAFE = frozenset(("GET", "DELETE"))
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket of this host."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Address:
+    """Where a server is: "HOST:PORT", "http://HOST:PORT", "https://HOST:PORT" or "unix:/PATH"."""
+
+    def __init__(self, text: str, tls: bool) -> None:
+        self.text = text
+        self.path = ""
+        self.tls = tls
+        if text.startswith("unix:"):
+            self.path = text[len("unix:"):]
+            if not self.path.startswith("/"):
+                raise ValueError(f"server: {text!r} is not an address; expected unix:/PATH")
+            return
+        whole = text if "://" in text else ("https://" if tls else "http://") + text
+        parts = urllib.parse.urlsplit(whole)
+        try:
+            port = parts.port
+        except ValueError:
+            port = None
+        if parts.scheme not in ("http", "https") or not parts.hostname or port is None or parts.path not in ("", "/"):
+            raise ValueError(f"server: {text!r} is not an address; expected HOST:PORT, http://HOST:PORT, "
+                             "https://HOST:PORT or unix:/PATH")
+        self.tls = parts.scheme == "https"
+        self.host, self.port = parts.hostname, port
+
+    def __str__(self) -> str:
+        if self.path:
+            return "unix:" + self.path
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+
+
+def tls_context(ca: Optional[str], cert: Optional[str], key: Optional[str]) -> ssl.SSLContext:
+    """`ca`: PEM file of who signed the server's certificate; default: the system's. `cert`, `key`: the client's own."""
+    context = ssl.create_default_context(cafile=ca)
+    if cert:
+        context.load_cert_chain(cert, key)
+    return context
+
+
+def plain(value: Any) -> Any:
+    """`value` with what JSON cannot say as proto3's JSON says it: NaN and infinities as text."""
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {str(name): plain(content) for name, content in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(content) for content in value]
+    return value
+
+
+def number(value: Any) -> float:
+    """A number of a response, which may be "NaN", "Infinity" or "-Infinity"; NaN if it is absent."""
+    return math.nan if value is None else float(value)
+
+
+def seconds(duration: float) -> str:
+    """A duration as proto3's JSON says it."""
+    return f"{max(0.0, duration):.3f}s"
+
+
+class Transport:
+    """The calls of one server. Threads and forked processes may share it: each has its own connection."""
+
+    def __init__(self, address: Address, *, token: Optional[str], context: Optional[ssl.SSLContext], timeout: float,
+                 patience: float) -> None:
+        self.address, self.timeout, self.patience = address, timeout, patience
+        self._context = context
+        self._headers = {"Accept": "application/json"}
+        if token:
+            self._headers["Authorization"] = "Bearer " + token
+        self._here = threading.local()
+
+    def call(self, verb: str, path: str, fields: Mapping[str, Any] = {}, *, timeout: Optional[float] = None,
+             patience: Optional[float] = None) -> Any:
+        """The response as JSON. GET and DELETE send `fields` as the query, POST as the body.
+
+        Tries again, for `patience` seconds, while the server cannot be reached or cannot record. So a POST may reach it
+        twice.
+        """
+        body = None
+        headers = self._headers
+        if verb in _SAFE:
+            query = urllib.parse.urlencode([(name, _query(content)) for name, value in fields.items()
+                                            for content in (value if isinstance(value, (list, tuple)) else [value])])
+            path += "?" + query if query else ""
+        else:
+            body = json.dumps(plain(fields), allow_nan=False).encode()
+            headers = {**headers, "Content-Type": "application/json"}
+        limit = timeout or self.timeout
+        until = time.monotonic() + (self.patience if patience is None else patience)
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                status, answer = self._once(verb, path, body, headers, limit)
+            except (ConnectionError, http.client.HTTPException, FileNotFoundError, socket.gaierror) as error:
+                problem: errors.ServerError = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
+            except ssl.SSLError as error:
+                raise errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}") from error
+            except TimeoutError as error:
+                raise errors.CallTimeout("DEADLINE_EXCEEDED",
+                                         f"{verb} {path}: no answer of {self.address} in {limit:g} s") from error
+            else:
+                if status == 200:
+                    return answer
+                problem = errors.from_answer(status, answer)
+                if status not in (429, 503):
+                    raise problem
+            if time.monotonic() + pause > until:
+                raise problem
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def events(self, path: str, fields: Mapping[str, Any] = {}, *, resume: str = "",
+               timeout: Optional[float] = None) -> Iterator[Any]:
+        """The messages of a stream, until its end. `resume`: the field of the request that takes the id of the last
+        event, for a stream that can be begun again; without it an interrupted stream raises Unavailable."""
+        last = ""
+        until = time.monotonic() + self.patience
+        pause = _FIRST_PAUSE
+        while True:
+            query = dict(fields)
+            if last:
+                query[resume] = last
+            text = urllib.parse.urlencode([(name, _query(value)) for name, value in query.items()])
+            connection = self._new(timeout or max(self.timeout, 2 * 15.0 + _MORE))  # a comment comes every 15 s
+            try:
+                connection.request("GET", path + ("?" + text if text else ""),
+                                   headers={**self._headers, "Accept": "text/event-stream"})
+                response = connection.getresponse()
+                if response.status != 200:
+                    problem: errors.ServerError = errors.from_answer(response.status, _parsed(response.read()))
+                    if response.status not in (429, 503):
+                        raise problem
+                else:
+                    for kind, number_, data in _server_sent(response):
+                        until, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+                        if kind == "end":
+                            return
+                        if kind == "error":
+                            problem = errors.from_answer(500, _parsed(data.encode()))
+                            if not isinstance(problem, errors.Unavailable):
+                                raise problem
+                            break
+                        last = number_ or last
+                        yield json.loads(data)
+                    problem = errors.Unavailable("UNAVAILABLE", f"{self.address}: the stream was cut off")
+            except (ConnectionError, http.client.HTTPException, FileNotFoundError, TimeoutError) as error:
+                problem = errors.Unavailable("UNAVAILABLE", f"{self.address}: {_said(error)}")
+            finally:
+                connection.close()
+            if not resume or time.monotonic() + pause > until:
+                raise problem
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def blob(self, digest: str, size: int) -> bytes:
+        """The bytes of a stored blob."""
+        parts = [base64.b64decode(part["data"]) for part in self.events(f"/v1/blobs/{digest}")]
+        data = b"".join(parts)
+        if len(data) != size:
+            raise errors.ServerError("DATA_LOSS", f"blob {digest}: has {len(data)} bytes; expected {size}")
+        return data
+
+    def close(self) -> None:
+        """Closes this thread's connection; the next call opens another."""
+        self._here.held = None
+
+    def _once(self, verb: str, path: str, body: Optional[bytes], headers: Mapping[str, str],
+              limit: float) -> tuple[int, Any]:
+        connection, used = self._connection(limit)
+        try:
+            try:
+                connection.request(verb, path, body=body, headers=dict(headers))
+                response = connection.getresponse()
+            except (ConnectionError, http.client.BadStatusLine):
+                if not used:
+                    raise
+                # A server closes connections that were idle; this one may have been.
+                self.close()
+                connection, _ = self._connection(limit)
+                connection.request(verb, path, body=body, headers=dict(headers))
+                response = connection.getresponse()
+            data = response.read()
+            return response.status, _parsed(data)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connection(self, limit: float) -> tuple[http.client.HTTPConnection, bool]:
+        """This thread's connection, and whether it has been used."""
+        held: Optional[_Held] = getattr(self._here, "held", None)
+        if held is not None and held.process == os.getpid() and held.connection.sock is not None:
+            held.connection.sock.settimeout(limit)
+            return held.connection, True
+        held = self._here.held = _Held(self._new(limit))
+        return held.connection, False
+
+    def _new(self, limit: float) -> http.client.HTTPConnection:
+        address = self.address
+        if address.path:
+            return _UnixConnection(address.path, limit)
+        if address.tls:
+            return http.client.HTTPSConnection(address.host, address.port, timeout=limit,
+                                               context=self._context or ssl.create_default_context())
+        return _NoDelay(address.host, address.port, timeout=limit)
+
+
+class _Held:
+    """A thread's connection, which is closed when nobody holds it any more."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection, self.process = connection, os.getpid()
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class _NoDelay(http.client.HTTPConnection):
+    """Sends a request's head and body without waiting for acknowledgements."""
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def quoted(text: str) -> str:
+    """A part of a path."""
+    return urllib.parse.quote(text, safe="")
+
+
+def _query(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _said(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _server_sent(response: http.client.HTTPResponse) -> Iterator[tuple[str, str, str]]:
+    """(event, id, data) of each event."""
+    kind, number_, data = "", "", ""
+    while True:
+        line = response.readline().decode("utf-8")
+        if not line:
+            return
+        line = line.rstrip("\r\n")
+        if not line:
+            if data:
+                yield kind, number_, data
+            kind, number_, data = "", "", ""
+        elif not line.startswith(":"):
+            name, _, value = line.partition(":")
+            value = value[1:] if value.startswith(" ") else value
+            if name == "event":
+                kind = value
+            elif name == "id":
+                number_ = value
+            elif name == "data":
+                data += value

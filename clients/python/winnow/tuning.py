@@ -1,0 +1,391 @@
+"""Tunes a Python function."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import math
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import re
+import signal
+import tempfile
+import warnings
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from winnow import asking, embedded, errors, progress, spaces
+from winnow.client import Client, connect
+from winnow.job import ENDED, Job, TrialRecord
+
+_METRIC = "value"
+_LEASE = "60s"
+_POLL = 0.5  # seconds between two looks at the job while workers train
+_FIRST_FAILURES = 3
+_END = 10.0  # seconds in which a worker must end
+
+Function = Callable[..., Any]
+
+
+class TuningFailed(errors.WinnowError):
+    """No trial has reported a value."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a tuning has found."""
+
+    best_params: dict[str, Any]
+    best_value: float
+    best_trial: int
+    best_step: int  # the step of the best value; 1 for a function that reports no steps
+    trials: list[TrialRecord]
+    state: str  # of the job: COMPLETED, STOPPED or FAILED
+    reason: str  # why it has ended
+    job: Job  # usable while its server runs
+
+    def __repr__(self) -> str:
+        return (f"<winnow.Result of {len(self.trials)} trials: best_value={self.best_value!r}, "
+                f"best_params={self.best_params!r}>")
+
+
+def tune(function: Function, space: spaces.Space, *, max_trials: Optional[int] = None, timeout: Optional[float] = None,
+         direction: str = "minimize", n_jobs: int = 1, seed: int = 0, strategy: Optional[str] = None,
+         sampler: Union[str, Mapping[str, Any], None] = None, pruner: Union[str, Mapping[str, Any], None] = None,
+         max_steps: Optional[int] = None, value: str = "best", resumes: bool = False,
+         first: Sequence[Mapping[str, Any]] = (), target: Optional[float] = None,
+         spec: Optional[Mapping[str, Any]] = None, server: Union[Client, embedded.Server, str, None] = None,
+         directory: Union[str, "os.PathLike[str]", None] = None, name: Optional[str] = None,
+         show: Optional[bool] = None) -> Result:
+    """Searches for the parameters with which `function` returns the smallest value.
+
+    function: called as function(x=…, y=…), with what the space has; a parameter named `trial` gets the winnow.Trial,
+        for trial.report(step, value). It returns a number, or nothing if it has reported one. An exception fails the
+        trial. With n_jobs above 1 it runs in forked processes.
+    space: winnow.uniform, log_uniform, integers, choice or discrete by name; a list is a choice.
+    max_trials: default 100, if there is no timeout. timeout: seconds. direction: "minimize" or "maximize".
+    strategy, sampler, pruner: as in a job file (docs/job-file.md). Default: BAYESIAN; for a function with `trial` also
+        the MEDIAN pruner, which stops trials that are worse than the median at the same step.
+    max_steps: the last step of a trial; strategies with rungs need it. value: which reported value of a trial counts:
+        "best", "last" or "mean". resumes: whether the function goes on from trial.resource_from by itself.
+    first: parameters to try first. target: ends the search at this value. spec: further fields of a job file.
+    server: a Client, or an address; default: an embedded server, whose database is in `directory` (default: a temporary
+        one). A call with the directory and name of an earlier one that was interrupted goes on with its trials.
+    show: a progress bar; default: in terminals and notebooks.
+    """
+    own = spaces.as_space(space)
+    takes_trial = _check(function, own)
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs: is {n_jobs!r}; expected 1 or more")
+    wanted = _spec(function, own, takes_trial, name=name, max_trials=max_trials, timeout=timeout, direction=direction,
+                   n_jobs=n_jobs, seed=seed, strategy=strategy, sampler=sampler, pruner=pruner, max_steps=max_steps,
+                   value=value, resumes=resumes, first=first, target=target, further=spec)
+    if server is not None and directory is not None:
+        raise ValueError("directory: is given; expected none with a server, which has its own")
+    started = None
+    if isinstance(server, Client):
+        client = server
+    elif isinstance(server, embedded.Server):
+        client = server.client
+    elif server is not None:
+        client = connect(server)
+    else:
+        started = embedded.Server(directory)
+        client = started.client
+    try:
+        with tempfile.TemporaryDirectory(prefix="winnow-taken-") as scratch:
+            keep = started is not None and directory is not None
+            folder = pathlib.Path(started.directory if started and keep else scratch)
+            job = _job(client, wanted, folder if keep else None)
+            run = _Run(job, function, own, takes_trial, folder / "taken" / job.id, keep or n_jobs > 1)
+            if keep:
+                run.adopt()
+            try:
+                run.all(n_jobs, show)
+            except BaseException:
+                if not keep:
+                    _stop(job)
+                raise
+            return _result(job, own, run.newest_error)
+    finally:
+        if started is not None:
+            started.stop()
+
+
+def _stop(job: Job) -> None:
+    try:
+        job.stop()
+    except errors.WinnowError as error:
+        warnings.warn(f"{job!r} was not stopped: {error}", stacklevel=2)
+
+
+def _check(function: Function, space: Mapping[str, spaces.Range]) -> bool:
+    """Whether the function takes the trial. TypeError: it cannot be called with the space's parameters."""
+    if not callable(function):
+        raise TypeError(f"function: {function!r} is not callable")
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    any_name = any(found.kind is found.VAR_KEYWORD for found in parameters.values())
+    for name in space:
+        if name not in parameters and not any_name:
+            raise TypeError(f"function: takes no parameter {name!r}, which is in the space; it takes "
+                            f"{', '.join(parameters) or 'none'}")
+    for name, found in parameters.items():
+        required = found.default is found.empty and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
+        if required and name not in space and name != "trial":
+            raise TypeError(f"function: its parameter {name!r} is not in the space and has no default")
+        if required and name in space and space[name].parameter is not None:
+            raise TypeError(f"function: its parameter {name!r} needs a default, because the space has it only under a "
+                            "condition")
+    return "trial" in parameters and "trial" not in space
+
+
+def _spec(function: Function, space: Mapping[str, spaces.Range], takes_trial: bool, *, name: Optional[str],
+          max_trials: Optional[int], timeout: Optional[float], direction: str, n_jobs: int, seed: int,
+          strategy: Optional[str], sampler: Union[str, Mapping[str, Any], None],
+          pruner: Union[str, Mapping[str, Any], None], max_steps: Optional[int], value: str, resumes: bool,
+          first: Sequence[Mapping[str, Any]], target: Optional[float],
+          further: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    if direction not in ("minimize", "maximize"):
+        raise ValueError(f"direction: is {direction!r}; expected \"minimize\" or \"maximize\"")
+    if value not in ("best", "last", "mean"):
+        raise ValueError(f"value: is {value!r}; expected \"best\", \"last\" or \"mean\"")
+    limits: dict[str, Any] = {"max_first_failures": _FIRST_FAILURES, "max_parallel_trials": n_jobs}
+    if max_trials is None and timeout is None:
+        max_trials = 100
+    if max_trials is not None:
+        limits["max_trials"] = max_trials
+    if timeout is not None:
+        if not 0 < timeout < math.inf:
+            raise ValueError(f"timeout: is {timeout!r}; expected seconds above 0")
+        limits["max_wall_time"] = f"{timeout:.3f}s"
+    if max_steps is not None:
+        limits["max_trial_resource"] = max_steps
+    found: dict[str, Any] = {
+        "name": name or _name(function), "trainer": {"external": True, "lease": _LEASE, "resumes": resumes},
+        "parameters": spaces.parameters(space), "seed": seed, "limits": limits,
+        "objective": {"metric": _METRIC, "goal": direction.upper(), "value": value.upper()}}
+    if strategy is not None:
+        found["strategy"] = strategy.upper()
+    for field, given in (("sampler", sampler), ("pruner", pruner)):
+        if given is not None:
+            found[field] = {"kind": given.upper()} if isinstance(given, str) else dict(given)
+    if strategy is None and sampler is None and pruner is None:
+        if takes_trial and not (resumes and max_steps):
+            found["sampler"], found["pruner"] = {"kind": "GP"}, {"kind": "MEDIAN"}
+        elif not takes_trial:
+            found["strategy"] = "BAYESIAN"
+    if first:
+        found["initial_configurations"] = [_first(one, space) for one in first]
+    if target is not None:
+        found["completion"] = {"target_objective": target}
+    for field, content in (further or {}).items():
+        both = isinstance(content, Mapping) and isinstance(found.get(field), Mapping)
+        found[field] = {**found[field], **content} if both else content
+    return found
+
+
+def _first(one: Mapping[str, Any], space: Mapping[str, spaces.Range]) -> dict[str, Any]:
+    for name in one:
+        if name not in space:
+            raise ValueError(f"first: {name!r} is not in the space")
+    return {"hyperparameters": {name: space[name].text(value) for name, value in one.items()}}
+
+
+def _name(function: Function) -> str:
+    own = re.sub(r"[^A-Za-z0-9_.-]+", "", str(getattr(function, "__name__", "")))[:50].lstrip("_.-")
+    return own or "tune"
+
+
+def _job(client: Client, wanted: dict[str, Any], folder: Optional[pathlib.Path]) -> Job:
+    """A new job; where `folder` knows an earlier one of this name, that one."""
+    note = folder / f"{wanted['name']}.job.json" if folder else None
+    if note and note.exists():
+        earlier = json.loads(note.read_text("utf-8"))
+        job = client.job(earlier["id"])
+        if earlier["spec"] == json.loads(json.dumps(wanted)):
+            return job
+        if not job.ended:
+            raise ValueError(f"directory: {folder} has an unfinished search {wanted['name']!r} with other settings; repeat "
+                             "that call to go on with it, or choose another name or directory")
+    job = client.submit(wanted)
+    if note:
+        part = note.with_suffix(".part")
+        part.write_text(json.dumps({"id": job.id, "spec": wanted}), "utf-8")
+        part.replace(note)
+    return job
+
+
+def _result(job: Job, space: Mapping[str, spaces.Range], cause: Optional[BaseException]) -> Result:
+    described, best = job.describe(), job.best()
+    if best is None:
+        raise TuningFailed(described["state_reason"] or "no trial has reported a value") from cause
+    trials = [dataclasses.replace(trial, params=spaces.values_of(space, trial.params)) for trial in job.trials()]
+    return Result(spaces.values_of(space, best.params), best.value, best.trial, best.step, trials, described["state"],
+                  described["state_reason"], job)
+
+
+class _Run:
+    """Trains the trials of a job, here or in processes."""
+
+    def __init__(self, job: Job, function: Function, space: Mapping[str, spaces.Range], takes_trial: bool,
+                 taken: pathlib.Path, note: bool) -> None:
+        self.job, self._function, self._space, self._takes_trial = job, function, space, takes_trial
+        self._taken, self._note = taken, note
+        self._earlier: list[dict[str, Any]] = []
+        self.newest_error: Optional[BaseException] = None
+        self._warned = False
+        if note:
+            taken.mkdir(parents=True, exist_ok=True)
+
+    def adopt(self) -> None:
+        """Goes on with the trials that an interrupted call was training; nobody else trains here. Those that it had not
+        even noted come from the server, which does not tell their seed again."""
+        noted = {(found["trial"], found["attempt"]): found for found in map(_read, self._taken.glob("*.json"))}
+        for record in self.job.trials(["RUNNING"]):
+            trial = self.job.trial(record.number).raw
+            attempt = trial["attempts"][-1]
+            running = {"trial": record.number, "attempt": attempt["number"], "configuration": record.params,
+                       "resource_from": attempt["resource_from"], "resource_to": attempt["resource_to"],
+                       "seed": record.number, "choice_reason": trial["trial"]["choice_reason"]}
+            self._earlier.append(noted.get((record.number, attempt["number"]), running))
+        for file in self._taken.glob("*.json"):
+            file.unlink(missing_ok=True)
+
+    def all(self, n_jobs: int, show: Optional[bool]) -> None:
+        with progress.bar(show) as bar:
+            if n_jobs == 1:
+                self._loop(self._earlier, lambda: bar.update(self.job.describe()) if bar.on else None)
+            else:
+                self._processes(n_jobs, bar)
+            if bar.on:
+                bar.update(self.job.describe())
+
+    def _loop(self, earlier: Sequence[Mapping[str, Any]], after: Callable[[], None] = lambda: None) -> None:
+        """Trains what an interrupted call had taken, then what the server gives, until the job ends."""
+        for found in earlier:
+            self._train(asking.Trial(self.job, found, float(_LEASE.rstrip("s"))))
+            after()
+        while True:
+            trial = self.job.ask()
+            if trial is None:
+                return
+            self._train(trial)
+            after()
+
+    def _train(self, trial: asking.Trial) -> None:
+        note = self._taken / f"{os.getpid()}-{trial.number}-{trial.attempt}.json"
+        if self._note:
+            part = note.with_suffix(".part")
+            part.write_text(json.dumps(trial.raw), "utf-8")
+            part.replace(note)
+        trial.stops_at_end = True
+        trial.params = spaces.values_of(self._space, trial.params)
+        try:
+            self._call(trial)
+        except errors.AttemptLost:
+            pass  # the job has ended, or the lease: the result is not wanted
+        if self._note:
+            note.unlink(missing_ok=True)
+
+    def _call(self, trial: asking.Trial) -> None:
+        arguments = {**trial.params, "trial": trial} if self._takes_trial else trial.params
+        try:
+            value = self._function(**arguments)
+        except errors.TrialPruned:
+            if not trial.ended:
+                trial.complete()
+            return
+        except errors.ServerError:
+            raise
+        except Exception as error:  # the function's own
+            self.newest_error = error
+            trial.fail(asking.said(error))
+            return
+        problem = self._problem(trial, value)
+        if problem:
+            trial.fail(problem)
+        elif trial.step:
+            trial.complete()
+        else:
+            trial.complete(float(value), step=max(1, trial.resource_to))
+
+    def _problem(self, trial: asking.Trial, value: Any) -> str:
+        """Why the function's value cannot be recorded; "": it can."""
+        if value is None:
+            return "" if trial.step else "the function returned None; expected a number"
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return f"the function returned {value!r:.100}; expected a number"
+        if trial.step and number != trial.value and not self._warned:
+            self._warned = True
+            warnings.warn(f"trial {trial.number} returned {number!r}, but reported {trial.value!r} at its last step; "
+                          "reported values count", stacklevel=2)
+        return ""
+
+    # ------------------------------------------------------------------------------------ worker processes
+
+    def _processes(self, n_jobs: int, bar: progress.Bar) -> None:
+        context = multiprocessing.get_context("fork")
+        workers: list[Any] = []
+
+        def start(earlier: Sequence[Mapping[str, Any]]) -> None:
+            worker = context.Process(target=self._work, args=(earlier, os.getpid()), name="winnow-tune")
+            worker.start()
+            workers.append(worker)
+
+        try:
+            for place in range(n_jobs):
+                start(self._earlier[place::n_jobs])
+            while workers:
+                multiprocessing.connection.wait([worker.sentinel for worker in workers], _POLL)
+                dead = [worker for worker in workers if not worker.is_alive()]
+                for worker in dead:
+                    worker.join()
+                    workers.remove(worker)
+                described = self.job.describe()
+                bar.update(described)
+                if described["state"] in ENDED:
+                    return
+                for worker in dead:
+                    self._fail_taken(worker)
+                    start(())
+        finally:
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.join(_END)
+                if worker.is_alive():
+                    worker.kill()
+                    worker.join()
+
+    def _work(self, earlier: Sequence[Mapping[str, Any]], parent: int) -> None:
+        """What a worker process does."""
+        embedded.end_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)  # it ended before
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        self._loop(earlier)
+
+    def _fail_taken(self, worker: Any) -> None:
+        """The trial of a worker process that has ended in the midst of it has failed."""
+        code = worker.exitcode or 0
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        for file in self._taken.glob(f"{worker.pid}-*.json"):
+            trial = asking.Trial(self.job, _read(file), float(_LEASE.rstrip("s")))
+            try:
+                trial.fail(f"its process {how}")
+            except errors.AttemptLost:
+                pass
+            file.unlink(missing_ok=True)
+
+
+def _read(file: pathlib.Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return found

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The Python client against a real server: jobs, errors, ask and tell, TLS and tokens, restarts."""
+
+import json
+import multiprocessing
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+import unittest
+
+from servers import BIN, EXTERNAL, PATIENCE, SHELL, WithFolder, main, wait_until
+import winnow
+
+
+def make_certificates(folder):
+    """An authority and a server's certificate."""
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split()
+    for arguments in (
+            ["req", "-x509", *key, "-days", "2", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem"],
+            ["req", "-new", *key, "-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-keyout", "server.key", "-out", "server.csr"],
+            ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+             "-copy_extensions", "copy", "-out", "server.pem"]):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def train(job_id, address, values):
+    """What one of several processes does."""
+    for trial in winnow.connect(address).job(job_id).asked():
+        with trial:
+            trial.report(1, trial.params["x"] ** 2)
+            values.put((os.getpid(), trial.number))
+
+
+class Jobs(WithFolder):
+    def test_a_job_from_its_file_to_its_model(self):
+        server = self.serve(local_workers=1)
+        client = winnow.connect(server.http)
+        path = pathlib.Path(self.folder, "job.json")
+        path.write_text(json.dumps({**SHELL, "limits": {"max_trials": 3, "max_first_failures": 0}}))
+        job = client.submit(path)
+        described = job.watch(show=False)
+        self.assertEqual(described["state"], "COMPLETED")
+        self.assertEqual(client.jobs()[0]["id"], job.id)
+
+        trials = job.trials(order_by="objective")
+        best = job.best()
+        self.assertEqual((best.trial, best.value, best.params), (trials[0].number, trials[0].value, trials[0].params))
+        self.assertEqual(best.value, min(trial.value for trial in trials))
+        self.assertEqual(job.curves()[1], [(step, job.trial(1).value) for step in (1, 2, 3)])
+        self.assertEqual(job.logs(1).count("step="), 3)
+        self.assertEqual(job.logs(1, stream="stderr"), "done\n")
+        self.assertTrue(job.history())
+        self.assertIn("loss =", job._repr_html_())
+
+    def test_the_best_model_is_downloaded(self):
+        server = self.serve(local_workers=1)
+        job = winnow.connect(server.http).submit(SHELL)
+        job.watch(show=False)
+        target = pathlib.Path(self.folder, "model")
+        files = job.download_best(target)
+        self.assertEqual(sorted(files), [str(target / "deep/weights.bin"), str(target / "model.txt")])
+        self.assertEqual((target / "deep/weights.bin").read_bytes(), bytes(5_000_000))
+        self.assertAlmostEqual(float((target / "model.txt").read_text().split()[-1]), job.best().value)
+        with self.assertRaisesRegex(FileExistsError, "not an empty directory"):
+            job.download_best(target)
+
+    def test_to_pandas_has_typed_columns(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        server = self.serve()
+        spec = {**EXTERNAL, "parameters": EXTERNAL["parameters"] + [
+            {"name": "kind", "categorical": {"values": ["a", "b"]}},
+            {"name": "depth", "integer": {"min": 1, "max": 3}, "condition": {"parameter": "kind", "values": ["a"]}}]}
+        job = winnow.connect(server.http).submit(spec)
+        for trial in job.asked():
+            trial.complete(trial.params["x"])
+        table = job.to_pandas()
+        self.assertEqual([str(kind) for kind in table[["number", "value", "x", "n", "depth", "kind"]].dtypes],
+                         ["int64", "float64", "float64", "Int64", "Int64", "category"])
+        self.assertEqual(len(table), 4)
+        self.assertTrue((table["depth"].isna() == (table["kind"] != "a")).all())
+        self.assertTrue((table["value"] == table["x"]).all())
+
+    def test_plan_and_stop(self):
+        server = self.serve()
+        client = winnow.connect(server.http)
+        plan = client.plan({**EXTERNAL, "strategy": "HYPERBAND", "pruner": {"max_resource": 9}, "limits": {}})
+        self.assertEqual([bracket["rungs"][0]["trials"] for bracket in plan["brackets"]], [9, 5, 3])
+        job = client.submit(EXTERNAL)
+        job.stop()
+        self.assertEqual(job.watch(show=False)["state"], "STOPPED")
+        job.delete()
+        with self.assertRaises(winnow.NotFound):
+            job.describe()
+
+
+class Errors(WithFolder):
+    def test_every_violation_is_told(self):
+        client = winnow.connect(self.serve().http)
+        with self.assertRaises(winnow.InvalidArgument) as caught:
+            client.submit({**EXTERNAL, "objective": {"metric": "loss"}, "limits": {"max_trials": -1}})
+        self.assertEqual({found.field for found in caught.exception.violations}, {"objective.goal", "limits.max_trials"})
+        self.assertIn("limits.max_trials: ", str(caught.exception))
+
+    def test_a_server_that_is_not_there(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{probe.getsockname()[1]}"
+        with self.assertRaisesRegex(winnow.Unavailable, address):
+            winnow.connect(address, patience=0).jobs()
+
+    def test_a_server_that_does_not_answer(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            client = winnow.connect(f"127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
+            with self.assertRaisesRegex(winnow.CallTimeout, "no answer of"):
+                client.jobs()
+
+    def test_wrong_addresses(self):
+        for wrong in ("host", "ftp://host:1", "unix:relative", "host:port"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not an address"):
+                winnow.connect(wrong)
+
+
+class AskAndTell(WithFolder):
+    def test_several_processes_share_a_job(self):
+        server = self.serve()
+        job = winnow.connect(server.http).submit({**EXTERNAL, "limits": {"max_trials": 12}})
+        context = multiprocessing.get_context("spawn")
+        values = context.Queue()
+        workers = [context.Process(target=train, args=(job.id, server.http, values)) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(PATIENCE)
+            self.assertEqual(worker.exitcode, 0)
+        trials = job.trials(states=["COMPLETED"])
+        self.assertEqual(len(trials), 12)
+        self.assertEqual(sorted(values.get()[1] for _ in trials), [trial.number for trial in trials])
+
+    def test_a_weak_trial_is_pruned(self):
+        server = self.serve()
+        spec = {**EXTERNAL, "limits": {"max_trials": 4, "max_trial_resource": 4},
+                "pruner": {"kind": "MEDIAN", "warm_up_trials": 2}}
+        del spec["strategy"]
+        job = winnow.connect(server.http).submit(spec)
+        for number, trial in enumerate(job.asked()):
+            with trial:
+                for step in trial.steps():
+                    trial.report(step, 1.0 if number < 2 else 5.0)
+        self.assertEqual([trial.state for trial in job.trials()], ["COMPLETED"] * 2 + ["PRUNED"] * 2)
+        self.assertEqual({len(curve) for number, curve in job.curves().items() if number > 2}, {1})
+
+    def test_an_exception_fails_the_trial_with_its_text(self):
+        job = winnow.connect(self.serve().http).submit(EXTERNAL)
+        with self.assertRaises(ZeroDivisionError), job.ask():
+            1 / 0
+        self.assertEqual((job.trial(1).state, job.trial(1).reason), ("FAILED", "ZeroDivisionError: division by zero"))
+
+    def test_a_silent_function_keeps_its_lease(self):
+        server = self.serve()
+        job = winnow.connect(server.http).submit({**EXTERNAL, "trainer": {"external": True, "lease": "1s"}})
+        trial = job.ask()
+        # A trial of another client, whose lease runs out: then those of this one were renewed several times.
+        other = winnow.connect(server.http).call("POST", f"/v1/tuning-jobs/{job.id}/suggest")["trials"][0]
+        again = job.ask(wait=PATIENCE)
+        while again.number != other["trial"]:
+            again = job.ask(wait=PATIENCE)
+        trial.complete(0.5)
+        self.assertEqual(job.trial(trial.number).state, "COMPLETED")
+        with self.assertRaises(winnow.AttemptLost):
+            trial.report(1, 0.5)
+
+    def test_a_restart_of_the_server_goes_unnoticed(self):
+        server = self.serve()
+        job = winnow.connect(server.http).submit({**EXTERNAL, "trainer": {"external": True, "lease": "5s"}})
+        seen = []
+        watch = threading.Thread(target=lambda: seen.append(job.watch(show=False)))
+        watch.start()
+        for trial in job.asked():
+            trial.report(1, 0.5)
+            if trial.number in (1, 3):
+                server.kill()
+                threading.Thread(target=server.start).start()
+            trial.report(2, 0.4)
+            trial.complete(0.3, step=3)
+        watch.join(PATIENCE)
+        self.assertEqual(seen[0]["state"], "COMPLETED")
+        curves = job.curves()
+        self.assertEqual({tuple(curves[number]) for number in (1, 2, 3, 4)}, {((1, 0.5), (2, 0.4), (3, 0.3))})
+
+
+class Guarded(WithFolder):
+    def test_tls_and_tokens(self):
+        make_certificates(self.folder)
+        at = lambda name: os.path.join(self.folder, name)  # noqa: E731
+        server = self.serve(["--tls-cert", at("server.pem"), "--tls-key", at("server.key")])
+        made = subprocess.run([f"{BIN}/winnow", "--server", f"unix:{server.database}.d/server.sock", "token", "create",
+                               "--role", "submitter", "-o", "json"], capture_output=True, check=True, timeout=PATIENCE)
+        pathlib.Path(at("token")).write_text(json.loads(made.stdout)["secret"] + "\n")
+
+        client = winnow.connect(f"https://{server.http}", tls_ca=at("ca.pem"), token_file=at("token"))
+        self.assertEqual(client.caller()["role"], "SUBMITTER")
+        job = client.submit(EXTERNAL)
+        for trial in job.asked():
+            trial.complete(trial.params["x"])
+        self.assertEqual(job.watch(show=False)["state"], "COMPLETED")
+        with self.assertRaises(winnow.NotPermitted):
+            client.call("GET", "/v1/tokens")
+        with self.assertRaises(winnow.NotAuthenticated):
+            winnow.connect(f"https://{server.http}", tls_ca=at("ca.pem"), token="").jobs()
+        with self.assertRaisesRegex(winnow.Unavailable, "CERTIFICATE_VERIFY_FAILED"):
+            winnow.connect(f"https://{server.http}", token="x").jobs()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""winnow.tune with real functions, processes and an embedded server: results, pruning, interruptions."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from servers import PACKAGE, PATIENCE, WithFolder, main, processes, wait_until
+import winnow
+
+SPACE = {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}
+
+SCRIPT = """
+import os, pathlib, sys, time
+import winnow
+folder = pathlib.Path(sys.argv[1])
+
+def f(x, y):
+    with open(folder / "calls", "a") as file:
+        file.write("call\\n")
+    if len((folder / "calls").read_text().split()) == 7 and not (folder / "second").exists():
+        (folder / "here").write_text("here")
+        time.sleep(600)
+    return x * x + y * y
+
+space = {"x": winnow.uniform(-10, 10), "y": winnow.uniform(-10, 10)}
+result = winnow.tune(f, space, max_trials=12, directory=folder / "tuning", n_jobs=int(sys.argv[2]), strategy="random")
+print(len(result.trials), result.best_value)
+"""
+
+
+def bowl(x, y):
+    return (x - 2) ** 2 + (y + 1) ** 2
+
+
+def process_of(database):
+    """The process of the server with this database; 0: there is none."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if str(database) in pathlib.Path("/proc", pid, "cmdline").read_text().split("\0")[:4]:
+                return int(pid)
+        except OSError:
+            continue
+    return 0
+
+
+class Results(WithFolder):
+    def test_a_bowl_is_found_here_and_by_processes(self):
+        for n_jobs in (1, 4):
+            with self.subTest(n_jobs=n_jobs):
+                result = winnow.tune(bowl, SPACE, max_trials=25, n_jobs=n_jobs)
+                self.assertLess(result.best_value, 1.0)
+                self.assertAlmostEqual(result.best_value, bowl(**result.best_params))
+                self.assertEqual([trial.state for trial in result.trials], ["COMPLETED"] * 25)
+
+    def test_a_seed_repeats_and_a_direction_turns(self):
+        first, second = (winnow.tune(lambda x: x, {"x": winnow.uniform(0, 1)}, max_trials=6, seed=3, direction="maximize")
+                         for _ in range(2))
+        self.assertEqual([trial.params for trial in first.trials], [trial.params for trial in second.trials])
+        self.assertEqual(first.best_value, max(trial.value for trial in first.trials))
+
+    def test_every_kind_of_range_and_conditions(self):
+        seen = []
+
+        def f(rate, layers, kind, width, flag, momentum=None):
+            seen.append((rate, layers, kind, width, flag, momentum))
+            return rate
+
+        space = {"rate": winnow.log_uniform(1e-4, 1), "layers": winnow.integers(1, 4), "kind": ["sgd", "adam", None],
+                 "width": winnow.discrete([16, 32, 64]), "flag": winnow.choice([True, False]),
+                 "momentum": winnow.uniform(0.5, 0.9).when("kind", "sgd")}
+        winnow.tune(f, space, max_trials=20, strategy="random",
+                    first=[{"rate": 0.5, "layers": 2, "kind": None, "width": 32, "flag": False}])
+        self.assertEqual(seen[0], (0.5, 2, None, 32, False, None))
+        for rate, layers, kind, width, flag, momentum in seen:
+            self.assertTrue(1e-4 <= rate <= 1 and layers in range(1, 5) and type(layers) is int and width in (16, 32, 64))
+            self.assertIn(flag, (True, False))
+            self.assertIs(type(flag), bool)
+            self.assertEqual(momentum is not None, kind == "sgd")
+
+    def test_reports_prune_and_the_last_value_can_count(self):
+        def f(x, trial):
+            for step in range(1, 11):
+                trial.report(step, x + step)
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=20, max_steps=10, value="last")
+        self.assertEqual({trial.state for trial in result.trials}, {"COMPLETED", "PRUNED"})
+        self.assertEqual((result.best_step, result.best_value), (10, result.best_params["x"] + 10))
+        self.assertTrue(all(trial.step < 10 for trial in result.trials if trial.state == "PRUNED"))
+
+    def test_rungs_train_a_function_to_their_levels(self):
+        levels = []
+
+        def f(x, trial):
+            for step in range(1, 10):
+                levels.append((trial.number, step))
+                trial.report(step, x)
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, strategy="hyperband", max_steps=9, max_trials=9)
+        steps = {trial.number: trial.step for trial in result.trials}
+        self.assertLess({9}, set(steps.values()))
+        self.assertTrue(all(step <= steps[number] for number, step in levels))
+
+
+class Mistakes(WithFolder):
+    def test_a_failing_function_fails_its_trial_with_its_text(self):
+        def f(x):
+            if x < 0.5:
+                raise ValueError("too small")
+            return x
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=8, strategy="random",
+                             spec={"limits": {"max_first_failures": 0}})
+        self.assertEqual({trial.reason for trial in result.trials if trial.state == "FAILED"}, {"ValueError: too small"})
+
+    def test_a_function_that_always_fails_ends_the_search_and_is_told(self):
+        def f(x):
+            return {}["missing"]
+
+        with self.assertRaisesRegex(winnow.TuningFailed, "missing") as caught:
+            winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=50)
+        self.assertIsInstance(caught.exception.__cause__, KeyError)
+
+    def test_wrong_calls_are_refused_before_anything_starts(self):
+        for wrong, why, call in (
+                (TypeError, "no parameter 'z'", lambda: winnow.tune(bowl, {**SPACE, "z": [1, 2]})),
+                (TypeError, "'y' is not in the space", lambda: winnow.tune(bowl, {"x": [1, 2]})),
+                (ValueError, "direction: is 'up'", lambda: winnow.tune(bowl, SPACE, direction="up")),
+                (ValueError, "low is 3 and high is 2", lambda: winnow.uniform(3, 2)),
+                (ValueError, "low is 0; expected a number above 0", lambda: winnow.log_uniform(0, 2)),
+                (ValueError, "space: 'x' is 3; expected", lambda: winnow.tune(bowl, {"x": 3, "y": [1]}))):
+            with self.subTest(why), self.assertRaisesRegex(wrong, why):
+                call()
+
+    def test_the_server_refuses_with_its_violations(self):
+        with self.assertRaises(winnow.InvalidArgument) as caught:
+            winnow.tune(bowl, SPACE, max_trials=5, spec={"completion": {"convergence_tolerance": 7}})
+        self.assertEqual([found.field for found in caught.exception.violations], ["completion.convergence_tolerance"])
+
+
+class Interruptions(WithFolder):
+    def begin(self, n_jobs):
+        script = pathlib.Path(self.folder, "script.py")
+        script.write_text(textwrap.dedent(SCRIPT))
+        process = subprocess.Popen([sys.executable, "-B", str(script), self.folder, str(n_jobs)], text=True,
+                                   env={**os.environ, "PYTHONPATH": str(PACKAGE)}, start_new_session=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        return process
+
+    def killed_and_gone_on(self, n_jobs):
+        database = pathlib.Path(self.folder, "tuning/winnow.db")
+        first = self.begin(n_jobs)
+        wait_until(pathlib.Path(self.folder, "here").exists, "the seventh call begins")
+        children = processes.children_of(first.pid)
+        self.assertIn(process_of(database), children)
+        first.kill()
+        first.communicate()
+        wait_until(lambda: all(processes.parent_of(child) == -1 for child in children), "all that it started has ended")
+        pathlib.Path(self.folder, "second").write_text("")
+        printed, errors = self.begin(n_jobs).communicate(timeout=PATIENCE)
+        self.assertTrue(printed.startswith("12 "), errors)
+        self.assertEqual(process_of(database), 0)
+        return pathlib.Path(self.folder, "calls").read_text().count("call")
+
+    def test_kill_9_and_a_second_call_that_goes_on(self):
+        self.assertEqual(self.killed_and_gone_on(1), 13)  # the interrupted one twice
+
+    def test_kill_9_of_four_processes(self):
+        self.assertLessEqual(self.killed_and_gone_on(4), 16)
+
+    def test_ctrl_c_stops_all_and_a_second_call_goes_on(self):
+        process = self.begin(1)
+        wait_until(pathlib.Path(self.folder, "here").exists, "the seventh call begins")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+        self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
+        self.assertEqual(process_of(pathlib.Path(self.folder, "tuning/winnow.db")), 0)
+        pathlib.Path(self.folder, "second").write_text("")
+        printed, errors = self.begin(1).communicate(timeout=PATIENCE)
+        self.assertTrue(printed.startswith("12 "), errors)
+
+    def test_a_killed_worker_process_fails_only_its_trial(self):
+        here = os.getpid()
+
+        def f(x):
+            if x > 0.6:
+                assert os.getpid() != here
+                os.kill(os.getpid(), signal.SIGKILL)
+            return x
+
+        result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=12, n_jobs=2, strategy="random")
+        failed = [trial for trial in result.trials if trial.state == "FAILED"]
+        self.assertEqual({trial.reason for trial in failed}, {"its process was killed by SIGKILL"})
+        self.assertEqual({trial.number for trial in failed},
+                         {trial.number for trial in result.trials if trial.params["x"] > 0.6})
+
+    def test_a_killed_embedded_server_is_started_again(self):
+        with winnow.serve(self.folder) as client:
+            database = pathlib.Path(self.folder, "winnow.db")
+
+            def f(x, trial):
+                trial.report(1, x)
+                if trial.number == 3:
+                    os.kill(process_of(database), signal.SIGKILL)
+                trial.report(2, x / 2)
+
+            result = winnow.tune(f, {"x": winnow.uniform(0, 1)}, max_trials=5, strategy="random", server=client)
+            self.assertEqual([trial.step for trial in result.trials], [2] * 5)
+        self.assertEqual(process_of(database), 0)
+
+
+if __name__ == "__main__":
+    main()
