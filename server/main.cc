@@ -56,6 +56,7 @@ struct Flags {
   std::vector<GpuDevice> gpus;
   std::string gpu_health_command;
   std::string run_as;
+  int warm_trainers = -1;
   std::vector<std::string> declared;
   double lease_seconds = 15;
   std::string state_dir;
@@ -121,6 +122,12 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--gpu-health-command", flags.gpu_health_command,
                  "Shell command by which local workers check each GPU, see winnow-worker (default: none)")
       ->type_name("COMMAND");
+  app.add_option("--warm-trainers", flags.warm_trainers,
+                 "Most programs of paused trials that wait on a local worker for their next part; 0: none "
+                 "(default: as "
+                 "of winnow-worker)")
+      ->check(CLI::Range(0, 10'000))
+      ->type_name("N");
   app.add_option("--run-as", flags.run_as,
                  "User for trainers of local workers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused "
                  "user ids, "
@@ -131,8 +138,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "\"8 x slots=4,cpus=16,memory_gib=64,gpus=2\"; may be given again")
       ->allow_extra_args(false)
       ->option_text("TEXT");
-  app.add_option("--lease", flags.lease_seconds,
-                 "A worker that is silent for this long is presumed dead")
+  app.add_option("--lease", flags.lease_seconds, "A worker that is silent for this long is presumed dead")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86'400.0))
       ->capture_default_str();
@@ -220,8 +226,7 @@ std::string Check(const Flags& flags) {
     const absl::Status status = CheckListenAddress("--http", flags.http, guarded);
     if (!status.ok()) return MessageOf(status);
   }
-  if (const auto files = FilesOfJobs(flags); !files.ok())
-    return "--read-dir: " + MessageOf(files.status());
+  if (const auto files = FilesOfJobs(flags); !files.ok()) return "--read-dir: " + MessageOf(files.status());
   if (!flags.secrets_dir.empty() && !fs::is_directory(flags.secrets_dir))
     return fmt::format("--secrets-dir: \"{}\" is not a directory", flags.secrets_dir);
   if (!(flags.rate_limit >= 0)) return "--rate-limit: expected a number of calls from 0 to 1e9";  // nan
@@ -391,9 +396,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     std::_Exit(1);  // local workers continue, and report to the next server
   });
   if (*artifacts != nullptr) {
-    (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) {
-      raw->LoseBlob(digest);
-    });
+    (*artifacts)->OnLoss([raw = coordinator->get()](const std::string& digest) { raw->LoseBlob(digest); });
   }
   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Start(flags.db, Clock::System());
   if (!reader.ok()) return reader.status();
@@ -421,6 +424,7 @@ absl::Status Serve(Flags flags, Signals& signals) {
     if (!flags.gpus.empty() || !flags.gpu_text.empty()) local.gpus = flags.gpus;
     local.gpu_health_command = flags.gpu_health_command;
     local.run_as = flags.run_as;
+    local.warm_trainers = flags.warm_trainers;
     local.server = listen.socket.empty() ? address : "unix:" + listen.socket;
     local.port = (*server)->port();
     local.program = fs::read_symlink("/proc/self/exe").parent_path() / "winnow-worker";

@@ -136,6 +136,7 @@ class SpecChecker {
     if (!trainer_.environment().empty()) Add("trainer.environment", no_process);
     if (!trainer_.secrets().empty()) Add("trainer.secrets", no_process);
     if (trainer_.has_grace_period()) Add("trainer.grace_period", no_process);
+    if (trainer_.warm() != v1::TrainerSpec::WARM_UNSPECIFIED) Add("trainer.warm", no_process);
     if (!spec_.channels().empty()) Add("channels", no_process);
     if (spec_.has_cluster()) Add("cluster", no_process);
   }

@@ -102,16 +102,16 @@ void Agent::Pump() {
     next_sample_ = timers_->Now() + kSampleEvery;
     state_.AddUsage(options_.usage->Sample());
   }
+  state_.SetWaiting(trainers_->Waiting());
   while (std::optional<AgentState::Call> call = state_.Next(timers_->Now())) {
-    client_->Sync(
-        call->number, call->request, call->timeout,
-        [this, alive = alive_, timers = timers_, number = call->number, worker_id = state_.worker_id()](
-            absl::Status status, v1::SyncResponse response) {
-          timers->Post(
-              [this, alive, number, worker_id, status = std::move(status), response = std::move(response)] {
-                if (*alive) OnDone(number, worker_id, status, response);
-              });
-        });
+    client_->Sync(call->number, call->request, call->timeout,
+                  [this, alive = alive_, timers = timers_, number = call->number,
+                   worker_id = state_.worker_id()](absl::Status status, v1::SyncResponse response) {
+                    timers->Post([this, alive, number, worker_id, status = std::move(status),
+                                  response = std::move(response)] {
+                      if (*alive) OnDone(number, worker_id, status, response);
+                    });
+                  });
   }
   timers_->Cancel(std::exchange(pump_timer_, 0));
   if (const auto when = state_.NextTime(); when.has_value()) {
@@ -142,6 +142,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
       if (found->second.prepared) Start(assignment.id());
     }
     for (const v1::ModelWanted& wanted : response.models_wanted()) StoreModel(wanted);
+    for (const v1::WaitingTrainer& trainer : response.let_go()) trainers_->LetGo(trainer);
   } else {
     switch (state_.Failed(number, status, timers_->Now())) {
       case AgentState::Setback::kIgnore:
@@ -154,8 +155,7 @@ void Agent::OnDone(uint64_t number, const std::string& worker_id, const absl::St
         }
         break;
       case AgentState::Setback::kRegisterAgain:
-        spdlog::warn("the server has given this worker up ({}); ending all trainers",
-                     MessageOf(status));
+        spdlog::warn("the server has given this worker up ({}); ending all trainers", MessageOf(status));
         RegisterAgain();
         break;
       case AgentState::Setback::kRefused:
@@ -216,13 +216,12 @@ void Agent::Start(const std::string& id) {
        [this, id](v1::JobNotice::Kind kind, std::string text) { Notice(id, kind, std::move(text)); }});
   if (!trainer.ok()) {
     spdlog::warn("cannot start {}: {}", Name(running.assignment), MessageOf(trainer.status()));
-    Ended(id, absl::IsResourceExhausted(trainer.status())
-                  ? NotStartedOutcome(trainer.status())
-                  : FailedOutcome(MessageOf(trainer.status())));
+    Ended(id, absl::IsResourceExhausted(trainer.status()) ? NotStartedOutcome(trainer.status())
+                                                          : FailedOutcome(MessageOf(trainer.status())));
     return;
   }
-  spdlog::info("started {}: {}", id, Name(running.assignment));
   running.run = *std::move(trainer);
+  spdlog::info("{} {}: {}", running.run->continued() ? "continued" : "started", id, Name(running.assignment));
 }
 
 void Agent::Stop(const std::string& id) {
@@ -284,6 +283,7 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
   if (!std::exchange(leaving_, true)) {
     spdlog::info("leaving{}{}: {} trainers to stop", reason.empty() ? "" : ", ", reason, running_.size());
     state_.Leave(reason);
+    trainers_->LetGoAll(true);
   }
   std::vector<std::string> unstarted;
   for (const auto& [id, running] : running_) {
@@ -299,6 +299,7 @@ void Agent::BeginLeaving(bool now, const std::string& reason) {
 
 // The old id is useless now; the new one must not offer slots that are still occupied.
 void Agent::RegisterAgain() {
+  trainers_->LetGoAll(false);
   for (const auto& [id, running] : running_) {
     if (running.run == nullptr) trainers_->AbandonPrepare(id);
   }

@@ -55,9 +55,7 @@ bool AgentState::HasEndedHeld() const {
                      [](const auto& held) { return held.second.state == RunningAssignment::ENDED; });
 }
 
-bool AgentState::Settled() const {
-  return held_.empty() && chunks_.empty() && !HasUrgentWord();
-}
+bool AgentState::Settled() const { return held_.empty() && chunks_.empty() && !HasUrgentWord(); }
 
 const AgentState::InFlight* AgentState::Say() const {
   for (const auto& [number, call] : in_flight_) {
@@ -148,6 +146,7 @@ AgentState::Call AgentState::MakeCall(bool says) {
   }
   for (const v1::UsageSample& sample : usage_) *request.add_usage() = sample;
   flight.usage = last_usage_;
+  for (const v1::WaitingTrainer& trainer : waiting_) *request.add_waiting() = trainer;
   for (const auto& [id, held] : held_) {
     RunningAssignment* running = request.add_running();
     running->set_assignment_id(id);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -101,6 +102,9 @@ class AgentState {
   void Prepared(const std::string& assignment, int rendezvous_port);
   void Ended(const std::string& assignment, v1::Outcome outcome);
 
+  // The trainers that wait now; the next Sync carries them, whichever that is.
+  void SetWaiting(std::vector<v1::WaitingTrainer> waiting) { waiting_ = std::move(waiting); }
+
   // The worker takes no more assignments; Sync reports this and `reason`. All that run are held as stopping.
   void Leave(const std::string& reason = "");
   // Forgets everything and starts as a new worker. Answers to earlier calls are ignored from now on.
@@ -153,6 +157,7 @@ class AgentState {
   std::deque<v1::AssignmentNotice> notices_;
   std::deque<v1::ModelProblem> problems_;
   std::deque<v1::UsageSample> usage_;
+  std::vector<v1::WaitingTrainer> waiting_;
   uint64_t last_usage_ = 0;              // number of the newest sample, from 1
   int sent_chunks_ = 0;                  // how many of the first chunks were in some call
   std::optional<TimePoint> oldest_log_;  // arrival of the oldest chunk that was never sent

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -54,6 +55,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kWarmMemory = 0.25;  // part of the trainers' memory for those that wait
+
 struct Flags {
   EndpointFlags endpoint;
   Endpoint server;  // from the flags and the environment
@@ -77,6 +80,7 @@ struct Flags {
   double offline_timeout = 0;
   std::string run_as_text;
   std::optional<RunAs> run_as;
+  int warm_trainers = -1;  // -1: the default
   bool check = false;
   spdlog::level::level_enum log_level = spdlog::level::info;
 };
@@ -107,16 +111,14 @@ void Declare(CLI::App* app, Flags* flags) {
                   "CA certificate that signed the server's certificate (PEM; env WINNOW_TLS_CA; default: the "
                   "system's authorities)")
       ->type_name("FILE");
-  app->add_option(
-         "--tls-cert", flags->endpoint.tls_cert,
-         "Certificate of this worker, if the server requires one (PEM; env WINNOW_TLS_CERT)")
+  app->add_option("--tls-cert", flags->endpoint.tls_cert,
+                  "Certificate of this worker, if the server requires one (PEM; env WINNOW_TLS_CERT)")
       ->type_name("FILE");
   app->add_option("--tls-key", flags->endpoint.tls_key,
                   "Private key of the certificate (PEM; env WINNOW_TLS_KEY)")
       ->type_name("FILE");
-  app->add_option(
-         "--token-file", flags->endpoint.token_file,
-         "File with this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
+  app->add_option("--token-file", flags->endpoint.token_file,
+                  "File with this worker's token (env WINNOW_TOKEN_FILE, or WINNOW_TOKEN: the token itself)")
       ->type_name("FILE");
   app->add_option("--name", flags->name, "Name that persists over restarts (default: the host's name)")
       ->check(CheckName)
@@ -196,11 +198,25 @@ void Declare(CLI::App* app, Flags* flags) {
          "User for trainers: USER[:GROUP], or a range FIRST-LAST[:GROUP] of unused user ids, one per trial "
          "(default: the worker's own)")
       ->option_text("USERS");
+  app->add_option(
+         "--warm-trainers", flags->warm_trainers,
+         "Most programs of paused trials that wait for their next part instead of ending; 0: none (default: "
+         "16 for each slot, at most 4 for each GiB of memory)")
+      ->check(CLI::Range(0, 10'000))
+      ->type_name("N");
   app->add_flag("--check", flags->check,
                 "Check the flags and the files that they name, and exit: 0 if this worker could run");
   app->add_option("--log-level", flags->log_level, "debug, info, warn or error (default: info)")
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text("LEVEL");
+}
+
+int DefaultWarmTrainers(const Flags& flags) {
+  constexpr int kPerSlot = 16;
+  constexpr double kPerGib = 4;
+  const int by_slots = kPerSlot * flags.slots;
+  if (flags.capacity.memory_gib <= 0) return by_slots;
+  return std::clamp(static_cast<int>(kPerGib * flags.capacity.memory_gib), 1, by_slots);
 }
 
 // Fills in the defaults that depend on other flags. Returns the error, or "".
@@ -238,6 +254,7 @@ std::string Complete(Flags* flags) {
   }
   if (flags->name.empty()) flags->name = HostName();
   if (flags->slots == 0) flags->slots = std::max(1u, std::thread::hardware_concurrency());
+  if (flags->warm_trainers < 0) flags->warm_trainers = DefaultWarmTrainers(*flags);
   if (flags->rendezvous_port + flags->slots - 1 > 65535) {
     return fmt::format("--rendezvous-port: {} leaves fewer than {} ports up to 65535", flags->rendezvous_port,
                        flags->slots);
@@ -397,8 +414,8 @@ int Work(const Flags& flags) {
     }
     users.emplace(*std::move(created));
   }
-  const LeftoverCount leftovers = KillLeftovers(work.string(), std::chrono::seconds(10),
-                                                users.has_value() ? &users->run_as() : nullptr);
+  const LeftoverCount leftovers =
+      KillLeftovers(work.string(), std::chrono::seconds(10), users.has_value() ? &users->run_as() : nullptr);
   if (users.has_value()) users->ReclaimAll();
   if (leftovers.killed > 0) {
     spdlog::warn("killed {} processes left by trainers of an earlier worker{}", leftovers.killed,
@@ -450,13 +467,20 @@ int Work(const Flags& flags) {
   options.identity.limits = limiter.Name();
   HostUsage usage;
   options.usage = &usage;
-  const TrainerPlace place{
-      work,       flags.shared_dir, fs::read_symlink("/proc/self/exe").parent_path().string(),
-      flags.host, OwnEnvironment(), &limiter, &usage, flags.name, flags.secrets_dir,
-      users.has_value() ? &*users : nullptr};
+  const TrainerPlace place{work,
+                           flags.shared_dir,
+                           fs::read_symlink("/proc/self/exe").parent_path().string(),
+                           flags.host,
+                           OwnEnvironment(),
+                           &limiter,
+                           &usage,
+                           flags.name,
+                           flags.secrets_dir,
+                           users.has_value() ? &*users : nullptr};
   GrpcSyncClient client(*channel, flags.server);
   CheckpointKeeper keeper(&loop, *channel);
-  ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper);
+  ProcessTrainers trainers(&loop, place, {flags.rendezvous_port, flags.slots}, &keeper,
+                           {flags.warm_trainers, kWarmMemory * flags.capacity.memory_gib});
   Agent agent(&loop, &client, &trainers, options);
   bool leaving = false;
   loop.Watch(signal_fd, [&agent, &leaving, signal_fd] {

@@ -28,6 +28,7 @@ class KeptTrainer : public RankRun {
 
   void Stop(Why why) override;
   void Kill(Why why) override;
+  bool continued() const override { return trainer_->continued(); }
 
  private:
   void Ended(const v1::Outcome& outcome);
@@ -88,8 +89,8 @@ void KeptTrainer::Kill(Why why) {
 }  // namespace
 
 ProcessTrainers::ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports,
-                                 CheckpointKeeper* keeper)
-    : loop_(loop), place_(std::move(place)), range_(ports), keeper_(keeper) {}
+                                 CheckpointKeeper* keeper, WarmLimits warm)
+    : loop_(loop), place_(std::move(place)), range_(ports), keeper_(keeper), waiting_(loop, warm) {}
 
 ProcessTrainers::~ProcessTrainers() { *alive_ = false; }
 
@@ -99,10 +100,18 @@ void ProcessTrainers::Prepare(const v1::Assignment& assignment, PrepareDone done
   });
 }
 
+// A waiting trainer holds its trial's user; where none is free, another trial needs it more.
+absl::StatusOr<UserLease> ProcessTrainers::TakeUser(const FolderName& trial) {
+  while (true) {
+    auto user = place_.users->Take(trial);
+    if (user.ok() || !absl::IsResourceExhausted(user.status()) || !waiting_.KillOldest()) return user;
+  }
+}
+
 void ProcessTrainers::MakeFolders(const v1::Assignment& assignment, const PrepareDone& done) {
   if (place_.users != nullptr) {
     const auto trial = NameTrialFolder(place_.shared, assignment.job_id(), assignment.trial());
-    auto user = trial.ok() ? place_.users->Take(*trial) : trial.status();
+    auto user = trial.ok() ? TakeUser(*trial) : trial.status();
     if (!user.ok()) {
       done(user.status());
       return;
@@ -204,7 +213,16 @@ absl::StatusOr<std::unique_ptr<RankRun>> ProcessTrainers::Start(const v1::Assign
     if (*alive) places_.erase(id);
     ended(std::move(outcome));
   };
-  auto run = TrainerRun::Start(loop_, place_, assignment, seat, std::move(events), held.user);
+  TrainerWarmth warmth;
+  warmth.waiting = waiting_.Take(assignment);
+  if (warmth.waiting != nullptr) held.user = nullptr;  // the program has the lease of its trial's user
+  if (waiting_.MayWait(assignment)) {
+    warmth.keep = [this, assignment](std::unique_ptr<TrainerProcess> trainer) {
+      waiting_.Keep(assignment, std::move(trainer));
+    };
+  }
+  auto run =
+      TrainerRun::Start(loop_, place_, assignment, seat, std::move(events), held.user, std::move(warmth));
   if (!run.ok()) {
     places_.erase(id);
     return run.status();

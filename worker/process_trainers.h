@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "worker/checkpoints/checkpoint_keeper.h"
 #include "worker/host/event_loop.h"
 #include "worker/host/port_lease.h"
 #include "worker/trainer_run.h"
 #include "worker/trainers.h"
+#include "worker/waiting_trainers.h"
 
 namespace winnow {
 
@@ -25,7 +27,8 @@ struct PortRange {
 class ProcessTrainers : public Trainers {
  public:
   // `keeper` outlives it; null: no artifacts are sent or fetched.
-  ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr);
+  ProcessTrainers(EventLoop* loop, TrainerPlace place, PortRange ports, CheckpointKeeper* keeper = nullptr,
+                  WarmLimits warm = {});
   ~ProcessTrainers() override;
 
   void Prepare(const v1::Assignment& assignment, std::function<void(absl::StatusOr<Prepared>)> done) override;
@@ -33,6 +36,9 @@ class ProcessTrainers : public Trainers {
   absl::StatusOr<std::unique_ptr<RankRun>> Start(const v1::Assignment& assignment,
                                                  RankRun::Events events) override;
   void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string)> failed) override;
+  std::vector<v1::WaitingTrainer> Waiting() const override { return waiting_.List(); }
+  void LetGo(const v1::WaitingTrainer& trainer) override { waiting_.LetGo(trainer); }
+  void LetGoAll(bool leaves) override { waiting_.LetGoAll(leaves); }
 
  private:
   using PrepareDone = std::function<void(absl::StatusOr<Prepared>)>;
@@ -44,6 +50,7 @@ class ProcessTrainers : public Trainers {
     std::shared_ptr<const UserLease> user = nullptr;  // null: this process's user
   };
 
+  absl::StatusOr<UserLease> TakeUser(const FolderName& trial);
   void MakeFolders(const v1::Assignment& assignment, const PrepareDone& done);
   void Give(const v1::Assignment& assignment, const PrepareDone& done);
   FolderName InShared(const std::filesystem::path& folder) const;
@@ -56,6 +63,7 @@ class ProcessTrainers : public Trainers {
   CheckpointKeeper* const keeper_;
   // By assignment. When rank 0 has ended, the gang is over, so the next gang can have its port.
   std::map<std::string, Place> places_;
+  WaitingTrainers waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

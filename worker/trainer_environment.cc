@@ -20,7 +20,7 @@ bool IsWithheld(std::string_view name) {
   return name.starts_with("WINNOW_TOKEN") || name.starts_with("WINNOW_TLS_") || name == "WINNOW_SERVER" ||
          name.starts_with("SM_") || name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" ||
          name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WINNOW_SEED" ||
-         name.starts_with("WINNOW_REPEAT") || name.starts_with("WINNOW_FOLD");
+         name.starts_with("WINNOW_REPEAT") || name.starts_with("WINNOW_FOLD") || name == "WINNOW_CONTROL_FD";
 }
 
 // Variables of common libraries: OpenMP (PyTorch, XGBoost, scikit-learn), OpenBLAS, MKL, numexpr.
@@ -56,8 +56,7 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
   for (const std::string& entry : inherited) {
     const size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) continue;
-    if (!IsWithheld(entry.substr(0, equals)))
-      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+    if (!IsWithheld(entry.substr(0, equals))) variables[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : assignment.environment()) variables[name] = value;
   for (const auto& [name, value] : host.secrets) variables[name] = value;
@@ -99,10 +98,21 @@ std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
       variables[name] = value;
   }
   variables["WINNOW_SLOT"] = std::to_string(host.seat.slot);
+  if (host.control >= 0) variables["WINNOW_CONTROL_FD"] = std::to_string(host.control);
 
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;
+}
+
+std::vector<std::string> PartEnvironment(const v1::Assignment& assignment, const TrainerSeat& seat) {
+  const int port = assignment.master_port() > 0 ? assignment.master_port() : seat.free_port;
+  return {"MASTER_PORT=" + std::to_string(port),
+          "WINNOW_ASSIGNMENT=" + assignment.id(),
+          "WINNOW_ATTEMPT=" + std::to_string(assignment.attempt()),
+          "WINNOW_RESOURCE_FROM=" + std::to_string(assignment.resource_from()),
+          "WINNOW_RESOURCE_TO=" + std::to_string(assignment.resource_to()),
+          "WINNOW_SLOT=" + std::to_string(seat.slot)};
 }
 
 std::vector<std::string> OwnEnvironment() {

@@ -20,8 +20,9 @@ struct TrainerHost {
   std::string host;    // the worker's own
   int local_rank = 0;  // among the ranks of the trial on this worker
   TrainerSeat seat;
-  std::string work;    // absolute path of the worker's folder
+  std::string work;                                 // absolute path of the worker's folder
   std::map<std::string, std::string> secrets = {};  // variables and values
+  int control = -1;                                 // the descriptor of WINNOW_CONTROL_FD; -1: none
 };
 
 // Returns the position of the assignment's rank among its peers on the same worker.
@@ -36,6 +37,10 @@ std::map<std::string, std::string> GpuVariables(const std::vector<std::string>& 
 std::vector<std::string> TrainerEnvironment(const v1::Assignment& assignment,
                                             const TrialDirectories& directories, const TrainerHost& host,
                                             const std::vector<std::string>& inherited);
+
+// The variables of the environment that a part of a trial has for itself, "NAME=value"; the others are the
+// same in every part that a waiting trainer may go on with.
+std::vector<std::string> PartEnvironment(const v1::Assignment& assignment, const TrainerSeat& seat);
 
 // The environment of this process.
 std::vector<std::string> OwnEnvironment();

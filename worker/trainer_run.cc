@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <system_error>
 #include <utility>
 
@@ -29,6 +28,8 @@ constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int64_t kMaxShippedBytes = 1 << 20;  // of one stream
 constexpr std::chrono::seconds kDefaultGrace(10);
 constexpr size_t kShownLineBytes = 200;
+// How long the report of a part's last level waits for the program's word that it waits.
+constexpr std::chrono::milliseconds kReportPatience(10);
 // Lines with the objective that another rank than 0 may write without a connection before it counts as a
 // separate world.
 constexpr int kLoneLines = 2;
@@ -52,36 +53,7 @@ EventLoop::Clock::duration Grace(const v1::Assignment& assignment) {
 }
 
 // Folders and files that cannot be made are the machine's fault.
-absl::Status OfMachine(const absl::Status& status) {
-  return absl::ResourceExhaustedError(MessageOf(status));
-}
-
-// Replaces the values of `inherited` that name the worker's user by the trainer's user's.
-std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::filesystem::path& home,
-                                       std::vector<std::string> inherited) {
-  constexpr std::array<std::string_view, 12> kPersonal = {"HOME=",
-                                                          "USER=",
-                                                          "LOGNAME=",
-                                                          "MAIL=",
-                                                          "SHELL=",
-                                                          "TMPDIR=",
-                                                          "XDG_RUNTIME_DIR=",
-                                                          "XDG_CACHE_HOME=",
-                                                          "XDG_CONFIG_HOME=",
-                                                          "XDG_DATA_HOME=",
-                                                          "XDG_STATE_HOME=",
-                                                          "SSH_AUTH_SOCK="};
-  std::erase_if(inherited, [&](const std::string& entry) {
-    return std::any_of(kPersonal.begin(), kPersonal.end(),
-                       [&](std::string_view name) { return entry.starts_with(name); });
-  });
-  const std::string name = user.name.empty() ? std::to_string(user.uid) : user.name;
-  for (const std::string& entry :
-       {"HOME=" + home.string(), "TMPDIR=" + home.string(), "USER=" + name, "LOGNAME=" + name}) {
-    inherited.push_back(entry);
-  }
-  return inherited;
-}
+absl::Status OfMachine(const absl::Status& status) { return absl::ResourceExhaustedError(MessageOf(status)); }
 
 MetricRules Rules(const v1::Assignment& assignment) {
   MetricRules rules;
@@ -123,10 +95,12 @@ MetricRules ObjectiveRule(const v1::Assignment& assignment) {
 
 }  // namespace
 
-TrainerRun::TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events)
+TrainerRun::TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment,
+                       const TrainerSeat& seat, Events events)
     : loop_(loop),
-      usage_(usage),
+      place_(place),
       assignment_(assignment),
+      seat_(seat),
       events_(std::move(events)),
       grace_(Grace(assignment)),
       start_time_(absl::Now()),
@@ -137,72 +111,56 @@ TrainerRun::TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& 
 TrainerRun::~TrainerRun() {
   loop_->Cancel(exit_timer_);
   loop_->Cancel(limit_timer_);
-  if (usage_ != nullptr) usage_->Remove(assignment_.id());
-  std::error_code ignored;
-  if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
+  loop_->Cancel(report_timer_);
+  if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
 }
 
 absl::StatusOr<std::unique_ptr<TrainerRun>> TrainerRun::Start(EventLoop* loop, const TrainerPlace& place,
                                                               const v1::Assignment& assignment,
                                                               const TrainerSeat& seat, Events events,
-                                                              std::shared_ptr<const UserLease> user) {
+                                                              std::shared_ptr<const UserLease> user,
+                                                              TrainerWarmth warmth) {
   auto secrets = ReadSecrets(place.secrets, place.worker, assignment);
   if (!secrets.ok()) return secrets.status();
-  std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place.usage, assignment, std::move(events)));
+  std::unique_ptr<TrainerRun> run(new TrainerRun(loop, place, assignment, seat, std::move(events)));
+  run->secrets_ = *std::move(secrets);
+  run->keep_ = std::move(warmth.keep);
   std::vector<std::string> hidden;
-  for (const auto& [variable, value] : *secrets) hidden.push_back(value);
+  for (const auto& [variable, value] : run->secrets_) hidden.push_back(value);
   if (!hidden.empty()) run->redactors_.assign(2, Redactor(hidden));
-  TrainerRun* const self = run.get();
-  if (absl::Status status = run->Prepare(place); !status.ok()) return status;
+  if (absl::Status status = run->Prepare(); !status.ok()) return status;
   const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
   if (!directories.ok()) return OfMachine(directories.status());
   std::error_code unread;
   run->had_checkpoint_ = !std::filesystem::is_empty(directories->checkpoint, unread) || unread;
-
-  std::vector<std::string> inherited = place.environment;
-  if (user != nullptr) {
-    if (absl::Status status = run->MakeHome(place, user->user()); !status.ok()) return OfMachine(status);
-    inherited = EnvironmentOf(user->user(), run->home_, std::move(inherited));
+  if (warmth.waiting != nullptr) {
+    if (user == nullptr) user = warmth.waiting->user();
+    warmth.waiting->Listen(run.get());
+    run->continued_ = warmth.waiting->HasSecrets(run->secrets_) && warmth.waiting->Continue(assignment, seat);
+    if (run->continued_) run->trainer_ = std::move(warmth.waiting);
+    warmth.waiting = nullptr;
   }
-
-  ProcessSpec spec;
-  spec.command.assign(assignment.command().begin(), assignment.command().end());
-  spec.environment = TrainerEnvironment(assignment, *directories,
-                                        {place.host, LocalRank(assignment), seat, place.work.string(),
-                                         *std::move(secrets)},
-                                        inherited);
-  spec.mark = AssignmentMark(assignment.id());
-  if (place.limiter != nullptr) {
-    auto confinement =
-        place.limiter->Confine(assignment.id(), spec.mark, {assignment.cpus(), assignment.memory_gib()});
-    if (!confinement.ok()) return confinement.status();
-    run->confinement_ = *std::move(confinement);
-    spec.setup = run->confinement_->Child();
+  if (run->trainer_ == nullptr) {
+    if (absl::Status status = run->StartProgram(std::move(user)); !status.ok()) return status;
   }
-  spec.setup.user = std::move(user);
-  spec.working_directory = assignment.working_directory();
-  spec.program_directory = place.program_directory;
-  auto process =
-      Process::Start(loop, spec,
-                     {[self](Process::Stream stream, std::string_view bytes) { self->Output(stream, bytes); },
-                      [self](const ProcessEnd& end) { self->Gone(end); }});
-  if (!process.ok()) {
-    Redactor redactor(hidden);
-    const std::string why = redactor.Add(MessageOf(process.status()));
-    return absl::Status(process.status().code(), why + redactor.End());
-  }
-  run->process_ = *std::move(process);
-  if (place.usage != nullptr) {
-    place.usage->Add(assignment.id(), run->process_->pid(), spec.mark, spec.setup.group.get());
-  }
-  run->WatchLimits();
+  run->MeasureUsage();
+  run->WatchTime();
   return run;
 }
 
-void TrainerRun::WatchLimits() {
-  if (confinement_ != nullptr) {
-    confinement_->Watch(process_->pid(), [this] { StopFor(StopReason::kMemory, std::chrono::seconds(0)); });
-  }
+absl::Status TrainerRun::StartProgram(std::shared_ptr<const UserLease> user) {
+  auto trainer = TrainerProcess::Start(loop_, place_, assignment_, seat_, secrets_, std::move(user),
+                                       keep_ != nullptr, this);
+  if (trainer.ok()) trainer_ = *std::move(trainer);
+  return trainer.status();
+}
+
+void TrainerRun::MeasureUsage() {
+  if (place_.usage == nullptr) return;
+  place_.usage->Add(assignment_.id(), trainer_->process().pid(), trainer_->mark(), trainer_->group());
+}
+
+void TrainerRun::WatchTime() {
   if (!assignment_.has_max_attempt_time()) return;
   limit_timer_ = loop_->After(ToDuration(assignment_.max_attempt_time()), [this] {
     limit_timer_ = 0;
@@ -210,19 +168,19 @@ void TrainerRun::WatchLimits() {
   });
 }
 
-absl::Status TrainerRun::Prepare(const TrainerPlace& place) {
+absl::Status TrainerRun::Prepare() {
   if (!assignment_.metrics().empty()) {
     auto parser =
         MetricParser::Create(assignment_.rank() == 0 ? Rules(assignment_) : ObjectiveRule(assignment_));
     if (!parser.ok()) return parser.status();
     parser_.emplace(*std::move(parser));
   }
-  const absl::Status logs = MakeLogs(place);
+  const absl::Status logs = MakeLogs();
   return logs.ok() ? logs : OfMachine(logs);
 }
 
-absl::Status TrainerRun::MakeLogs(const TrainerPlace& place) {
-  const auto prefix = MakeLogPrefix(place.work, assignment_.job_id(), assignment_.trial(),
+absl::Status TrainerRun::MakeLogs() {
+  const auto prefix = MakeLogPrefix(place_.work, assignment_.job_id(), assignment_.trial(),
                                     assignment_.attempt(), assignment_.rank());
   if (!prefix.ok()) return prefix.status();
   const auto keep = [this, &prefix](v1::GetLogsRequest::Stream stream, const char* suffix,
@@ -239,20 +197,8 @@ absl::Status TrainerRun::MakeLogs(const TrainerPlace& place) {
   return keep(v1::GetLogsRequest::STDERR, ".stderr.log", &stderr_);
 }
 
-absl::Status TrainerRun::MakeHome(const TrainerPlace& place, const TrainerUser& user) {
-  std::string name = assignment_.id();
-  std::replace(name.begin(), name.end(), '/', '_');
-  const auto homes = OpenFolder::Make({place.work, kHomes}, 0711);
-  if (!homes.ok()) return homes.status();
-  const auto home = homes->MakeFolder(name, 0700);
-  if (!home.ok()) return home.status();
-  home_ = place.work / kHomes / name;
-  if (absl::Status status = homes->SetMode(0711); !status.ok()) return status;
-  if (fchown(home->descriptor(), user.uid, user.gid) == 0) return absl::OkStatus();
-  return FileError(home_, "cannot be given to the trainer's user", errno);
-}
-
 void TrainerRun::Output(Process::Stream stream, std::string_view bytes) {
+  wrote_ = true;
   if (redactors_.empty()) return Keep(stream, bytes);
   if (const std::string rest = redactors_[stream].Add(bytes); !rest.empty()) Keep(stream, rest);
 }
@@ -279,10 +225,11 @@ void TrainerRun::LineOfOtherRank(std::string_view line) {
 void TrainerRun::LookForOtherRanks() {
   const auto begin = EventLoop::Clock::now();
   if (looked_enough_ || begin < next_look_) return;
-  ProcessTree tree(process_->pid(), AssignmentMark(assignment_.id()));
+  Process& process = trainer_->process();
+  ProcessTree tree(process.pid(), trainer_->mark());
   const std::optional<bool> connected = AreConnected(tree.Find(AllProcesses()));
   looked_enough_ = connected == true;
-  is_lone_ = connected == false && !process_->HasUnread(Process::kStdout);
+  is_lone_ = connected == false && !process.HasUnread(Process::kStdout);
   const auto end = EventLoop::Clock::now();
   if (++looks_ >= kPromptLooks) next_look_ = end + kLookPause * (end - begin);
 }
@@ -327,7 +274,23 @@ void TrainerRun::Line(std::string_view line) {
 void TrainerRun::Report(v1::Report report) {
   report.set_assignment_id(assignment_.id());
   SetTime(absl::Now(), report.mutable_time());
-  events_.report(std::move(report));
+  if (keep_ == nullptr || assignment_.resource_to() <= 0 || report.resource() != assignment_.resource_to() ||
+      last_report_.has_value()) {
+    SendLastReport();
+    events_.report(std::move(report));
+    return;
+  }
+  // Its program says next that it waits: then one Sync tells both, and its answer has what comes next.
+  last_report_ = std::move(report);
+  report_timer_ = loop_->After(kReportPatience, [this] {
+    report_timer_ = 0;
+    SendLastReport();
+  });
+}
+
+void TrainerRun::SendLastReport() {
+  loop_->Cancel(std::exchange(report_timer_, 0));
+  if (last_report_.has_value()) events_.report(*std::exchange(last_report_, std::nullopt));
 }
 
 void TrainerRun::Reached() {
@@ -363,8 +326,8 @@ void TrainerRun::NoticeOfReading(const MetricReading& reading) {
   if (!std::exchange(told_level_, true) && assignment_.resumes() && from > 0) {
     // A resumed trainer may print its starting level again, or one before it; counted lines prove nothing.
     const bool counted = assignment_.resource_regex().empty();
-    const bool anew = had_checkpoint_ ? !counted && reading.resource == 1 && from > 1
-                                      : counted || reading.resource <= from;
+    const bool anew =
+        had_checkpoint_ ? !counted && reading.resource == 1 && from > 1 : counted || reading.resource <= from;
     if (anew) {
       Notice(
           v1::JobNotice::PART_BEGAN_ANEW,
@@ -452,8 +415,10 @@ std::string TrainerRun::WithoutObjective() const {
 }
 
 void TrainerRun::StopFor(StopReason reason, EventLoop::Clock::duration grace) {
-  if (stop_reason_ == StopReason::kNone && !process_->HasEnded()) stop_reason_ = reason;
-  process_->Stop(grace);
+  if (trainer_ == nullptr) return;  // the part has ended: its program waits
+  Process& process = trainer_->process();
+  if (stop_reason_ == StopReason::kNone && !process.HasEnded()) stop_reason_ = reason;
+  process.Stop(grace);
 }
 
 void TrainerRun::Stop(Why why) {
@@ -464,12 +429,51 @@ void TrainerRun::Kill(Why why) {
   StopFor(why == Why::kLeaving ? StopReason::kLeaving : StopReason::kUnwanted, std::chrono::seconds(0));
 }
 
-void TrainerRun::Gone(const ProcessEnd& end) {
+void TrainerRun::OverMemory() { StopFor(StopReason::kMemory, std::chrono::seconds(0)); }
+
+// What it is not expected to say, it may not have said: it is told to end, and its exit code decides as ever.
+void TrainerRun::Waits(int64_t level) {
+  if (stop_reason_ != StopReason::kNone || trainer_ == nullptr) return;
+  if (keep_ == nullptr || level != assignment_.resource_to()) {
+    trainer_->End(grace_);
+    return;
+  }
+  EndOutput();
+  const v1::Outcome outcome = Judge({});
+  NoticeOfEnd(outcome);
+  keep_(std::move(trainer_));
+  const auto ended = events_.ended;
+  ended(outcome);
+}
+
+absl::Status TrainerRun::StartAnew() {
+  if (place_.usage != nullptr) place_.usage->Remove(assignment_.id());
+  std::shared_ptr<const UserLease> user = trainer_->user();
+  trainer_ = nullptr;
+  continued_ = false;
+  absl::Status status = StartProgram(std::move(user));
+  if (status.ok()) MeasureUsage();
+  return status;
+}
+
+void TrainerRun::EndOutput() {
   for (const Process::Stream stream : {Process::kStdout, Process::kStderr}) {
     const std::string rest = redactors_.empty() ? "" : redactors_[stream].End();
     if (!rest.empty()) Keep(stream, rest);
   }
   if (parser_.has_value()) lines_.End([this](std::string_view line) { Line(line); });
+  SendLastReport();
+}
+
+void TrainerRun::Gone(const ProcessEnd& end) {
+  if (DiedWaiting()) {
+    const absl::Status status = StartAnew();
+    if (status.ok()) return;
+    const auto failed = events_.ended;
+    failed(absl::IsResourceExhausted(status) ? NotStartedOutcome(status) : FailedOutcome(MessageOf(status)));
+    return;
+  }
+  EndOutput();
   const v1::Outcome outcome = Judge(end);
   if (outcome.kind() == v1::Outcome::FINISHED && repeat_.has_value() && repeat_->complete())
     Report(repeat_->Report());
@@ -479,9 +483,10 @@ void TrainerRun::Gone(const ProcessEnd& end) {
 }
 
 std::string TrainerRun::OutOfMemory(const ProcessEnd& end, const std::string& words) const {
-  if (confinement_ == nullptr) return "";
+  const Confinement* const confinement = trainer_ == nullptr ? nullptr : trainer_->confinement();
+  if (confinement == nullptr) return "";
   const bool killed = stop_reason_ == StopReason::kNone && end.exit_code == 128 + SIGKILL;
-  return confinement_->OutOfMemory(end.exit_code != 0, killed, words);
+  return confinement->OutOfMemory(end.exit_code != 0, killed, words);
 }
 
 v1::Outcome TrainerRun::Judge(const ProcessEnd& end) const {

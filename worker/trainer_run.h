@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,52 +24,56 @@
 #include "worker/redactor.h"
 #include "worker/repeat_values.h"
 #include "worker/trainer_environment.h"
+#include "worker/trainer_place.h"
+#include "worker/trainer_process.h"
 #include "worker/trainers.h"
 
 namespace winnow {
 
-// Folders of a worker, and its addresses.
-struct TrainerPlace {
-  std::filesystem::path work;  // absolute
-  std::filesystem::path shared;
-  std::string program_directory;  // searched before PATH
-  std::string host;
-  std::vector<std::string> environment;  // inherited by every trainer
-  Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not enforced
-  HostUsage* usage = nullptr;            // likewise; null: usage is not measured
-  std::string worker = "";               // its name
-  std::filesystem::path secrets = {};    // see ReadSecrets; empty: none
-  const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
+// What a part has to do with waiting programs.
+struct TrainerWarmth {
+  // The trial's program, if it waits at resource_from for an assignment like this one; else null.
+  std::unique_ptr<TrainerProcess> waiting = nullptr;
+  // Takes the program over when it has trained to resource_to and waits; called before `ended`. Null: it is
+  // not offered to wait.
+  std::function<void(std::unique_ptr<TrainerProcess>)> keep = nullptr;
 };
 
 // One running assignment: its process under the trainer contract, its reports and logs, and its outcome.
 // Lives on the loop's thread.
-class TrainerRun : public RankRun {
+class TrainerRun : public RankRun, private TrainerProcess::Listener {
  public:
   // An error is why the assignment failed before its process ran: RESOURCE_EXHAUSTED if the machine is at
-  // fault, otherwise the trainer. `user`: null: the worker's own.
+  // fault, otherwise the trainer. `user`: null: the worker's own. `place` outlives the run.
   static absl::StatusOr<std::unique_ptr<TrainerRun>> Start(EventLoop* loop, const TrainerPlace& place,
                                                            const v1::Assignment& assignment,
                                                            const TrainerSeat& seat, Events events,
-                                                           std::shared_ptr<const UserLease> user = nullptr);
+                                                           std::shared_ptr<const UserLease> user = nullptr,
+                                                           TrainerWarmth warmth = {});
   ~TrainerRun() override;
 
   void Stop(Why why) override;
   void Kill(Why why) override;
+  bool continued() const override { return continued_; }
 
  private:
   enum class StopReason { kNone, kBudget, kUnwanted, kLeaving, kTimeLimit, kMemory };
 
-  TrainerRun(EventLoop* loop, HostUsage* usage, const v1::Assignment& assignment, Events events);
-  absl::Status Prepare(const TrainerPlace& place);
-  absl::Status MakeLogs(const TrainerPlace& place);
-  absl::Status MakeHome(const TrainerPlace& place, const TrainerUser& user);
-  void WatchLimits();
-  void Output(Process::Stream stream, std::string_view bytes);
+  TrainerRun(EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment,
+             const TrainerSeat& seat, Events events);
+  absl::Status Prepare();
+  absl::Status MakeLogs();
+  absl::Status StartProgram(std::shared_ptr<const UserLease> user);
+  void MeasureUsage();
+  void WatchTime();
+  void Output(Process::Stream stream, std::string_view bytes) override;
+  void Waits(int64_t level) override;
+  void OverMemory() override;
   // Keeps output without secrets.
   void Keep(Process::Stream stream, std::string_view bytes);
   void Line(std::string_view line);
   void Report(v1::Report report);
+  void SendLastReport();
   void LineOfOtherRank(std::string_view line);
   void LookForOtherRanks();
   void Reached();
@@ -82,22 +87,27 @@ class TrainerRun : public RankRun {
   // Returns why a program that started from nothing and finished has reported no objective; empty: it has.
   std::string WithoutObjective() const;
   void StopFor(StopReason reason, EventLoop::Clock::duration grace);
-  void Gone(const ProcessEnd& end);
+  void Gone(const ProcessEnd& end) override;
+  // A program that was to go on, and ended without a word, had died while it waited.
+  bool DiedWaiting() const { return continued_ && !wrote_ && stop_reason_ == StopReason::kNone; }
+  absl::Status StartAnew();
+  void EndOutput();
   // Returns the sentence if lack of memory ended it; otherwise empty.
   std::string OutOfMemory(const ProcessEnd& end, const std::string& words) const;
   v1::Outcome Judge(const ProcessEnd& end) const;
 
   EventLoop* const loop_;
-  HostUsage* const usage_;  // may be null
+  const TrainerPlace& place_;
   const v1::Assignment assignment_;
+  const TrainerSeat seat_;
   const Events events_;
   const EventLoop::Clock::duration grace_;
   const absl::Time start_time_;
   std::optional<RepeatValues> repeat_;  // of an assignment that is a repeat
   std::optional<MetricParser> parser_;  // for rank 0; for another rank, of the objective alone
   LineSplitter lines_;
-  int64_t line_count_ = 0;   // that are not blank
-  std::string last_line_;    // the last of these
+  int64_t line_count_ = 0;       // that are not blank
+  std::string last_line_;        // the last of these
   bool had_checkpoint_ = false;  // when it started
   bool told_level_ = false;
   bool told_objective_ = false;
@@ -107,14 +117,18 @@ class TrainerRun : public RankRun {
   int lone_lines_ = 0;    // lines that came after that
   int looks_ = 0;
   EventLoop::Clock::time_point next_look_{};
-  bool looked_enough_ = false;  // a check found a connection, or it was noticed that there is none
+  bool looked_enough_ = false;       // a check found a connection, or it was noticed that there is none
   std::vector<Redactor> redactors_;  // by stream; empty: the trainer has no secrets
   std::optional<LogKeeper> stdout_;
   std::optional<LogKeeper> stderr_;
-  std::filesystem::path home_;  // of its user during this attempt, removed with it; empty: none
-  std::unique_ptr<Confinement> confinement_;
-  std::unique_ptr<Process> process_;
-  bool reached_ = false;  // it has reported resource_to
+  std::map<std::string, std::string> secrets_;                 // variables and values
+  std::function<void(std::unique_ptr<TrainerProcess>)> keep_;  // TrainerWarmth::keep
+  bool continued_ = false;                                     // a waiting program goes on with it
+  bool wrote_ = false;                       // the program has written something in this part
+  std::unique_ptr<TrainerProcess> trainer_;  // null: it waits, and was handed over
+  bool reached_ = false;                     // it has reported resource_to
+  std::optional<v1::Report> last_report_;    // of resource_to, not sent yet
+  EventLoop::Id report_timer_ = 0;
   StopReason stop_reason_ = StopReason::kNone;
   EventLoop::Id exit_timer_ = 0;
   EventLoop::Id limit_timer_ = 0;  // of max_attempt_time

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "winnow/v1/worker.pb.h"
@@ -29,6 +30,8 @@ class RankRun {
   virtual void Stop(Why why) = 0;
   // Sends SIGKILL at once.
   virtual void Kill(Why why) = 0;
+  // Whether it goes on in a program that waited, instead of a new one.
+  virtual bool continued() const { return false; }
 };
 
 // Runs assignments for an agent: ProcessTrainers as processes, a simulation without any. All callbacks come
@@ -54,6 +57,14 @@ class Trainers {
   // Stores the trial's current model folder in the artifact store; tries again when the server asks again.
   // Calls `failed` with the reason if another try would fail in the same way.
   virtual void StoreModel(const v1::ModelWanted& wanted, std::function<void(std::string reason)> failed) = 0;
+
+  // Programs of parts that have FINISHED, which wait for the next part of their trial. Start goes on with one
+  // where it fits. They have no slot, and no assignment names them.
+  virtual std::vector<v1::WaitingTrainer> Waiting() const { return {}; }
+  // Ends the one of that trial, if it waits at that level.
+  virtual void LetGo(const v1::WaitingTrainer& /*trainer*/) {}
+  // Ends all, and keeps none from now on if the worker `leaves`.
+  virtual void LetGoAll(bool /*leaves*/) {}
 };
 
 }  // namespace winnow

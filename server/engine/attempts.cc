@@ -99,6 +99,7 @@ v1::Assignment Attempts::Describe(const OpenJob& job, const Ranks& ranks, size_t
     message.set_resource_to(row.resource_to);
   }
   message.set_resumes(launch.resumes);
+  message.set_warm(job.spec.trainer().warm());
   message.mutable_grace_period()->set_seconds(launch.grace_period_ms / 1000);
   message.mutable_grace_period()->set_nanos(static_cast<int32_t>(launch.grace_period_ms % 1000) * 1'000'000);
   message.mutable_metrics()->Assign(launch.metrics.begin(), launch.metrics.end());

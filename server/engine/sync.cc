@@ -28,6 +28,7 @@ constexpr int64_t kCallUs = 10'000'000;
 constexpr int kRanksGone = 75;  // exit code of docs/trainer-contract.md
 constexpr int kMaxLabels = 64;
 constexpr int kMaxGpus = 1024;
+constexpr int kMostWaiting = 10'000;    // waiting trainers of a request that are looked at
 constexpr size_t kMaxTextBytes = 2000;  // of a notice, or why a model does not come
 
 // It stands in tables, paths and log lines.
@@ -175,6 +176,10 @@ absl::StatusOr<WorkerEntry*> SyncCalls::Admit(const v1::SyncRequest& request, co
     row.id = request.worker_id();
     row.register_us = context_.wall_us();
     worker = &workers_.Register(std::move(row));
+    std::erase_if(waiting_, [this](const auto& entry) {
+      const WorkerEntry* known = workers_.Find(entry.first);
+      return known == nullptr || !known->present();
+    });
   } else if (worker->lost() || (worker->row.state == WorkerState::kGone && !request.leaving())) {
     return absl::FailedPreconditionError(fmt::format(
         "worker id {} of {} was given up; register under a new one", worker->row.id, worker->row.name));
@@ -348,6 +353,7 @@ void SyncCalls::Take(const v1::SyncRequest& request, const std::string& caller, 
     artifacts_.NoteProblem(worker, problem.job_id(), problem.trial(), Beginning(problem.reason()));
   }
   usage_.Take(worker, request);
+  TakeWaiting(worker, request);
   TakeOutcomes(worker, request);
   if (worker.row.state == WorkerState::kLeaving && worker.held.empty() && request.running().empty()) {
     workers_.GiveUp(worker, WorkerState::kGone);
@@ -386,6 +392,28 @@ bool SyncCalls::Differs(const Call& call, const WorkerEntry& worker) const {
          std::any_of(call.prepared.begin(), call.prepared.end(), unwanted);
 }
 
+void SyncCalls::TakeWaiting(const WorkerEntry& worker, const v1::SyncRequest& request) {
+  if (request.waiting().empty()) {
+    waiting_.erase(worker.row.id);
+    return;
+  }
+  const int count = std::min(request.waiting_size(), kMostWaiting);
+  waiting_[worker.row.id].assign(request.waiting().begin(), request.waiting().begin() + count);
+}
+
+bool SyncCalls::MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const {
+  const OpenJob* job = jobs_.Find(program.job_id());
+  if (job == nullptr || job->state.ended() || program.trial() < 1 ||
+      program.trial() >= job->state.next_trial())
+    return false;
+  const TrialState& trial = job->state.trial(program.trial());
+  if (trial.ended()) return false;
+  if (!trial.live) return trial.checkpoint == program.resource();
+  return std::any_of(worker.held.begin(), worker.held.end(), [&](const auto& held) {
+    return held.second->row.job == job->row.key && held.second->row.trial == program.trial();
+  });
+}
+
 v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
   v1::SyncResponse response;
   for (const auto& [id, rank] : worker.held) {
@@ -395,6 +423,12 @@ v1::SyncResponse SyncCalls::Compose(WorkerEntry& worker) const {
     rank->told_us = context_.steady_us();
   }
   artifacts_.AddWanted(worker, response);
+  if (const auto waiting = waiting_.find(worker.row.id); waiting != waiting_.end()) {
+    for (const v1::WaitingTrainer& program : waiting->second) {
+      if (!MayGoOn(worker, program) && !WINNOW_MUTANT("no waiting program is let go"))
+        *response.add_let_go() = program;
+    }
+  }
   *response.mutable_next_interval() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us / 3);
   *response.mutable_lease() = TimeUtil::MicrosecondsToDuration(context_.options.lease_us);
   return response;
@@ -419,6 +453,7 @@ void SyncCalls::Answer() {
     if (found == calls_.end()) continue;
     WorkerEntry* worker = workers_.Find(id);
     const bool lost = worker->lost();
+    if (lost) waiting_.erase(id);
     Call& call = found->second;
     if (!lost && holding_ && !call.at_once && due_.count(id) == 0 && !Differs(call, *worker)) continue;
     SyncDone done = std::move(call.done);

@@ -38,9 +38,15 @@ struct ReportCounts {
 class SyncCalls {
  public:
   SyncCalls(Context& context, Jobs& jobs, Workers& workers, Attempts& attempts, Recorder& recorder,
-           Artifacts& artifacts, UsageRecorder& usage)
-      : context_(context), jobs_(jobs), workers_(workers), attempts_(attempts), recorder_(recorder),
-        artifacts_(artifacts), usage_(usage), started_us_(context.wall_us()) {}
+            Artifacts& artifacts, UsageRecorder& usage)
+      : context_(context),
+        jobs_(jobs),
+        workers_(workers),
+        attempts_(attempts),
+        recorder_(recorder),
+        artifacts_(artifacts),
+        usage_(usage),
+        started_us_(context.wall_us()) {}
 
   // Inside the transaction. Answer or RefuseAll calls `done` exactly once. `caller`: the id of the call's
   // token, or ""; a call with another token than the worker's first is refused.
@@ -72,8 +78,12 @@ class SyncCalls {
   void TakeLogs(const v1::SyncRequest& request);
   void TakeNotices(const WorkerEntry& worker, const v1::SyncRequest& request);
   void NoteRunning(Rank& rank);
+  void TakeWaiting(const WorkerEntry& worker, const v1::SyncRequest& request);
   void TakeOutcomes(WorkerEntry& worker, const v1::SyncRequest& request);
   bool Differs(const Call& call, const WorkerEntry& worker) const;
+  // Whether the program's trial may go on where it waits. False: another worker has the trial, it has ended,
+  // or its checkpoint is another one.
+  bool MayGoOn(const WorkerEntry& worker, const v1::WaitingTrainer& program) const;
   v1::SyncResponse Compose(WorkerEntry& worker) const;
 
   Context& context_;
@@ -88,6 +98,7 @@ class SyncCalls {
   std::map<std::string, Call> calls_;                    // each worker's newest call, by worker id
   std::vector<std::pair<std::string, SyncDone>> older_;  // calls that a newer one follows: answered at once
   std::vector<std::pair<absl::Status, SyncDone>> refused_calls_;
+  std::map<std::string, std::vector<v1::WaitingTrainer>> waiting_;  // by worker id, as its newest call said
   std::set<std::string> due_;  // workers whose call is to be answered now
   RefusedReports refused_;
   ReportCounts reports_;

@@ -59,6 +59,10 @@ LocalWorkers::Place LocalWorkers::MakePlace(int index) const {
   if (!options_.run_as.empty()) {
     place.arguments.insert(place.arguments.end(), {"--run-as", options_.run_as});
   }
+  if (options_.warm_trainers >= 0) {
+    place.arguments.insert(place.arguments.end(),
+                           {"--warm-trainers", std::to_string(options_.warm_trainers)});
+  }
   if (options_.count > 1) {
     place.arguments.insert(place.arguments.end(), {"--host-workers", std::to_string(options_.count)});
   }
@@ -192,8 +196,7 @@ void LocalWorkers::StartPlace(Place& place) {
   }
   place.pause = std::clamp(place.pause * 2, kFirstPause, kLongestPause);
   place.start_at = place.started + place.pause;
-  options_.log(
-      fmt::format("worker {} cannot be started: {}", place.name, MessageOf(process.status())));
+  options_.log(fmt::format("worker {} cannot be started: {}", place.name, MessageOf(process.status())));
 }
 
 void LocalWorkers::OnEnd(Place& place) {

@@ -26,6 +26,7 @@ struct LocalWorkersOptions {
   // are none.
   std::optional<std::vector<GpuDevice>> gpus;
   std::string gpu_health_command;               // see winnow-worker --gpu-health-command; "": none
+  int warm_trainers = -1;                       // see winnow-worker --warm-trainers; -1: its default
   std::string run_as;                           // the user of their trainers; "": the workers' own
   std::filesystem::path state_dir;              // workers/local-1…, and `shared` for checkpoints and models
   std::filesystem::path secrets_dir;            // see winnow-worker --secrets-dir; empty: none

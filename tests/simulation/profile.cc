@@ -181,7 +181,8 @@ const char* NameOf(Fault fault) {
                                                   "trainer out of memory",
                                                   "trainer hangs",
                                                   "cannot prepare",
-                                                  "cannot start"};
+                                                  "cannot start",
+                                                  "waiting program dies"};
   return kNames[static_cast<int>(fault)];
 }
 
@@ -221,6 +222,8 @@ Profile DrawProfile(uint64_t seed, Scale scale) {
   for (int64_t i = 0; i < jobs; ++i) {
     profile.jobs.push_back(DrawJob(dice, scale, static_cast<int>(i), profile));
   }
+  if (dice.Chance(0.6)) profile.warm_trainers = static_cast<size_t>(dice.Between(1, 6));
+  if (dice.Chance(0.4)) profile.waiting_dies = 0.2;
   return profile;
 }
 

@@ -54,8 +54,9 @@ enum class Fault {
   kTrainerHangs,
   kPrepareFails,
   kStartFails,
+  kWaitingDies,
 };
-constexpr int kFaults = static_cast<int>(Fault::kStartFails) + 1;
+constexpr int kFaults = static_cast<int>(Fault::kWaitingDies) + 1;
 const char* NameOf(Fault fault);
 
 // The parameters of a seed's run. Each run has some kinds of faults and not others, so that each kind also
@@ -73,6 +74,8 @@ struct Profile {
   double drop = 0, duplicate = 0;
   double trainer_fails = 0, trainer_hangs = 0;  // of an attempt
   double prepare_fails = 0, start_fails = 0;
+  size_t warm_trainers = 0;  // programs that may wait on a host
+  double waiting_dies = 0;   // of a program that waits
 
   int max_reports = 0;  // in one Sync
   // Probability of a comparison with the loaded state at a commit, which is expensive with much stored data.

@@ -49,10 +49,10 @@ class SimHost::Line : public SyncClient {
   }
 
   void After(int64_t us, uint64_t number, absl::Status status, v1::SyncResponse response) {
-    setting_->time.After(us, [this, alive = alive_, number, status = std::move(status),
-                              response = std::move(response)] {
-      if (*alive) Finish(number, status, response);
-    });
+    setting_->time.After(
+        us, [this, alive = alive_, number, status = std::move(status), response = std::move(response)] {
+          if (*alive) Finish(number, status, response);
+        });
   }
 
   SimServer::Reply Reply(uint64_t number) {
@@ -97,6 +97,8 @@ SimHost::SimHost(Setting* setting, SimServer* server, const HostProfile* profile
     : setting_(setting), server_(server), profile_(profile) {}
 
 SimHost::~SimHost() = default;
+
+bool SimHost::Waits() const { return running() && !process_->trainers.Waiting().empty(); }
 
 std::string SimHost::RandomDigits(size_t count) {
   std::string digits;

@@ -33,6 +33,8 @@ class SimHost {
   void Heal();
 
   bool running() const { return process_ != nullptr; }
+  // Whether any program waits on it for its trial's next part.
+  bool Waits() const;
   const std::string& name() const { return profile_->name; }
 
  private:

@@ -4,6 +4,9 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "worker/waiting_trainers.h"
 
 namespace winnow {
 namespace {
@@ -18,6 +21,7 @@ constexpr int64_t kPeerWaitUs = 200'000;
 constexpr int kMostPeerWaits = 150;
 // The built-in trainers' exit code when they lose their peers.
 constexpr int kRanksGone = 75;
+constexpr int64_t kMostWaitUs = 20'000'000;
 constexpr int64_t kHangUs = 40'000'000;
 constexpr int64_t kGraceUs = 3'000'000;
 constexpr int kFirstPort = 20'000;
@@ -26,13 +30,15 @@ constexpr int kPorts = 1'000;
 class SimTrainer : public RankRun {
  public:
   SimTrainer(Setting* setting, Timers* timers, const HostProfile* host, const int64_t* clock_skew_us,
-             v1::Assignment assignment, Events events)
+             v1::Assignment assignment, Events events, bool goes_on,
+             std::function<void(const v1::Assignment&)> keep)
       : setting_(setting),
         timers_(timers),
         host_(host),
         clock_skew_us_(clock_skew_us),
         assignment_(std::move(assignment)),
         events_(std::move(events)),
+        keep_(std::move(keep)),
         level_(assignment_.resource_from()),
         end_level_(assignment_.resource_to() > 0 ? assignment_.resource_to() : kOwnEnd),
         start_us_(WallUs()) {
@@ -52,7 +58,7 @@ class SimTrainer : public RankRun {
         Fail(v1::Outcome::TIME_LIMIT, "out of time");
       });
     }
-    Later(dice.Skewed(1, kMostStartUs));
+    Later(goes_on ? 1 : dice.Skewed(1, kMostStartUs));
   }
 
   ~SimTrainer() override {
@@ -107,6 +113,7 @@ class SimTrainer : public RankRun {
     if (level_ >= end_level_) {
       v1::Outcome outcome;
       outcome.set_kind(v1::Outcome::FINISHED);
+      if (level_ == assignment_.resource_to()) keep_(assignment_);
       End(std::move(outcome));
       return;
     }
@@ -168,6 +175,7 @@ class SimTrainer : public RankRun {
   const int64_t* const clock_skew_us_;
   const v1::Assignment assignment_;
   const Events events_;
+  const std::function<void(const v1::Assignment&)> keep_;
   int64_t level_;
   const int64_t end_level_;
   const int64_t start_us_;
@@ -193,18 +201,17 @@ SimTrainers::~SimTrainers() { *alive_ = false; }
 
 void SimTrainers::Prepare(const v1::Assignment& assignment,
                           std::function<void(absl::StatusOr<Prepared>)> done) {
-  timers_->After(microseconds(setting_->dice.Skewed(1, kMostPrepareUs)),
-                 [this, alive = alive_, assignment, done = std::move(done)] {
-                   if (!*alive) return;
-                   if (setting_->Strikes(Fault::kPrepareFails, setting_->profile.prepare_fails)) {
-                     done(absl::ResourceExhaustedError("no room for its folders"));
-                     return;
-                   }
-                   setting_->Note("prepared", assignment.id());
-                   setting_->ledger.Prepared(assignment);
-                   done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts)
-                                                        : 0});
-                 });
+  timers_->After(microseconds(setting_->dice.Skewed(1, kMostPrepareUs)), [this, alive = alive_, assignment,
+                                                                          done = std::move(done)] {
+    if (!*alive) return;
+    if (setting_->Strikes(Fault::kPrepareFails, setting_->profile.prepare_fails)) {
+      done(absl::ResourceExhaustedError("no room for its folders"));
+      return;
+    }
+    setting_->Note("prepared", assignment.id());
+    setting_->ledger.Prepared(assignment);
+    done(Prepared{assignment.rank() == 0 ? kFirstPort + static_cast<int>(last_port_++ % kPorts) : 0});
+  });
 }
 
 absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment& assignment,
@@ -212,14 +219,68 @@ absl::StatusOr<std::unique_ptr<RankRun>> SimTrainers::Start(const v1::Assignment
   if (setting_->Strikes(Fault::kStartFails, setting_->profile.start_fails)) {
     return absl::InternalError("no process can be started");
   }
-  setting_->Note("process starts", assignment.id(), assignment.resource_from(), assignment.resource_to());
+  const bool goes_on = GoesOn(assignment);
+  setting_->Note(goes_on ? "process goes on" : "process starts", assignment.id(), assignment.resource_from(),
+                 assignment.resource_to());
   setting_->ledger.Started(host_->name, {host_->slots, host_->cpus, host_->gpus}, assignment);
   if (!setting_->ledger.HasCheckpoint(host_->storage, assignment)) {
     setting_->ledger.Fail(fmt::format("{} is to go on from {}, of which there is no checkpoint on {}",
                                       assignment.id(), assignment.resource_from(), host_->name));
   }
-  return std::unique_ptr<RankRun>(
-      new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment, std::move(events)));
+  return std::unique_ptr<RankRun>(new SimTrainer(setting_, timers_, host_, clock_skew_us_, assignment,
+                                                 std::move(events), goes_on,
+                                                 [this](const v1::Assignment& part) { Keep(part); }));
+}
+
+void SimTrainers::Keep(const v1::Assignment& part) {
+  if (leaving_ || setting_->profile.warm_trainers == 0 || !MayWaitAfter(part)) return;
+  const int64_t number = ++last_program_;
+  waiting_.push_back({number, part});
+  if (waiting_.size() > setting_->profile.warm_trainers) waiting_.pop_front();
+  if (!setting_->Strikes(Fault::kWaitingDies, setting_->profile.waiting_dies)) return;
+  timers_->After(microseconds(setting_->dice.Skewed(1, kMostWaitUs)), [this, alive = alive_, number] {
+    if (*alive)
+      std::erase_if(waiting_, [number](const Program& program) { return program.number == number; });
+  });
+}
+
+bool SimTrainers::GoesOn(const v1::Assignment& assignment) {
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&assignment](const Program& program) {
+    return program.part.job_id() == assignment.job_id() && program.part.trial() == assignment.trial();
+  });
+  if (found == waiting_.end()) return false;
+  const v1::Assignment part = found->part;
+  waiting_.erase(found);
+  if (!CanGoOn(part, assignment)) return false;
+  if (part.resource_to() != assignment.resource_from() || part.attempt() + 1 != assignment.attempt()) {
+    setting_->ledger.Fail(fmt::format("the program of {}, which has trained to {}, goes on with {} from {}",
+                                      part.id(), part.resource_to(), assignment.id(),
+                                      assignment.resource_from()));
+  }
+  return true;
+}
+
+std::vector<v1::WaitingTrainer> SimTrainers::Waiting() const {
+  std::vector<v1::WaitingTrainer> list;
+  for (const Program& program : waiting_) {
+    v1::WaitingTrainer& entry = list.emplace_back();
+    entry.set_job_id(program.part.job_id());
+    entry.set_trial(program.part.trial());
+    entry.set_resource(program.part.resource_to());
+  }
+  return list;
+}
+
+void SimTrainers::LetGo(const v1::WaitingTrainer& trainer) {
+  std::erase_if(waiting_, [&trainer](const Program& program) {
+    return program.part.job_id() == trainer.job_id() && program.part.trial() == trainer.trial() &&
+           program.part.resource_to() == trainer.resource();
+  });
+}
+
+void SimTrainers::LetGoAll(bool leaves) {
+  leaving_ = leaving_ || leaves;
+  waiting_.clear();
 }
 
 }  // namespace winnow

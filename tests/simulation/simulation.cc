@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000;
 // Virtual time without any fault: every job must end within it.
 constexpr int64_t kPatienceUs = 6 * 3600 * kSecond;
+constexpr int64_t kLeasesToLetGo = 4;
 constexpr int64_t kResendUs = 3 * kSecond;
 constexpr int64_t kMostDownUs = 40 * kSecond;
 constexpr int64_t kMostClockJumpUs = 3600 * kSecond;
@@ -54,6 +55,7 @@ class World {
         setting_.ledger.Fail("a job has not ended long after the last fault");
       }
     }
+    AwaitLetGo();
     if (setting_.ledger.violation().empty()) CheckEnd();
     result.violation = setting_.ledger.violation();
     result.hash = setting_.trace.hash();
@@ -202,6 +204,18 @@ class World {
       if (!host.running()) host.Start(false);
     }
     KeepOpening(3);
+  }
+
+  // Soon after the last job and the last fault, no program waits for a trial.
+  void AwaitLetGo() {
+    const Profile& profile = setting_.profile;
+    const int64_t latest_us =
+        std::max(setting_.time.now_us(), profile.faults_until_us) + kLeasesToLetGo * profile.lease_us;
+    const auto waits = [](const SimHost& host) { return host.Waits(); };
+    while (setting_.ledger.violation().empty() && std::any_of(hosts_.begin(), hosts_.end(), waits)) {
+      if (!setting_.time.Step() || setting_.time.now_us() > latest_us)
+        setting_.ledger.Fail("a program waits for a trial of a job that has ended");
+    }
   }
 
   void CheckEnd() {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "base/status_text.h"
 #include "trainers/common/whole_file.h"
@@ -36,12 +37,11 @@ Found ListCheckpoints(const std::string& folder, const std::string& ending) {
 absl::Status WriteCheckpointFile(const std::string& folder, int64_t level, const std::string& ending,
                                  const std::string& text) {
   const fs::path path = fs::path(folder) / fmt::format("checkpoint-{:08}{}", level, ending);
-  if (absl::Status status = WriteFileWhole(path.string(), text); !status.ok()) return status;
-  for (const auto& [_, older] : ListCheckpoints(folder, ending)) {
-    std::error_code ignored;  // an old checkpoint that stays does no harm
-    if (older != path) fs::remove(older, ignored);
+  std::vector<std::string> replaced;
+  for (const auto& [_, other] : ListCheckpoints(folder, ending)) {
+    if (other != path) replaced.push_back(other.string());
   }
-  return absl::OkStatus();
+  return ReplaceFiles(path.string(), text, std::move(replaced));
 }
 
 absl::Status ReadNewestCheckpointFile(const std::string& folder, const std::string& ending,

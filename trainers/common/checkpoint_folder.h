@@ -14,7 +14,7 @@ namespace winnow {
 // Checkpoints of a folder: one file for a level (a round, an epoch), named "checkpoint-00000012" and the
 // trainer's ending (".mlp").
 
-// Creates the folder; deletes older checkpoints when the new one is complete and on disk.
+// Creates the folder; deletes other checkpoints when the new one is complete and on disk, as ReplaceFiles.
 absl::Status WriteCheckpointFile(const std::string& folder, int64_t level, const std::string& ending,
                                  const std::string& text);
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "trainers/common/whole_file.h"
 
@@ -39,7 +41,7 @@ absl::Status TrainingRun::Run() {
 }
 
 int64_t TrainingRun::UpToResource(int64_t levels) const {
-  return files_.resource_to > 0 ? std::min(levels, files_.resource_to) : levels;
+  return resource_to_ > 0 ? std::min(levels, resource_to_) : levels;
 }
 
 void TrainingRun::Warn(const std::string& text) const {
@@ -69,7 +71,36 @@ void TrainingRun::WarnOfUndefined() const {
   }
 }
 
+bool TrainingRun::IsPause() {
+  if (!control_.is_open() || stop_ || ranks_.size() > 1 || files_.checkpoint_folder.empty() || !MayWait())
+    return false;
+  if (resource_to_ == 0 || done() != resource_to_) return false;
+  const int64_t part_end = std::exchange(resource_to_, 0);
+  const bool has_more = !is_finished();
+  resource_to_ = part_end;
+  return has_more;
+}
+
 absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train_level) {
+  absl::Status status = TrainPart(train_level);
+  while (status.ok() && IsPause()) {
+    {
+      const LateSync::Scope beside(&late_sync_);
+      status = Finish();
+    }
+    if (!status.ok()) break;
+    late_sync_.Begin();
+    const std::optional<int64_t> level = control_.Wait(done());
+    ended_waiting_ = !level || stop_;
+    if (ended_waiting_) break;
+    resource_to_ = *level;
+    status = TrainPart(train_level);
+  }
+  const absl::Status kept = late_sync_.Await();
+  return status.ok() ? kept : status;
+}
+
+absl::Status TrainingRun::TrainPart(const std::function<absl::Status()>& train_level) {
   const int64_t first = done();
   int64_t saved = first;
   Clock::time_point saved_at = Clock::now();
@@ -92,10 +123,16 @@ absl::Status TrainingRun::TrainLevels(const std::function<absl::Status()>& train
     if (Clock::now() - saved_at < kCheckpointEvery) continue;
     if (absl::Status written = save(); !written.ok()) return written;
   }
+  std::optional<LateSync::Scope> beside;
+  if (IsPause()) {
+    if (absl::Status kept = late_sync_.Await(); !kept.ok()) return kept;
+    beside.emplace(&late_sync_);
+  }
   return save();
 }
 
 absl::Status TrainingRun::Finish() {
+  if (ended_waiting_) return absl::OkStatus();
   if (is_finished()) return files_.model_folder.empty() || !is_first() ? absl::OkStatus() : WriteModel();
   if (!files_.checkpoint_folder.empty()) return absl::OkStatus();
   return absl::CancelledError(

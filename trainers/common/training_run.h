@@ -16,7 +16,9 @@
 #include "absl/status/statusor.h"
 #include "trainers/collective/communicator.h"
 #include "trainers/common/agreement.h"
+#include "trainers/common/control.h"
 #include "trainers/common/train_files.h"
+#include "trainers/common/whole_file.h"
 
 namespace winnow {
 
@@ -39,7 +41,14 @@ class TrainingRun {
   // program: "winnow-gbdt"; level: the name of a level, "round". REQUIRES: all arguments outlive the run.
   TrainingRun(const char* program, const char* level, const TrainFiles& files, Communicator* ranks,
               const std::atomic<bool>& stop, std::FILE* out, std::FILE* err)
-      : files_(files), ranks_(*ranks), out_(out), err_(err), program_(program), level_(level), stop_(stop) {}
+      : files_(files),
+        ranks_(*ranks),
+        out_(out),
+        err_(err),
+        resource_to_(files.resource_to),
+        program_(program),
+        level_(level),
+        stop_(stop) {}
 
   // Values that must be the same on all ranks.
   virtual ToldThings Told() const = 0;
@@ -54,6 +63,8 @@ class TrainingRun {
 
   // Sets stopped_early if the metrics require it.
   virtual void StopEarlyIfDue() = 0;
+  // Whether the run may train on in this process after a part of it has ended.
+  virtual bool MayWait() const { return true; }
   // Called on rank 0, if there is a folder for checkpoints.
   virtual absl::Status WriteCheckpoint() = 0;
   virtual absl::Status WriteModel() = 0;
@@ -82,8 +93,9 @@ class TrainingRun {
   void PrintUnreported(int64_t first = 0) const;
 
   // Calls train_level until the run is finished or a rank has to stop; prints each level, stops early, and
-  // writes a checkpoint every other second and at the end. train_level also evaluates and records the level;
-  // it is Cancelled if it abandoned the level because of a stop.
+  // writes a checkpoint every other second and at the end. A single rank under a worker that keeps waiting
+  // trainers then writes the model as Finish does, waits, and trains on when it is told to. train_level also
+  // evaluates and records the level; it is Cancelled if it abandoned the level because of a stop.
   absl::Status TrainLevels(const std::function<absl::Status()>& train_level);
 
   // Writes the model if the run is finished. Cancelled if it is not, and there is no folder for checkpoints.
@@ -108,12 +120,20 @@ class TrainingRun {
   } timing_;
 
  private:
+  absl::Status TrainPart(const std::function<absl::Status()>& train_level);
+  // Whether more levels could follow the part that has ended, in this process.
+  bool IsPause();
   void Print(int64_t level) const;
   void WarnOfUndefined() const;
 
+  int64_t resource_to_;  // as files_.resource_to, of the part that is trained now
   const char* const program_;
   const char* const level_;
   const std::atomic<bool>& stop_;
+  Control control_;
+  LateSync late_sync_;  // of what is saved before a wait
+  // It was told to end while it waited: all is written, and the files may be another process's by now.
+  bool ended_waiting_ = false;
 };
 
 // Returns "was made with eta = 1, not 2" for a checkpoint with other hyperparameters; "" if all of `ours` are

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace winnow {
 namespace {
@@ -28,7 +29,25 @@ absl::Status SyncFolder(const std::string& folder) {
   return status;
 }
 
-absl::Status WriteAndSync(const std::string& path, const std::string& text) {
+// A file is synced to the disk through a descriptor of its own: the kernel syncs its pages, whoever wrote
+// them.
+absl::Status SyncFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? absl::OkStatus() : FileError(path, "cannot open");  // replaced since
+  const bool synced = fsync(fd) == 0;
+  const absl::Status status = synced ? absl::OkStatus() : FileError(path, "cannot sync");
+  close(fd);
+  return status;
+}
+
+std::string FolderOf(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+thread_local LateSync* late_sync = nullptr;
+
+absl::Status WriteText(const std::string& path, const std::string& text, bool syncs) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return FileError(path, "cannot write");
   absl::Status status;
@@ -39,7 +58,8 @@ absl::Status WriteAndSync(const std::string& path, const std::string& text) {
     else if (errno != EINTR)
       status = FileError(path, "cannot write");
   }
-  const bool kept = fsync(fd) == 0 || errno == EINVAL;  // special files, such as pipes, cannot be synced
+  const bool kept =
+      !syncs || fsync(fd) == 0 || errno == EINVAL;  // special files, such as pipes, cannot be synced
   if (status.ok() && !kept) status = FileError(path, "cannot sync");
   close(fd);
   return status;
@@ -60,6 +80,11 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
 }
 
 absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
+  return ReplaceFiles(path, text, {});
+}
+
+absl::Status ReplaceFiles(const std::string& path, const std::string& text,
+                          std::vector<std::string> replaced) {
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
@@ -67,14 +92,46 @@ absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
     return absl::UnavailableError(
         fmt::format("{}: cannot create the directory: {}", folder.string(), error.message()));
   // Pipes and devices are not replaced.
-  if (const fs::file_status now = fs::status(path, error); fs::is_other(now)) return WriteAndSync(path, text);
+  if (const fs::file_status now = fs::status(path, error); fs::is_other(now))
+    return WriteText(path, text, true);
   const std::string temporary = path + ".part";
-  if (absl::Status status = WriteAndSync(temporary, text); !status.ok()) {
+  if (absl::Status status = WriteText(temporary, text, late_sync == nullptr); !status.ok()) {
     unlink(temporary.c_str());
     return status;
   }
   if (rename(temporary.c_str(), path.c_str()) != 0) return FileError(path, "cannot rename to this name");
-  return SyncFolder(folder.empty() ? "." : folder.string());
+  if (late_sync != nullptr) {
+    late_sync->files_.push_back({path, std::move(replaced)});
+    return absl::OkStatus();
+  }
+  if (absl::Status status = SyncFolder(FolderOf(path)); !status.ok()) return status;
+  for (const std::string& older : replaced) unlink(older.c_str());  // one that stays does no harm
+  return absl::OkStatus();
+}
+
+LateSync::Scope::Scope(LateSync* sync) : before_(std::exchange(late_sync, sync)) {}
+LateSync::Scope::~Scope() { late_sync = before_; }
+
+LateSync::~LateSync() { static_cast<void>(Await()); }
+
+void LateSync::Begin() {
+  thread_ = std::thread([this] {
+    for (const File& file : files_) {
+      absl::Status status = SyncFile(file.path);
+      if (status.ok()) status = SyncFolder(FolderOf(file.path));
+      if (!status.ok()) {
+        status_.Update(status);
+        continue;
+      }
+      for (const std::string& older : file.replaced) unlink(older.c_str());
+    }
+    files_.clear();
+  });
+}
+
+absl::Status LateSync::Await() {
+  if (thread_.joinable()) thread_.join();
+  return std::exchange(status_, absl::OkStatus());
 }
 
 }  // namespace winnow

@@ -71,6 +71,7 @@ class NetworkRun : public TrainingRun {
   std::vector<float> ValuesAt(int64_t epoch) const override {
     return {state_.history[epoch].begin(), state_.history[epoch].end()};
   }
+  bool MayWait() const override { return !profile_; }  // the profile is reported at the end of the process
   void StopEarlyIfDue() override;
   absl::Status WriteCheckpoint() override { return mlp::WriteCheckpoint(request_.checkpoint_folder, state_); }
   absl::Status WriteModel() override;

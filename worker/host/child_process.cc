@@ -1,6 +1,7 @@
 #include "worker/host/child_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -33,6 +34,7 @@ namespace {
   dup2(plan.output, STDOUT_FILENO);
   dup2(plan.error, STDERR_FILENO);
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (plan.inherited >= 0) fcntl(plan.inherited, F_SETFD, 0);
   if (plan.join_file >= 0 && write(plan.join_file, "0", 1) != 1) FailChild(plan.failure, ExecFailure::kSetup);
   if (plan.bound) sched_setaffinity(0, sizeof plan.processors, &plan.processors);
   if (plan.data.rlim_cur > 0) setrlimit(RLIMIT_DATA, &plan.data);
@@ -40,7 +42,7 @@ namespace {
     umask(022);  // the worker's umask for its own files is stricter
     if (!BecomeUser(*plan.user)) FailChild(plan.failure, ExecFailure::kUser);
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of user, which would clear it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);          // after the change of user, which would clear it
   if (getppid() != plan.parent) _exit(127);  // the parent died before the line above
   if (plan.directory != nullptr && chdir(plan.directory) != 0)
     FailChild(plan.failure, ExecFailure::kDirectory);

@@ -31,6 +31,7 @@ struct ChildPlan {
   cpu_set_t processors = {};
   rlimit data = {0, 0};
   const TrainerUser* user = nullptr;  // null: this process's user
+  int inherited = -1;                 // the descriptor of 3 or more that the program keeps; -1: none
 };
 
 // Forks a child that follows the plan and becomes the first program that can be executed. Returns its id, or

@@ -228,6 +228,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(EventLoop* loop, const P
   ChildPlan plan{
       getpid(),         Pointers(spec.command), Pointers(spec.environment), {}, nullptr, input.get(),
       out_writer.get(), error_writer.get(),     failure_writer.get()};
+  plan.inherited = spec.inherited;
   if (absl::Status status = SetUp(spec, &plan); !status.ok()) return status;
   for (const std::string& candidate : candidates) plan.programs.push_back(candidate.c_str());
   if (!spec.working_directory.empty()) plan.directory = spec.working_directory.c_str();
@@ -310,6 +311,11 @@ void Process::Stop(EventLoop::Clock::duration grace) {
     kill_timer_ = 0;
     KillGroup();
   });
+}
+
+void Process::ReadWritten() {
+  constexpr int kMostReads = 1024;  // a program that never ceases to write does not hold up the loop
+  for (const Stream stream : {kStdout, kStderr}) ReadSome(stream, kMostReads);
 }
 
 void Process::KillGroup() { kill(-pid_, SIGKILL); }

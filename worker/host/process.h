@@ -23,8 +23,8 @@ namespace winnow {
 struct ChildSetup {
   // the process joins it; processes left in it when the program has ended are killed
   std::shared_ptr<Cgroup> group = nullptr;
-  std::vector<int> processors = {};         // affinity mask; empty: unchanged
-  uint64_t data_bytes = 0;                  // RLIMIT_DATA; 0: unlimited
+  std::vector<int> processors = {};                 // affinity mask; empty: unchanged
+  uint64_t data_bytes = 0;                          // RLIMIT_DATA; 0: unlimited
   std::shared_ptr<const UserLease> user = nullptr;  // null: the worker's own user
 };
 
@@ -39,6 +39,9 @@ struct ProcessSpec {
   // left alone.
   std::string mark = "";
   ChildSetup setup = {};
+  // A descriptor of 3 or more that the program inherits under the same number; the caller closes it. -1:
+  // none.
+  int inherited = -1;
 };
 
 struct ProcessEnd {
@@ -73,6 +76,9 @@ class Process {
   // Sends SIGTERM to the group, and SIGKILL after `grace`. A later call can only shorten the grace. Does
   // nothing after the program has ended by itself.
   void Stop(EventLoop::Clock::duration grace);
+
+  // Passes everything that was written by now to `output`.
+  void ReadWritten();
 
   // Whether the program itself has ended; processes that it started may be left.
   bool HasEnded() const;

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""The cost of a part: what a search pays each time it leaves one trial for another.
+
+    python3 bench/parts.py --bin build/bin [--units 1200] [--repeats 3] [--only gbdt]
+
+On a generated table of 11,400 x 10, one worker with one slot and one thread a trainer. A job under ASHA, which trains in
+many short parts, beside RANDOM, which trains the same number of units in few long ones: with waiting trainers (warm) and
+with --warm-trainers 0 (cold), in turns in the same run, so that a busy machine slows all of them alike.
+
+A part's cost is the time from the last report of the part before to its first report, less the median time of a unit. A
+part that a waiting trainer took on is told from one that started a process by the worker's log.
+"""
+
+import argparse
+import datetime
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import service  # noqa: E402  (the path must be set first)
+
+ROWS, FEATURES = 11_400, 10
+METRICS = {"gbdt": ("validation:auc", "MAXIMIZE"), "mlp": ("validation:loss", "MINIMIZE")}
+SEARCH = {
+    "gbdt": [{"name": "eta", "continuous": {"min": 0.02, "max": 0.5, "scaling": "LOG"}},
+             {"name": "max_depth", "integer": {"min": 6, "max": 9}},
+             {"name": "min_child_weight", "continuous": {"min": 1, "max": 50, "scaling": "LOG"}}],
+    "mlp": [{"name": "learning_rate", "continuous": {"min": 0.0005, "max": 0.05, "scaling": "LOG"}},
+            {"name": "weight_decay", "continuous": {"min": 0.000001, "max": 0.01, "scaling": "LOG"}}],
+}
+STATIC = {
+    "gbdt": {"objective": "binary:logistic", "eval_metric": "auc", "nthread": 1},
+    "mlp": {"hidden_layers": "16", "batch_size": 1024, "nthread": 1},
+}
+
+
+def write_table(path):
+    """A label that depends on half of the columns, with noise."""
+    draw = random.Random(11)
+    with open(path, "w", encoding="ascii") as file:
+        file.write("label," + ",".join(f"x{i}" for i in range(FEATURES)) + "\n")
+        for _ in range(ROWS):
+            x = [draw.gauss(0, 1) for _ in range(FEATURES)]
+            score = x[0] + x[1] * x[2] - 0.5 * x[3] + 0.3 * x[4] ** 2 + draw.gauss(0, 1)
+            file.write(f"{int(score > 0.3)}," + ",".join(f"{v:.5f}" for v in x) + "\n")
+
+
+class OneWorker(service.Service):
+    """A server, and one worker of one slot whose log says what it started."""
+
+    def __init__(self, binaries, folder, flags):
+        super().__init__(binaries, folder, workers=0)
+        self.flags = flags
+
+    def __enter__(self):
+        super().__enter__()
+        with open(self.folder / "worker.log", "wb") as log:
+            self.worker = subprocess.Popen(
+                [self.binaries / "winnow-worker", "--server", self.address, "--slots", "1", "--name", "bench",
+                 "--work-dir", self.folder / "worker", *self.flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**service.os.environ, "WINNOW_CACHE_DIR": str(self.folder / "cache")})
+        return self
+
+    def __exit__(self, *_):
+        self.worker.terminate()
+        self.worker.wait()
+        super().__exit__()
+
+    def continued(self):
+        """(job, trial, attempt) of the parts that a waiting trainer went on with."""
+        log = (self.folder / "worker.log").read_text(errors="replace")
+        return {(job, int(trial), int(attempt)) for job, trial, attempt in
+                re.findall(r"continued \S+: (\S+) trial (\d+) attempt (\d+)", log)}
+
+
+def spec_of(trainer, strategy, units, table):
+    metric, goal = METRICS[trainer]
+    top = 100
+    spec = {
+        "name": f"parts-{trainer}-{strategy.lower()}",
+        "trainer": {"builtin": trainer},
+        "static_hyperparameters": {key: str(value) for key, value in STATIC[trainer].items()}
+                                  | {"num_round" if trainer == "gbdt" else "epochs": str(top)},
+        "parameters": SEARCH[trainer],
+        "objective": {"metric": metric, "goal": goal},
+        "channels": {"train": {"path": str(table), "label": "label", "validation_fraction": 0.25}},
+        "strategy": strategy,
+        "limits": {"max_total_resource": units, "max_trials": 100_000, "max_parallel_trials": 1},
+        "seed": 5,
+    }
+    if strategy == "ASHA":
+        spec["pruner"] = {"max_resource": top}
+    return spec
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def costs_of(points, continued, job):
+    """(elapsed, units, {"cold": [...], "warm": [...]}) in seconds, from the reports in their order."""
+    times = {}
+    for point in points:
+        times.setdefault((int(point["trial"]), int(point["attempt"])), {})[int(point["resource"])] = \
+            seconds(point["time"])
+    parts = sorted((sorted(levels.values()), key) for key, levels in times.items())
+    steps = [b - a for levels, _ in parts for a, b in zip(levels, levels[1:])]
+    unit = statistics.median(steps) if steps else 0
+    costs = {"cold": [], "warm": []}
+    for (before, _), (levels, (trial, attempt)) in zip(parts, parts[1:]):
+        kind = "warm" if (job, trial, attempt) in continued else "cold"
+        costs[kind].append(max(0.0, levels[0] - before[-1] - unit))
+    return parts[-1][0][-1] - parts[0][0][0], unit, costs
+
+
+def spread(values):
+    if not values:
+        return "none"
+    ordered = sorted(values)
+    at = lambda share: ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1e3
+    return f"{len(ordered):4d}: p50 {at(0.5):5.1f} ms, p99 {at(0.99):5.1f} ms"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
+    parser.add_argument("--units", type=int, default=1200, help="units of each job")
+    parser.add_argument("--repeats", type=int, default=3, help="of every job; the medians are printed")
+    parser.add_argument("--only", choices=list(METRICS), help="one trainer")
+    parser.add_argument("--cold-flags", nargs="*", default=["--warm-trainers=0"], help="of the cold worker")
+    arguments = parser.parse_args()
+    service.require_programs(arguments.bin)
+    trainers = [arguments.only] if arguments.only else list(METRICS)
+    with tempfile.TemporaryDirectory(prefix="winnow-parts-") as temporary:
+        folder = pathlib.Path(temporary)
+        table = folder / "table.csv"
+        write_table(table)
+        kinds = {"cold": arguments.cold_flags, "warm": []}
+        services = {}
+        for kind, flags in kinds.items():
+            (folder / kind).mkdir()
+            services[kind] = OneWorker(arguments.bin, folder / kind, flags).__enter__()
+        try:
+            for trainer in trainers:
+                measure(trainer, services, arguments, table)
+        finally:
+            for one in services.values():
+                one.__exit__()
+
+
+def measure(trainer, services, arguments, table):
+    taken = {}
+    for kind, one in services.items():  # the cache of the table is made, and is not measured
+        one.run(spec_of(trainer, "RANDOM", 100, table))
+    for _ in range(arguments.repeats):
+        for kind, one in services.items():
+            for strategy in ("RANDOM", "ASHA"):
+                begun = time.monotonic()
+                job = one.run(spec_of(trainer, strategy, arguments.units, table))
+                wall = time.monotonic() - begun
+                points = one.json("metrics", job["id"])["points"]
+                metric = METRICS[trainer][0]
+                result = costs_of([p for p in points if p["metric"] == metric], one.continued(), job["id"])
+                taken.setdefault((kind, strategy), []).append((wall, *result))
+    for (kind, strategy), runs in taken.items():
+        elapsed = statistics.median(run[1] for run in runs)
+        unit = statistics.median(run[2] for run in runs)
+        costs = {k: [c for run in runs for c in run[3][k]] for k in ("cold", "warm")}
+        print(f"{trainer:4} {kind:4} {strategy:6} {elapsed:6.2f} s, a unit {unit * 1e3:4.1f} ms; parts started "
+              f"{spread(costs['cold'])}; continued {spread(costs['warm'])}", flush=True)
+    for kind in services:
+        ratio = statistics.median(a[1] / r[1] for a, r in zip(taken[kind, "ASHA"], taken[kind, "RANDOM"]))
+        print(f"{trainer:4} {kind:4} ASHA beside run-through: {ratio:.2f} of its time", flush=True)
+    ratio = statistics.median(w[1] / c[1] for w, c in zip(taken["warm", "ASHA"], taken["cold", "ASHA"]))
+    print(f"{trainer:4} ASHA, warm beside cold: {ratio:.2f} of its time", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+// What a built-in trainer does between two parts in one process: says that it waits, and saves beside the wait.
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "trainers/common/checkpoint_folder.h"
+#include "trainers/common/control.h"
+#include "trainers/common/whole_file.h"
+
+namespace winnow {
+namespace {
+
+// The worker's end of a control socket whose other end WINNOW_CONTROL_FD names.
+class Worker {
+ public:
+  Worker() {
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()) == 0);
+    setenv("WINNOW_CONTROL_FD", std::to_string(ends_[1]).c_str(), 1);
+  }
+  ~Worker() {
+    Close();
+    unsetenv("WINNOW_CONTROL_FD");
+  }
+  void Say(const std::string& words) {
+    REQUIRE(send(ends_[0], words.data(), words.size(), 0) == static_cast<ssize_t>(words.size()));
+  }
+  std::string Heard() {
+    std::array<char, 256> buffer;
+    const ssize_t got = read(ends_[0], buffer.data(), buffer.size());
+    return got > 0 ? std::string(buffer.data(), got) : "";
+  }
+  void Close() {
+    if (ends_[0] >= 0) close(std::exchange(ends_[0], -1));
+  }
+
+ private:
+  std::array<int, 2> ends_;
+};
+
+std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Control: orders come line by line, and the end of the stream is one", "[trainer]") {
+  Worker worker;
+  Control control;
+  REQUIRE(control.is_open());
+  worker.Say("continue 30 WINNOW_ATTEMPT=2 WINNOW_RESOURCE_TO=30\ncontinue 0\n");
+  CHECK(control.Wait(10) == 30);
+  CHECK(control.Wait(30) == 0);
+  CHECK(worker.Heard() == "waiting 10\nwaiting 30\n");
+  SECTION("told to end") { worker.Say("end\n"); }
+  SECTION("an order that is not known") { worker.Say("continue -1\n"); }
+  SECTION("the worker is gone") { worker.Close(); }
+  CHECK_FALSE(control.Wait(50).has_value());
+}
+
+TEST_CASE("Control: what is not a socket is none", "[trainer]") {
+  const std::string value = GENERATE(as<std::string>(), "", "x", "-1", "1000000", "99999999999999999999");
+  setenv("WINNOW_CONTROL_FD", value.c_str(), 1);
+  CHECK_FALSE(Control().is_open());
+  const int file = open("/dev/null", O_RDONLY);
+  setenv("WINNOW_CONTROL_FD", std::to_string(file).c_str(), 1);
+  CHECK_FALSE(Control().is_open());
+  close(file);
+  unsetenv("WINNOW_CONTROL_FD");
+  CHECK_FALSE(Control().is_open());
+}
+
+TEST_CASE("LateSync: a checkpoint is there at once, and the older one goes when it is on disk", "[trainer]") {
+  TempFolder folder;
+  const std::string place = folder.path().string();
+  REQUIRE(WriteCheckpointFile(place, 1, ".c", "one").ok());
+  LateSync late;
+  {
+    const LateSync::Scope beside(&late);
+    REQUIRE(WriteCheckpointFile(place, 2, ".c", "two").ok());
+  }
+  CHECK(*ReadWholeFile(place + "/checkpoint-00000002.c") == "two");
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000001.c", "checkpoint-00000002.c"});
+  late.Begin();
+  CHECK(late.Await().ok());
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000002.c"});
+
+  // What another process has written meanwhile is not its own to remove.
+  {
+    const LateSync::Scope beside(&late);
+    REQUIRE(WriteCheckpointFile(place, 3, ".c", "three").ok());
+  }
+  REQUIRE(WriteFileWhole(place + "/checkpoint-00000009.c", "nine").ok());
+  late.Begin();
+  CHECK(late.Await().ok());
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000003.c", "checkpoint-00000009.c"});
+  // Outside the scope all is as ever.
+  REQUIRE(WriteCheckpointFile(place, 10, ".c", "ten").ok());
+  CHECK(FilesIn(place) == std::vector<std::string>{"checkpoint-00000010.c"});
+}
+
+}  // namespace winnow

@@ -1,0 +1,252 @@
+// Programs that wait for the next part of their trial: real processes, under ProcessTrainers.
+
+#include "worker/waiting_trainers.h"
+
+#include <signal.h>
+
+#include <fstream>
+#include <functional>
+#include <optional>
+
+#include "checkout.h"
+#include "tests/catch.h"
+#include "tests/support/temp_folder.h"
+#include "tests/worker/fake_server.h"
+#include "worker/process_trainers.h"
+
+namespace winnow {
+namespace {
+
+// Prints each level and its process id, and waits. kDies: ends without a word when it is told to go on, once.
+// kUntrue: says that it waits at another level than it was to train to, and exits with 4 when it is told to
+// end.
+constexpr char kProgram[] = R"(
+level=$WINNOW_RESOURCE_FROM; to=$WINNOW_RESOURCE_TO
+while true; do
+  while [ $level -lt $to ]; do level=$((level + 1)); echo "loss=$level pid=$$ slot=$WINNOW_SLOT"; done
+  echo $level > $WINNOW_CHECKPOINT_DIR/level
+  [ -n "$WINNOW_CONTROL_FD" ] || exit 0
+  [ "$MODE" = untrue ] && echo "waiting 1" >&$WINNOW_CONTROL_FD || echo "waiting $level" >&$WINNOW_CONTROL_FD
+  read -r word to rest <&$WINNOW_CONTROL_FD || exit 5
+  [ "$MODE" = untrue ] && exit 4
+  [ "$word" = continue ] || exit 0
+  [ "$MODE" = dies ] && [ ! -e $SM_OUTPUT_DATA_DIR/died ] && touch $SM_OUTPUT_DATA_DIR/died && exit 3
+done
+)";
+
+struct Part {
+  v1::Outcome outcome;
+  std::vector<int64_t> levels;
+  std::string out;
+  bool continued = false;
+  bool ended = false;
+
+  // The one that its last line names.
+  int pid() const { return std::stoi(out.substr(out.rfind("pid=") + 4)); }
+};
+
+v1::Assignment PartOf(int64_t trial, int64_t attempt, int64_t from, int64_t to,
+                      const std::string& mode = "") {
+  const std::string id = "job." + std::to_string(trial) + "." + std::to_string(attempt);
+  v1::Assignment assignment = MakeAssignment(id, {"/bin/bash", "-c", kProgram});
+  assignment.set_trial(trial);
+  assignment.set_attempt(attempt);
+  assignment.set_resource_from(from);
+  assignment.set_resource_to(to);
+  (*assignment.mutable_environment())["MODE"] = mode;
+  return assignment;
+}
+
+class Host {
+ public:
+  explicit Host(WarmLimits limits)
+      : trainers_(&loop_,
+                  {folder_ / "work", folder_ / "shared", WINNOW_BIN_DIR, "127.0.0.1", {"PATH=/usr/bin:/bin"}},
+                  {29500, 100}, nullptr, limits) {}
+
+  Part Run(const v1::Assignment& assignment) {
+    Part part;
+    std::unique_ptr<RankRun> run;
+    trainers_.Prepare(assignment, [&](const absl::StatusOr<Trainers::Prepared>& prepared) {
+      REQUIRE(prepared.ok());
+      auto started = trainers_.Start(
+          assignment, {[&part](const v1::Report& report) { part.levels.push_back(report.resource()); },
+                       [&part](v1::GetLogsRequest::Stream stream, int64_t, std::string_view data, bool) {
+                         if (stream == v1::GetLogsRequest::STDOUT) part.out += data;
+                       },
+                       [&part](v1::Outcome outcome) {
+                         part.outcome = std::move(outcome);
+                         part.ended = true;
+                       }});
+      REQUIRE(started.ok());
+      run = *std::move(started);
+      part.continued = run->continued();
+    });
+    REQUIRE(Await([&part] { return part.ended; }));
+    return part;
+  }
+
+  // Runs the loop until the condition holds; false: it does not within 20 s.
+  bool Await(const std::function<bool()>& condition) {
+    const auto end = EventLoop::Clock::now() + std::chrono::seconds(20);
+    while (!condition() && EventLoop::Clock::now() < end) {
+      const EventLoop::Id look = loop_.After(std::chrono::milliseconds(2), [this] { loop_.Quit(); });
+      loop_.Run();
+      loop_.Cancel(look);
+    }
+    return condition();
+  }
+  bool AwaitEndOf(int pid) {
+    return Await([pid] { return kill(pid, 0) != 0; });
+  }
+
+  std::vector<int64_t> Waiting() const {
+    std::vector<int64_t> trials;
+    for (const v1::WaitingTrainer& waiting : trainers_.Waiting()) trials.push_back(waiting.trial());
+    return trials;
+  }
+  ProcessTrainers& trainers() { return trainers_; }
+
+ private:
+  TempFolder folder_;
+  EventLoop loop_;
+  ProcessTrainers trainers_;
+};
+
+}  // namespace
+
+TEST_CASE("Waiting trainers: the next part goes on in the same process, as itself", "[worker]") {
+  Host host({2});
+  const Part first = host.Run(PartOf(1, 1, 0, 2));
+  CHECK(first.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(first.levels == std::vector<int64_t>{1, 2});
+  REQUIRE(host.Waiting() == std::vector<int64_t>{1});
+  CHECK(host.trainers().Waiting()[0].resource() == 2);
+
+  const Part second = host.Run(PartOf(1, 2, 2, 5));
+  CHECK(second.continued);
+  CHECK(second.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(second.levels == std::vector<int64_t>{3, 4, 5});
+  CHECK(second.pid() == first.pid());
+  CHECK(second.out.find("loss=2 ") == std::string::npos);
+
+  // Another trial's part has nothing to do with it.
+  const Part other = host.Run(PartOf(2, 1, 0, 1));
+  CHECK_FALSE(other.continued);
+  CHECK(other.pid() != first.pid());
+  CHECK(host.Waiting() == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("Waiting trainers: what differs starts anew, and the old program ends", "[worker]") {
+  Host host({2});
+  const Part first = host.Run(PartOf(1, 1, 0, 2));
+  v1::Assignment second = PartOf(1, 2, 2, 3);
+  SECTION("another attempt was between") { second.set_attempt(3); }
+  SECTION("another level") { second.set_resource_from(1); }
+  SECTION("another command") { second.add_command("more"); }
+  SECTION("another environment") { (*second.mutable_environment())["SM_HPS"] = "{}"; }
+  SECTION("another limit") { second.set_memory_gib(8); }
+  SECTION("a device") { second.add_gpus("GPU-1"); }
+  SECTION("two ranks") { second.set_world_size(2); }
+  const Part part = host.Run(second);
+  CHECK_FALSE(part.continued);
+  CHECK(part.outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(part.pid() != first.pid());
+  CHECK(host.AwaitEndOf(first.pid()));
+}
+
+TEST_CASE("Waiting trainers: one that dies costs a start and no failure", "[worker]") {
+  Host host({2});
+  SECTION("while it waits") {
+    const Part first = host.Run(PartOf(1, 1, 0, 2));
+    kill(first.pid(), SIGKILL);
+    REQUIRE(host.Await([&host] { return host.Waiting().empty(); }));
+    const Part second = host.Run(PartOf(1, 2, 2, 3));
+    CHECK_FALSE(second.continued);
+    CHECK(second.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(second.levels == std::vector<int64_t>{3});
+  }
+  SECTION("when it is to go on") {
+    const Part first = host.Run(PartOf(1, 1, 0, 2, "dies"));
+    const Part second = host.Run(PartOf(1, 2, 2, 3, "dies"));
+    CHECK(second.continued);
+    CHECK(second.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(second.levels == std::vector<int64_t>{3});
+    CHECK(second.pid() != first.pid());
+  }
+}
+
+TEST_CASE("Waiting trainers: one that has not trained to its level is judged by its end", "[worker]") {
+  Host host({2});
+  const Part part = host.Run(PartOf(1, 1, 0, 2, "untrue"));
+  CHECK(part.outcome.kind() == v1::Outcome::FAILED);
+  CHECK(part.outcome.exit_code() == 4);
+  CHECK(host.Waiting().empty());
+}
+
+TEST_CASE("Waiting trainers: those beyond the limit and those let go end by themselves", "[worker]") {
+  Host host({2});
+  std::vector<Part> parts;
+  for (int64_t trial = 1; trial <= 3; ++trial) parts.push_back(host.Run(PartOf(trial, 1, 0, 1)));
+  CHECK(host.Waiting() == std::vector<int64_t>{2, 3});
+  CHECK(host.AwaitEndOf(parts[0].pid()));
+
+  v1::WaitingTrainer known = host.trainers().Waiting()[0];
+  v1::WaitingTrainer older = known;
+  older.set_resource(9);
+  host.trainers().LetGo(older);  // an order about another level
+  CHECK(host.Waiting() == std::vector<int64_t>{2, 3});
+  host.trainers().LetGo(known);
+  CHECK(host.Waiting() == std::vector<int64_t>{3});
+  CHECK(host.AwaitEndOf(parts[1].pid()));
+
+  host.trainers().LetGoAll(true);
+  CHECK(host.AwaitEndOf(parts[2].pid()));
+  CHECK(host.Run(PartOf(4, 1, 0, 1)).outcome.kind() == v1::Outcome::FINISHED);
+  CHECK(host.Waiting().empty());
+}
+
+TEST_CASE("Waiting trainers: nothing waits without a place, or against the job", "[worker]") {
+  SECTION("no place") {
+    Host host({0});
+    const Part part = host.Run(PartOf(1, 1, 0, 1));
+    CHECK(part.outcome.kind() == v1::Outcome::FINISHED);
+    CHECK(host.Waiting().empty());
+    CHECK(host.AwaitEndOf(part.pid()));
+  }
+  SECTION("the job says no") {
+    Host host({2});
+    v1::Assignment assignment = PartOf(1, 1, 0, 1);
+    assignment.set_warm(v1::TrainerSpec::OFF);
+    CHECK(host.AwaitEndOf(host.Run(assignment).pid()));
+    CHECK(host.Waiting().empty());
+  }
+  SECTION("it would keep a device") {
+    Host host({2});
+    v1::Assignment assignment = PartOf(1, 1, 0, 1);
+    assignment.add_gpus("GPU-1");
+    CHECK(host.AwaitEndOf(host.Run(assignment).pid()));
+    assignment = PartOf(2, 1, 0, 1);
+    assignment.add_gpus("GPU-1");
+    assignment.set_warm(v1::TrainerSpec::GPU);
+    host.Run(assignment);
+    CHECK(host.Waiting() == std::vector<int64_t>{2});
+  }
+  SECTION("too little memory") {
+    Host host({2, 1e-6});
+    CHECK(host.AwaitEndOf(host.Run(PartOf(1, 1, 0, 1)).pid()));
+    CHECK(host.Waiting().empty());
+  }
+}
+
+TEST_CASE("Waiting trainers: none outlives its worker", "[worker]") {
+  int pid = 0;
+  {
+    Host host({2});
+    pid = host.Run(PartOf(1, 1, 0, 1)).pid();
+    CHECK(kill(pid, 0) == 0);
+  }
+  CHECK(kill(pid, 0) != 0);
+}
+
+}  // namespace winnow

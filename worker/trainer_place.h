@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "worker/host/limits.h"
+#include "worker/host/run_as.h"
+#include "worker/host/usage.h"
+
+namespace winnow {
+
+// Folders of a worker, and its addresses.
+struct TrainerPlace {
+  std::filesystem::path work;  // absolute
+  std::filesystem::path shared;
+  std::string program_directory;  // searched before PATH
+  std::string host;
+  std::vector<std::string> environment;  // inherited by every trainer
+  Limiter* limiter = nullptr;            // outlives the trainers; null: limits are not enforced
+  HostUsage* usage = nullptr;            // likewise; null: usage is not measured
+  std::string worker = "";               // its name
+  std::filesystem::path secrets = {};    // see ReadSecrets; empty: none
+  const TrainerUsers* users = nullptr;   // outlives the trainers; null: they run as the worker's own user
+};
+
+}  // namespace winnow

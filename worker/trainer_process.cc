@@ -1,0 +1,215 @@
+#include "worker/trainer_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "artifact/folder.h"
+#include "base/status_text.h"
+#include "fmt/format.h"
+#include "worker/redactor.h"
+#include "worker/trial_directories.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kMostControlBytes = 4096;  // of a line
+constexpr std::string_view kWaiting = "waiting ";
+// How long a waiting program has to end after it was told so.
+constexpr std::chrono::seconds kEndPatience(1);
+
+// Folders and files that cannot be made are the machine's fault.
+absl::Status FaultOfMachine(const absl::Status& status) {
+  return absl::ResourceExhaustedError(MessageOf(status));
+}
+
+// Replaces the values of `inherited` that name the worker's user by the trainer's user's.
+std::vector<std::string> EnvironmentOf(const TrainerUser& user, const std::filesystem::path& home,
+                                       std::vector<std::string> inherited) {
+  constexpr std::array<std::string_view, 12> kPersonal = {"HOME=",
+                                                          "USER=",
+                                                          "LOGNAME=",
+                                                          "MAIL=",
+                                                          "SHELL=",
+                                                          "TMPDIR=",
+                                                          "XDG_RUNTIME_DIR=",
+                                                          "XDG_CACHE_HOME=",
+                                                          "XDG_CONFIG_HOME=",
+                                                          "XDG_DATA_HOME=",
+                                                          "XDG_STATE_HOME=",
+                                                          "SSH_AUTH_SOCK="};
+  std::erase_if(inherited, [&](const std::string& entry) {
+    return std::any_of(kPersonal.begin(), kPersonal.end(),
+                       [&](std::string_view name) { return entry.starts_with(name); });
+  });
+  const std::string name = user.name.empty() ? std::to_string(user.uid) : user.name;
+  for (const std::string& entry :
+       {"HOME=" + home.string(), "TMPDIR=" + home.string(), "USER=" + name, "LOGNAME=" + name}) {
+    inherited.push_back(entry);
+  }
+  return inherited;
+}
+
+// The level of "waiting LEVEL"; absent: the line says something else.
+std::optional<int64_t> LevelOf(std::string_view line) {
+  if (!line.starts_with(kWaiting)) return std::nullopt;
+  line.remove_prefix(kWaiting.size());
+  int64_t level = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), level);
+  if (error != std::errc() || end != line.data() + line.size() || level < 0) return std::nullopt;
+  return level;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
+    EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
+    const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
+    Listener* listener) {
+  const auto directories = MakeTrialDirectories(place.shared, assignment.job_id(), assignment.trial(), false);
+  if (!directories.ok()) return FaultOfMachine(directories.status());
+  std::unique_ptr<TrainerProcess> trainer(new TrainerProcess(loop, listener));
+  TrainerProcess* const self = trainer.get();
+  trainer->secrets_ = secrets;
+  trainer->user_ = user;
+  trainer->mark_ = AssignmentMark(assignment.id());
+  std::vector<std::string> inherited = place.environment;
+  if (user != nullptr) {
+    if (absl::Status status = trainer->MakeHome(place, assignment, user->user()); !status.ok())
+      return FaultOfMachine(status);
+    inherited = EnvironmentOf(user->user(), trainer->home_, std::move(inherited));
+  }
+  ProcessSpec spec;
+  if (may_wait) {
+    if (absl::Status status = trainer->MakeControl(&spec.inherited); !status.ok()) return status;
+  }
+  spec.command.assign(assignment.command().begin(), assignment.command().end());
+  spec.environment = TrainerEnvironment(
+      assignment, *directories,
+      {place.host, LocalRank(assignment), seat, place.work.string(), secrets, spec.inherited}, inherited);
+  spec.mark = trainer->mark_;
+  if (place.limiter != nullptr) {
+    auto confinement =
+        place.limiter->Confine(assignment.id(), spec.mark, {assignment.cpus(), assignment.memory_gib()});
+    if (!confinement.ok()) {
+      if (spec.inherited >= 0) close(spec.inherited);
+      return confinement.status();
+    }
+    trainer->confinement_ = *std::move(confinement);
+    spec.setup = trainer->confinement_->Child();
+    trainer->group_ = spec.setup.group;
+  }
+  spec.setup.user = std::move(user);
+  spec.working_directory = assignment.working_directory();
+  spec.program_directory = place.program_directory;
+  auto process = Process::Start(
+      loop, spec,
+      {[self](Process::Stream stream, std::string_view bytes) { self->listener_->Output(stream, bytes); },
+       [self](const ProcessEnd& end) { self->listener_->Gone(end); }});
+  if (spec.inherited >= 0) close(spec.inherited);
+  if (!process.ok()) {
+    std::vector<std::string> hidden;
+    for (const auto& [variable, value] : secrets) hidden.push_back(value);
+    Redactor redactor(hidden);
+    const std::string why = redactor.Add(MessageOf(process.status()));
+    return absl::Status(process.status().code(), why + redactor.End());
+  }
+  trainer->process_ = *std::move(process);
+  if (trainer->confinement_ != nullptr)
+    trainer->confinement_->Watch(trainer->process_->pid(), [self] { self->listener_->OverMemory(); });
+  if (trainer->control_ >= 0)
+    trainer->control_watch_ = loop->Watch(trainer->control_, [self] { self->ReadControl(); });
+  return trainer;
+}
+
+TrainerProcess::~TrainerProcess() {
+  loop_->Cancel(end_timer_);
+  CloseControl();
+  process_ = nullptr;
+  confinement_ = nullptr;
+  std::error_code ignored;
+  if (!home_.empty()) std::filesystem::remove_all(home_, ignored);
+}
+
+absl::Status TrainerProcess::MakeHome(const TrainerPlace& place, const v1::Assignment& assignment,
+                                      const TrainerUser& user) {
+  std::string name = assignment.id();
+  std::replace(name.begin(), name.end(), '/', '_');
+  const auto homes = OpenFolder::Make({place.work, kHomes}, 0711);
+  if (!homes.ok()) return homes.status();
+  const auto home = homes->MakeFolder(name, 0700);
+  if (!home.ok()) return home.status();
+  home_ = place.work / kHomes / name;
+  if (absl::Status status = homes->SetMode(0711); !status.ok()) return status;
+  if (fchown(home->descriptor(), user.uid, user.gid) == 0) return absl::OkStatus();
+  return FileError(home_, "cannot be given to the trainer's user", errno);
+}
+
+absl::Status TrainerProcess::MakeControl(int* inherited) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return absl::ResourceExhaustedError(fmt::format("cannot make a control socket: {}", strerror(errno)));
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  control_ = ends[0];
+  *inherited = ends[1];
+  if (ends[1] > STDERR_FILENO) return absl::OkStatus();
+  *inherited = fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(ends[1]);
+  return *inherited >= 0 ? absl::OkStatus() : absl::ResourceExhaustedError("cannot make a control socket");
+}
+
+void TrainerProcess::CloseControl() {
+  if (control_ < 0) return;
+  if (control_watch_ != 0) loop_->Unwatch(std::exchange(control_watch_, 0));
+  close(std::exchange(control_, -1));
+}
+
+void TrainerProcess::ReadControl() {
+  std::array<char, kMostControlBytes> buffer;
+  const ssize_t got = read(control_, buffer.data(), buffer.size());
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (got <= 0) return CloseControl();
+  said_.append(buffer.data(), got);
+  for (size_t end; (end = said_.find('\n')) != std::string::npos;) {
+    const std::optional<int64_t> level = LevelOf(std::string_view(said_).substr(0, end));
+    said_.erase(0, end + 1);
+    if (!level.has_value()) continue;
+    process_->ReadWritten();
+    listener_->Waits(*level);
+  }
+  if (said_.size() > kMostControlBytes) CloseControl();
+}
+
+bool TrainerProcess::Continue(const v1::Assignment& assignment, const TrainerSeat& seat) {
+  if (control_ < 0 || process_->HasEnded()) return false;
+  std::string line = fmt::format("continue {}", assignment.resource_to());
+  for (const std::string& variable : PartEnvironment(assignment, seat)) line += " " + variable;
+  line += '\n';
+  return send(control_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(line.size());
+}
+
+void TrainerProcess::End(EventLoop::Clock::duration grace) {
+  if (control_ >= 0) {
+    constexpr std::string_view kEnd = "end\n";
+    static_cast<void>(send(control_, kEnd.data(), kEnd.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    CloseControl();
+  }
+  if (end_timer_ != 0) return;
+  end_timer_ = loop_->After(kEndPatience, [this, grace] {
+    end_timer_ = 0;
+    process_->Stop(grace);
+  });
+}
+
+}  // namespace winnow

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "winnow/v1/worker.pb.h"
+#include "worker/host/event_loop.h"
+#include "worker/host/limits.h"
+#include "worker/host/process.h"
+#include "worker/host/run_as.h"
+#include "worker/trainer_environment.h"
+#include "worker/trainer_place.h"
+
+namespace winnow {
+
+// The program of a rank, with its limits, its user's home and the socket on which it says that it waits for
+// its next part (docs/trainer-contract.md). It may serve several parts of a trial, one after the other; its
+// listener is the part that it serves now. Lives on the loop's thread. Its destructor leaves no process
+// behind.
+class TrainerProcess {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void Output(Process::Stream stream, std::string_view bytes) = 0;
+    // It has trained to `level`, has saved, and waits. All that it wrote before was passed to Output. May
+    // take the process away from its owner, but not delete it.
+    virtual void Waits(int64_t level) = 0;
+    virtual void OverMemory() = 0;                 // it exceeds its limit, and only a SIGKILL ends it
+    virtual void Gone(const ProcessEnd& end) = 0;  // the last call; may delete the process
+  };
+
+  // An error is why the program did not start, as of TrainerRun::Start. `may_wait`: it gets a control socket.
+  // `listener` outlives it or is replaced.
+  static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(
+      EventLoop* loop, const TrainerPlace& place, const v1::Assignment& assignment, const TrainerSeat& seat,
+      const std::map<std::string, std::string>& secrets, std::shared_ptr<const UserLease> user, bool may_wait,
+      Listener* listener);
+  ~TrainerProcess();
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  void Listen(Listener* listener) { listener_ = listener; }
+  // Whether the values of the trial's secrets are those that it was started with.
+  bool HasSecrets(const std::map<std::string, std::string>& secrets) const { return secrets == secrets_; }
+  // Tells the waiting program to train on to assignment.resource_to. False: it cannot be told any more.
+  bool Continue(const v1::Assignment& assignment, const TrainerSeat& seat);
+  // Tells the program to end instead of waiting. A program that does not gets SIGTERM after a second, SIGKILL
+  // after `grace` more.
+  void End(EventLoop::Clock::duration grace);
+
+  Process& process() { return *process_; }
+  const Confinement* confinement() const { return confinement_.get(); }
+  const std::string& mark() const { return mark_; }     // AssignmentMark of its first part
+  const Cgroup* group() const { return group_.get(); }  // null: none
+  const std::shared_ptr<const UserLease>& user() const { return user_; }
+
+ private:
+  TrainerProcess(EventLoop* loop, Listener* listener) : loop_(loop), listener_(listener) {}
+  absl::Status MakeHome(const TrainerPlace& place, const v1::Assignment& assignment, const TrainerUser& user);
+  absl::Status MakeControl(int* inherited);
+  void ReadControl();
+  void CloseControl();
+
+  EventLoop* const loop_;
+  Listener* listener_;
+  std::map<std::string, std::string> secrets_;
+  std::string mark_;
+  std::filesystem::path home_;  // of its user, removed with it; empty: none
+  std::shared_ptr<const UserLease> user_;
+  std::unique_ptr<Confinement> confinement_;
+  std::shared_ptr<Cgroup> group_;
+  std::unique_ptr<Process> process_;
+  int control_ = -1;  // our end of the socket; -1: it has none, or has closed it
+  EventLoop::Id control_watch_ = 0;
+  std::string said_;  // the beginning of a line on it
+  EventLoop::Id end_timer_ = 0;
+};
+
+}  // namespace winnow
